@@ -1,0 +1,166 @@
+//! What is answered, and why.
+
+use crate::core::event::Task;
+use crate::core::unit::Millis;
+use sha2::{Digest, Sha256};
+
+/// Names a decision. Derived, not drawn: the first 16 bytes of
+/// SHA-256(domain, subject, attempt, ordinal), so that the same answer has the same name whoever
+/// gives it, and however often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DecisionId(pub [u8; 16]);
+
+impl DecisionId {
+    /// The name of the `ordinal`-th answer to (subject, attempt) in a domain.
+    pub fn derive(domain: &str, subject: &str, attempt: u32, ordinal: u32) -> DecisionId {
+        let mut hasher = Sha256::new();
+        for part in ["decision", domain, subject] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(attempt.to_le_bytes());
+        hasher.update(ordinal.to_le_bytes());
+        let mut id = [0u8; 16];
+        id.copy_from_slice(&hasher.finalize()[..16]);
+        DecisionId(id)
+    }
+}
+
+impl std::fmt::Display for DecisionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Names one asking: what jobs carry to say which decision placed them.
+pub fn request_name(subject: &str, attempt: u32) -> String {
+    format!("{subject}:{attempt}")
+}
+
+impl Task {
+    /// The request this record makes.
+    pub fn request(&self) -> String {
+        request_name(&self.subject, self.attempt)
+    }
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Its name.
+    pub id: DecisionId,
+    /// Domain that answers.
+    pub domain: String,
+    /// What asked.
+    pub subject: String,
+    /// Which asking of the subject is answered.
+    pub attempt: u32,
+    /// The task.
+    pub task: String,
+    /// Which answer to this request it is, from 1; without gap.
+    pub ordinal: u32,
+    /// Epoch of the leader that gave it.
+    pub epoch: u64,
+    /// Cycle it was made in; its cut is in `progress`.
+    pub cycle: u64,
+    /// Its number within the cycle, from 0.
+    pub number: u32,
+    /// The moment it takes for now: the cycle's.
+    pub now: Millis,
+    /// Policy that gave it.
+    pub policy: String,
+    /// Hash of the policy's list and parameters, 16 hex digits.
+    pub policy_hash: String,
+    /// Leaf share the work counts for.
+    pub gshare: String,
+    /// Nucleus its output goes to.
+    pub nucleus: String,
+    /// The answer itself.
+    pub outcome: Outcome,
+    /// Names of the weight's factors, in the order of `Ranked::factors`.
+    pub factor_names: Vec<String>,
+    /// Names of the filters that rejected, with how many candidates each rejected; all of them.
+    pub counts: Vec<FilterCount>,
+    /// What became of each candidate that was rejected. In a repeated deferral only what changed
+    /// since the one before (`full` is false), but every tenth carries all.
+    pub fates: Vec<Fate>,
+    /// Whether `fates` holds every rejected candidate (but for `fates_cut`).
+    pub full: bool,
+    /// How many fates were left out for the size limit.
+    pub fates_cut: u32,
+    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`.
+    pub notes: Vec<String>,
+}
+
+/// The answer itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The work goes to these queues, best first.
+    Assign(Vec<Ranked>),
+    /// Not now.
+    Defer {
+        /// Asked again then at the latest.
+        until: Millis,
+    },
+    /// Never.
+    Reject {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// The word for it on the wire and in metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Assign(_) => "assign",
+            Outcome::Defer { .. } => "defer",
+            Outcome::Reject { .. } => "reject",
+        }
+    }
+
+    /// Whether nothing follows it.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Outcome::Defer { .. })
+    }
+}
+
+/// A queue that was chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// Queue or pseudo-queue.
+    pub queue: String,
+    /// Name under which its jobs are counted.
+    pub unified: String,
+    /// Its weight.
+    pub weight: f64,
+    /// How many of the chunk's jobs go there.
+    pub jobs: u32,
+    /// The factors of the weight and the figures behind it, as named by `factor_names`.
+    pub factors: Vec<f64>,
+}
+
+/// How many candidates a filter rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterCount {
+    /// Filter.
+    pub filter: String,
+    /// Candidates it was the first to reject.
+    pub rejected: u32,
+}
+
+/// What became of a rejected candidate. `filter` empty: in a delta, the candidate is no longer
+/// rejected or no longer there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fate {
+    /// Queue or pseudo-queue.
+    pub queue: String,
+    /// Filter that objected first.
+    pub filter: String,
+    /// Its reason, one of the words it declares.
+    pub reason: String,
+    /// What was measured.
+    pub measured: f64,
+    /// What would have passed.
+    pub limit: f64,
+}

@@ -1,0 +1,220 @@
+//! Slowly changing facts: queues, sites, storage, links, run-time parameters.
+
+use crate::core::unit::{Bytes, Cores, Millis};
+
+/// Status of a queue. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum QueueStatus {
+    /// Takes jobs.
+    Online = 0,
+    /// Takes no new jobs from brokerage.
+    Brokeroff = 1,
+    /// Takes test jobs only.
+    Test = 2,
+    /// Takes nothing.
+    Offline = 3,
+    /// Takes jobs when others are short (code: as online; documented: not).
+    Standby = 4,
+    /// Frozen: no timeout rule applies.
+    Paused = 5,
+}
+
+impl QueueStatus {
+    /// Every status, in order of their numbers.
+    pub const ALL: [QueueStatus; 6] = [
+        QueueStatus::Online,
+        QueueStatus::Brokeroff,
+        QueueStatus::Test,
+        QueueStatus::Offline,
+        QueueStatus::Standby,
+        QueueStatus::Paused,
+    ];
+
+    /// The word for it on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            QueueStatus::Online => "online",
+            QueueStatus::Brokeroff => "brokeroff",
+            QueueStatus::Test => "test",
+            QueueStatus::Offline => "offline",
+            QueueStatus::Standby => "standby",
+            QueueStatus::Paused => "paused",
+        }
+    }
+}
+
+/// Storage endpoints of a queue, in order of preference.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Endpoints {
+    /// Read over the LAN; the first is the default.
+    pub read: Vec<String>,
+    /// Written over the LAN; the first is the default.
+    pub write: Vec<String>,
+}
+
+/// A queue or pseudo-queue, as configured (spec atlas 0.3, 12.1). A unified queue is said as one
+/// record per resource type, named `<queue>/<resource type>`, with `unified` the parent's name.
+/// 0 means "not set" in every limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Name: the candidate's name in decisions.
+    pub name: String,
+    /// Name under which its jobs and pilots are counted; its own name but for pseudo-queues.
+    pub unified: String,
+    /// Resource type of a pseudo-queue; empty otherwise.
+    pub resource_type: String,
+    /// When this was last changed.
+    pub changed_at: Millis,
+    /// Status.
+    pub status: QueueStatus,
+    /// Whether production jobs may run here (type production or unified, or grandly_unified).
+    pub production: bool,
+    /// Whether analysis jobs may run here.
+    pub analysis: bool,
+    /// Cloud.
+    pub cloud: String,
+    /// Site it belongs to.
+    pub site: String,
+    /// Site of its default write endpoint: the source in network matrix keys.
+    pub storage_site: String,
+    /// Cores of one job slot.
+    pub cores: Cores,
+    /// Core power; milli-HS06 per core.
+    pub core_power_mhs06: u32,
+    /// Most memory of a job; MB.
+    pub max_rss_mb: u32,
+    /// Least memory of a job; MB.
+    pub min_rss_mb: u32,
+    /// Longest walltime; s.
+    pub max_time_s: u32,
+    /// Shortest walltime; s.
+    pub min_time_s: u32,
+    /// Scratch space of a slot; MB.
+    pub max_wdir_mb: u32,
+    /// Most input of a job; MB. -1: input is always read directly.
+    pub max_input_mb: i32,
+    /// Disk I/O limit; kB/s per core.
+    pub max_disk_io_kbps: u32,
+    /// Limit on transferring jobs; jobs.
+    pub transferring_limit: u32,
+    /// Pledged cores; -1: opportunistic.
+    pub pledged_cpu: i32,
+    /// Zero-share policy.
+    pub fairshare_policy: String,
+    /// Workflow (pull_ups, push ...).
+    pub workflow: String,
+    /// Unified queue (capability ucore).
+    pub ucore: bool,
+    /// Network of its worker nodes, `net#ip`; empty when not known.
+    pub wn_connectivity: String,
+    /// Input may be read directly over the LAN.
+    pub direct_access_lan: bool,
+    /// Input may be read directly over the WAN.
+    pub direct_access_wan: bool,
+    /// Software: ["AUTO"], ["ANY"], or names.
+    pub releases: Vec<String>,
+    /// Event service mode (std, es, eshigh, all).
+    pub jobseed: String,
+    /// Free-form flags, comma separated key[=value].
+    pub catchall: String,
+    /// Storage endpoints of scope default.
+    pub endpoints: Endpoints,
+}
+
+/// A site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// Name.
+    pub name: String,
+    /// When this was last changed.
+    pub changed_at: Millis,
+    /// Whether it is a nucleus: task output is aggregated there.
+    pub nucleus: bool,
+    /// Whether it is in service.
+    pub active: bool,
+    /// Tier level (0..4); 0 also when not known.
+    pub tier: u32,
+    /// Default output endpoint of a nucleus.
+    pub output_endpoint: String,
+}
+
+/// Space and status of a storage endpoint. Absent space figures count as 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Storage {
+    /// Name of the endpoint.
+    pub name: String,
+    /// When it was measured.
+    pub changed_at: Millis,
+    /// Site it belongs to.
+    pub site: String,
+    /// Type (DATADISK, SCRATCHDISK ...).
+    pub kind: String,
+    /// Whether it is tape.
+    pub tape: bool,
+    /// Used and free space together.
+    pub total_bytes: Bytes,
+    /// Free space.
+    pub free_bytes: Bytes,
+    /// Space that expired secondary data occupies.
+    pub expired_bytes: Bytes,
+    /// Whether reading over the LAN is allowed.
+    pub read_lan: bool,
+    /// Whether writing over the LAN is allowed.
+    pub write_lan: bool,
+    /// Whether reading over the WAN is allowed.
+    pub read_wan: bool,
+    /// Whether writing over the WAN is allowed.
+    pub write_wan: bool,
+}
+
+/// Files and bytes waiting on a link for one activity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkQueued {
+    /// Activity.
+    pub activity: String,
+    /// Files waiting.
+    pub files: u64,
+    /// Bytes waiting.
+    pub bytes: Bytes,
+}
+
+/// Network measurements from one site to another (spec atlas 4.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Source site.
+    pub source: String,
+    /// Destination site.
+    pub destination: String,
+    /// When it was measured.
+    pub changed_at: Millis,
+    /// 0 best to 11 worst; -1 blocked.
+    pub closeness: Option<i32>,
+    /// Throughput over the last hour; MB/s.
+    pub mbps_1h: Option<f64>,
+    /// Throughput over the last day; MB/s.
+    pub mbps_1d: Option<f64>,
+    /// Throughput over the last week; MB/s.
+    pub mbps_1w: Option<f64>,
+    /// What waits on it, per activity; empty when the service does not publish it.
+    pub queued: Vec<LinkQueued>,
+    /// Whether `queued` is published at all (an empty list then means nothing waits).
+    pub queued_known: bool,
+}
+
+/// A run-time parameter (gdpconfig; spec atlas 11).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Application (jedi, pandaserver).
+    pub app: String,
+    /// Component (jobbroker ...).
+    pub component: String,
+    /// Key.
+    pub key: String,
+    /// VO.
+    pub vo: String,
+    /// Value, as text.
+    pub value: String,
+    /// When it was last changed.
+    pub changed_at: Millis,
+}

@@ -1,0 +1,136 @@
+//! What is said of jobs: their states and their signs of life.
+
+use crate::core::unit::{Bytes, Cores, Millis};
+
+macro_rules! statuses {
+    ($($variant:ident = $number:literal $text:literal $doc:literal,)*) => {
+        /// The state of a job (spec atlas 9.1). The numbers are persisted and are the state's
+        /// rank: of two records that agree in all else, the later in a job's life wins.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Status { $(#[doc = $doc] $variant = $number,)* }
+
+        impl Status {
+            /// Every state, in order of their numbers.
+            pub const ALL: [Status; Status::COUNT] = [$(Status::$variant,)*];
+
+            /// The word for it on the wire and in metrics.
+            pub const fn name(self) -> &'static str {
+                match self { $(Status::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+statuses! {
+    Pending = 0 "pending" "Generated, not yet set up.",
+    Defined = 1 "defined" "Destination queue set, no input transfer decided yet.",
+    Assigned = 2 "assigned" "Input is being transferred to the queue's storage.",
+    Throttled = 3 "throttled" "Held back by a cap, or because its task pauses.",
+    Activated = 4 "activated" "All input local; may be handed to a pilot.",
+    Sent = 5 "sent" "Given to a pilot.",
+    Starting = 6 "starting" "Accepted, payload not started.",
+    Running = 7 "running" "Payload runs.",
+    Holding = 8 "holding" "Payload ended, outputs being registered.",
+    Merging = 9 "merging" "Unmerged output waits for its merge job.",
+    Transferring = 10 "transferring" "Outputs move to the final storage.",
+    Finished = 11 "finished" "Success.",
+    Failed = 12 "failed" "Error.",
+    Cancelled = 13 "cancelled" "Killed by a user or operator.",
+    Closed = 14 "closed" "Removed by the system before it ran.",
+}
+
+impl Status {
+    /// How many states there are.
+    pub const COUNT: usize = 15;
+
+    /// Whether the job is over; nothing follows within the same attempt.
+    pub const fn is_ended(self) -> bool {
+        self as u8 >= Status::Finished as u8
+    }
+
+    /// As an index into a row of counters.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The state of a persisted number.
+    pub fn from_number(number: u8) -> Option<Status> {
+        Status::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The state of a word.
+    pub fn from_name(name: &str) -> Option<Status> {
+        Status::ALL.iter().copied().find(|status| status.name() == name)
+    }
+}
+
+/// A job reached a state. Empty text and 0 mean "unknown".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobState<'a> {
+    /// Name of the job.
+    pub job: &'a str,
+    /// Its state.
+    pub status: Status,
+    /// When it reached that state, by its own clock; ms since 1970.
+    pub changed_at: Millis,
+    /// Raised when the same state is said again with more known.
+    pub revision: u32,
+    /// Which try of the job this is, from 0; nothing ends an attempt but its own end or a later one.
+    pub attempt: u32,
+    /// Name of the task it belongs to.
+    pub task: &'a str,
+    /// Request (subject, a colon, attempt) whose decision placed it; empty when not known.
+    pub request: &'a str,
+    /// Queue, by its unified name.
+    pub queue: &'a str,
+    /// User.
+    pub user: &'a str,
+    /// Working group; empty for a user's own.
+    pub group: &'a str,
+    /// Leaf of the global share tree.
+    pub gshare: &'a str,
+    /// Resource type (SCORE, MCORE, ..._HIMEM).
+    pub resource_type: &'a str,
+    /// Nucleus its output goes to.
+    pub nucleus: &'a str,
+    /// Workflow of its queue (pull_ups, push ...): decides its heartbeat limit.
+    pub workflow: &'a str,
+    /// Production source label (managed, user, test ...).
+    pub label: &'a str,
+    /// Sub-state (toreassign ...).
+    pub sub_status: &'a str,
+    /// Cores it takes; 0 counts as 1.
+    pub cores: Cores,
+    /// Current priority.
+    pub priority: i32,
+    /// When it was generated.
+    pub created_at: Millis,
+    /// When its payload started in this attempt; 0 before that. Carried on by every later state.
+    pub started_at: Millis,
+    /// When its payload ended; 0 before that. Carried on by every later state.
+    pub ended_at: Millis,
+    /// Size of its input.
+    pub input_bytes: Bytes,
+    /// Size of its output.
+    pub output_bytes: Bytes,
+}
+
+/// A job is still alive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heartbeat<'a> {
+    /// Name of the job.
+    pub job: &'a str,
+    /// When the sign was given, by its own clock.
+    pub at: Millis,
+    /// Attempt it speaks of.
+    pub attempt: u32,
+    /// CPU time used so far; s.
+    pub cpu_s: u32,
+    /// Disk I/O of the whole job; kB/s.
+    pub disk_io_kbps: u32,
+    /// Largest resident memory so far; MB.
+    pub rss_mb: u32,
+    /// Events done so far.
+    pub events: u32,
+}

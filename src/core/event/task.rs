@@ -1,0 +1,175 @@
+//! What is asked of us, and what became of the answers.
+
+use crate::core::decision::DecisionId;
+use crate::core::unit::{Bytes, Cores, Millis};
+
+/// Where a request stands with the one who asks. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TaskPhase {
+    /// An answer is wanted.
+    Asking = 0,
+    /// Nothing is wanted any more: the task ended, or took its request back.
+    Ended = 1,
+}
+
+/// What kind of jobs a chunk makes. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ChunkKind {
+    /// Ordinary jobs.
+    Normal = 0,
+    /// The first small jobs of a task.
+    Scout = 1,
+    /// Merge jobs of pre-merged files.
+    Merge = 2,
+}
+
+/// Unit of a task's memory figure. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum RamUnit {
+    /// MB for the whole job.
+    Mb = 0,
+    /// MB for each core.
+    MbPerCore = 1,
+}
+
+/// What of a chunk's input lies at one storage endpoint, as of the asking.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaSummary {
+    /// Storage endpoint.
+    pub endpoint: String,
+    /// Distinct files of the chunk there.
+    pub files: u32,
+    /// Their size.
+    pub bytes: Bytes,
+    /// Whether the endpoint is tape.
+    pub tape: bool,
+}
+
+/// A task, or a chunk of it, asks for brokerage. (subject, attempt) is a request; the record
+/// carries all that the policies need to know of it. Absent figures are `None`; absent text is
+/// empty (spec atlas 12.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// What asks: a task id, or task id and chunk id with a slash between.
+    pub subject: String,
+    /// Which asking of that subject this is, from 0.
+    pub attempt: u32,
+    /// Name of the task.
+    pub task: String,
+    /// Domain (VO or pool) whose policies answer.
+    pub domain: String,
+    /// Policy that is to answer (`production-job`).
+    pub policy: String,
+    /// Whether an answer is wanted.
+    pub phase: TaskPhase,
+    /// When it first asked, by its own clock.
+    pub asked_at: Millis,
+    /// When this was last changed, by its own clock.
+    pub changed_at: Millis,
+    /// Raised when the same is said again with more known.
+    pub revision: u32,
+    /// Kind of jobs.
+    pub chunk: ChunkKind,
+    /// Number of jobs the chunk makes.
+    pub jobs: u32,
+    /// Current priority.
+    pub priority: i32,
+    /// Priority the task was given.
+    pub task_priority: i32,
+    /// Production source label (managed, user, test ...).
+    pub label: String,
+    /// Processing type (simul, evgen, urgent ...).
+    pub processing_type: String,
+    /// Working group.
+    pub working_group: String,
+    /// User.
+    pub user: String,
+    /// Leaf of the global share tree.
+    pub gshare: String,
+    /// Resource type.
+    pub resource_type: String,
+    /// Nucleus the output goes to.
+    pub nucleus: String,
+    /// Pre-assigned queues, comma separated.
+    pub site: String,
+    /// Cores a job wants: 1 single, 0 any, more: multi-core.
+    pub core_count: Option<Cores>,
+    /// Cores a merge job wants.
+    pub merge_core_count: Option<Cores>,
+    /// Most cores a job can use.
+    pub max_core_count: Option<Cores>,
+    /// Memory; see `ram_unit`.
+    pub ram_count_mb: Option<u32>,
+    /// What `ram_count_mb` is for.
+    pub ram_unit: RamUnit,
+    /// Memory that does not grow with cores; MB.
+    pub base_ram_mb: Option<u32>,
+    /// Memory of a merge job; MB.
+    pub merge_ram_mb: Option<u32>,
+    /// CPU time of one event; HS06 s.
+    pub cpu_hs06s_per_event: Option<f64>,
+    /// CPU efficiency; %.
+    pub cpu_efficiency: Option<u32>,
+    /// Walltime that does not grow with events; s.
+    pub base_walltime_s: Option<u32>,
+    /// Walltime of one MB of input, where no CPU time is known; s.
+    pub walltime_s_per_mb: Option<f64>,
+    /// Output of one event; bytes. Wins over `output_per_mb`.
+    pub output_per_event: Option<f64>,
+    /// Output of one MB of input; bytes.
+    pub output_per_mb: Option<f64>,
+    /// Scratch space that does not grow with input; bytes.
+    pub work_bytes: Option<Bytes>,
+    /// Disk I/O of a job; kB/s.
+    pub disk_io_kbps: Option<u32>,
+    /// Input rate while it runs; kB/s.
+    pub io_intensity_kbps: Option<u32>,
+    /// Largest input of one job; bytes (spec atlas 0.4, atomBytes).
+    pub atom_bytes: Bytes,
+    /// Largest effective input of one job; MB (spec atlas 0.4, atomEffMB).
+    pub atom_effective_mb: f64,
+    /// Most events of one job (spec atlas 0.4, atomEvents).
+    pub atom_events: u64,
+    /// Size of the chunk's input.
+    pub total_bytes: Bytes,
+    /// Distinct files of the chunk's input.
+    pub total_files: u32,
+    /// Input may be read over the LAN where the queue allows it (allowInputLAN is set).
+    pub allow_input_lan: bool,
+    /// Input must be copied to scratch.
+    pub use_local_io: bool,
+    /// Where the input lies.
+    pub replicas: Vec<ReplicaSummary>,
+}
+
+/// What became of a decision or command. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum OutcomeKind {
+    /// Carried out: all its jobs are generated.
+    Accepted = 0,
+    /// Not carried out, on purpose.
+    Refused = 1,
+    /// Not carried out, for a fault.
+    Failed = 2,
+    /// Not carried out in time.
+    Expired = 3,
+}
+
+/// What became of a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Subject the decision was about.
+    pub subject: String,
+    /// The decision.
+    pub decision: DecisionId,
+    /// What became of it.
+    pub kind: OutcomeKind,
+    /// When, by its own clock.
+    pub at: Millis,
+    /// Why, for a reader.
+    pub reason: String,
+}

@@ -1,0 +1,67 @@
+//! What is said of transfers.
+
+use crate::core::unit::{Bytes, Millis};
+
+/// The state of a transfer. The numbers are persisted and are its rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum TransferState {
+    /// Asked for; in the queue of its link.
+    Queued = 0,
+    /// Given to a transfer service; still in the queue of its link.
+    Submitted = 1,
+    /// Arrived.
+    Done = 2,
+    /// Given up.
+    Failed = 3,
+}
+
+impl TransferState {
+    /// Every state, in order of their numbers.
+    pub const ALL: [TransferState; 4] = [
+        TransferState::Queued,
+        TransferState::Submitted,
+        TransferState::Done,
+        TransferState::Failed,
+    ];
+
+    /// Whether nothing follows.
+    pub const fn is_ended(self) -> bool {
+        self as u8 >= TransferState::Done as u8
+    }
+
+    /// The word for it on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TransferState::Queued => "queued",
+            TransferState::Submitted => "submitted",
+            TransferState::Done => "done",
+            TransferState::Failed => "failed",
+        }
+    }
+}
+
+/// A file or dataset on its way from one site to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer<'a> {
+    /// Name of the transfer request.
+    pub request: &'a str,
+    /// Its state.
+    pub state: TransferState,
+    /// When it reached that state, by its own clock.
+    pub changed_at: Millis,
+    /// Raised when the same state is said again with more known.
+    pub revision: u32,
+    /// What it is for (`Production Output`, `Express`, `Analysis Input` ...).
+    pub activity: &'a str,
+    /// Source site; empty until one is chosen.
+    pub source: &'a str,
+    /// Destination site.
+    pub destination: &'a str,
+    /// Size.
+    pub bytes: Bytes,
+    /// Number of files it stands for; 0 counts as 1.
+    pub files: u32,
+    /// Error text of a failed one.
+    pub error: &'a str,
+}

@@ -1,0 +1,204 @@
+//! Names of things. A name on the wire is text; inside, a thing that comes by the million is known
+//! by a number that is a function of the name alone, so that no state depends on who came first.
+
+/// A job, task, request or transfer by number.
+///
+/// A canonical decimal name below 2^63 (PanDA's ids) *is* its number. Any other name is a 63-bit
+/// hash with the top bit set. Two of ten million named things meet with odds of about 1 in
+/// 200,000; where names are kept beside the number ([`crate::core::state::State`] does so for
+/// jobs that are not decimal) a meeting is an oddity, and the later thing has no effect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(pub u64);
+
+impl Key {
+    /// The number of a name. Total: every text has one.
+    pub fn of(name: &[u8]) -> Key {
+        match decimal(name) {
+            Some(number) => Key(number),
+            None => Key(hash(name) | 1 << 63),
+        }
+    }
+
+    /// No thing at all: what an absent name is read as.
+    pub const NONE: Key = Key(u64::MAX);
+
+    /// Whether the number is the name (a decimal id), so that nothing else need be kept.
+    pub fn is_decimal(self) -> bool {
+        self.0 >> 63 == 0
+    }
+}
+
+/// The value of a canonical decimal: digits only, no leading zero but for "0", below 2^63.
+fn decimal(name: &[u8]) -> Option<u64> {
+    if name.is_empty() || name.len() > 18 || (name[0] == b'0' && name.len() > 1) {
+        return None;
+    }
+    let mut value = 0u64;
+    for &byte in name {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    Some(value)
+}
+
+/// A 64-bit hash of bytes, the same on every machine and for ever (stores and digests hold it).
+/// Multiply and fold, eight bytes at a time; not for adversaries.
+pub fn hash(bytes: &[u8]) -> u64 {
+    const K: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut state = (bytes.len() as u64).wrapping_mul(K) ^ 0x2545_F491_4F6C_DD1D;
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut word = [0u8; 8];
+        word.copy_from_slice(chunk);
+        state = stir(state ^ u64::from_le_bytes(word));
+    }
+    let rest = chunks.remainder();
+    if !rest.is_empty() {
+        let mut word = [0u8; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        state = stir(state ^ u64::from_le_bytes(word));
+    }
+    stir(state)
+}
+
+/// Spreads every bit of a word over the whole word.
+pub fn stir(word: u64) -> u64 {
+    let wide = u128::from(word ^ 0xA076_1D64_78BD_642F) * u128::from(0xE703_7ED1_A0B4_28DBu64);
+    (wide >> 64) as u64 ^ wide as u64
+}
+
+/// An interned name (queue, user, share, site ...): an index into [`Names`]. Internal: it depends
+/// on who came first, so it is in no digest and no output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(pub u32);
+
+impl Name {
+    /// The empty name: an absent value.
+    pub const NONE: Name = Name(0);
+
+    /// As an index into a dense table.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All interned names. The empty text is always number 0.
+#[derive(Clone, Debug)]
+pub struct Names {
+    texts: Vec<Box<str>>,
+    hashes: Vec<u64>,
+    /// Open addressing; 0 is free, else index + 1.
+    slots: Vec<u32>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let mut names = Names { texts: Vec::new(), hashes: Vec::new(), slots: vec![0; 64] };
+        names.intern("");
+        names
+    }
+}
+
+impl Names {
+    /// The number of a name, given now if it is new.
+    pub fn intern(&mut self, text: &str) -> Name {
+        let hash = hash(text.as_bytes());
+        let mut at = hash as usize & (self.slots.len() - 1);
+        loop {
+            match self.slots[at] {
+                0 => break,
+                taken => {
+                    let index = taken as usize - 1;
+                    if self.hashes[index] == hash && &*self.texts[index] == text {
+                        return Name(taken - 1);
+                    }
+                }
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        let name = Name(self.texts.len() as u32);
+        self.texts.push(text.into());
+        self.hashes.push(hash);
+        self.slots[at] = name.0 + 1;
+        if self.texts.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        name
+    }
+
+    /// The number of a name that is known already.
+    pub fn find(&self, text: &str) -> Option<Name> {
+        let hash = hash(text.as_bytes());
+        let mut at = hash as usize & (self.slots.len() - 1);
+        loop {
+            match self.slots[at] {
+                0 => return None,
+                taken => {
+                    let index = taken as usize - 1;
+                    if self.hashes[index] == hash && &*self.texts[index] == text {
+                        return Some(Name(taken - 1));
+                    }
+                }
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// The text of a number that this table gave out; the empty text for any other.
+    pub fn text(&self, name: Name) -> &str {
+        self.texts.get(name.index()).map_or("", |text| text)
+    }
+
+    /// How many names there are; every [`Name`] given out is below.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Never: the empty name is always there.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    fn grow(&mut self) {
+        let mut slots = vec![0u32; self.slots.len() * 2];
+        let mask = slots.len() - 1;
+        for (index, hash) in self.hashes.iter().enumerate() {
+            let mut at = *hash as usize & mask;
+            while slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            slots[at] = index as u32 + 1;
+        }
+        self.slots = slots;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_names_are_their_numbers() {
+        assert_eq!(Key::of(b"0"), Key(0));
+        assert_eq!(Key::of(b"6543210987"), Key(6_543_210_987));
+        for other in ["", "00", "01", "-1", "1e3", "9999999999999999999", "abc"] {
+            assert!(!Key::of(other.as_bytes()).is_decimal(), "{other}");
+        }
+        assert_ne!(Key::of(b"01"), Key::of(b"1"));
+    }
+
+    #[test]
+    fn names_come_back() {
+        let mut names = Names::default();
+        let all: Vec<Name> = (0..5000).map(|i| names.intern(&format!("queue_{i}"))).collect();
+        for (i, name) in all.iter().enumerate() {
+            assert_eq!(names.text(*name), format!("queue_{i}"));
+            assert_eq!(names.find(&format!("queue_{i}")), Some(*name));
+        }
+        assert_eq!(names.find("nobody"), None);
+        assert_eq!(names.intern(""), Name::NONE);
+    }
+}

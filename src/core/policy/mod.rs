@@ -1,0 +1,170 @@
+//! Candidates, filters, weights, selection: how one case is judged.
+//!
+//! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
+//! nothing. A policy is data: which filters may object, in which order, with which parameters.
+
+mod param;
+
+pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
+
+use crate::core::event::{Queue, Status, Storage, Task};
+use crate::core::unit::{Bytes, Millis};
+
+/// The fixed part of a judgement: what is asked, when, and what holds for every candidate.
+pub struct Case<'a> {
+    /// The request.
+    pub task: &'a Task,
+    /// The cycle's now.
+    pub now: Millis,
+    /// Express chunk: processing type `urgent` or high priority (spec atlas 0.3, DIFF-1).
+    pub express: bool,
+    /// Names in `task.site`: none, one (sitePre) or several (listPre) (spec atlas 2.1).
+    pub preassigned: Preassigned,
+    /// Files queued to the nucleus from all sources (spec atlas F3).
+    pub queued_to_nucleus: u64,
+    /// When the newest figure in `queued_to_nucleus` becomes too old to count; `None`: never.
+    pub queued_to_nucleus_until: Option<Millis>,
+}
+
+/// How the candidate list was given (spec atlas 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preassigned {
+    /// All production-capable queues.
+    No,
+    /// One queue: `sitePre`.
+    One,
+    /// A list: `listPre`.
+    List,
+}
+
+/// A queue as seen by one judgement, with all that may be known about it.
+#[derive(Clone)]
+pub struct Candidate<'a> {
+    /// Its configuration.
+    pub queue: &'a Queue,
+    /// Jobs by state, of the task's share, at the unified queue.
+    pub load: [u32; Status::COUNT],
+    /// Jobs by state, of all shares, at the unified queue.
+    pub load_all: [u32; Status::COUNT],
+    /// Jobs of the task's share promised here by decisions and not yet seen.
+    pub promised: u32,
+    /// Whether the queue's storage site is the nucleus.
+    pub at_nucleus: bool,
+    /// What is known of the link from the queue's storage site to the nucleus.
+    pub link: LinkView,
+    /// The queue's default write endpoint, if known.
+    pub output: Option<&'a Storage>,
+    /// The queue's default read endpoint, if known.
+    pub input: Option<&'a Storage>,
+    /// Distinct nodes that asked for a job plus distinct nodes that updated one, last 3 h.
+    pub pilots: u32,
+    /// Batch workers submitted and running, of reports younger than 60 min.
+    pub workers: u32,
+    /// Slot figure for this share and resource type: most specific one that has not expired.
+    pub slots: Option<u32>,
+    /// Job-weighted mean of disk I/O per core over running jobs that report one; kB/s per core.
+    pub disk_io_kbps: Option<f64>,
+    /// Bytes of the chunk's input on disk readable here.
+    pub available_bytes: Bytes,
+    /// Files of the chunk's input on disk readable here.
+    pub available_files: u32,
+}
+
+/// What is known of a link (spec atlas 4.1). Figures too old to count are already left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkView {
+    /// Whether anything is known of links from this source at all.
+    pub source_known: bool,
+    /// 0 best to 11 worst; -1 blocked.
+    pub closeness: Option<i32>,
+    /// Files queued for the activity that matters.
+    pub queued_files: Option<u64>,
+    /// Throughput over the last hour, day, week; MB/s.
+    pub mbps_1h: Option<f64>,
+    /// See `mbps_1h`.
+    pub mbps_1d: Option<f64>,
+    /// See `mbps_1h`.
+    pub mbps_1w: Option<f64>,
+    /// When `queued_files` and `closeness` become too old to count; `None`: never.
+    pub until: Option<Millis>,
+}
+
+/// What a filter says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// No objection.
+    Pass,
+    /// An objection, with its numbers.
+    Object(Objection),
+}
+
+/// Why not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objection {
+    /// One of the words the filter declares.
+    pub reason: &'static str,
+    /// What was measured.
+    pub measured: f64,
+    /// What would have passed.
+    pub limit: f64,
+    /// When the objection may fall by the passing of time alone.
+    pub recheck_at: Option<Millis>,
+}
+
+/// What a filter reads of a candidate beyond its configuration, the task and the policy: when one
+/// of these changes, a waiting request that hangs on the filter is asked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Jobs at the queue.
+    Load,
+    /// Nodes, workers and slots of the queue.
+    Pilot,
+    /// The link from the queue's storage site to the nucleus.
+    Link,
+    /// Files queued to the nucleus.
+    Nucleus,
+    /// Storage endpoints of the queue.
+    Storage,
+}
+
+/// One objection there may be.
+pub struct Filter {
+    /// Its name: its file, its metric label, its word in the topology file (PanDA's criteria tag
+    /// where there is one).
+    pub name: &'static str,
+    /// The rule's place in the specification.
+    pub spec: &'static str,
+    /// One line for an operator.
+    pub help: &'static str,
+    /// Its reasons, each with the sentence that explains it; `{measured}` and `{limit}` stand for
+    /// the numbers.
+    pub reasons: &'static [(&'static str, &'static str)],
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// What it reads beyond configuration.
+    pub reads: &'static [Reads],
+    /// How it judges.
+    pub judge: Judge,
+}
+
+/// How a filter judges: before weighing, or with the weight known.
+#[derive(Clone, Copy)]
+pub enum Judge {
+    /// Before weighing.
+    Before(fn(&Case<'_>, &Candidate<'_>, &Args) -> Verdict),
+    /// After weighing.
+    After(fn(&Case<'_>, &Candidate<'_>, &Weighed, &Args) -> Verdict),
+}
+
+/// The figures behind a candidate's weight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weighed {
+    /// Number of running jobs used, R (spec atlas 2.5.1).
+    pub running: f64,
+    /// Network weight (spec atlas 4.2); 1 when no such weight is on the policy's list.
+    pub network: f64,
+    /// The product of all factors.
+    pub total: f64,
+    /// The factors, in the order of the policy's list, then the figures behind them.
+    pub factors: Vec<f64>,
+}

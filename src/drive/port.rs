@@ -1,0 +1,237 @@
+//! The two ports: a log that is read and spoken to, and a store that keeps what was folded.
+
+use crate::core::cut::{Cut, Lane};
+use crate::core::progress::LaneFlags;
+use crate::core::unit::Millis;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Where the bytes of a record lie in its batch.
+pub type Span = Range<usize>;
+
+/// One record as read, its bytes in [`Batch::bytes`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raw {
+    /// Lane.
+    pub lane: Lane,
+    /// Offset in the lane.
+    pub offset: u64,
+    /// The log's own time stamp (append or create time); ms since 1970.
+    pub appended_at: Millis,
+    /// Key; `None` for a null key.
+    pub key: Option<Span>,
+    /// Value; `None` for a null.
+    pub value: Option<Span>,
+}
+
+/// What one `take` brought. Reused between calls: `clear` keeps the memory.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Keys and values, one after the other.
+    pub bytes: Vec<u8>,
+    /// Records; in offset order within each lane.
+    pub records: Vec<Raw>,
+    /// Lanes of which more is known than their records say.
+    pub marks: Vec<Mark>,
+}
+
+/// News of a lane: everything below `position` was delivered, or is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Lane.
+    pub lane: Lane,
+    /// The next offset that could still come.
+    pub position: u64,
+    /// What is known of the lane's end.
+    pub flags: LaneFlags,
+}
+
+impl Batch {
+    /// Forgets the content, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.records.clear();
+        self.marks.clear();
+    }
+
+    /// Appends a record, copying its bytes.
+    pub fn push(
+        &mut self,
+        lane: Lane,
+        offset: u64,
+        appended_at: Millis,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) {
+        let mut span = |part: Option<&[u8]>| {
+            part.map(|part| {
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(part);
+                start..self.bytes.len()
+            })
+        };
+        let key = span(key);
+        let value = span(value);
+        self.records.push(Raw { lane, offset, appended_at, key, value });
+    }
+
+    /// The key of one of this batch's records.
+    pub fn key<'a>(&'a self, raw: &Raw) -> Option<&'a [u8]> {
+        raw.key.clone().map(|span| &self.bytes[span])
+    }
+
+    /// The value of one of this batch's records.
+    pub fn value<'a>(&'a self, raw: &Raw) -> Option<&'a [u8]> {
+        raw.value.clone().map(|span| &self.bytes[span])
+    }
+}
+
+/// How far a lane reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneSpan {
+    /// Lane.
+    pub lane: Lane,
+    /// First offset that can still be read.
+    pub first: u64,
+    /// Last stable offset: the next one a committed record could get, open transactions left out.
+    pub stable_end: u64,
+    /// High watermark; above `stable_end` while somebody's transaction is open.
+    pub end: u64,
+}
+
+/// One record to append.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Lane.
+    pub lane: Lane,
+    /// Key.
+    pub key: Vec<u8>,
+    /// Value; `None` for a null.
+    pub value: Option<Vec<u8>>,
+    /// Headers: name and value.
+    pub headers: Vec<(String, Vec<u8>)>,
+}
+
+/// A log: lanes to read, and own lanes to speak on.
+///
+/// Reading is by assignment: the caller says where each lane starts and keeps the cut itself.
+/// Only committed records are delivered.
+pub trait Log {
+    /// Every lane of every topic the topology names, with its extent now.
+    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError>;
+
+    /// Reads each named lane from its offset on; lanes that are not named are not read. An offset
+    /// below the first readable one is `LogError::OutOfRange`.
+    fn assign(&mut self, from: &Cut) -> Result<(), LogError>;
+
+    /// Holds lanes back (they deliver nothing) or lets them go on where they stopped.
+    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError>;
+
+    /// Appends to `batch` what there is, at most `max` records, waiting at most `wait` for the
+    /// first. Returns with an empty batch when nothing came. A [`Mark`] is given for a lane each
+    /// time it is read to its end or its flags change.
+    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError>;
+
+    /// Becomes the only speaker: whoever spoke before is fenced and can say no more. This is the
+    /// election.
+    fn lead(&mut self) -> Result<(), LogError>;
+
+    /// Begins to append `outputs` and then `progress`, all or nothing, and returns without waiting
+    /// for it to be durable. Needs `lead` first, and the one before to be settled.
+    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError>;
+
+    /// Whether the last `say` is done, or failed: `settle` would not wait.
+    fn is_settled(&mut self) -> bool;
+
+    /// Waits until the last `say` is durable and visible. After an error nothing is known of it;
+    /// the caller drops its memory and starts again.
+    fn settle(&mut self) -> Result<(), LogError>;
+}
+
+/// What a log can object.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The broker cannot be reached or says to try again.
+    #[error("the log cannot be reached: {0}")]
+    Unreachable(String),
+    /// Somebody else took the lead.
+    #[error("another process took the lead: {0}")]
+    Fenced(String),
+    /// The transaction failed and is gone; starting again is the way on.
+    #[error("what was said did not get through: {0}")]
+    Aborted(String),
+    /// A lane no longer holds what we have not read.
+    #[error(
+        "{lane} no longer holds offset {wanted}: it now begins at {first}. Records between are \
+         lost to us; delete the store to rebuild from what is left, and keep the topic longer"
+    )]
+    OutOfRange {
+        /// Lane.
+        lane: Lane,
+        /// What was asked for.
+        wanted: u64,
+        /// What there is.
+        first: u64,
+    },
+    /// Nothing helps but a person.
+    #[error("{0}")]
+    Stop(String),
+}
+
+/// What is kept at a confirmed cycle: a set of changed cells, part of a rolling rewrite of all
+/// cells, and the head. The store sees bytes only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Epoch, number, now, cut and the like, encoded.
+    pub head: Vec<u8>,
+    /// Changed cells since the last checkpoint, in chunks of about 32 KiB.
+    pub deltas: Vec<Vec<u8>>,
+    /// Whole pages of cells, rewritten in turn, each under its page number.
+    pub bases: Vec<(u64, Vec<u8>)>,
+    /// Checkpoints before this one's sequence number minus `useful` are covered by bases: their
+    /// deltas can go.
+    pub useful: u64,
+    /// Counters under their readable keys; `None` when they are not due.
+    pub counters: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    /// Whether everything is new: what the store held before is to be removed in the same batch.
+    pub fresh: bool,
+}
+
+/// What a store gives back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The head of the last checkpoint.
+    pub head: Vec<u8>,
+    /// Base pages.
+    pub bases: Vec<(u64, Vec<u8>)>,
+    /// Delta chunks with the sequence number of their checkpoint, oldest first.
+    pub deltas: Vec<(u64, Vec<u8>)>,
+    /// Sequence number of the last checkpoint.
+    pub sequence: u64,
+    /// Counters under their readable keys, as last written.
+    pub counters: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// A store: a cache of the fold. Deleting it loses nothing.
+pub trait Store {
+    /// What was kept last; `None` when nothing was, or when what was there is damaged, of another
+    /// version or foreign (the reason is told to `notice`, and it is cleared).
+    fn load(&mut self) -> Result<Option<Kept>, StoreError>;
+
+    /// Begins to write a checkpoint, atomically; returns at once. Waits for the one before.
+    fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError>;
+
+    /// Whether the last `keep` is still being written.
+    fn is_busy(&mut self) -> bool;
+
+    /// Waits until everything given is durable.
+    fn flush(&mut self) -> Result<(), StoreError>;
+}
+
+/// What a store can object.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Nothing helps but a person; the text names the remedy.
+    #[error("{0}")]
+    Stop(String),
+}

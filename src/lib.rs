@@ -1,0 +1,5 @@
+//! Yardmaster: event-sourced brokerage for grid computing over Kafka. See ARCHITECTURE.md for the
+//! map of the rooms and the laws that hold in them.
+
+pub mod core;
+pub mod drive;
