@@ -5,6 +5,7 @@ pub mod cut;
 pub mod decision;
 pub mod event;
 pub mod id;
+pub mod limits;
 pub mod policy;
 pub mod progress;
 pub mod unit;

@@ -1,0 +1,194 @@
+//! Limits: every bound of the engine, with a name and a unit. What hits one is said, counted,
+//! survivable. The topology file may change them within the ranges given here.
+
+use crate::core::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
+
+/// What is known of one limit: how the topology file writes it, and what it allows. Figures are
+/// in the unit that the key ends in.
+#[derive(Clone, Copy)]
+pub struct Limit {
+    /// Its key in the topology file, ending in the unit.
+    pub key: &'static str,
+    /// Meaning.
+    pub help: &'static str,
+    /// Value when the file says nothing.
+    pub default: i64,
+    /// Smallest value allowed.
+    pub min: i64,
+    /// Largest value allowed.
+    pub max: i64,
+    /// Reads the limit in the unit of its key.
+    pub get: fn(&Limits) -> i64,
+    /// Sets the limit from a value in the unit of its key. The caller has checked the range.
+    pub set: fn(&mut Limits, i64),
+}
+
+macro_rules! limits {
+    ($($doc:literal
+       $field:ident: $type:ty = $key:literal * $scale:expr, $default:literal in $min:literal..=$max:literal;)*) => {
+        /// The limits in the units the core counts in.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits { $(#[doc = $doc] pub $field: $type,)* }
+
+        impl Default for Limits {
+            fn default() -> Limits {
+                Limits { $($field: $default as $type * $scale as $type,)* }
+            }
+        }
+
+        impl Limits {
+            /// Every limit, in the order of the fields.
+            pub const ALL: &'static [Limit] = &[$(Limit {
+                key: $key,
+                help: $doc,
+                default: $default,
+                min: $min,
+                max: $max,
+                get: |limits| (limits.$field / $scale as $type) as i64,
+                set: |limits, value| limits.$field = value as $type * $scale as $type,
+            },)*];
+        }
+    };
+}
+
+limits! {
+    "Longest record that is read; a longer one becomes a dead letter."
+    max_record_bytes: usize = "max_record_bytes" * 1, 1_048_576 in 1_024..=67_108_864;
+    "Longest record that is said; fates beyond it become counts. At most what the broker takes."
+    max_output_bytes: usize = "max_output_bytes" * 1, 900_000 in 16_384..=67_108_864;
+    "How many of an unreadable record's bytes its dead letter carries."
+    dead_letter_bytes: usize = "dead_letter_bytes" * 1, 65_536 in 0..=1_048_576;
+
+    "An ended job is forgotten this long after its end; longer than reservations, or a late \
+     record would count a job twice."
+    ended_job_lifetime_ms: Millis = "ended_job_lifetime_h" * HOUR, 24 in 1..=8_760;
+    "A job that gave no sign for so long is forgotten."
+    silent_job_lifetime_ms: Millis = "silent_job_lifetime_d" * DAY, 30 in 1..=365;
+    "A promise of a decision counts at most this long. Generated jobs are seen within minutes; \
+     two hours outlast a slow job generator and free the queue the same morning."
+    reservation_lifetime_ms: Millis = "reservation_lifetime_h" * HOUR, 2 in 1..=168;
+    "Most heartbeats of unknown jobs that are remembered; jobs. The oldest go first."
+    stubs_max: usize = "stubs_max" * 1, 100_000 in 0..=100_000_000;
+    "A heartbeat of an unknown job is remembered so long."
+    stub_lifetime_ms: Millis = "stub_lifetime_h" * HOUR, 6 in 1..=168;
+    "A transfer is forgotten this long after its end."
+    transfer_ended_lifetime_ms: Millis = "transfer_ended_lifetime_h" * HOUR, 24 in 1..=8_760;
+    "A transfer that gave no sign for so long is forgotten."
+    silent_transfer_lifetime_ms: Millis = "silent_transfer_lifetime_d" * DAY, 30 in 1..=365;
+    "A request that was not said again for so long is forgotten, answered or not."
+    request_lifetime_ms: Millis = "request_lifetime_d" * DAY, 14 in 1..=365;
+    "An answered request is forgotten this long after its end; at least the task topic's \
+     retention, or the log could ask again."
+    answered_request_lifetime_ms: Millis = "answered_request_lifetime_h" * HOUR, 360 in 1..=8_760;
+    "Most requests that wait at once; requests. Further ones are judged when there is room."
+    waiting_max: usize = "waiting_max" * 1, 200_000 in 1..=100_000_000;
+
+    "Nodes that asked for or updated jobs are counted over so long (spec atlas F19e)."
+    node_window_ms: Millis = "node_window_h" * HOUR, 3 in 1..=168;
+    "Job starts are counted over so long (spec atlas 15, to-running rate)."
+    start_window_ms: Millis = "start_window_h" * HOUR, 6 in 1..=168;
+    "Finished, failed and closed jobs per task and queue are counted over so long; rules look \
+     back at most this far."
+    done_jobs_window_ms: Millis = "done_jobs_window_h" * HOUR, 24 in 1..=168;
+    "A worker report older than this does not count (spec atlas 2.5.1)."
+    worker_report_age_ms: Millis = "worker_report_age_min" * MINUTE, 60 in 1..=10_080;
+    "Queued files and closeness of a link older than this do not count (spec atlas F3, 4.1)."
+    link_sample_age_ms: Millis = "link_sample_age_min" * MINUTE, 60 in 1..=525_600;
+
+    "Most judgements in one cycle; requests beyond wait for the next. A number, never a time, so \
+     that it replays."
+    judgements_per_cycle: usize = "judgements_per_cycle" * 1, 256 in 1..=1_000_000;
+    "Most records folded in one cycle."
+    batch_records: usize = "batch_records" * 1, 10_000 in 1..=10_000_000;
+    "Batches between the reading thread and the folding one."
+    batch_queue: usize = "batch_queue" * 1, 4 in 1..=1_024;
+    "Most bytes of read-ahead that wait for the folding thread."
+    read_ahead_bytes: usize = "read_ahead_mb" * MIB, 64 in 1..=16_384;
+    "Most distinct names held (queues, users, shares, sites, nodes ...); names. Further ones are \
+     counted under one name, and said."
+    names_max: usize = "names_max" * 1, 5_000_000 in 1_000..=100_000_000;
+    "Longest name that is taken as it is; a longer one is cut."
+    name_bytes: usize = "name_bytes" * 1, 1_024 in 64..=65_536;
+
+    "Largest difference between our clock (or the last now found) and the broker's append time; \
+     beyond it we are silent and say so."
+    clock_skew_ms: Millis = "clock_skew_s" * SECOND, 5 in 1..=3_600;
+    "An own-time further ahead of the broker's time than this is taken as that bound."
+    own_time_ahead_ms: Millis = "own_time_ahead_s" * SECOND, 300 in 0..=86_400;
+    "A lane that cannot be read for so long counts as lagging at its cut."
+    lane_unreadable_ms: Millis = "lane_unreadable_s" * SECOND, 60 in 1..=86_400;
+    "Shortest cycle while somebody waits for an answer."
+    cycle_min_ms: Millis = "cycle_min_ms" * 1, 10 in 1..=10_000;
+    "Shortest cycle while nobody waits."
+    cycle_idle_ms: Millis = "cycle_idle_ms" * 1, 100 in 1..=10_000;
+    "A cycle is said at least this often, idle or not."
+    tick_ms: Millis = "tick_ms" * 1, 1_000 in 100..=60_000;
+    "A full cut is said in progress at least this often: a rebuild begins at one."
+    full_cut_interval_ms: Millis = "full_cut_interval_min" * MINUTE, 10 in 1..=1_440;
+    "Every so-manyth deferral of a request carries all fates; deferrals."
+    full_fates_every: u32 = "full_fates_every" * 1, 10 in 1..=1_000;
+    "A standby takes over when progress was silent for so long while the broker answered."
+    takeover_ms: Millis = "takeover_s" * SECOND, 5 in 1..=600;
+    "Most that a standby adds to that, by its own jitter."
+    takeover_jitter_ms: Millis = "takeover_jitter_ms" * 1, 1_000 in 0..=60_000;
+
+    "The store is written at most this often."
+    checkpoint_interval_ms: Millis = "checkpoint_interval_ms" * 1, 1_000 in 10..=3_600_000;
+    "Readable counters are written to the store, and said, at most this often."
+    counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
+    "Most counter records said at once; records. Further ones follow next time."
+    counter_records_max: usize = "counter_records_max" * 1, 2_000 in 0..=1_000_000;
+    "Most label values of one metric (queues, links ...); further ones are summed as `other`."
+    metric_labels_max: usize = "metric_labels_max" * 1, 1_000 in 1..=100_000;
+    "Most HTTP connections served at once."
+    http_connections_max: usize = "http_connections_max" * 1, 64 in 1..=10_000;
+    "An HTTP request is answered within this, or given up."
+    http_timeout_ms: Millis = "http_timeout_s" * SECOND, 10 in 1..=600;
+    "Longest wait between two tries to reach the broker."
+    backoff_max_ms: Millis = "backoff_max_s" * SECOND, 30 in 1..=3_600;
+    "At an orderly stop, the last cycle, its transaction and the store get this long."
+    stop_wait_ms: Millis = "stop_wait_s" * SECOND, 30 in 1..=600;
+}
+
+impl Limit {
+    /// The limit of a key.
+    pub fn of(key: &str) -> Option<&'static Limit> {
+        Limits::ALL.iter().find(|limit| limit.key == key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_in_range_and_read_back_in_their_own_unit() {
+        let defaults = Limits::default();
+        for limit in Limits::ALL {
+            assert!((limit.min..=limit.max).contains(&limit.default), "{}", limit.key);
+            assert_eq!((limit.get)(&defaults), limit.default, "{}", limit.key);
+            for value in [limit.min, limit.max] {
+                let mut limits = defaults.clone();
+                (limit.set)(&mut limits, value);
+                assert_eq!((limit.get)(&limits), value, "{}", limit.key);
+            }
+        }
+        assert_eq!(defaults.ended_job_lifetime_ms, 24 * HOUR);
+        assert_eq!(defaults.read_ahead_bytes, 64 << 20);
+    }
+
+    #[test]
+    fn keys_are_distinct() {
+        for (index, limit) in Limits::ALL.iter().enumerate() {
+            assert!(Limits::ALL[..index].iter().all(|other| other.key != limit.key));
+            assert!(Limit::of(limit.key).is_some());
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_outlasts_what_refers_to_it() {
+        let limits = Limits::default();
+        assert!(limits.ended_job_lifetime_ms > limits.reservation_lifetime_ms);
+        assert!(limits.cycle_idle_ms < limits.tick_ms && limits.tick_ms < limits.takeover_ms);
+    }
+}
