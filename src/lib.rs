@@ -3,3 +3,6 @@
 
 pub mod core;
 pub mod drive;
+#[cfg(feature = "shell")]
+pub mod shell;
+pub mod sim;

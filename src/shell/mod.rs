@@ -1,0 +1,1 @@
+//! Hands: everything that touches the world.

@@ -1,0 +1,292 @@
+//! A log on paper: shared, in memory, with the semantics of a transactional broker.
+//!
+//! One [`Paper`] is the broker; each [`PaperLog`] made from it is a process that talks to it. As
+//! on the real one a transaction leaves a marker behind it in every lane it touched, so offsets
+//! have gaps; as there, whoever leads last fences the others. Time is what the test says it is,
+//! and nothing ever waits.
+
+pub mod faulty;
+mod reader;
+pub mod store;
+
+pub use reader::PaperLog;
+
+use crate::core::cut::Lane;
+use crate::core::unit::Millis;
+use crate::drive::port::{LaneSpan, LogError, Output};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The broker. Clones are the same broker.
+#[derive(Clone, Default)]
+pub struct Paper {
+    sheet: Arc<Mutex<Sheet>>,
+}
+
+/// What lies on the broker.
+#[derive(Default)]
+struct Sheet {
+    lanes: BTreeMap<Lane, Strand>,
+    /// The broker's clock.
+    now: Millis,
+    /// The term of each speaker: raised by every `lead`.
+    terms: BTreeMap<String, u64>,
+}
+
+/// One lane. An entry's index is its offset.
+#[derive(Default)]
+struct Strand {
+    /// Below this nothing can be read any more.
+    first: u64,
+    entries: Vec<Entry>,
+    /// Where somebody's open transaction begins.
+    open: Option<u64>,
+    /// Reading it fails.
+    unreadable: bool,
+}
+
+enum Entry {
+    /// Committed.
+    Record(Note),
+    /// Part of a transaction that is still open.
+    Pending(Note),
+    /// A marker, an aborted record, or one that was compacted away.
+    Gap,
+}
+
+/// One record on paper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Offset in its lane.
+    pub offset: u64,
+    /// The log's time stamp; ms since 1970.
+    pub appended_at: Millis,
+    /// Key; `None` for a null.
+    pub key: Option<Vec<u8>>,
+    /// Value; `None` for a null.
+    pub value: Option<Vec<u8>>,
+    /// Headers: name and value.
+    pub headers: Vec<(String, Vec<u8>)>,
+}
+
+impl Paper {
+    /// A broker with these lanes, all empty, at time 0.
+    pub fn new(lanes: &[Lane]) -> Paper {
+        let paper = Paper::default();
+        paper.sheet().lanes.extend(lanes.iter().map(|lane| (*lane, Strand::default())));
+        paper
+    }
+
+    /// A process that talks to this broker. Of all with the same `speaker` (the transactional id
+    /// of a domain) only the one that led last can say anything.
+    pub fn log(&self, speaker: &str) -> PaperLog {
+        PaperLog::new(self.clone(), speaker)
+    }
+
+    /// Sets the broker's clock, which stamps what is said.
+    pub fn set_now(&self, now: Millis) {
+        self.sheet().now = now;
+    }
+
+    /// Appends a record of some producer, outside of any transaction, and gives its offset. The
+    /// stamp is `at`, or the broker's clock.
+    ///
+    /// # Panics
+    /// When the broker has no such lane.
+    pub fn append(
+        &self,
+        lane: Lane,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: &[(String, Vec<u8>)],
+        at: Option<Millis>,
+    ) -> u64 {
+        let mut sheet = self.sheet();
+        let appended_at = at.unwrap_or(sheet.now);
+        let strand = sheet.strand(lane);
+        let note = Note {
+            offset: strand.end(),
+            appended_at,
+            key: key.map(<[u8]>::to_vec),
+            value: value.map(<[u8]>::to_vec),
+            headers: headers.to_vec(),
+        };
+        strand.entries.push(Entry::Record(note));
+        strand.end() - 1
+    }
+
+    /// Somebody else opens a transaction on a lane and writes one record into it. Until
+    /// [`Paper::close`] nothing from there on can be read by anybody.
+    pub fn open(&self, lane: Lane, value: &[u8]) -> u64 {
+        let mut sheet = self.sheet();
+        let appended_at = sheet.now;
+        let strand = sheet.strand(lane);
+        let offset = strand.end();
+        let value = Some(value.to_vec());
+        let note = Note { offset, appended_at, key: None, value, headers: Vec::new() };
+        strand.entries.push(Entry::Pending(note));
+        strand.open.get_or_insert(offset);
+        offset
+    }
+
+    /// Ends the open transaction of a lane: its records become readable, or are gone.
+    pub fn close(&self, lane: Lane, commit: bool) {
+        let mut sheet = self.sheet();
+        let strand = sheet.strand(lane);
+        if strand.open.take().is_none() {
+            return;
+        }
+        for entry in &mut strand.entries {
+            *entry = match std::mem::replace(entry, Entry::Gap) {
+                Entry::Pending(note) if commit => Entry::Record(note),
+                Entry::Pending(_) | Entry::Gap => Entry::Gap,
+                Entry::Record(note) => Entry::Record(note),
+            };
+        }
+        strand.entries.push(Entry::Gap);
+    }
+
+    /// Retention: what lies below `first` is gone.
+    pub fn forget(&self, lane: Lane, first: u64) {
+        let mut sheet = self.sheet();
+        let strand = sheet.strand(lane);
+        strand.first = strand.first.max(first.min(strand.end()));
+    }
+
+    /// Takes one record away, as compaction does, or damage.
+    pub fn remove(&self, lane: Lane, offset: u64) {
+        if let Some(entry) = self.sheet().strand(lane).entries.get_mut(offset as usize) {
+            *entry = Entry::Gap;
+        }
+    }
+
+    /// Writes another value over a record: for tests that must notice it.
+    pub fn rewrite(&self, lane: Lane, offset: u64, value: Option<Vec<u8>>) {
+        let mut sheet = self.sheet();
+        if let Some(Entry::Record(note)) = sheet.strand(lane).entries.get_mut(offset as usize) {
+            note.value = value;
+        }
+    }
+
+    /// Makes a lane fail to be read, or readable again.
+    pub fn set_unreadable(&self, lane: Lane, unreadable: bool) {
+        self.sheet().strand(lane).unreadable = unreadable;
+    }
+
+    /// Every record of a lane that a committed reader sees, oldest first.
+    pub fn records(&self, lane: Lane) -> Vec<Note> {
+        let mut sheet = self.sheet();
+        let strand = sheet.strand(lane);
+        let stable = strand.stable_end() as usize;
+        let readable = strand.entries[..stable].iter().skip(strand.first as usize);
+        readable.filter_map(Entry::note).cloned().collect()
+    }
+
+    /// The lanes with their extent.
+    pub fn spans(&self) -> Vec<LaneSpan> {
+        let sheet = self.sheet();
+        sheet.lanes.iter().map(|(lane, strand)| strand.span(*lane)).collect()
+    }
+
+    /// A copy of the broker as it is now, with nothing shared: a test can let two futures begin
+    /// at the same past.
+    pub fn fork(&self) -> Paper {
+        let sheet = self.sheet();
+        let lanes = sheet.lanes.iter().map(|(lane, strand)| (*lane, strand.copy())).collect();
+        let copy = Sheet { lanes, now: sheet.now, terms: sheet.terms.clone() };
+        Paper { sheet: Arc::new(Mutex::new(copy)) }
+    }
+
+    /// Takes the lead for a speaker: the term under which the caller may say things.
+    fn lead(&self, speaker: &str) -> u64 {
+        let mut sheet = self.sheet();
+        let term = sheet.terms.entry(speaker.to_string()).or_insert(0);
+        *term += 1;
+        *term
+    }
+
+    /// Appends a whole transaction, or nothing.
+    fn commit(&self, speaker: &str, term: u64, records: Vec<Output>) -> Result<(), LogError> {
+        let mut sheet = self.sheet();
+        let current = sheet.terms.get(speaker).copied().unwrap_or(0);
+        if current != term {
+            let text = format!("{speaker} is in term {current}, this process led in term {term}");
+            return Err(LogError::Fenced(text));
+        }
+        if let Some(stray) = records.iter().find(|record| !sheet.lanes.contains_key(&record.lane)) {
+            return Err(missing(stray.lane));
+        }
+        let appended_at = sheet.now;
+        let mut touched: Vec<Lane> = records.iter().map(|record| record.lane).collect();
+        for Output { lane, key, value, headers } in records {
+            let strand = sheet.strand(lane);
+            let offset = strand.end();
+            let note = Note { offset, appended_at, key: Some(key), value, headers };
+            strand.entries.push(Entry::Record(note));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for lane in touched {
+            sheet.strand(lane).entries.push(Entry::Gap);
+        }
+        Ok(())
+    }
+
+    /// The content. A test that panicked elsewhere does not make it unusable.
+    fn sheet(&self) -> MutexGuard<'_, Sheet> {
+        self.sheet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sheet {
+    fn strand(&mut self, lane: Lane) -> &mut Strand {
+        match self.lanes.get_mut(&lane) {
+            Some(strand) => strand,
+            None => panic!("the paper has no lane {lane}: name it in Paper::new"),
+        }
+    }
+}
+
+impl Strand {
+    fn end(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    fn stable_end(&self) -> u64 {
+        self.open.unwrap_or(self.end())
+    }
+
+    fn span(&self, lane: Lane) -> LaneSpan {
+        LaneSpan { lane, first: self.first, stable_end: self.stable_end(), end: self.end() }
+    }
+
+    /// The stamp of the last record below the open transaction; 0 when there is none.
+    fn last_readable_at(&self) -> Millis {
+        let readable = &self.entries[..self.stable_end() as usize];
+        readable.iter().rev().find_map(Entry::note).map_or(0, |note| note.appended_at)
+    }
+
+    fn copy(&self) -> Strand {
+        let entries = self.entries.iter().map(|entry| match entry {
+            Entry::Record(note) => Entry::Record(note.clone()),
+            Entry::Pending(note) => Entry::Pending(note.clone()),
+            Entry::Gap => Entry::Gap,
+        });
+        let entries = entries.collect();
+        Strand { first: self.first, entries, open: self.open, unreadable: self.unreadable }
+    }
+}
+
+impl Entry {
+    /// The record that a committed reader sees here.
+    fn note(&self) -> Option<&Note> {
+        match self {
+            Entry::Record(note) => Some(note),
+            Entry::Pending(_) | Entry::Gap => None,
+        }
+    }
+}
+
+fn missing(lane: Lane) -> LogError {
+    LogError::Stop(format!("the paper has no lane {lane}: name it in Paper::new"))
+}

@@ -1,0 +1,171 @@
+//! One process's view of a paper log: the port.
+
+use super::{Paper, Strand, missing};
+use crate::core::cut::{Cut, Lane};
+use crate::core::progress::LaneFlags;
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A process that reads the paper and, once it leads, writes on it.
+///
+/// `say` is done when it returns, so `settle` only tells how it went; to see a commit that takes
+/// its time or fails late, wrap it in [`super::faulty::Faulty`].
+pub struct PaperLog {
+    paper: Paper,
+    speaker: String,
+    lanes: BTreeMap<Lane, Finger>,
+    /// Which lane the next `take` begins with, so that a full lane cannot starve the others.
+    turn: usize,
+    /// The term this process led in.
+    term: Option<u64>,
+    /// How the last `say` went.
+    said: Option<Result<(), LogError>>,
+}
+
+/// Where this process stands in a lane.
+struct Finger {
+    next: u64,
+    held: bool,
+    told: Option<Mark>,
+}
+
+impl PaperLog {
+    pub(super) fn new(paper: Paper, speaker: &str) -> PaperLog {
+        let speaker = speaker.to_string();
+        PaperLog { paper, speaker, lanes: BTreeMap::new(), turn: 0, term: None, said: None }
+    }
+}
+
+impl Log for PaperLog {
+    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
+        Ok(self.paper.spans())
+    }
+
+    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
+        let sheet = self.paper.sheet();
+        let mut lanes = BTreeMap::new();
+        for (&lane, &next) in &from.0 {
+            let span = sheet.lanes.get(&lane).ok_or_else(|| missing(lane))?.span(lane);
+            if next < span.first {
+                return Err(LogError::OutOfRange { lane, wanted: next, first: span.first });
+            }
+            if next > span.end {
+                return Err(LogError::Stop(format!(
+                    "{lane} ends at offset {}, but reading was to go on at {next}: the store is \
+                     newer than the log; delete the store",
+                    span.end
+                )));
+            }
+            lanes.insert(lane, Finger { next, held: false, told: None });
+        }
+        drop(sheet);
+        self.lanes = lanes;
+        Ok(())
+    }
+
+    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+        for lane in lanes {
+            if let Some(finger) = self.lanes.get_mut(lane) {
+                finger.held = held;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, batch: &mut Batch, max: usize, _wait: Duration) -> Result<(), LogError> {
+        let sheet = self.paper.sheet();
+        let count = self.lanes.len().max(1);
+        let full = batch.records.len() + max;
+        let order: Vec<Lane> =
+            self.lanes.keys().cycle().skip(self.turn % count).take(count).copied().collect();
+        self.turn = (self.turn + 1) % count;
+        for lane in order {
+            let (Some(finger), Some(strand)) = (self.lanes.get_mut(&lane), sheet.lanes.get(&lane))
+            else {
+                continue;
+            };
+            if !finger.held {
+                finger.read(lane, strand, batch, full)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lead(&mut self) -> Result<(), LogError> {
+        self.term = Some(self.paper.lead(&self.speaker));
+        self.said = None;
+        Ok(())
+    }
+
+    fn say(&mut self, mut outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        let Some(term) = self.term else {
+            return Err(LogError::Stop("say came before lead".into()));
+        };
+        if self.said.is_some() {
+            return Err(LogError::Stop("say came before the one before was settled".into()));
+        }
+        outputs.push(progress);
+        let said = self.paper.commit(&self.speaker, term, outputs);
+        if said.is_err() {
+            self.term = None;
+        }
+        self.said = Some(said);
+        Ok(())
+    }
+
+    fn is_settled(&mut self) -> bool {
+        true
+    }
+
+    fn settle(&mut self) -> Result<(), LogError> {
+        self.said.take().unwrap_or(Ok(()))
+    }
+}
+
+impl Finger {
+    /// Reads on in one lane until its stable end, or until the batch is full.
+    fn read(
+        &mut self,
+        lane: Lane,
+        strand: &Strand,
+        batch: &mut Batch,
+        full: usize,
+    ) -> Result<(), LogError> {
+        if strand.unreadable {
+            self.tell(lane, LaneFlags { unreadable: true, ..LaneFlags::default() }, false, batch);
+            return Ok(());
+        }
+        if self.next < strand.first {
+            return Err(LogError::OutOfRange { lane, wanted: self.next, first: strand.first });
+        }
+        let before = self.next;
+        let stable = strand.stable_end();
+        while self.next < stable && batch.records.len() < full {
+            if let Some(note) = strand.entries[self.next as usize].note() {
+                let (key, value) = (note.key.as_deref(), note.value.as_deref());
+                batch.push(lane, note.offset, note.appended_at, key, value);
+            }
+            self.next += 1;
+        }
+        let at_stable_end = self.next >= stable;
+        let blocked = at_stable_end && strand.open.is_some();
+        let flags = LaneFlags {
+            at_end: at_stable_end && !blocked,
+            unreadable: false,
+            blocked_at: blocked.then(|| strand.last_readable_at()),
+        };
+        self.tell(lane, flags, at_stable_end && self.next > before, batch);
+        Ok(())
+    }
+
+    /// Gives a mark when the lane was read to its end anew, or when its flags changed.
+    fn tell(&mut self, lane: Lane, flags: LaneFlags, reached: bool, batch: &mut Batch) {
+        let known = self.told.map(|mark| mark.flags).unwrap_or_default();
+        if reached || known != flags {
+            let mark = Mark { lane, position: self.next, flags };
+            self.told = Some(mark);
+            batch.marks.push(mark);
+        }
+    }
+}

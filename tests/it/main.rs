@@ -1,0 +1,4 @@
+//! One binary for all tests that use the crate from outside.
+
+mod contract;
+mod logs;
