@@ -6,3 +6,4 @@ pub mod drive;
 #[cfg(feature = "shell")]
 pub mod shell;
 pub mod sim;
+pub mod wire;

@@ -1,0 +1,268 @@
+//! Which writers' schemas are known, and what to do with the bytes of each.
+
+use super::{
+    HEADER_BYTES, Limits, MARKER, Mismatch, Plan, Scratch, canonical_form, compile, fingerprint,
+    rabin, released, schema, schema_text, transcode,
+};
+use crate::core::cut::Topic;
+use crate::core::event::{Event, Garbled};
+use crate::core::progress::Progress;
+use crate::wire::record;
+use apache_avro::Schema;
+use std::ops::Range;
+
+/// The usual limit on one record; bytes.
+pub const MAX_RECORD_BYTES: usize = 4 << 20;
+
+/// Deepest nesting in a writer's record. Ours go four deep.
+const DEPTH: u32 = 64;
+
+/// Why a writer's schema was not taken up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LearnError {
+    /// It is no schema.
+    #[error("schema for topic {topic}: {why}; give an Avro schema as JSON")]
+    Text {
+        /// The topic it was given for.
+        topic: &'static str,
+        /// What the parser said.
+        why: String,
+    },
+    /// It is one, but cannot be resolved against ours. Its records are garbled from now on.
+    #[error("schema {name} for topic {topic} cannot be read with ours: {mismatch}")]
+    Incompatible {
+        /// The topic it was given for.
+        topic: &'static str,
+        /// Its name.
+        name: String,
+        /// Where and why.
+        mismatch: Mismatch,
+    },
+}
+
+/// What is done with a writer's records.
+#[derive(Clone, Debug)]
+enum Way {
+    /// Laid out as ours: read as they lie.
+    Direct,
+    /// Turned into ours.
+    Transcode(Plan),
+    /// Cannot be read.
+    Never,
+}
+
+/// Reads records of every writer whose schema is known: ours, every released one of ours, and what
+/// was learnt.
+#[derive(Clone, Debug)]
+pub struct Codec {
+    /// Per topic, the fingerprint of our schema.
+    ours: Vec<u64>,
+    /// Per topic, the other writers' schemas by fingerprint, in order.
+    others: Vec<Vec<(u64, Way)>>,
+    max_record_bytes: usize,
+}
+
+/// Where transcoded records lie until their batch is done. Reused: [`Arena::clear`] keeps the
+/// memory.
+#[derive(Clone, Debug, Default)]
+pub struct Arena {
+    bytes: Vec<u8>,
+    scratch: Scratch,
+}
+
+impl Arena {
+    /// Forgets the content, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+}
+
+/// A record of which it is known where a datum of our layout lies, if anywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prepared {
+    /// In the record itself, after the header.
+    Direct,
+    /// In the arena.
+    Arena(Range<usize>),
+    /// Nowhere: it is a null that removes a configuration record.
+    Removed,
+    /// Nowhere.
+    Garbled(Garbled),
+}
+
+impl Default for Codec {
+    fn default() -> Self {
+        Codec::new(MAX_RECORD_BYTES)
+    }
+}
+
+impl Codec {
+    /// Knows our schemas, current and released. A record longer than the limit, as it lies or
+    /// turned into ours, is [`Garbled::Oversized`].
+    pub fn new(max_record_bytes: usize) -> Codec {
+        let mut codec = Codec {
+            ours: Topic::ALL.iter().map(|topic| fingerprint(*topic)).collect(),
+            others: Topic::ALL.iter().map(|_| Vec::new()).collect(),
+            max_record_bytes,
+        };
+        for topic in Topic::ALL {
+            for text in released(*topic).iter().chain([&schema_text(*topic)]) {
+                // A test says that every released schema can be read; were one not, its records
+                // would be garbled and said to be.
+                let _ = codec.learn(*topic, text);
+            }
+        }
+        codec
+    }
+
+    /// Takes up a writer's schema for a topic; gives its fingerprint. A schema that cannot be
+    /// resolved is kept too, so that its records are [`Garbled::WrongSchema`].
+    ///
+    /// The fingerprint that the Rust library apache-avro sends for a schema with logical types
+    /// differs from the specification's; both lead here.
+    pub fn learn(&mut self, topic: Topic, text: &str) -> Result<u64, LearnError> {
+        let writer = Schema::parse_str(text)
+            .map_err(|error| LearnError::Text { topic: topic.name(), why: error.to_string() })?;
+        let mark = rabin(canonical_form(&writer).as_bytes());
+        let way = if mark == self.ours[topic as usize] {
+            Ok(Way::Direct)
+        } else {
+            compile(&writer, schema(topic)).map(Way::Transcode)
+        };
+        let kept = way.as_ref().map_or(Way::Never, Clone::clone);
+        for mark in [mark, rabin(writer.canonical_form().as_bytes())] {
+            let known = &mut self.others[topic as usize];
+            match known.binary_search_by_key(&mark, |(mark, _)| *mark) {
+                Ok(index) => known[index].1 = kept.clone(),
+                Err(index) => known.insert(index, (mark, kept.clone())),
+            }
+        }
+        let name = || writer.name().map_or_else(String::new, |name| name.fullname(None));
+        way.map(|_| mark).map_err(|mismatch| LearnError::Incompatible {
+            topic: topic.name(),
+            name: name(),
+            mismatch,
+        })
+    }
+
+    /// Whether a fingerprint is known for a topic: if not, a registry may be asked for its schema.
+    pub fn knows(&self, topic: Topic, mark: u64) -> bool {
+        mark == self.ours[topic as usize] || self.way(topic, mark).is_some()
+    }
+
+    fn way(&self, topic: Topic, mark: u64) -> Option<&Way> {
+        let known = &self.others[topic as usize];
+        let index = known.binary_search_by_key(&mark, |(mark, _)| *mark).ok()?;
+        Some(&known[index].1)
+    }
+
+    /// First of two steps of reading: finds the record's schema and, if it is not ours, turns the
+    /// record into ours at the end of the arena. With all records of a batch prepared, the arena
+    /// stands still and [`Codec::read_prepared`] borrows from it and from the batch.
+    #[inline]
+    pub fn prepare(&self, topic: Topic, value: Option<&[u8]>, arena: &mut Arena) -> Prepared {
+        let Some(value) = value else {
+            return if topic.is_config() {
+                Prepared::Removed
+            } else {
+                Prepared::Garbled(Garbled::Null)
+            };
+        };
+        if value.len() > self.max_record_bytes {
+            return Prepared::Garbled(Garbled::Oversized);
+        }
+        match mark_of(value) {
+            Some(mark) if mark == self.ours[topic as usize] => Prepared::Direct,
+            Some(mark) => self.prepare_other(topic, mark, &value[HEADER_BYTES..], arena),
+            None => Prepared::Garbled(Garbled::Framing),
+        }
+    }
+
+    fn prepare_other(&self, topic: Topic, mark: u64, datum: &[u8], arena: &mut Arena) -> Prepared {
+        match self.way(topic, mark) {
+            Some(Way::Direct) => Prepared::Direct,
+            Some(Way::Transcode(plan)) => {
+                let start = arena.bytes.len();
+                let limits = Limits { output_bytes: self.max_record_bytes, depth: DEPTH };
+                match transcode(plan, datum, limits, &mut arena.scratch, &mut arena.bytes) {
+                    Ok(()) => Prepared::Arena(start..arena.bytes.len()),
+                    Err(fault) => Prepared::Garbled(fault.into()),
+                }
+            }
+            Some(Way::Never) => Prepared::Garbled(Garbled::WrongSchema),
+            None if Topic::ALL.iter().any(|other| self.knows(*other, mark)) => {
+                Prepared::Garbled(Garbled::WrongSchema)
+            }
+            None => Prepared::Garbled(Garbled::UnknownSchema),
+        }
+    }
+
+    /// Second step: the event of a prepared record, borrowing from its bytes or from the arena.
+    /// Never fails: what cannot be read is an event that says so.
+    #[inline]
+    pub fn read_prepared<'a>(
+        &self,
+        prepared: &Prepared,
+        topic: Topic,
+        key: Option<&'a [u8]>,
+        value: Option<&'a [u8]>,
+        arena: &'a Arena,
+    ) -> Event<'a> {
+        if *prepared == Prepared::Removed {
+            return match key.map(std::str::from_utf8) {
+                Some(Ok(name)) => Event::Removed { topic, name },
+                Some(Err(_)) => Event::Garbled(Garbled::Malformed),
+                None => Event::Garbled(Garbled::Null),
+            };
+        }
+        match datum(prepared, value, arena) {
+            Ok(datum) => record::read(topic, datum).unwrap_or_else(Event::Garbled),
+            Err(garbled) => Event::Garbled(garbled),
+        }
+    }
+
+    /// Reads one record by itself; what the arena held is forgotten. Topics whose records are not
+    /// events of the core (`progress`, `counter`, `throttle` ...) give [`Garbled::WrongSchema`].
+    pub fn read<'a>(
+        &self,
+        topic: Topic,
+        key: Option<&'a [u8]>,
+        value: Option<&'a [u8]>,
+        arena: &'a mut Arena,
+    ) -> Event<'a> {
+        arena.clear();
+        let prepared = self.prepare(topic, value, arena);
+        self.read_prepared(&prepared, topic, key, value, arena)
+    }
+
+    /// Reads the record of a cycle.
+    pub fn read_progress(&self, value: &[u8]) -> Result<Progress, Garbled> {
+        let mut arena = Arena::default();
+        let prepared = self.prepare(Topic::Progress, Some(value), &mut arena);
+        Ok(record::progress::read(datum(&prepared, Some(value), &arena)?)?)
+    }
+}
+
+/// The bytes a prepared record is read from.
+#[inline]
+fn datum<'a>(
+    prepared: &Prepared,
+    value: Option<&'a [u8]>,
+    arena: &'a Arena,
+) -> Result<&'a [u8], Garbled> {
+    match prepared {
+        Prepared::Direct => {
+            value.and_then(|value| value.get(HEADER_BYTES..)).ok_or(Garbled::Framing)
+        }
+        Prepared::Arena(range) => arena.bytes.get(range.clone()).ok_or(Garbled::Malformed),
+        Prepared::Removed => Err(Garbled::Null),
+        Prepared::Garbled(garbled) => Err(*garbled),
+    }
+}
+
+/// The fingerprint of a record's schema; `None` if it is not framed as single-object encoding.
+#[inline]
+fn mark_of(value: &[u8]) -> Option<u64> {
+    let rest = value.strip_prefix(&MARKER)?;
+    Some(u64::from_le_bytes(*rest.first_chunk::<8>()?))
+}

@@ -1,0 +1,337 @@
+//! From two schemas to a plan, by Avro's rules of schema resolution.
+//!
+//! A logical type counts as the type below it, but two that measure in different units
+//! (milliseconds, microseconds) do not resolve: the numbers would be wrong by a thousand.
+
+use super::default;
+use super::plan::{Op, OpId, Plan, Skip, SkipId, Source, Step};
+use super::shape::{Base, Names, Place, base, measure, takes_none};
+use apache_avro::Schema;
+use apache_avro::schema::{Alias, EnumSchema, RecordField, RecordSchema, ResolvedSchema};
+use std::collections::BTreeMap;
+
+/// Why data of one schema cannot be read with another, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {why}")]
+pub struct Mismatch {
+    /// The place in our schema: record, then fields with dots, `[]` for items.
+    pub path: String,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+/// Compiles a plan that turns data of `writer` into data of `reader`.
+pub fn compile(writer: &Schema, reader: &Schema) -> Result<Plan, Mismatch> {
+    let names = |schema| {
+        ResolvedSchema::new(schema).map_err(|error| Mismatch {
+            path: "schema".into(),
+            why: format!("has a reference that leads nowhere ({error}); define every name in it"),
+        })
+    };
+    let (written, read) = (names(writer)?, names(reader)?);
+    let mut compiler = Compiler {
+        writer: Names::of(&written),
+        reader: Names::of(&read),
+        plan: Plan { skips: Vec::new(), ops: Vec::new(), root: 0 },
+        skipped: BTreeMap::new(),
+        resolved: BTreeMap::new(),
+        path: Vec::new(),
+    };
+    let (from, to) = (Place::root(writer), Place::root(reader));
+    compiler.plan.root = compiler.resolve(from, to)?;
+    Ok(compiler.plan)
+}
+
+struct Compiler<'s> {
+    writer: Names<'s>,
+    reader: Names<'s>,
+    plan: Plan,
+    /// Skips of the writer's records by name: a record may hold itself.
+    skipped: BTreeMap<String, SkipId>,
+    /// Plans of pairs of records by name, for the same reason.
+    resolved: BTreeMap<(String, String), OpId>,
+    path: Vec<String>,
+}
+
+impl<'s> Compiler<'s> {
+    fn op(&mut self, op: Op) -> OpId {
+        self.plan.ops.push(op);
+        (self.plan.ops.len() - 1) as OpId
+    }
+
+    fn mismatch(&self, why: impl Into<String>) -> Mismatch {
+        Mismatch { path: self.path.concat(), why: why.into() }
+    }
+
+    fn resolve(&mut self, from: Place<'s>, to: Place<'s>) -> Result<OpId, Mismatch> {
+        let lost = || Mismatch { path: "schema".into(), why: "a name is not defined".into() };
+        let from = self.writer.follow(from).ok_or_else(lost)?;
+        let to = self.reader.follow(to).ok_or_else(lost)?;
+        if let Schema::Union(union) = from.schema {
+            return self.unwrap(union.variants(), from, to);
+        }
+        if let Schema::Union(union) = to.schema {
+            return self.wrap(from, union.variants(), to);
+        }
+        if let (Some(theirs), Some(ours)) = (measure(from.schema), measure(to.schema))
+            && theirs != ours
+        {
+            return Err(self.mismatch(format!("the writer has {theirs}, ours is {ours}")));
+        }
+        self.same_name(from, to)?;
+        let op = match (base(from.schema), base(to.schema)) {
+            (Base::Null, Base::Null) => Op::Copy(0),
+            (Base::Boolean, Base::Boolean) => Op::Boolean,
+            (Base::Int, Base::Int | Base::Long) => Op::Int,
+            (Base::Long, Base::Long) => Op::Long,
+            (Base::Int | Base::Long, Base::Float) => Op::LongToFloat,
+            (Base::Int | Base::Long, Base::Double) => Op::LongToDouble,
+            (Base::Float, Base::Float) => Op::Copy(4),
+            (Base::Float, Base::Double) => Op::FloatToDouble,
+            (Base::Double, Base::Double) => Op::Copy(8),
+            (Base::Bytes | Base::String, Base::Bytes) => Op::Bytes,
+            (Base::Bytes | Base::String, Base::String) => Op::Text,
+            (Base::Fixed(theirs), Base::Fixed(ours)) if theirs == ours => Op::Copy(ours),
+            (theirs, ours) => match (from.schema, to.schema) {
+                (Schema::Enum(theirs), Schema::Enum(ours)) => self.symbols(theirs, ours)?,
+                (Schema::Array(theirs), Schema::Array(ours)) => {
+                    let (item, place) = (from.inner(&theirs.items), to.inner(&ours.items));
+                    self.path.push("[]".into());
+                    let op = self.resolve(item, place)?;
+                    self.path.pop();
+                    let empty = takes_none(&self.writer, item, &mut Vec::new());
+                    let vain = takes_none(&self.reader, place, &mut Vec::new());
+                    Op::Array { item: op, empty, vain }
+                }
+                (Schema::Map(theirs), Schema::Map(ours)) => {
+                    self.path.push("[]".into());
+                    let value = self.resolve(from.inner(&theirs.types), to.inner(&ours.types))?;
+                    self.path.pop();
+                    Op::Map { value }
+                }
+                (Schema::Record(theirs), Schema::Record(ours)) => {
+                    return self.record(from, theirs, to, ours);
+                }
+                _ => {
+                    let why = format!("the writer has {theirs:?}, ours is {ours:?}");
+                    return Err(self.mismatch(why));
+                }
+            },
+        };
+        Ok(self.op(op))
+    }
+
+    /// Named types must have the same name, their namespace left out, or be an alias of ours.
+    fn same_name(&self, from: Place<'s>, to: Place<'s>) -> Result<(), Mismatch> {
+        let (Some(theirs), Some(ours)) = (from.schema.name(), to.schema.name()) else {
+            return Ok(());
+        };
+        let aliases = to.schema.aliases().map_or(&[][..], |aliases| &aliases[..]);
+        let alias = |alias: &Alias| alias.name() == theirs.name();
+        if theirs.name() == ours.name() || aliases.iter().any(alias) {
+            return Ok(());
+        }
+        let why = format!("the writer has {}, ours is {}", theirs.name(), ours.name());
+        Err(self.mismatch(why))
+    }
+
+    /// Out of the writer's union: each branch by itself; one at least must have a place.
+    fn unwrap(
+        &mut self,
+        branches: &'s [Schema],
+        from: Place<'s>,
+        to: Place<'s>,
+    ) -> Result<OpId, Mismatch> {
+        let mut ops = Vec::new();
+        let mut first = None;
+        for branch in branches {
+            let depth = self.path.len();
+            match self.resolve(from.inner(branch), to) {
+                Ok(op) => ops.push(Some(op)),
+                Err(mismatch) => {
+                    self.path.truncate(depth);
+                    ops.push(None);
+                    first.get_or_insert(mismatch);
+                }
+            }
+        }
+        match first {
+            Some(mismatch) if ops.iter().all(Option::is_none) => Err(mismatch),
+            _ => Ok(self.op(Op::Unwrap(ops.into()))),
+        }
+    }
+
+    /// Into our union: the first branch of the same type, else the first it can be promoted to.
+    fn wrap(
+        &mut self,
+        from: Place<'s>,
+        branches: &'s [Schema],
+        to: Place<'s>,
+    ) -> Result<OpId, Mismatch> {
+        for promote in [false, true] {
+            for (branch, schema) in branches.iter().enumerate() {
+                let place = to.inner(schema);
+                let followed = self.reader.follow(place).unwrap_or(place);
+                if !promote && base(followed.schema) != base(from.schema) {
+                    continue;
+                }
+                let depth = self.path.len();
+                match self.resolve(from, place) {
+                    Ok(op) => {
+                        return Ok(self.op(Op::Wrap { branch: branch as u32, op }));
+                    }
+                    Err(_) => self.path.truncate(depth),
+                }
+            }
+        }
+        let why = format!("the writer has {:?}, which no branch of ours takes", base(from.schema));
+        Err(self.mismatch(why))
+    }
+
+    fn symbols(&self, theirs: &EnumSchema, ours: &EnumSchema) -> Result<Op, Mismatch> {
+        let place = |word: &String| ours.symbols.iter().position(|symbol| symbol == word);
+        let other = ours.default.as_ref().and_then(place);
+        let table: Box<[Option<u32>]> = theirs
+            .symbols
+            .iter()
+            .map(|symbol| place(symbol).or(other).map(|place| place as u32))
+            .collect();
+        if table.iter().all(Option::is_none) {
+            return Err(self.mismatch("none of the writer's symbols is ours"));
+        }
+        Ok(Op::Enum(table))
+    }
+
+    fn record(
+        &mut self,
+        from: Place<'s>,
+        theirs: &'s RecordSchema,
+        to: Place<'s>,
+        ours: &'s RecordSchema,
+    ) -> Result<OpId, Mismatch> {
+        let pair = (from.full_name(), to.full_name());
+        if let Some(op) = self.resolved.get(&pair) {
+            return Ok(*op);
+        }
+        let root = self.path.is_empty();
+        if root {
+            self.path.push(ours.name.name().into());
+        }
+        // Until it is known this stands for a fault, should anything keep hold of it.
+        let id = self.op(Op::Unwrap(Box::new([])));
+        self.resolved.insert(pair.clone(), id);
+        match self.fields(from, theirs, to, ours) {
+            Ok(op) => self.plan.ops[id as usize] = op,
+            Err(mismatch) => {
+                self.resolved.remove(&pair);
+                return Err(mismatch);
+            }
+        }
+        if root {
+            self.path.pop();
+        }
+        Ok(id)
+    }
+
+    fn fields(
+        &mut self,
+        from: Place<'s>,
+        theirs: &'s RecordSchema,
+        to: Place<'s>,
+        ours: &'s RecordSchema,
+    ) -> Result<Op, Mismatch> {
+        let mut emit = Vec::new();
+        for field in &ours.fields {
+            self.path.push(format!(".{}", field.name));
+            let place = to.inner(&field.schema);
+            emit.push(match find(&theirs.fields, field) {
+                Some(index) => {
+                    let source = from.inner(&theirs.fields[index].schema);
+                    Source::Field(index as u32, self.resolve(source, place)?)
+                }
+                None => {
+                    let json = field.default.as_ref().ok_or_else(|| {
+                        self.mismatch("the writer does not have it, and it has no default")
+                    })?;
+                    let bytes = default::encode(&self.reader, place, json);
+                    Source::Default(bytes.ok_or_else(|| {
+                        self.mismatch(format!("its default {json} does not fit its type"))
+                    })?)
+                }
+            });
+            self.path.pop();
+        }
+        let walk = theirs.fields.iter().map(|field| self.skip(from.inner(&field.schema)));
+        let walk = walk.collect::<Result<Box<[SkipId]>, Mismatch>>()?;
+        Ok(straighten(&walk, &emit).unwrap_or(Op::Sorted { walk, emit: emit.into() }))
+    }
+
+    fn skip(&mut self, place: Place<'s>) -> Result<SkipId, Mismatch> {
+        let lost = || Mismatch { path: "schema".into(), why: "a name is not defined".into() };
+        let place = self.writer.follow(place).ok_or_else(lost)?;
+        let skip = match place.schema {
+            Schema::Array(array) => {
+                let item = place.inner(&array.items);
+                let empty = takes_none(&self.writer, item, &mut Vec::new());
+                Skip::Array { item: self.skip(item)?, empty }
+            }
+            Schema::Map(map) => Skip::Map { value: self.skip(place.inner(&map.types))? },
+            Schema::Union(union) => {
+                let branches = union.variants().iter().map(|branch| self.skip(place.inner(branch)));
+                Skip::Union(branches.collect::<Result<_, _>>()?)
+            }
+            Schema::Record(record) => {
+                let name = place.full_name();
+                if let Some(skip) = self.skipped.get(&name) {
+                    return Ok(*skip);
+                }
+                let id = self.plan.skips.len() as SkipId;
+                self.plan.skips.push(Skip::Union(Box::new([])));
+                self.skipped.insert(name, id);
+                let fields =
+                    record.fields.iter().map(|field| self.skip(place.inner(&field.schema)));
+                let fields = fields.collect::<Result<_, _>>()?;
+                self.plan.skips[id as usize] = Skip::Record(fields);
+                return Ok(id);
+            }
+            other => match base(other) {
+                Base::Boolean => Skip::Boolean,
+                Base::Int | Base::Long | Base::Enum => Skip::Number,
+                Base::Float => Skip::Fixed(4),
+                Base::Double => Skip::Fixed(8),
+                Base::Fixed(size) => Skip::Fixed(size),
+                Base::Bytes | Base::String => Skip::Bytes,
+                // Null; the rest was matched above.
+                _ => Skip::Fixed(0),
+            },
+        };
+        self.plan.skips.push(skip);
+        Ok((self.plan.skips.len() - 1) as SkipId)
+    }
+}
+
+/// The writer's field for one of ours: by its name, else by its aliases in order.
+fn find(theirs: &[RecordField], ours: &RecordField) -> Option<usize> {
+    std::iter::once(&ours.name)
+        .chain(&ours.aliases)
+        .find_map(|name| theirs.iter().position(|field| field.name == *name))
+}
+
+/// One pass, if our fields come in the writer's order.
+fn straighten(walk: &[SkipId], emit: &[Source]) -> Option<Op> {
+    let mut steps = Vec::new();
+    let mut next = 0;
+    for source in emit {
+        match source {
+            Source::Field(index, op) => {
+                let index = *index as usize;
+                steps.extend(walk.get(next..index)?.iter().map(|skip| Step::Skip(*skip)));
+                steps.push(Step::Field(*op));
+                next = index + 1;
+            }
+            Source::Default(bytes) => steps.push(Step::Default(bytes.clone())),
+        }
+    }
+    steps.extend(walk.get(next..)?.iter().map(|skip| Step::Skip(*skip)));
+    Some(Op::Straight(steps.into()))
+}

@@ -1,0 +1,199 @@
+//! Reading Avro's primitives from bytes that may be hostile.
+
+use crate::core::event::Garbled;
+
+/// What is wrong with bytes while they are read. Small on purpose: it is in every return value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// They end early, or say what the schema does not allow.
+    Malformed,
+    /// They hold a branch that our schema has no place for.
+    WrongSchema,
+    /// What they unfold to is longer than the limit on one record.
+    Oversized,
+}
+
+impl From<Fault> for Garbled {
+    fn from(fault: Fault) -> Garbled {
+        match fault {
+            Fault::Malformed => Garbled::Malformed,
+            Fault::WrongSchema => Garbled::WrongSchema,
+            Fault::Oversized => Garbled::Oversized,
+        }
+    }
+}
+
+/// A place in a datum. Every read is checked; none allocates.
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// At the start of a datum.
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { rest: bytes }
+    }
+
+    /// What was not read yet.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Nothing may follow a datum.
+    #[inline]
+    pub fn end(&self) -> Result<(), Fault> {
+        if self.rest.is_empty() { Ok(()) } else { Err(Fault::Malformed) }
+    }
+
+    /// The next `count` bytes.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Fault::Malformed)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(Fault::Malformed)?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    /// A variable-length number before its sign is unfolded.
+    #[inline]
+    fn varint(&mut self) -> Result<u64, Fault> {
+        let (first, rest) = self.rest.split_first().ok_or(Fault::Malformed)?;
+        if *first < 0x80 {
+            self.rest = rest;
+            return Ok(u64::from(*first));
+        }
+        self.long_varint()
+    }
+
+    /// Most long numbers are time stamps of six bytes; at most ten bytes make one.
+    #[inline]
+    fn long_varint(&mut self) -> Result<u64, Fault> {
+        let mut value = 0u64;
+        for (index, byte) in self.rest.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7F) << (7 * index);
+            if *byte < 0x80 {
+                if index == 9 && *byte > 1 {
+                    return Err(Fault::Malformed);
+                }
+                self.rest = &self.rest[index + 1..];
+                return Ok(value);
+            }
+        }
+        Err(Fault::Malformed)
+    }
+
+    /// A `long`.
+    #[inline]
+    pub fn long(&mut self) -> Result<i64, Fault> {
+        let folded = self.varint()?;
+        Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
+    }
+
+    /// An `int`.
+    #[inline]
+    pub fn int(&mut self) -> Result<i32, Fault> {
+        i32::try_from(self.long()?).map_err(|_| Fault::Malformed)
+    }
+
+    /// A `boolean`.
+    #[inline]
+    pub fn boolean(&mut self) -> Result<bool, Fault> {
+        match self.take(1)? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            _ => Err(Fault::Malformed),
+        }
+    }
+
+    /// A `float`.
+    #[inline]
+    pub fn float(&mut self) -> Result<f32, Fault> {
+        Ok(f32::from_le_bytes(self.array()?))
+    }
+
+    /// A `double`, bit for bit.
+    #[inline]
+    pub fn double(&mut self) -> Result<f64, Fault> {
+        Ok(f64::from_le_bytes(self.array()?))
+    }
+
+    /// A `fixed` of 16 bytes.
+    #[inline]
+    pub fn fixed16(&mut self) -> Result<[u8; 16], Fault> {
+        self.array()
+    }
+
+    /// A `bytes`, where it lies.
+    #[inline]
+    pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
+        let count = usize::try_from(self.long()?).map_err(|_| Fault::Malformed)?;
+        self.take(count)
+    }
+
+    /// A `string`, where it lies.
+    #[inline]
+    pub fn string(&mut self) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Malformed)
+    }
+
+    /// The place in an enum's list of symbols, or of a union's branch.
+    #[inline]
+    pub fn index(&mut self) -> Result<usize, Fault> {
+        usize::try_from(self.long()?).map_err(|_| Fault::Malformed)
+    }
+
+    /// The head of a block of array or map items: how many follow, 0 at the end. The size in
+    /// bytes that a negative count brings is read over: items say themselves where they end.
+    #[inline]
+    pub fn block(&mut self) -> Result<u64, Fault> {
+        let count = self.long()?;
+        if count < 0 && self.long()? < 0 {
+            return Err(Fault::Malformed);
+        }
+        Ok(count.unsigned_abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_unfold() {
+        for (bytes, value) in [
+            (&[0x00][..], 0i64),
+            (&[0x01], -1),
+            (&[0x02], 1),
+            (&[0x80, 0x01], 64),
+            (&[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], i64::MAX),
+            (&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], i64::MIN),
+        ] {
+            let mut cursor = Cursor::new(bytes);
+            assert_eq!(cursor.long(), Ok(value));
+            assert_eq!(cursor.end(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn bad_bytes_are_faults() {
+        assert_eq!(Cursor::new(&[]).long(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0x80]).long(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0xFF; 11]).long(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0xFE, 0xFF, 0xFF, 0xFF, 0x7F]).int(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[2]).boolean(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0x01]).bytes(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0x04, b'a']).string(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0x02, 0xFF]).string(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0x01, 0x01]).block(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0x03, 0x08]).block(), Ok(2));
+    }
+}

@@ -1,0 +1,33 @@
+//! Avro's single-object encoding, read and written without a value in between.
+//!
+//! A record is a marker, the fingerprint of its writer's schema, and the datum. Bytes written with
+//! our own schema are read where they lie. Bytes of any other schema that is known go through a
+//! plan, compiled once from the two schemas, which turns the writer's datum into ours; from there
+//! on there is one way to read. A writer whose schema cannot be resolved gets no plan, and its
+//! records are garbled.
+
+mod canonical;
+mod codec;
+mod compile;
+mod cursor;
+mod default;
+mod plan;
+mod run;
+mod schema;
+mod shape;
+mod sink;
+
+pub use canonical::{canonical_form, rabin};
+pub use codec::{Arena, Codec, LearnError, MAX_RECORD_BYTES, Prepared};
+pub use compile::{Mismatch, compile};
+pub use cursor::{Cursor, Fault};
+pub use plan::Plan;
+pub use run::{Limits, Scratch, transcode};
+pub use schema::{ENVELOPE, fingerprint, released, schema, schema_text};
+pub use sink::Sink;
+
+/// Marks a record as Avro's single-object encoding, version 1.
+pub const MARKER: [u8; 2] = [0xC3, 0x01];
+
+/// Marker and fingerprint together; the datum follows.
+pub const HEADER_BYTES: usize = 10;

@@ -1,0 +1,4 @@
+//! Bytes and what they mean. Core types know nothing of bytes; their shapes on the bus live here.
+
+pub mod avro;
+pub mod record;

@@ -1,0 +1,132 @@
+//! `decision`. Its numbers are said bit for bit, so that a decision made again can be compared
+//! byte for byte.
+
+use super::{amount, count, list, number, option, say_number, symbol, text, texts};
+use crate::core::cut::Topic;
+use crate::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
+use crate::core::unit::Millis;
+use crate::wire::avro::{Cursor, Fault, Sink};
+
+/// The symbols of `outcome`, in the schema's order.
+#[derive(Clone, Copy)]
+enum Answer {
+    Assign,
+    Defer,
+    Reject,
+}
+
+const ANSWERS: [Answer; 3] = [Answer::Assign, Answer::Defer, Answer::Reject];
+
+pub(super) fn read(at: &mut Cursor<'_>) -> Result<Decision, Fault> {
+    Ok(Decision {
+        id: DecisionId(at.fixed16()?),
+        domain: text(at)?,
+        subject: text(at)?,
+        attempt: count(at)?,
+        task: text(at)?,
+        ordinal: count(at)?,
+        epoch: amount(at)?,
+        cycle: amount(at)?,
+        number: count(at)?,
+        now: at.long()?,
+        policy: text(at)?,
+        policy_hash: text(at)?,
+        gshare: text(at)?,
+        nucleus: text(at)?,
+        outcome: read_outcome(at)?,
+        factor_names: list(at, text)?,
+        counts: list(at, |at| Ok(FilterCount { filter: text(at)?, rejected: count(at)? }))?,
+        fates: list(at, read_fate)?,
+        full: at.boolean()?,
+        fates_cut: count(at)?,
+        notes: list(at, text)?,
+    })
+}
+
+/// The answer and the three fields that belong to one answer each.
+fn read_outcome(at: &mut Cursor<'_>) -> Result<Outcome, Fault> {
+    let answer = symbol(at, &ANSWERS)?;
+    let ranked = list(at, read_ranked)?;
+    let until: Option<Millis> = option(at, Cursor::long)?;
+    let reason = text(at)?;
+    Ok(match answer {
+        Answer::Assign => Outcome::Assign(ranked),
+        Answer::Defer => Outcome::Defer { until: until.ok_or(Fault::Malformed)? },
+        Answer::Reject => Outcome::Reject { reason },
+    })
+}
+
+fn read_ranked(at: &mut Cursor<'_>) -> Result<Ranked, Fault> {
+    Ok(Ranked {
+        queue: text(at)?,
+        unified: text(at)?,
+        weight: number(at)?,
+        jobs: count(at)?,
+        factors: list(at, number)?,
+    })
+}
+
+fn read_fate(at: &mut Cursor<'_>) -> Result<Fate, Fault> {
+    Ok(Fate {
+        queue: text(at)?,
+        filter: text(at)?,
+        reason: text(at)?,
+        measured: number(at)?,
+        limit: number(at)?,
+    })
+}
+
+/// Appends a decision.
+pub fn write_decision(out: &mut Vec<u8>, decision: &Decision) {
+    let mut sink = Sink::begin(out, Topic::Decision);
+    sink.raw(&decision.id.0);
+    sink.string(&decision.domain);
+    sink.string(&decision.subject);
+    sink.count(decision.attempt);
+    sink.string(&decision.task);
+    sink.count(decision.ordinal);
+    sink.amount(decision.epoch);
+    sink.amount(decision.cycle);
+    sink.count(decision.number);
+    sink.long(decision.now);
+    sink.string(&decision.policy);
+    sink.string(&decision.policy_hash);
+    sink.string(&decision.gshare);
+    sink.string(&decision.nucleus);
+    write_outcome(&mut sink, &decision.outcome);
+    texts(&mut sink, &decision.factor_names);
+    sink.array(&decision.counts, |sink, it| {
+        sink.string(&it.filter);
+        sink.count(it.rejected);
+    });
+    sink.array(&decision.fates, write_fate);
+    sink.boolean(decision.full);
+    sink.count(decision.fates_cut);
+    texts(&mut sink, &decision.notes);
+}
+
+fn write_outcome(sink: &mut Sink<'_>, outcome: &Outcome) {
+    let (answer, ranked, until, reason) = match outcome {
+        Outcome::Assign(ranked) => (Answer::Assign, &ranked[..], None, ""),
+        Outcome::Defer { until } => (Answer::Defer, &[][..], Some(*until), ""),
+        Outcome::Reject { reason } => (Answer::Reject, &[][..], None, &reason[..]),
+    };
+    sink.index(answer as usize);
+    sink.array(ranked, |sink, it| {
+        sink.string(&it.queue);
+        sink.string(&it.unified);
+        say_number(sink, it.weight);
+        sink.count(it.jobs);
+        sink.array(&it.factors, |sink, factor| say_number(sink, *factor));
+    });
+    sink.option(until, Sink::long);
+    sink.string(reason);
+}
+
+fn write_fate(sink: &mut Sink<'_>, fate: &Fate) {
+    sink.string(&fate.queue);
+    sink.string(&fate.filter);
+    sink.string(&fate.reason);
+    say_number(sink, fate.measured);
+    say_number(sink, fate.limit);
+}

@@ -1,0 +1,98 @@
+//! `pilot`: four kinds of report in one record, which has the fields of all.
+
+use super::{count, symbol};
+use crate::core::cut::Topic;
+use crate::core::event::Pilot;
+use crate::core::unit::Millis;
+use crate::wire::avro::{Cursor, Fault, Sink};
+
+/// The symbols of `kind`, in the schema's order.
+#[derive(Clone, Copy)]
+enum Kind {
+    AskedJob,
+    UpdatedJob,
+    Workers,
+    Slots,
+}
+
+const KINDS: [Kind; 4] = [Kind::AskedJob, Kind::UpdatedJob, Kind::Workers, Kind::Slots];
+
+/// The record as it is laid out. What a kind does not speak of has its default.
+#[derive(Default)]
+struct Row<'a> {
+    queue: &'a str,
+    at: Millis,
+    node: &'a str,
+    harvester: &'a str,
+    resource_type: &'a str,
+    submitted: u32,
+    running: u32,
+    gshare: &'a str,
+    slots: i64,
+    expires_at: Millis,
+}
+
+#[inline]
+pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Pilot<'a>, Fault> {
+    let kind = symbol(at, &KINDS)?;
+    let Row {
+        queue,
+        at,
+        node,
+        harvester,
+        resource_type,
+        submitted,
+        running,
+        gshare,
+        slots,
+        expires_at,
+    } = Row {
+        queue: at.string()?,
+        at: at.long()?,
+        node: at.string()?,
+        harvester: at.string()?,
+        resource_type: at.string()?,
+        submitted: count(at)?,
+        running: count(at)?,
+        gshare: at.string()?,
+        slots: at.long()?,
+        expires_at: at.long()?,
+    };
+    Ok(match kind {
+        Kind::AskedJob => Pilot::AskedJob { queue, node, at },
+        Kind::UpdatedJob => Pilot::UpdatedJob { queue, node, at },
+        Kind::Workers => Pilot::Workers { queue, harvester, resource_type, submitted, running, at },
+        Kind::Slots => Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at },
+    })
+}
+
+/// Appends a report.
+pub fn write_pilot(out: &mut Vec<u8>, pilot: &Pilot<'_>) {
+    let none = Row::default();
+    let (kind, row) = match *pilot {
+        Pilot::AskedJob { queue, node, at } => (Kind::AskedJob, Row { queue, node, at, ..none }),
+        Pilot::UpdatedJob { queue, node, at } => {
+            (Kind::UpdatedJob, Row { queue, node, at, ..none })
+        }
+        Pilot::Workers { queue, harvester, resource_type, submitted, running, at } => {
+            let row = Row { queue, harvester, resource_type, submitted, running, at, ..none };
+            (Kind::Workers, row)
+        }
+        Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at } => {
+            let row = Row { queue, gshare, resource_type, slots, expires_at, at, ..none };
+            (Kind::Slots, row)
+        }
+    };
+    let mut sink = Sink::begin(out, Topic::Pilot);
+    sink.index(kind as usize);
+    sink.string(row.queue);
+    sink.long(row.at);
+    sink.string(row.node);
+    sink.string(row.harvester);
+    sink.string(row.resource_type);
+    sink.count(row.submitted);
+    sink.count(row.running);
+    sink.string(row.gshare);
+    sink.long(row.slots);
+    sink.long(row.expires_at);
+}

@@ -1,0 +1,79 @@
+//! `progress`: the record of a cycle.
+
+use super::{amount, count, list, option, text};
+use crate::core::cut::{Lane, Topic};
+use crate::core::progress::{LaneFlags, Progress};
+use crate::wire::avro::{Cursor, Fault, Sink};
+
+/// Reads the datum of a cycle's record.
+pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
+    let mut at = Cursor::new(datum);
+    let at = &mut at;
+    let progress = Progress {
+        domain: text(at)?,
+        epoch: amount(at)?,
+        number: amount(at)?,
+        now: at.long()?,
+        instance: text(at)?,
+        lanes: list(at, |at| Ok((read_lane(at)?, amount(at)?)))?,
+        full: at.boolean()?,
+        flags: list(at, |at| Ok((read_lane(at)?, read_flags(at)?)))?,
+        outputs: list(at, |at| Ok((read_lane(at)?, count(at)?)))?,
+        policies: option(at, text)?,
+        policy_hash: text(at)?,
+        engine: count(at)?,
+        farewell: at.boolean()?,
+    };
+    at.end()?;
+    Ok(progress)
+}
+
+/// A lane of a topic that is not known cannot be read past: nothing could be said of it.
+fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
+    let topic = Topic::from_name(at.string()?).ok_or(Fault::Malformed)?;
+    let partition = u32::try_from(at.int()?).map_err(|_| Fault::Malformed)?;
+    Ok(Lane { topic, partition })
+}
+
+fn read_flags(at: &mut Cursor<'_>) -> Result<LaneFlags, Fault> {
+    Ok(LaneFlags {
+        at_end: at.boolean()?,
+        unreadable: at.boolean()?,
+        blocked_at: option(at, Cursor::long)?,
+    })
+}
+
+/// Appends the record of a cycle.
+pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
+    let mut sink = Sink::begin(out, Topic::Progress);
+    sink.string(&progress.domain);
+    sink.amount(progress.epoch);
+    sink.amount(progress.number);
+    sink.long(progress.now);
+    sink.string(&progress.instance);
+    sink.array(&progress.lanes, |sink, (lane, next)| {
+        write_lane(sink, *lane);
+        sink.amount(*next);
+    });
+    sink.boolean(progress.full);
+    sink.array(&progress.flags, |sink, (lane, flags)| {
+        write_lane(sink, *lane);
+        sink.boolean(flags.at_end);
+        sink.boolean(flags.unreadable);
+        sink.option(flags.blocked_at, Sink::long);
+    });
+    sink.array(&progress.outputs, |sink, (lane, records)| {
+        write_lane(sink, *lane);
+        sink.count(*records);
+    });
+    sink.option(progress.policies.as_deref(), Sink::string);
+    sink.string(&progress.policy_hash);
+    sink.count(progress.engine);
+    sink.boolean(progress.farewell);
+}
+
+/// Kafka counts partitions in 31 bits.
+fn write_lane(sink: &mut Sink<'_>, lane: Lane) {
+    sink.string(lane.topic.name());
+    sink.int(i32::try_from(lane.partition).unwrap_or(i32::MAX));
+}

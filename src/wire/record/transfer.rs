@@ -1,0 +1,37 @@
+//! `transfer`.
+
+use super::{amount, count, symbol};
+use crate::core::cut::Topic;
+use crate::core::event::{Transfer, TransferState};
+use crate::wire::avro::{Cursor, Fault, Sink};
+
+#[inline]
+pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Transfer<'a>, Fault> {
+    Ok(Transfer {
+        request: at.string()?,
+        state: symbol(at, &TransferState::ALL)?,
+        changed_at: at.long()?,
+        revision: count(at)?,
+        activity: at.string()?,
+        source: at.string()?,
+        destination: at.string()?,
+        bytes: amount(at)?,
+        files: count(at)?,
+        error: at.string()?,
+    })
+}
+
+/// Appends a transfer's state.
+pub fn write_transfer(out: &mut Vec<u8>, transfer: &Transfer<'_>) {
+    let mut sink = Sink::begin(out, Topic::Transfer);
+    sink.string(transfer.request);
+    sink.index(transfer.state as usize);
+    sink.long(transfer.changed_at);
+    sink.count(transfer.revision);
+    sink.string(transfer.activity);
+    sink.string(transfer.source);
+    sink.string(transfer.destination);
+    sink.amount(transfer.bytes);
+    sink.count(transfer.files);
+    sink.string(transfer.error);
+}
