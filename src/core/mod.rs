@@ -1,11 +1,25 @@
 //! What we know and how we judge. Standard library and `sha2` only: no clock, dice, environment,
 //! file or network.
 
+pub mod audit;
+pub mod close;
 pub mod cut;
 pub mod decision;
+pub mod digest;
 pub mod event;
+pub mod fold;
 pub mod id;
+pub mod ledger;
 pub mod limits;
+pub mod oddity;
 pub mod policy;
 pub mod progress;
+pub mod record;
+pub mod reserve;
+pub mod rows;
+pub mod slab;
+pub mod state;
+pub mod time;
+pub mod timer;
 pub mod unit;
+pub mod window;

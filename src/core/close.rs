@@ -1,0 +1,245 @@
+//! The end of a cycle: times, forgetting, expiry, evictions, at its cut and by a total order on
+//! content. So the state is a function of the cycles said.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::id::Key;
+use crate::core::progress::LaneFlags;
+use crate::core::record::{Job, Node};
+use crate::core::reserve;
+use crate::core::state::State;
+use crate::core::timer::NodePart;
+use crate::core::unit::{DAY, Millis};
+
+/// What makes a cycle, beside its cut.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Closing {
+    /// Leader's term.
+    pub epoch: u64,
+    /// Number of the cycle.
+    pub number: u64,
+    /// Its now.
+    pub now: Millis,
+    /// Lanes whose flags changed.
+    pub flags: Vec<(Lane, LaneFlags)>,
+}
+
+impl State {
+    /// Ends a cycle: what was folded since the last one is now seen as of `now`.
+    pub fn close(&mut self, closing: &Closing) {
+        for (lane, flags) in &closing.flags {
+            self.times.lanes.at(*lane).flags = *flags;
+        }
+        let before = self.times.of(Topic::JobState).time;
+        // The first cycle has no span: time before it is nobody's.
+        let span = if self.now == 0 { 0 } else { closing.now - self.now };
+        let silence = self.setting.silence;
+        self.times.close(closing.now, span, &|topic: Topic| silence[topic as usize]);
+        self.epoch = closing.epoch;
+        self.number = closing.number;
+        self.now = closing.now;
+        self.forget_jobs(before);
+        self.forget_transfers();
+        self.expire_nodes();
+        self.expire_workers();
+        self.expire_promises();
+        self.forget_subjects();
+        self.ledger.expire(closing.now);
+        self.ledger.sweep();
+    }
+
+    fn forget_jobs(&mut self, before: Millis) {
+        let limits = &self.setting.limits;
+        let time = self.times.of(Topic::JobState).time;
+        let lifetime = limits.ended_job_lifetime_ms;
+        for key in self.timers.jobs.take(time) {
+            let Some(slot) = self.jobs.find(key) else { continue };
+            let Some(job) = self.jobs.slab.get(slot).copied() else { continue };
+            if !job.status.is_some_and(|status| status.is_ended()) {
+                continue;
+            }
+            if job.over_at() + lifetime <= time {
+                self.forget_job(slot, &job);
+            } else if job.over_at() + lifetime < time + 2_000 {
+                // Due within the turn that has begun: looked at again next cycle. A later
+                // deadline was set when the record moved.
+                self.timers.jobs.set(job.over_at() + lifetime, key);
+            }
+        }
+        self.forget_stubs(time);
+        if before.div_euclid(DAY) != time.div_euclid(DAY) {
+            self.forget_silent(time);
+        }
+    }
+
+    fn forget_job(&mut self, slot: u32, job: &Job) {
+        if job.status.is_some() {
+            self.touched.load.add(self.ledger.queue_of(job));
+        }
+        self.ledger.job_left(job);
+        self.jobs.remove(slot);
+        self.job_names.remove(&job.key);
+    }
+
+    /// Stubs that are too old, and the oldest beyond the limit on their number.
+    fn forget_stubs(&mut self, time: Millis) {
+        let lifetime = self.setting.limits.stub_lifetime_ms;
+        while let Some((at, key)) = self.stubs.first().copied() {
+            if at + lifetime > time && self.stubs.len() <= self.setting.limits.stubs_max {
+                break;
+            }
+            self.stubs.pop_first();
+            if let Some(slot) = self.jobs.find(key) {
+                self.jobs.remove(slot);
+                self.job_names.remove(&key);
+            }
+        }
+    }
+
+    /// Once a day: jobs and transfers that gave no sign for so long that nobody will end them.
+    fn forget_silent(&mut self, time: Millis) {
+        let horizon = time - self.setting.limits.silent_job_lifetime_ms;
+        let silent: Vec<(u32, Job)> = self
+            .jobs
+            .slab
+            .iter()
+            .filter(|(_, job)| job.status.is_some_and(|status| !status.is_ended()))
+            .filter(|(_, job)| job.changed_at.max(job.beat.at) <= horizon)
+            .map(|(slot, job)| (slot, *job))
+            .collect();
+        for (slot, job) in silent {
+            self.forget_job(slot, &job);
+        }
+    }
+
+    fn forget_transfers(&mut self) {
+        let time = self.times.of(Topic::Transfer).time;
+        let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
+        for key in self.timers.transfers.take(time) {
+            let Some(slot) = self.transfers.find(key) else { continue };
+            let Some(record) = self.transfers.slab.get(slot).copied() else { continue };
+            if !record.state.is_ended() {
+                continue;
+            }
+            if record.changed_at + lifetime <= time {
+                self.ledger.transfer_left(&record);
+                self.transfers.remove(slot);
+            } else if record.changed_at + lifetime < time + 2_000 {
+                self.timers.transfers.set(record.changed_at + lifetime, key);
+            }
+        }
+        let silent = self.setting.limits.silent_transfer_lifetime_ms;
+        if self.transfers_swept.div_euclid(DAY) != time.div_euclid(DAY) {
+            self.transfers_swept = time;
+            let silent: Vec<u32> = self
+                .transfers
+                .slab
+                .iter()
+                .filter(|(_, held)| !held.state.is_ended() && held.changed_at + silent <= time)
+                .map(|(slot, _)| slot)
+                .collect();
+            for slot in silent {
+                if let Some(record) = self.transfers.remove(slot) {
+                    self.ledger.transfer(&record, -1);
+                }
+            }
+        }
+    }
+
+    fn expire_nodes(&mut self) {
+        let time = self.times.of(Topic::Pilot).time;
+        let window = self.setting.limits.node_window_ms;
+        for (key, part) in self.timers.nodes.take(time) {
+            let Some(slot) = self.nodes.find(key) else { continue };
+            let Some(old) = self.nodes.slab.get(slot).copied() else { continue };
+            let (at, new) = match part {
+                NodePart::Asked => (old.asked_at, Node { asked_at: 0, ..old }),
+                NodePart::Updated => (old.updated_at, Node { updated_at: 0, ..old }),
+            };
+            if at + window > time {
+                self.timers.nodes.set(at + window, (key, part));
+                continue;
+            }
+            self.ledger.node(&old, -1);
+            self.touched.pilot.add(old.queue);
+            if new.asked_at == 0 && new.updated_at == 0 {
+                self.nodes.remove(slot);
+            } else {
+                self.ledger.node(&new, 1);
+                if let Some(held) = self.nodes.slab.get_mut(slot) {
+                    *held = new;
+                }
+            }
+        }
+    }
+
+    fn expire_workers(&mut self) {
+        let time = self.times.of(Topic::Pilot).time;
+        let age = self.setting.limits.worker_report_age_ms;
+        for key in self.timers.workers.take(time) {
+            let Some(slot) = self.workers.find(key) else { continue };
+            let Some(report) = self.workers.slab.get(slot).copied() else { continue };
+            if report.at + age <= time {
+                self.ledger.workers(&report, -1);
+                self.touched.pilot.add(report.queue);
+                self.workers.remove(slot);
+            } else {
+                self.timers.workers.set(report.at + age, key);
+            }
+        }
+    }
+
+    /// Promises that nothing ended in time, by the clock that stands while job states lag.
+    fn expire_promises(&mut self) {
+        let clock = self.times.of(Topic::JobState).clock;
+        let lifetime = self.setting.limits.reservation_lifetime_ms;
+        for subject in self.timers.promises.take(clock) {
+            if self.asks.of(&subject).is_none() {
+                continue;
+            }
+            let Some(ask) = self.asks.at(&subject, Default::default) else { continue };
+            let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut ask.promises)
+                .into_iter()
+                .partition(|promise| reserve::is_over(promise, clock, lifetime));
+            let next = open.iter().map(|promise| promise.clock + lifetime).min();
+            ask.promises = open;
+            for promise in over {
+                self.close_promise(promise.decision);
+            }
+            if let Some(next) = next.filter(|next| *next < clock + 2_000) {
+                self.timers.promises.set(next, subject);
+            }
+        }
+    }
+
+    fn forget_subjects(&mut self) {
+        let time = self.times.of(Topic::Task).time;
+        for subject in self.timers.subjects.take(time) {
+            match self.subject_over(&subject) {
+                Some(over) if over <= time => self.forget_subject(&subject),
+                Some(over) if over < time + 2_000 => self.timers.subjects.set(over, subject),
+                _ => {}
+            }
+        }
+    }
+
+    fn forget_subject(&mut self, subject: &str) {
+        let Some(ask) = self.asks.remove(subject) else { return };
+        for promise in &ask.promises {
+            self.close_promise(promise.decision);
+        }
+        if let Some(task) = &ask.task
+            && let Some(chunks) = self.chunks.get_mut(&task.task)
+        {
+            chunks.remove(subject);
+            if chunks.is_empty() {
+                self.chunks.remove(&task.task);
+            }
+        }
+        self.touched.subjects.insert(subject.to_owned());
+    }
+
+    /// The name of a job.
+    pub fn job_name(&self, key: Key) -> String {
+        self.job_names.get(&key).cloned().unwrap_or_else(|| key.0.to_string())
+    }
+}

@@ -1,0 +1,146 @@
+//! Slowly changing facts. Within a lane the newest content since the last null holds; across
+//! lanes the newest of those. "Newest" is by the fact's own time, then by its content.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Link, Parameter, Queue, Site, Storage};
+use crate::core::oddity::Oddity;
+use crate::core::record::Fact;
+use crate::core::state::{Book, State};
+use crate::core::unit::Millis;
+
+/// What all configuration records have.
+pub trait Configured: Clone + PartialEq + std::fmt::Debug {
+    /// When it was last changed.
+    fn changed_at(&self) -> Millis;
+}
+
+macro_rules! configured {
+    ($($kind:ty),*) => {
+        $(impl Configured for $kind {
+            fn changed_at(&self) -> Millis {
+                self.changed_at
+            }
+        })*
+    };
+}
+configured!(Queue, Site, Storage, Link, Parameter);
+
+/// Whether one record is newer than another: by its time, then by its text, which is a total
+/// order on content.
+pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
+    let order = |record: &T| record.changed_at();
+    order(one) > order(other)
+        || order(one) == order(other) && one != other && format!("{one:?}") > format!("{other:?}")
+}
+
+/// Name of a link.
+pub fn link_name(source: &str, destination: &str) -> String {
+    format!("{source}:{destination}")
+}
+
+/// Name of a parameter.
+pub fn parameter_name(parameter: &Parameter) -> String {
+    let Parameter { app, component, key, vo, .. } = parameter;
+    format!("{app}/{component}/{key}/{vo}")
+}
+
+fn hold<T: Configured>(
+    book: &mut Book<Fact<T>>,
+    name: &str,
+    lane: Lane,
+    new: &T,
+) -> Option<Oddity> {
+    let make = || Fact { name: name.to_owned(), held: Vec::new() };
+    let fact = book.at(name, make)?;
+    match fact.held.iter_mut().find(|(held, _)| *held == lane) {
+        None => {
+            fact.held.push((lane, new.clone()));
+            fact.held.sort_by_key(|(lane, _)| *lane);
+            None
+        }
+        Some((_, old)) if old == new => Some(Oddity::Repeated),
+        Some((_, old)) if is_newer(new, old) => {
+            *old = new.clone();
+            None
+        }
+        Some(_) => Some(Oddity::Stale),
+    }
+}
+
+fn drop_fact<T: Configured>(book: &mut Book<Fact<T>>, name: &str, lane: Lane) {
+    if book.of(name).is_none() {
+        return;
+    }
+    let is_empty =
+        book.at(name, || Fact { name: name.to_owned(), held: Vec::new() }).is_some_and(|fact| {
+            fact.held.retain(|(held, _)| *held != lane);
+            fact.held.is_empty()
+        });
+    if is_empty {
+        book.remove(name);
+    }
+}
+
+impl State {
+    pub(super) fn fold_queue(&mut self, lane: Lane, event: &Queue) {
+        let odd = hold(&mut self.facts.queues, &event.name, lane, event);
+        self.config_changed(Topic::Queue, odd);
+    }
+
+    pub(super) fn fold_site(&mut self, lane: Lane, event: &Site) {
+        let odd = hold(&mut self.facts.sites, &event.name, lane, event);
+        self.config_changed(Topic::Site, odd);
+    }
+
+    pub(super) fn fold_storage(&mut self, lane: Lane, event: &Storage) {
+        let odd = hold(&mut self.facts.storages, &event.name, lane, event);
+        self.touched.storages.insert(event.name.clone());
+        self.config_changed(Topic::Storage, odd);
+    }
+
+    pub(super) fn fold_link(&mut self, lane: Lane, event: &Link) {
+        let name = link_name(&event.source, &event.destination);
+        let odd = hold(&mut self.facts.links, &name, lane, event);
+        self.touch_link(&event.source, &event.destination);
+        self.config_changed(Topic::Link, odd);
+    }
+
+    pub(super) fn fold_parameter(&mut self, lane: Lane, event: &Parameter) {
+        let odd = hold(&mut self.facts.parameters, &parameter_name(event), lane, event);
+        self.config_changed(Topic::Parameter, odd);
+    }
+
+    pub(super) fn fold_removed(&mut self, lane: Lane, topic: Topic, name: &str) {
+        match topic {
+            Topic::Queue => drop_fact(&mut self.facts.queues, name, lane),
+            Topic::Site => drop_fact(&mut self.facts.sites, name, lane),
+            Topic::Storage => {
+                drop_fact(&mut self.facts.storages, name, lane);
+                self.touched.storages.insert(name.to_owned());
+            }
+            Topic::Link => {
+                drop_fact(&mut self.facts.links, name, lane);
+                if let Some((source, destination)) = name.split_once(':') {
+                    self.touch_link(source, destination);
+                }
+            }
+            Topic::Parameter => drop_fact(&mut self.facts.parameters, name, lane),
+            _ => return self.odd(topic, Oddity::Garbled),
+        }
+        self.touched.config = true;
+    }
+
+    fn touch_link(&mut self, source: &str, destination: &str) {
+        let source = self.name(source);
+        self.touched.links.insert(source);
+        let destination = self.name(destination);
+        self.touched.into.add(destination);
+    }
+
+    fn config_changed(&mut self, topic: Topic, odd: Option<Oddity>) {
+        match odd {
+            Some(oddity) => self.odd(topic, oddity),
+            None => self.touched.config = true,
+        }
+    }
+}

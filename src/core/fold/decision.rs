@@ -1,0 +1,118 @@
+//! Our own answers: facts like the others, so a promise counts from the moment it is made.
+
+use crate::core::cut::Topic;
+use crate::core::decision::{Decision, DecisionId, Fate, Outcome, request_name};
+use crate::core::id::Key;
+use crate::core::oddity::Oddity;
+use crate::core::record::{Answer, Promise, Stand};
+use crate::core::state::State;
+use std::collections::BTreeMap;
+
+impl State {
+    /// Counts one of our answers.
+    pub fn fold_decision(&mut self, decision: &Decision) {
+        if decision.domain != self.setting.domain {
+            return self.odd(Topic::Decision, Oddity::OtherDomain);
+        }
+        let clock = self.times.of(Topic::JobState).clock;
+        let Some(ask) = self.ask(&decision.subject) else { return };
+        ask.heard_at = ask.heard_at.max(decision.now);
+        let known = ask.answer.as_ref().map(|answer| (answer.attempt, answer.ordinal));
+        if known.is_some_and(|known| known >= (decision.attempt, decision.ordinal)) {
+            return self.odd(Topic::Decision, Oddity::Repeated);
+        }
+        let before = ask.answer.take().filter(|answer| answer.attempt == decision.attempt);
+        ask.answer = Some(answer(decision, before));
+        let promise = promise(decision, clock)
+            .filter(|promise| !ask.outcomes.contains_key(&promise.decision));
+        if let Some(promise) = promise {
+            ask.promises.push(promise.clone());
+            self.open_promise(&decision.subject, &promise);
+        }
+        if let Outcome::Defer { until } = decision.outcome {
+            self.timers.deferrals.set(until, decision.subject.clone());
+        }
+        self.subject_changed(decision.subject.clone());
+    }
+
+    /// Counts a promise from now on.
+    pub(crate) fn open_promise(&mut self, subject: &str, promise: &Promise) {
+        let gshare = self.names.intern(&promise.gshare);
+        let mut opened = Vec::with_capacity(promise.queues.len());
+        for (queue, jobs) in &promise.queues {
+            let queue = self.names.intern(queue);
+            opened.push(self.ledger.open(promise, queue, gshare, *jobs));
+            self.touched.load.add(queue);
+        }
+        self.opened.insert(promise.decision, opened);
+        let lifetime = self.setting.limits.reservation_lifetime_ms;
+        self.timers.promises.set(promise.clock + lifetime, subject.to_owned());
+    }
+
+    /// Counts a promise no more.
+    pub(crate) fn close_promise(&mut self, decision: DecisionId) {
+        for open in self.opened.remove(&decision).unwrap_or_default() {
+            let queue = self.ledger.close(open);
+            self.touched.load.add(queue);
+        }
+    }
+}
+
+/// What later judgements need of an answer. A deferral that carries only what changed is added to
+/// the one before.
+fn answer(decision: &Decision, before: Option<Answer>) -> Answer {
+    let mut objections = match before {
+        Some(before) if !decision.full => before.objections,
+        _ => BTreeMap::new(),
+    };
+    let until = match decision.outcome {
+        Outcome::Defer { until } => {
+            decision.fates.iter().for_each(|fate| hang(&mut objections, fate));
+            until
+        }
+        Outcome::Assign(_) | Outcome::Reject { .. } => {
+            objections.clear();
+            0
+        }
+    };
+    Answer {
+        attempt: decision.attempt,
+        ordinal: decision.ordinal,
+        is_final: decision.outcome.is_final(),
+        until,
+        now: decision.now,
+        policy_hash: decision.policy_hash.clone(),
+        objections,
+    }
+}
+
+fn hang(objections: &mut BTreeMap<String, Stand>, fate: &Fate) {
+    if fate.filter.is_empty() {
+        objections.remove(&fate.queue);
+    } else {
+        let stand = Stand {
+            filter: fate.filter.clone(),
+            reason: fate.reason.clone(),
+            measured: fate.measured,
+            limit: fate.limit,
+        };
+        objections.insert(fate.queue.clone(), stand);
+    }
+}
+
+fn promise(decision: &Decision, clock: i64) -> Option<Promise> {
+    let Outcome::Assign(ranked) = &decision.outcome else { return None };
+    let mut queues: BTreeMap<&str, u32> = BTreeMap::new();
+    for ranked in ranked.iter().filter(|ranked| ranked.jobs > 0) {
+        *queues.entry(&ranked.unified).or_default() += ranked.jobs;
+    }
+    Some(Promise {
+        decision: decision.id,
+        request: Key::of(request_name(&decision.subject, decision.attempt).as_bytes()),
+        task: Key::of(decision.task.as_bytes()),
+        gshare: decision.gshare.clone(),
+        now: decision.now,
+        clock,
+        queues: queues.into_iter().map(|(queue, jobs)| (queue.to_owned(), jobs)).collect(),
+    })
+}

@@ -1,0 +1,324 @@
+//! Job states and heartbeats.
+
+use crate::core::cut::Topic;
+use crate::core::event::{Heartbeat, JobState, Status};
+use crate::core::id::{Key, Name};
+use crate::core::oddity::Oddity;
+use crate::core::record::{Beat, Job};
+use crate::core::reserve::seen_row;
+use crate::core::rows::NO_ROW;
+use crate::core::state::State;
+use crate::core::unit::Millis;
+use std::cmp::Ordering;
+
+impl State {
+    pub(super) fn fold_job_state(&mut self, event: &JobState<'_>, bound: Millis) {
+        let key = Key::of(event.job.as_bytes());
+        if !self.is_same_job(key, event.job) {
+            return self.odd(Topic::JobState, Oddity::NameMeeting);
+        }
+        let slot = self.jobs.find(key);
+        let old = slot.and_then(|slot| self.jobs.slab.get(slot)).copied();
+        self.mark_start(event, old.as_ref(), bound);
+        match (slot, old) {
+            (Some(slot), Some(old)) => self.join_job(slot, &old, event, bound),
+            _ => self.meet_job(key, event, bound),
+        }
+    }
+
+    /// A job that is not known yet.
+    fn meet_job(&mut self, key: Key, event: &JobState<'_>, bound: Millis) {
+        let job = self.read_job(key, None, event, bound);
+        if event.status.is_ended() && job.over_at() <= self.jobs_horizon() {
+            return self.odd(Topic::JobState, Oddity::TooLate);
+        }
+        if !key.is_decimal() {
+            self.job_names.insert(key, event.job.to_owned());
+        }
+        self.jobs.insert(job);
+        self.count_job(None, &job);
+    }
+
+    /// A job that is known: the newer state wins.
+    fn join_job(&mut self, slot: u32, old: &Job, event: &JobState<'_>, bound: Millis) {
+        let order = old.status.map_or(Ordering::Greater, |known| order(event, bound, old, known));
+        if order == Ordering::Less {
+            let after_end = event.attempt == old.attempt
+                && !event.status.is_ended()
+                && old.status.is_some_and(Status::is_ended);
+            let oddity = if after_end { Oddity::AfterEnd } else { Oddity::Stale };
+            return self.odd(Topic::JobState, oddity);
+        }
+        let new = self.read_job(old.key, Some(old), event, bound);
+        if order == Ordering::Equal {
+            let content = self.content(&new).cmp(&self.content(old));
+            match content {
+                Ordering::Less => return self.odd(Topic::JobState, Oddity::Stale),
+                Ordering::Equal => return self.odd(Topic::JobState, Oddity::Repeated),
+                Ordering::Greater => {}
+            }
+        }
+        if old.attempt == new.attempt && old.status > new.status {
+            self.odd(Topic::JobState, Oddity::Backwards);
+        }
+        if old.status.is_none() {
+            self.stubs.remove(&(old.beat.at, old.key));
+        }
+        if let Some(held) = self.jobs.slab.get_mut(slot) {
+            *held = new;
+        }
+        self.count_job(Some(old), &new);
+    }
+
+    /// Takes the old record's contributions out and puts the new one's in.
+    #[inline]
+    fn count_job(&mut self, old: Option<&Job>, new: &Job) {
+        if let Some(old) = old {
+            self.ledger.job(old, -1);
+            if old.status.is_some() {
+                self.touched.load.add(self.ledger.queue_of(old));
+            }
+        }
+        self.ledger.job(new, 1);
+        self.touched.load.add(self.ledger.queue_of(new));
+        let was_over = old.filter(|old| old.status.is_some_and(Status::is_ended));
+        if new.status.is_some_and(Status::is_ended)
+            && was_over.is_none_or(|old| old.over_at() != new.over_at())
+        {
+            self.timers
+                .jobs
+                .set(new.over_at() + self.setting.limits.ended_job_lifetime_ms, new.key);
+        }
+    }
+
+    /// Ended jobs older than this may have been forgotten.
+    pub(crate) fn jobs_horizon(&self) -> Millis {
+        self.times.of(Topic::JobState).time - self.setting.limits.ended_job_lifetime_ms
+    }
+
+    fn is_same_job(&self, key: Key, name: &str) -> bool {
+        key.is_decimal() || self.job_names.get(&key).is_none_or(|known| known == name)
+    }
+
+    /// Every start that is told counts, stale or not, so that the order of telling is nothing.
+    fn mark_start(&mut self, event: &JobState<'_>, old: Option<&Job>, bound: Millis) {
+        let start = event.started_at.min(bound);
+        if start > 0
+            && event.queue.len() <= self.setting.limits.name_bytes
+            && old.is_none_or(|old| old.started_at != start || !self.is_at(old, event.queue))
+        {
+            let queue = self.names.intern(event.queue);
+            let marks = self.marks.entry(queue).or_default();
+            marks.start = marks.start.max(start);
+        }
+    }
+
+    #[inline]
+    fn is_at(&self, job: &Job, queue: &str) -> bool {
+        job.status.is_some() && self.names.text(self.ledger.queue_of(job)) == queue
+    }
+
+    /// The record that a job state makes, with what the old one knew from elsewhere. Names that
+    /// did not change keep their rows.
+    #[inline]
+    fn read_job(
+        &mut self,
+        key: Key,
+        old: Option<&Job>,
+        event: &JobState<'_>,
+        bound: Millis,
+    ) -> Job {
+        let known = old.filter(|old| old.status.is_some());
+        let load = self.load_row(known, event);
+        let queue = Name(self.ledger.load.key(load)[0]);
+        let same_queue = known.is_some_and(|old| self.ledger.queue_of(old) == queue);
+        let request = match event.request {
+            "" => Key::NONE,
+            request => Key::of(request.as_bytes()),
+        };
+        let task = Key::of(event.task.as_bytes());
+        let known_there = known.filter(|_| same_queue);
+        let seen = match known_there {
+            Some(old) if old.request == request && old.task == task => old.seen,
+            _ => seen_row(&mut self.ledger, request, task, queue),
+        };
+        Job {
+            key,
+            task,
+            request,
+            changed_at: event.changed_at.min(bound),
+            created_at: event.created_at.min(bound),
+            started_at: event.started_at.min(bound),
+            ended_at: event.ended_at.min(bound),
+            input_bytes: event.input_bytes,
+            output_bytes: event.output_bytes,
+            beat: old.map_or_else(Beat::default, |old| old.beat),
+            attempt: event.attempt,
+            revision: event.revision,
+            priority: event.priority,
+            cores: event.cores.clamp(1, 1 << 20),
+            load,
+            user: self.who_row(known_there.map(|old| old.user), event.user, queue, 0),
+            group: self.who_row(known_there.map(|old| old.group), event.group, queue, 1),
+            nucleus: self.nucleus_row(known.map(|old| old.nucleus), event.nucleus),
+            seen,
+            workflow: self.same_name(known.map(|old| old.workflow), event.workflow),
+            label: self.same_name(known.map(|old| old.label), event.label),
+            sub_status: self.same_name(known.map(|old| old.sub_status), event.sub_status),
+            status: Some(event.status),
+        }
+    }
+
+    #[inline]
+    fn load_row(&mut self, known: Option<&Job>, event: &JobState<'_>) -> u32 {
+        if let Some(old) = known {
+            let key = self.ledger.load.key(old.load);
+            if self.names.text(Name(key[0])) == event.queue
+                && self.names.text(Name(key[1])) == event.gshare
+                && self.names.text(Name(key[2])) == event.resource_type
+            {
+                return old.load;
+            }
+        }
+        let queue = self.name(event.queue);
+        let gshare = self.name(event.gshare);
+        let resource_type = self.name(event.resource_type);
+        self.ledger.load_row(queue, gshare, resource_type)
+    }
+
+    #[inline]
+    fn who_row(&mut self, known: Option<u32>, text: &str, queue: Name, kind: u32) -> u32 {
+        if let Some(row) = known {
+            let same = match row {
+                NO_ROW => text.is_empty(),
+                row => self.names.text(Name(self.ledger.who.key(row)[0])) == text,
+            };
+            if same {
+                return row;
+            }
+        }
+        if text.is_empty() {
+            return NO_ROW;
+        }
+        let name = self.name(text);
+        self.ledger.who.row([name.0, queue.0, kind, 0])
+    }
+
+    #[inline]
+    fn nucleus_row(&mut self, known: Option<u32>, text: &str) -> u32 {
+        if text.is_empty() {
+            return NO_ROW;
+        }
+        if let Some(row) = known
+            && row != NO_ROW
+            && self.names.text(Name(self.ledger.nucleus.key(row)[0])) == text
+        {
+            return row;
+        }
+        let name = self.name(text);
+        self.ledger.nucleus.row([name.0, 0, 0, 0])
+    }
+
+    #[inline]
+    fn same_name(&mut self, known: Option<Name>, text: &str) -> Name {
+        match known {
+            Some(name) if self.names.text(name) == text => name,
+            _ => self.name(text),
+        }
+    }
+
+    /// What decides between two states that agree in attempt, time, revision and rank: any order
+    /// will do that is total and reads nothing but what was said.
+    fn content<'a>(&'a self, job: &Job) -> impl Ord + 'a {
+        let load = self.ledger.load.key(job.load);
+        let name = |row: u32| self.names.text(Name(row));
+        let who = |row: u32| match row {
+            NO_ROW => "",
+            row => name(self.ledger.who.key(row)[0]),
+        };
+        let nucleus = match job.nucleus {
+            NO_ROW => "",
+            row => name(self.ledger.nucleus.key(row)[0]),
+        };
+        (
+            (job.task, job.request, name(load[0]), name(load[1]), name(load[2])),
+            (who(job.user), who(job.group), nucleus),
+            (name(job.workflow.0), name(job.label.0), name(job.sub_status.0)),
+            (job.created_at, job.started_at, job.ended_at, job.cores, job.priority),
+            (job.input_bytes, job.output_bytes),
+        )
+    }
+
+    pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, bound: Millis) {
+        let key = Key::of(event.job.as_bytes());
+        let beat = Beat {
+            attempt: event.attempt,
+            at: event.at.min(bound),
+            events: event.events,
+            cpu_s: event.cpu_s,
+            disk_io_kbps: event.disk_io_kbps,
+            rss_mb: event.rss_mb,
+        };
+        let Some(slot) = self.jobs.find(key) else {
+            return self.meet_beat(key, event.job, beat);
+        };
+        if !self.is_same_job(key, event.job) {
+            return self.odd(Topic::Heartbeat, Oddity::NameMeeting);
+        }
+        let Some(old) = self.jobs.slab.get(slot) else { return };
+        match beat.cmp(&old.beat) {
+            Ordering::Less => return self.odd(Topic::Heartbeat, Oddity::Stale),
+            Ordering::Equal => return self.odd(Topic::Heartbeat, Oddity::Repeated),
+            Ordering::Greater => {}
+        }
+        let (old, new) = (*old, Job { beat, ..*old });
+        if let Some(held) = self.jobs.slab.get_mut(slot) {
+            held.beat = beat;
+        }
+        if new.status.is_none() {
+            self.stubs.remove(&(old.beat.at, key));
+            self.stubs.insert((beat.at, key));
+        } else if old.disk_io_per_core() != new.disk_io_per_core() {
+            self.count_job(Some(&old), &new);
+        }
+    }
+
+    /// A sign of life of a job that is not known: remembered as a stub, bounded at the cut.
+    fn meet_beat(&mut self, key: Key, name: &str, beat: Beat) {
+        self.odd(Topic::Heartbeat, Oddity::UnknownJob);
+        if beat.at <= self.times.of(Topic::JobState).time - self.setting.limits.stub_lifetime_ms {
+            return;
+        }
+        if !key.is_decimal() {
+            self.job_names.insert(key, name.to_owned());
+        }
+        self.jobs.insert(Job { beat, ..Job::stub(key) });
+        self.stubs.insert((beat.at, key));
+    }
+
+    /// An interned name, cut at the limit on its length.
+    #[inline]
+    pub(super) fn name(&mut self, text: &str) -> Name {
+        if text.len() > self.setting.limits.name_bytes {
+            let mut end = self.setting.limits.name_bytes;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            return self.names.intern(&text[..end]);
+        }
+        self.names.intern(text)
+    }
+}
+
+/// Which of two states of a job is newer: by attempt, ended or not, time, revision, rank.
+#[inline]
+fn order(event: &JobState<'_>, bound: Millis, old: &Job, known: Status) -> Ordering {
+    let new = (
+        event.attempt,
+        event.status.is_ended(),
+        event.changed_at.min(bound),
+        event.revision,
+        event.status,
+    );
+    new.cmp(&(old.attempt, known.is_ended(), old.changed_at, old.revision, known))
+}

@@ -1,0 +1,86 @@
+//! How a fact changes what is known. The only hand on records and counters.
+//!
+//! Total: every event has its effect, if only to be called odd. Reads no `now` and drops nothing;
+//! forgetting happens once a cycle, in `close`. Within a cycle the order in which lanes were
+//! merged is nothing.
+
+mod config;
+mod decision;
+mod job;
+mod pilot;
+mod task;
+mod transfer;
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::Event;
+use crate::core::oddity::Oddity;
+use crate::core::state::State;
+use crate::core::unit::Millis;
+
+impl State {
+    /// Counts one event read at `offset` of `lane`, appended at `appended_at` by the log's clock.
+    /// What is below the cut was counted before and has no effect.
+    pub fn fold(&mut self, lane: Lane, offset: u64, appended_at: Millis, event: &Event<'_>) {
+        if offset < self.next(lane) {
+            self.oddities.count(lane.topic, Oddity::BelowCut);
+            return;
+        }
+        let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
+        if !lane.topic.is_own()
+            && let Some(own) = own_time(event)
+        {
+            if own > bound {
+                self.oddities.count(lane.topic, Oddity::FromTheFuture);
+            }
+            self.times.read(lane, offset, own.min(bound));
+        } else {
+            self.times.read(lane, offset, 0);
+        }
+        match event {
+            Event::JobState(event) => self.fold_job_state(event, bound),
+            Event::Heartbeat(event) => self.fold_heartbeat(event, bound),
+            Event::Transfer(event) => self.fold_transfer(event, bound),
+            Event::Pilot(event) => self.fold_pilot(event, bound),
+            Event::Task(event) => self.fold_task(event, bound),
+            Event::Outcome(event) => self.fold_outcome(event, bound),
+            Event::Queue(event) => self.fold_queue(lane, event),
+            Event::Site(event) => self.fold_site(lane, event),
+            Event::Storage(event) => self.fold_storage(lane, event),
+            Event::Link(event) => self.fold_link(lane, event),
+            Event::Parameter(event) => self.fold_parameter(lane, event),
+            Event::Removed { topic, name } => self.fold_removed(lane, *topic, name),
+            Event::Decided(event) => self.fold_decision(event),
+            Event::Garbled(_) => self.oddities.count(lane.topic, Oddity::Garbled),
+        }
+    }
+
+    /// A record that is known to have been unreadable: it moves the cut and nothing else.
+    pub fn pass(&mut self, lane: Lane, offset: u64) {
+        if offset >= self.next(lane) {
+            self.times.read(lane, offset, 0);
+            self.oddities.count(lane.topic, Oddity::Garbled);
+        }
+    }
+
+    pub(super) fn odd(&mut self, topic: Topic, oddity: Oddity) {
+        self.oddities.count(topic, oddity);
+    }
+}
+
+/// The time an event itself tells; `None` where it tells none.
+fn own_time(event: &Event<'_>) -> Option<Millis> {
+    match event {
+        Event::JobState(event) => Some(event.changed_at),
+        Event::Heartbeat(event) => Some(event.at),
+        Event::Transfer(event) => Some(event.changed_at),
+        Event::Pilot(event) => Some(event.at()),
+        Event::Task(event) => Some(event.changed_at),
+        Event::Outcome(event) => Some(event.at),
+        Event::Queue(event) => Some(event.changed_at),
+        Event::Site(event) => Some(event.changed_at),
+        Event::Storage(event) => Some(event.changed_at),
+        Event::Link(event) => Some(event.changed_at),
+        Event::Parameter(event) => Some(event.changed_at),
+        Event::Decided(_) | Event::Removed { .. } | Event::Garbled(_) => None,
+    }
+}

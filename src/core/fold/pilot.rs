@@ -1,0 +1,130 @@
+//! Pilot, worker and slot reports.
+
+use crate::core::cut::Topic;
+use crate::core::event::Pilot;
+use crate::core::id::{Key, hash, stir};
+use crate::core::oddity::Oddity;
+use crate::core::record::{Node, Slots, Workers};
+use crate::core::state::State;
+use crate::core::timer::NodePart;
+use crate::core::unit::Millis;
+
+impl State {
+    pub(super) fn fold_pilot(&mut self, event: &Pilot<'_>, bound: Millis) {
+        let queue = self.name(event.queue());
+        let at = event.at().min(bound);
+        let marks = self.marks.entry(queue).or_default();
+        marks.pilot = marks.pilot.max(at);
+        self.touched.pilot.add(queue);
+        match *event {
+            Pilot::AskedJob { node, .. } => self.fold_node(event.queue(), node, at, 0),
+            Pilot::UpdatedJob { node, .. } => self.fold_node(event.queue(), node, 0, at),
+            Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
+                let report = Workers {
+                    key: joint(&[event.queue(), harvester, resource_type]),
+                    queue,
+                    harvester: self.name(harvester),
+                    resource_type: self.name(resource_type),
+                    at,
+                    submitted: submitted.min(1 << 24),
+                    running: running.min(1 << 24),
+                };
+                self.fold_workers(report);
+            }
+            Pilot::Slots { gshare, resource_type, slots, expires_at, .. } => {
+                let slots = Slots {
+                    queue,
+                    gshare: self.name(gshare),
+                    resource_type: self.name(resource_type),
+                    at,
+                    slots,
+                    expires_at,
+                };
+                self.fold_slots(slots);
+            }
+        }
+    }
+
+    fn fold_node(&mut self, queue: &str, node: &str, asked_at: Millis, updated_at: Millis) {
+        let horizon = self.times.of(Topic::Pilot).time - self.setting.limits.node_window_ms;
+        if asked_at.max(updated_at) <= horizon {
+            return self.odd(Topic::Pilot, Oddity::TooLate);
+        }
+        let key = joint(&[queue, node]);
+        let slot = self.nodes.find(key);
+        let queue = self.name(queue);
+        let old = slot.and_then(|slot| self.nodes.slab.get(slot)).copied();
+        let new = match old {
+            None => Node { key, queue, asked_at, updated_at },
+            Some(old) => Node {
+                asked_at: old.asked_at.max(asked_at),
+                updated_at: old.updated_at.max(updated_at),
+                ..old
+            },
+        };
+        match (slot, old) {
+            (Some(slot), Some(old)) => {
+                if let Some(held) = self.nodes.slab.get_mut(slot) {
+                    *held = new;
+                }
+                self.ledger.node(&old, -1);
+            }
+            _ => {
+                self.nodes.insert(new);
+            }
+        }
+        self.ledger.node(&new, 1);
+        let window = self.setting.limits.node_window_ms;
+        if new.asked_at != 0 && old.is_none_or(|old| old.asked_at == 0) {
+            self.timers.nodes.set(new.asked_at + window, (key, NodePart::Asked));
+        }
+        if new.updated_at != 0 && old.is_none_or(|old| old.updated_at == 0) {
+            self.timers.nodes.set(new.updated_at + window, (key, NodePart::Updated));
+        }
+    }
+
+    fn fold_workers(&mut self, new: Workers) {
+        let horizon = self.times.of(Topic::Pilot).time - self.setting.limits.worker_report_age_ms;
+        if new.at <= horizon {
+            return self.odd(Topic::Pilot, Oddity::TooLate);
+        }
+        let order = |report: &Workers| (report.at, report.submitted, report.running);
+        let slot = self.workers.find(new.key);
+        match slot.and_then(|slot| self.workers.slab.get(slot)).copied() {
+            Some(old) if order(&new) <= order(&old) => {
+                return self.odd(Topic::Pilot, Oddity::Stale);
+            }
+            Some(old) => {
+                if let Some(held) = slot.and_then(|slot| self.workers.slab.get_mut(slot)) {
+                    *held = new;
+                }
+                self.ledger.workers(&old, -1);
+            }
+            None => {
+                self.workers.insert(new);
+                let over = new.at + self.setting.limits.worker_report_age_ms;
+                self.timers.workers.set(over, new.key);
+            }
+        }
+        self.ledger.workers(&new, 1);
+    }
+
+    fn fold_slots(&mut self, new: Slots) {
+        let key = (new.queue, new.gshare, new.resource_type);
+        let order = |slots: &Slots| (slots.at, slots.slots, slots.expires_at);
+        match self.slots.get(&key) {
+            Some(old) if order(&new) <= order(old) => self.odd(Topic::Pilot, Oddity::Stale),
+            _ => {
+                self.slots.insert(key, new);
+            }
+        }
+    }
+}
+
+/// One number for several names. Two that meet (odds as in [`Key`]) are counted as one.
+pub(crate) fn joint(names: &[&str]) -> Key {
+    let number = names
+        .iter()
+        .fold(0u64, |number, name| stir(number.rotate_left(23) ^ hash(name.as_bytes())));
+    Key(number)
+}

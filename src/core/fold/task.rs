@@ -1,0 +1,114 @@
+//! Requests, and what became of their answers.
+
+use crate::core::cut::Topic;
+use crate::core::event::{Outcome, Task, TaskPhase};
+use crate::core::oddity::Oddity;
+use crate::core::record::Ask;
+use crate::core::state::State;
+use crate::core::unit::Millis;
+
+impl State {
+    pub(super) fn fold_task(&mut self, event: &Task, bound: Millis) {
+        if event.domain != self.setting.domain {
+            return self.odd(Topic::Task, Oddity::OtherDomain);
+        }
+        let mut new = event.clone();
+        new.changed_at = new.changed_at.min(bound);
+        new.asked_at = new.asked_at.min(bound);
+        if new.phase == TaskPhase::Ended
+            && self.asks.of(&new.subject).is_none()
+            && new.changed_at <= self.subjects_horizon()
+        {
+            return self.odd(Topic::Task, Oddity::TooLate);
+        }
+        let subject = new.subject.clone();
+        let Some(ask) = self.ask(&subject) else { return };
+        let odd = match &ask.task {
+            Some(old) if *old == new => Some(Oddity::Repeated),
+            Some(old) if !is_newer(&new, old) => Some(Oddity::Stale),
+            _ => {
+                ask.task = Some(new);
+                None
+            }
+        };
+        if let Some(oddity) = odd {
+            return self.odd(Topic::Task, oddity);
+        }
+        self.chunks.entry(event.task.clone()).or_default().insert(subject.clone());
+        // The end of a task is the end of its chunks' remembrance.
+        for chunk in self.chunks.get(&subject).cloned().unwrap_or_default() {
+            self.arm_subject(chunk);
+        }
+        self.subject_changed(subject);
+    }
+
+    pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
+        let at = event.at.min(bound);
+        if self.asks.of(&event.subject).is_none() {
+            self.odd(Topic::Outcome, Oddity::UnknownDecision);
+            if at <= self.subjects_horizon() {
+                return;
+            }
+        }
+        let Some(ask) = self.ask(&event.subject) else { return };
+        ask.heard_at = ask.heard_at.max(at);
+        if ask.outcomes.get(&event.decision).is_some_and(|known| *known >= event.kind) {
+            return self.odd(Topic::Outcome, Oddity::Repeated);
+        }
+        ask.outcomes.insert(event.decision, event.kind);
+        ask.promises.retain(|promise| promise.decision != event.decision);
+        self.close_promise(event.decision);
+        self.subject_changed(event.subject.clone());
+    }
+
+    /// The record of a subject, made when there is none.
+    pub(super) fn ask(&mut self, subject: &str) -> Option<&mut Ask> {
+        self.asks.at(subject, || Ask { subject: subject.to_owned(), ..Ask::default() })
+    }
+
+    /// Subjects that ended before this may have been forgotten.
+    pub(crate) fn subjects_horizon(&self) -> Millis {
+        self.times.of(Topic::Task).time - self.setting.limits.answered_request_lifetime_ms
+    }
+
+    /// Notes that a subject is to be looked at, and when it may be forgotten.
+    pub(super) fn subject_changed(&mut self, subject: String) {
+        self.arm_subject(subject.clone());
+        self.touched.subjects.insert(subject);
+    }
+
+    /// Sets the deadline at which a subject may be forgotten.
+    pub(crate) fn arm_subject(&mut self, subject: String) {
+        if let Some(over) = self.subject_over(&subject) {
+            self.timers.subjects.set(over, subject);
+        }
+    }
+
+    /// When a subject may be forgotten: its lifetime after the end of itself or of its task, or
+    /// after it was last said if nobody ever says the end.
+    pub(crate) fn subject_over(&self, subject: &str) -> Option<Millis> {
+        let limits = &self.setting.limits;
+        let ask = self.asks.of(subject)?;
+        let Some(task) = ask.task.as_ref() else {
+            return Some(ask.heard_at + limits.request_lifetime_ms);
+        };
+        let of_task = self.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
+        let ended = [Some(task), of_task]
+            .into_iter()
+            .flatten()
+            .filter(|task| task.phase == TaskPhase::Ended)
+            .map(|task| task.changed_at)
+            .max();
+        Some(match ended {
+            Some(ended) => ended + limits.answered_request_lifetime_ms,
+            None => task.changed_at + limits.request_lifetime_ms,
+        })
+    }
+}
+
+/// Which of two records of a subject is newer: attempt, ended or not, time, revision, content.
+fn is_newer(one: &Task, other: &Task) -> bool {
+    let order = |task: &Task| (task.attempt, task.phase, task.changed_at, task.revision);
+    order(one).cmp(&order(other)).then_with(|| format!("{one:?}").cmp(&format!("{other:?}")))
+        == std::cmp::Ordering::Greater
+}

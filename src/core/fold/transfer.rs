@@ -1,0 +1,84 @@
+//! Transfers.
+
+use crate::core::cut::Topic;
+use crate::core::event::Transfer;
+use crate::core::id::{Key, Name};
+use crate::core::oddity::Oddity;
+use crate::core::record::Move;
+use crate::core::state::State;
+use crate::core::unit::Millis;
+use std::cmp::Ordering;
+
+impl State {
+    pub(super) fn fold_transfer(&mut self, event: &Transfer<'_>, bound: Millis) {
+        let key = Key::of(event.request.as_bytes());
+        let source = self.name(event.source);
+        let destination = self.name(event.destination);
+        let activity = self.name(event.activity);
+        let new = Move {
+            key,
+            state: event.state,
+            changed_at: event.changed_at.min(bound),
+            revision: event.revision,
+            files: event.files.max(1),
+            bytes: event.bytes.min(i64::MAX as u64),
+            flow: self.ledger.flow.row([source.0, destination.0, activity.0, 0]),
+        };
+        let slot = self.transfers.find(key);
+        match slot.and_then(|slot| self.transfers.slab.get(slot)).copied() {
+            None => {
+                let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
+                let horizon = self.times.of(Topic::Transfer).time - lifetime;
+                if new.state.is_ended() && new.changed_at <= horizon {
+                    return self.odd(Topic::Transfer, Oddity::TooLate);
+                }
+                self.transfers.insert(new);
+                self.count_transfer(None, &new);
+            }
+            Some(old) => {
+                match self.transfer_order(&new, &old) {
+                    Ordering::Less => return self.odd(Topic::Transfer, Oddity::Stale),
+                    Ordering::Equal => return self.odd(Topic::Transfer, Oddity::Repeated),
+                    Ordering::Greater => {}
+                }
+                if let Some(held) = slot.and_then(|slot| self.transfers.slab.get_mut(slot)) {
+                    *held = new;
+                }
+                self.count_transfer(Some(&old), &new);
+            }
+        }
+    }
+
+    /// Which of two states of a transfer is newer: ended or not, time, revision, rank, content.
+    fn transfer_order(&self, new: &Move, old: &Move) -> Ordering {
+        let order = |record: &Move| {
+            (record.state.is_ended(), record.changed_at, record.revision, record.state)
+        };
+        order(new).cmp(&order(old)).then_with(|| self.flow_text(new).cmp(&self.flow_text(old)))
+    }
+
+    fn flow_text(&self, record: &Move) -> ([&str; 3], u64, u32) {
+        let key = self.ledger.flow.key(record.flow);
+        let text = |at: usize| self.names.text(Name(key[at]));
+        ([text(0), text(1), text(2)], record.bytes, record.files)
+    }
+
+    fn count_transfer(&mut self, old: Option<&Move>, new: &Move) {
+        if let Some(old) = old {
+            self.ledger.transfer(old, -1);
+            self.touch_flow(old);
+        }
+        self.ledger.transfer(new, 1);
+        self.touch_flow(new);
+        if new.state.is_ended() {
+            let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
+            self.timers.transfers.set(new.changed_at + lifetime, new.key);
+        }
+    }
+
+    fn touch_flow(&mut self, record: &Move) {
+        let key = self.ledger.flow.key(record.flow);
+        self.touched.links.insert(Name(key[0]));
+        self.touched.into.add(Name(key[1]));
+    }
+}

@@ -1,0 +1,134 @@
+//! Counters by name: one row for each combination of names that occurs, found by a number that
+//! records keep, so that counting is an addition in an array.
+
+use crate::core::id::stir;
+use crate::core::slab::Index;
+
+/// What a row is for: up to four numbers (interned names, halves of keys).
+pub type RowKey = [u32; 4];
+
+/// No row: what a record holds for a name it has not.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// Rows of one kind of counter. A row lives while a record counts in it.
+#[derive(Clone, Debug)]
+pub struct Rows<V> {
+    rows: Vec<Row<V>>,
+    index: Index,
+    free: Vec<u32>,
+    idle: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Row<V> {
+    key: RowKey,
+    refs: u32,
+    live: bool,
+    value: V,
+}
+
+impl<V> Default for Rows<V> {
+    fn default() -> Self {
+        Rows { rows: Vec::new(), index: Index::default(), free: Vec::new(), idle: Vec::new() }
+    }
+}
+
+fn mix(key: RowKey) -> u64 {
+    let low = u64::from(key[0]) | u64::from(key[1]) << 32;
+    let high = u64::from(key[2]) | u64::from(key[3]) << 32;
+    stir(low) ^ high.rotate_left(17)
+}
+
+impl<V: Default> Rows<V> {
+    /// The row of a key, made now if there is none.
+    pub fn row(&mut self, key: RowKey) -> u32 {
+        if let Some(row) = self.find(key) {
+            return row;
+        }
+        let fresh = Row { key, refs: 0, live: true, value: V::default() };
+        let row = match self.free.pop() {
+            Some(row) => {
+                self.rows[row as usize] = fresh;
+                row
+            }
+            None => {
+                self.rows.push(fresh);
+                self.rows.len() as u32 - 1
+            }
+        };
+        self.index.insert(mix(key), row);
+        self.idle.push(row);
+        row
+    }
+
+    /// The row of a key, if there is one.
+    #[inline]
+    pub fn find(&self, key: RowKey) -> Option<u32> {
+        self.index.find(mix(key), |row| self.rows[row as usize].key == key)
+    }
+
+    /// The counters of a row; all zero for a row that is not there.
+    #[inline]
+    pub fn get(&self, row: u32) -> Option<&V> {
+        self.rows.get(row as usize).map(|row| &row.value)
+    }
+
+    /// The counters of a key.
+    pub fn of(&self, key: RowKey) -> Option<&V> {
+        self.find(key).and_then(|row| self.get(row))
+    }
+
+    /// The counters of a row, to be changed.
+    #[inline]
+    pub fn at(&mut self, row: u32) -> &mut V {
+        &mut self.rows[row as usize].value
+    }
+
+    /// The key of a row.
+    pub fn key(&self, row: u32) -> RowKey {
+        self.rows.get(row as usize).map_or([0; 4], |row| row.key)
+    }
+
+    /// One more counts in the row, or one less.
+    #[inline]
+    pub fn hold(&mut self, row: u32, more: bool) {
+        let held = &mut self.rows[row as usize];
+        if more {
+            held.refs += 1;
+        } else {
+            held.refs -= 1;
+            if held.refs == 0 {
+                self.idle.push(row);
+            }
+        }
+    }
+
+    /// Gives back the rows in which nothing counts.
+    pub fn sweep(&mut self) {
+        for row in std::mem::take(&mut self.idle) {
+            let held = &mut self.rows[row as usize];
+            if held.refs == 0 && held.live {
+                held.live = false;
+                held.value = V::default();
+                let key = mix(held.key);
+                self.index.remove(key, row);
+                self.free.push(row);
+            }
+        }
+    }
+
+    /// Live rows with their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (RowKey, &V)> {
+        self.rows.iter().filter(|row| row.live).map(|row| (row.key, &row.value))
+    }
+
+    /// How many rows live.
+    pub fn len(&self) -> usize {
+        self.rows.len() - self.free.len()
+    }
+
+    /// Whether no row lives.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,319 @@
+//! Where records live: pages of slots that never move, and an index from key to slot.
+//!
+//! A slot keeps its number as long as its record lives, so that a store can keep the same pages;
+//! which slot a record got is internal and in no digest.
+
+use crate::core::id::stir;
+
+/// Records in numbered slots, with a note of which slots changed since the store last asked.
+#[derive(Clone, Debug)]
+pub struct Slab<T> {
+    pages: Vec<Vec<Option<T>>>,
+    free: Vec<u32>,
+    len: usize,
+    /// One past the highest slot ever used.
+    top: u32,
+    dirty: Vec<u32>,
+    is_dirty: Vec<u64>,
+}
+
+/// Slots in a page: also what a store rewrites in one piece.
+pub const PAGE: u32 = 256;
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab {
+            pages: Vec::new(),
+            free: Vec::new(),
+            len: 0,
+            top: 0,
+            dirty: Vec::new(),
+            is_dirty: Vec::new(),
+        }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Puts a record in a free slot.
+    pub fn insert(&mut self, record: T) -> u32 {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                let slot = self.top;
+                self.reach(slot);
+                slot
+            }
+        };
+        self.pages[(slot / PAGE) as usize][(slot % PAGE) as usize] = Some(record);
+        self.len += 1;
+        self.touch(slot);
+        slot
+    }
+
+    /// Puts a record where a store says it was. Used while loading only; [`Slab::settle`] follows.
+    pub fn place(&mut self, slot: u32, record: Option<T>) {
+        self.reach(slot);
+        let held = &mut self.pages[(slot / PAGE) as usize][(slot % PAGE) as usize];
+        self.len -= usize::from(held.is_some());
+        self.len += usize::from(record.is_some());
+        *held = record;
+    }
+
+    /// Finds the free slots again after loading.
+    pub fn settle(&mut self) {
+        self.free = (0..self.top).rev().filter(|slot| self.get(*slot).is_none()).collect();
+    }
+
+    fn reach(&mut self, slot: u32) {
+        while self.pages.len() <= (slot / PAGE) as usize {
+            let mut page = Vec::with_capacity(PAGE as usize);
+            page.resize_with(PAGE as usize, || None);
+            self.pages.push(page);
+            self.is_dirty.resize(self.pages.len() * (PAGE as usize / 64), 0);
+        }
+        self.top = self.top.max(slot + 1);
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, slot: u32) -> Option<T> {
+        let held = self.pages.get_mut((slot / PAGE) as usize)?.get_mut((slot % PAGE) as usize)?;
+        let record = held.take()?;
+        self.len -= 1;
+        self.free.push(slot);
+        self.touch(slot);
+        Some(record)
+    }
+
+    /// The record in a slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> Option<&T> {
+        self.pages.get((slot / PAGE) as usize)?[(slot % PAGE) as usize].as_ref()
+    }
+
+    /// The record in a slot, to be changed; the change is noted.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.touch(slot);
+        self.pages.get_mut((slot / PAGE) as usize)?[(slot % PAGE) as usize].as_mut()
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: u32) {
+        let (word, bit) = ((slot / 64) as usize, 1u64 << (slot % 64));
+        if let Some(word) = self.is_dirty.get_mut(word)
+            && *word & bit == 0
+        {
+            *word |= bit;
+            self.dirty.push(slot);
+        }
+    }
+
+    /// Live records with their slots.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        self.pages.iter().enumerate().flat_map(|(page, slots)| {
+            slots.iter().enumerate().filter_map(move |(at, held)| {
+                held.as_ref().map(|record| (page as u32 * PAGE + at as u32, record))
+            })
+        })
+    }
+
+    /// How many records live here.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing lives here.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Pages in use, full or not.
+    pub fn pages(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// The slots changed since this was last asked; the note is cleared.
+    pub fn take_dirty(&mut self) -> Vec<u32> {
+        for slot in &self.dirty {
+            self.is_dirty[(*slot / 64) as usize] = 0;
+        }
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// How many slots changed since the note was last taken.
+    pub fn dirty(&self) -> usize {
+        self.dirty.len()
+    }
+}
+
+/// From a 64-bit key to a slot: open addressing, linear probing, eight bytes an entry.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// (low half of the stirred key, slot + 1); slot 0 marks a free entry.
+    entries: Vec<(u32, u32)>,
+    len: usize,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Index { entries: vec![(0, 0); 64], len: 0 }
+    }
+}
+
+impl Index {
+    /// The slot of a key; `same` tells whether a slot holds that key.
+    #[inline]
+    pub fn find(&self, key: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
+        let tag = stir(key) as u32;
+        let mask = self.entries.len() - 1;
+        let mut at = tag as usize & mask;
+        loop {
+            let (held, slot) = self.entries[at];
+            if slot == 0 {
+                return None;
+            }
+            if held == tag && same(slot - 1) {
+                return Some(slot - 1);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Touches the first entry of a key, so that it is near when `find` comes. Returns something
+    /// of what it saw so that the look is not optimised away.
+    #[inline]
+    pub fn peek(&self, key: u64) -> u32 {
+        let tag = stir(key) as u32;
+        self.entries[tag as usize & (self.entries.len() - 1)].1
+    }
+
+    /// Notes a key that is not there yet.
+    pub fn insert(&mut self, key: u64, slot: u32) {
+        if (self.len + 1) * 4 > self.entries.len() * 3 {
+            self.grow();
+        }
+        self.put(stir(key) as u32, slot + 1);
+        self.len += 1;
+    }
+
+    fn put(&mut self, tag: u32, slot: u32) {
+        let mask = self.entries.len() - 1;
+        let mut at = tag as usize & mask;
+        while self.entries[at].1 != 0 {
+            at = (at + 1) & mask;
+        }
+        self.entries[at] = (tag, slot);
+    }
+
+    /// Forgets a key that was in `slot`.
+    pub fn remove(&mut self, key: u64, slot: u32) {
+        let tag = stir(key) as u32;
+        let mask = self.entries.len() - 1;
+        let mut at = tag as usize & mask;
+        while self.entries[at] != (tag, slot + 1) {
+            if self.entries[at].1 == 0 {
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+        self.len -= 1;
+        // Shift back what was pushed past the hole, so that no tombstone is needed.
+        let mut hole = at;
+        loop {
+            at = (at + 1) & mask;
+            let (tag, slot) = self.entries[at];
+            if slot == 0 {
+                break;
+            }
+            let home = tag as usize & mask;
+            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
+                self.entries[hole] = (tag, slot);
+                hole = at;
+            }
+        }
+        self.entries[hole] = (0, 0);
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![(0, 0); self.entries.len() * 2];
+        let smaller = std::mem::replace(&mut self.entries, larger);
+        for (tag, slot) in smaller {
+            if slot != 0 {
+                self.put(tag, slot);
+            }
+        }
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<(u32, u32)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// The clever table against a plain map, through a long random life.
+    #[test]
+    fn slab_and_index_agree_with_a_plain_map() {
+        let mut slab: Slab<(u64, u64)> = Slab::default();
+        let mut index = Index::default();
+        let mut plain: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut state = 7u64;
+        for step in 0..200_000u64 {
+            state = stir(state ^ step);
+            let key = state % 3000;
+            let found = index.find(key, |slot| slab.get(slot).is_some_and(|held| held.0 == key));
+            assert_eq!(found.is_some(), plain.contains_key(&key));
+            match found {
+                Some(slot) if state & 1 << 40 == 0 => {
+                    index.remove(key, slot);
+                    assert_eq!(slab.remove(slot).map(|held| held.1), plain.remove(&key));
+                }
+                Some(slot) => {
+                    if let Some(held) = slab.get_mut(slot) {
+                        held.1 = step;
+                    }
+                    plain.insert(key, step);
+                }
+                None => {
+                    let slot = slab.insert((key, step));
+                    index.insert(key, slot);
+                    plain.insert(key, step);
+                }
+            }
+        }
+        let mut all: Vec<(u64, u64)> = slab.iter().map(|(_, held)| *held).collect();
+        all.sort_unstable();
+        assert_eq!(all, plain.into_iter().collect::<Vec<_>>());
+        assert_eq!(slab.len(), index.len());
+    }
+
+    #[test]
+    fn changed_slots_are_told_once() {
+        let mut slab = Slab::default();
+        let slots: Vec<u32> = (0..600).map(|value| slab.insert(value)).collect();
+        assert_eq!(slab.take_dirty().len(), 600);
+        if let Some(held) = slab.get_mut(slots[300]) {
+            *held += 1;
+        }
+        slab.get_mut(slots[300]);
+        slab.remove(slots[2]);
+        let mut dirty = slab.take_dirty();
+        dirty.sort_unstable();
+        assert_eq!(dirty, vec![slots[2], slots[300]]);
+        assert_eq!(slab.dirty(), 0);
+    }
+}

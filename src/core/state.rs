@@ -1,0 +1,335 @@
+//! State: all that is known as of a cut.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::decision::DecisionId;
+use crate::core::event::{Link, Parameter, Queue, Site, Storage};
+use crate::core::id::{Key, Name, Names};
+use crate::core::ledger::Ledger;
+use crate::core::limits::Limits;
+use crate::core::oddity::Oddities;
+use crate::core::record::{Ask, Fact, Job, Move, Node, Slots, Workers};
+use crate::core::slab::{Index, Slab};
+use crate::core::time::Times;
+use crate::core::timer::Timers;
+use crate::core::unit::Millis;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a state is made for: limits, and the topics' silence limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Domain.
+    pub domain: String,
+    /// Bounds.
+    pub limits: Limits,
+    /// By topic number: silence longer than this means the topic lags.
+    pub silence: [Option<Millis>; Topic::ALL.len()],
+}
+
+/// Records of one kind, found by number.
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    /// The records.
+    pub slab: Slab<T>,
+    /// Where each is.
+    pub index: Index,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { slab: Slab::default(), index: Index::default() }
+    }
+}
+
+/// A record that knows its number.
+pub trait Keyed {
+    /// Its number.
+    fn key(&self) -> Key;
+}
+
+impl<T: Keyed> Table<T> {
+    /// The slot of a record.
+    #[inline]
+    pub fn find(&self, key: Key) -> Option<u32> {
+        self.index.find(key.0, |slot| self.slab.get(slot).is_some_and(|held| held.key() == key))
+    }
+
+    /// Puts in a record whose number is not there yet.
+    pub fn insert(&mut self, record: T) -> u32 {
+        let key = record.key();
+        let slot = self.slab.insert(record);
+        self.index.insert(key.0, slot);
+        slot
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, slot: u32) -> Option<T> {
+        let record = self.slab.remove(slot)?;
+        self.index.remove(record.key().0, slot);
+        Some(record)
+    }
+
+    /// The record of a number.
+    pub fn of(&self, key: Key) -> Option<&T> {
+        self.find(key).and_then(|slot| self.slab.get(slot))
+    }
+}
+
+impl Keyed for Job {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+impl Keyed for Move {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+impl Keyed for Node {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+impl Keyed for Workers {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+
+/// Records of one kind, found by name.
+#[derive(Clone, Debug)]
+pub struct Book<T> {
+    /// The records.
+    pub slab: Slab<T>,
+    /// Where each is, in order of names.
+    pub by_name: BTreeMap<String, u32>,
+}
+
+impl<T> Default for Book<T> {
+    fn default() -> Self {
+        Book { slab: Slab::default(), by_name: BTreeMap::new() }
+    }
+}
+
+impl<T> Book<T> {
+    /// The record of a name.
+    pub fn of(&self, name: &str) -> Option<&T> {
+        self.by_name.get(name).and_then(|slot| self.slab.get(*slot))
+    }
+
+    /// The record of a name, made by `make` when there is none; to be changed.
+    pub fn at(&mut self, name: &str, make: impl FnOnce() -> T) -> Option<&mut T> {
+        let slot = match self.by_name.get(name) {
+            Some(slot) => *slot,
+            None => {
+                let slot = self.slab.insert(make());
+                self.by_name.insert(name.to_owned(), slot);
+                slot
+            }
+        };
+        self.slab.get_mut(slot)
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, name: &str) -> Option<T> {
+        let slot = self.by_name.remove(name)?;
+        self.slab.remove(slot)
+    }
+
+    /// Records in order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.by_name
+            .iter()
+            .filter_map(|(name, slot)| self.slab.get(*slot).map(|held| (name.as_str(), held)))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+}
+
+/// Newest moments of a queue that no record can take back: the largest ever read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Last pilot report of any kind.
+    pub pilot: Millis,
+    /// Last start of a job's payload.
+    pub start: Millis,
+}
+
+/// Configuration as told.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Queues.
+    pub queues: Book<Fact<Queue>>,
+    /// Sites.
+    pub sites: Book<Fact<Site>>,
+    /// Storage endpoints.
+    pub storages: Book<Fact<Storage>>,
+    /// Links, by `source:destination`.
+    pub links: Book<Fact<Link>>,
+    /// Parameters, by `app/component/key/vo`.
+    pub parameters: Book<Fact<Parameter>>,
+}
+
+/// All that is known as of a cut.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// What it is made for.
+    pub setting: Setting,
+    /// Leader's term of the last cycle.
+    pub epoch: u64,
+    /// Number of the last cycle; 0: none yet.
+    pub number: u64,
+    /// The last cycle's now.
+    pub now: Millis,
+    /// Cut, and times of lanes and topics.
+    pub times: Times,
+    /// Interned names.
+    pub names: Names,
+    /// Names of jobs that are no decimals.
+    pub job_names: BTreeMap<Key, String>,
+    /// Jobs.
+    pub jobs: Table<Job>,
+    /// Transfers.
+    pub transfers: Table<Move>,
+    /// When silent transfers were last looked for.
+    pub transfers_swept: Millis,
+    /// Nodes.
+    pub nodes: Table<Node>,
+    /// Worker reports.
+    pub workers: Table<Workers>,
+    /// Slot figures, by (queue, gshare, resource type).
+    pub slots: BTreeMap<(Name, Name, Name), Slots>,
+    /// Requests, answers, promises.
+    pub asks: Book<Ask>,
+    /// Subjects of each task; derived.
+    pub chunks: BTreeMap<String, BTreeSet<String>>,
+    /// Configuration.
+    pub facts: Facts,
+    /// Newest moments by queue.
+    pub marks: BTreeMap<Name, Marks>,
+    /// Stubs: jobs of which only heartbeats are known, oldest first.
+    pub stubs: BTreeSet<(Millis, Key)>,
+    /// Counters.
+    pub ledger: Ledger,
+    /// Deadlines.
+    pub timers: Timers,
+    /// What changed since the last cut, for waking and for views.
+    pub touched: Touched,
+    /// Numbers to close open promises by, of each assignment; derived.
+    pub opened: BTreeMap<DecisionId, Vec<u32>>,
+    /// Oddities since the last cycle; no decision reads them, no digest holds them.
+    pub oddities: Oddities,
+}
+
+/// What changed since the last cut.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    /// Subjects whose request, answer or outcome changed.
+    pub subjects: BTreeSet<String>,
+    /// Any configuration record changed.
+    pub config: bool,
+    /// Storage, by endpoint.
+    pub storages: BTreeSet<String>,
+    /// Links, by source.
+    pub links: BTreeSet<Name>,
+    /// Queues with changed counters (unified names), as flags by name.
+    pub load: Flags,
+    /// Queues with changed nodes, workers or slots.
+    pub pilot: Flags,
+    /// Destinations with changed transfer queues.
+    pub into: Flags,
+}
+
+/// A set of interned names that is cheap to add to.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    bits: Vec<u64>,
+    names: Vec<Name>,
+}
+
+impl Flags {
+    /// Adds a name.
+    #[inline]
+    pub fn add(&mut self, name: Name) {
+        let (word, bit) = (name.index() / 64, 1u64 << (name.0 % 64));
+        if word >= self.bits.len() {
+            self.bits.resize(word + 1, 0);
+        }
+        if self.bits[word] & bit == 0 {
+            self.bits[word] |= bit;
+            self.names.push(name);
+        }
+    }
+
+    /// Whether a name is in the set.
+    pub fn has(&self, name: Name) -> bool {
+        self.bits.get(name.index() / 64).is_some_and(|word| word >> (name.0 % 64) & 1 == 1)
+    }
+
+    /// Whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        for name in self.names.drain(..) {
+            self.bits[name.index() / 64] = 0;
+        }
+    }
+}
+
+impl State {
+    /// Nothing known yet.
+    pub fn new(setting: Setting) -> State {
+        let ledger =
+            Ledger { tally_reach: setting.limits.done_jobs_window_ms, ..Ledger::default() };
+        State {
+            setting,
+            epoch: 0,
+            number: 0,
+            now: 0,
+            times: Times::default(),
+            names: Names::default(),
+            job_names: BTreeMap::new(),
+            jobs: Table::default(),
+            transfers: Table::default(),
+            transfers_swept: 0,
+            nodes: Table::default(),
+            workers: Table::default(),
+            slots: BTreeMap::new(),
+            asks: Book::default(),
+            chunks: BTreeMap::new(),
+            facts: Facts::default(),
+            marks: BTreeMap::new(),
+            stubs: BTreeSet::new(),
+            ledger,
+            timers: Timers::default(),
+            touched: Touched::default(),
+            opened: BTreeMap::new(),
+            oddities: Oddities::default(),
+        }
+    }
+
+    /// The next offset to read in a lane.
+    pub fn next(&self, lane: Lane) -> u64 {
+        self.times.next(lane)
+    }
+}
+
+impl<T> Fact<T> {
+    /// The record that holds: the newest over all lanes, by `newer`.
+    pub fn current(&self, newer: impl Fn(&T, &T) -> bool) -> Option<&T> {
+        self.held
+            .iter()
+            .map(|(_, content)| content)
+            .reduce(|best, other| if newer(other, best) { other } else { best })
+    }
+}
