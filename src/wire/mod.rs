@@ -2,3 +2,4 @@
 
 pub mod avro;
 pub mod record;
+pub mod topology;

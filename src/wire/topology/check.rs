@@ -1,0 +1,202 @@
+//! What must hold between the parts of a topology file: no window longer than what its topic
+//! keeps, no output gone before the cycle that counts it.
+
+use super::Topology;
+use super::read::Reader;
+use super::topic::{Cleanup, Timestamp, TopicSettings};
+use crate::core::cut::Topic;
+use crate::core::limits::Limit;
+use crate::core::unit::{DAY, HOUR, Millis};
+use std::collections::BTreeMap;
+
+/// Something that reads a topic back over a time.
+pub(super) struct Window {
+    /// What reads, for a message: a limit's key, or the rule.
+    pub(super) reader: &'static str,
+    /// The topic it reads.
+    pub(super) topic: Topic,
+    /// Whether it counts every record, so that compaction within the window would change it.
+    every_record: bool,
+    length: fn(&Topology) -> Millis,
+}
+
+/// Every window there is.
+pub(super) const WINDOWS: [Window; 11] = [
+    window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
+    window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
+    window("start_window_h", Topic::JobState, |t| t.limits.start_window_ms),
+    window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
+    window("stub_lifetime_h", Topic::Heartbeat, |t| t.limits.stub_lifetime_ms),
+    window("silent_transfer_lifetime_d", Topic::Transfer, |t| t.limits.silent_transfer_lifetime_ms),
+    window("the throughput of a week (spec atlas 4.1)", Topic::Transfer, |_| 7 * DAY),
+    counting("node_window_h", Topic::Pilot, |t| t.limits.node_window_ms),
+    counting("worker_report_age_min", Topic::Pilot, |t| t.limits.worker_report_age_ms),
+    window("request_lifetime_d", Topic::Task, |t| t.limits.request_lifetime_ms),
+    window("reservation_lifetime_h", Topic::Outcome, |t| t.limits.reservation_lifetime_ms),
+];
+
+const fn window(reader: &'static str, topic: Topic, length: fn(&Topology) -> Millis) -> Window {
+    Window { reader, topic, every_record: false, length }
+}
+
+const fn counting(reader: &'static str, topic: Topic, length: fn(&Topology) -> Millis) -> Window {
+    Window { reader, topic, every_record: true, length }
+}
+
+/// Names everything in the file that does not go together.
+pub(super) fn check(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
+    names(reader, topology);
+    for (topic, settings) in &topology.topics {
+        kept_as_it_must(reader, *topic, settings);
+    }
+    windows(reader, topology, limits);
+    histories(reader, topology, limits);
+    lifetimes(reader, topology, limits);
+}
+
+fn names(reader: &mut Reader, topology: &Topology) {
+    let mut seen: BTreeMap<&str, Topic> = BTreeMap::new();
+    for (topic, settings) in &topology.topics {
+        if let Some(other) = seen.insert(&settings.name, *topic) {
+            let (name, other) = (&settings.name, other.name());
+            let found = format!("name {name:?} for {} and {other}", topic.name());
+            reader.complain(settings.line, found, "a name of its own for each topic");
+        }
+    }
+}
+
+/// What a topic's kind asks of its settings.
+fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) {
+    let word = topic.name();
+    let mut wrong = |found: String, allowed: &str| reader.complain(settings.line, found, allowed);
+    let cleanup = settings.cleanup;
+    let every_record = matches!(
+        topic,
+        Topic::Task | Topic::Decision | Topic::Throttle | Topic::Command | Topic::Progress
+    ) || topic == Topic::DeadLetter;
+    if topic.is_config() && cleanup != Cleanup::Compact {
+        let found = format!("cleanup {:?} for {word}", cleanup.name());
+        wrong(found, "\"compact\": a fact holds until it is said anew");
+    }
+    if every_record && cleanup != Cleanup::Delete {
+        let found = format!("cleanup {:?} for {word}", cleanup.name());
+        wrong(found, "\"delete\": several records under one key count");
+    }
+    if cleanup.deletes() != settings.retention_ms.is_some() {
+        let found = match settings.retention_ms {
+            Some(_) => format!("retention_hours for {word}, which is compacted only"),
+            None => format!("no retention_hours for {word}, whose cleanup deletes"),
+        };
+        wrong(found, "retention_hours exactly where cleanup deletes");
+    }
+    if !cleanup.compacts() && settings.compact_after_ms > 0 {
+        let found = format!("compact_after_hours for {word}, which is not compacted");
+        wrong(found, "compact_after_hours only where cleanup compacts");
+    }
+    if topic == Topic::Progress {
+        if settings.partitions != 1 {
+            let found = format!("{} partitions for progress", settings.partitions);
+            wrong(found, "1: its order is the order of the cycles");
+        }
+        if settings.timestamp != Timestamp::Append {
+            let found = format!("timestamp {:?} for progress", settings.timestamp.name());
+            wrong(found, "\"append\": the broker's clock is held against ours by it");
+        }
+    }
+    if settings.silence_limit_ms.is_some() && (topic.is_config() || topic.is_own()) {
+        let found = format!("silence_limit_s for {word}");
+        wrong(
+            found,
+            "a silence limit only for job-state, heartbeat, transfer, pilot, task, outcome",
+        );
+    }
+}
+
+fn windows(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
+    for window in &WINDOWS {
+        let Some(settings) = topology.topics.get(&window.topic) else { continue };
+        let (length, word) = ((window.length)(topology), window.topic.name());
+        let line = limits.get(window.reader).copied().unwrap_or(settings.line);
+        let by = window.reader;
+        if let Some(kept) = settings.retention_ms.filter(|kept| *kept < length) {
+            let found = format!("{by} of {} on {word}, kept {}", hours(length), hours(kept));
+            let allowed = "at most what the topic's retention_hours cover";
+            reader.complain(line, found, allowed);
+        }
+        let compacts = settings.cleanup.compacts() && window.every_record;
+        if compacts && settings.compact_after_ms < length {
+            let after = hours(settings.compact_after_ms);
+            let found = format!("{by} of {} on {word}, compacted after {after}", hours(length));
+            reader.complain(line, found, "at most the topic's compact_after_hours");
+        }
+    }
+}
+
+/// A rebuild begins at the first full cut in `progress`: what it needs from there on must be
+/// there.
+fn histories(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
+    let kept = |topic: Topic| topology.topics.get(&topic).and_then(|t| t.retention_ms);
+    let Some(progress) = kept(Topic::Progress) else { return };
+    for (topic, settings) in &topology.topics {
+        let Some(own) = settings.retention_ms.filter(|own| *own < progress) else { continue };
+        let word = topic.name();
+        let found = format!("{word} kept {}, progress {}", hours(own), hours(progress));
+        let allowed = "no topic kept shorter than progress: a rebuild begins at its first record";
+        reader.complain(settings.line, found, allowed);
+    }
+    let (Some(task), Some(decision)) = (kept(Topic::Task), kept(Topic::Decision)) else { return };
+    let lives = task.max(topology.limits.request_lifetime_ms);
+    if decision < lives {
+        let line = topology.topics.get(&Topic::Decision).map_or(1, |t| t.line);
+        let found = format!("decision kept {}, requests {}", hours(decision), hours(lives));
+        let allowed = "decisions kept at least as long as task records and request_lifetime_d, \
+                       or a request would be answered twice";
+        reader.complain(line, found, allowed);
+    }
+    let answered = topology.limits.answered_request_lifetime_ms;
+    if answered < task {
+        let key = "answered_request_lifetime_h";
+        let line = limits.get(key).copied().unwrap_or(1);
+        let found = format!("{key} of {}, task kept {}", hours(answered), hours(task));
+        let allowed = "at least the task topic's retention_hours, or the log could ask again";
+        reader.complain(line, found, allowed);
+    }
+}
+
+/// Limits that only make sense in one order.
+fn lifetimes(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
+    for (less, more) in [
+        ("reservation_lifetime_h", "ended_job_lifetime_h"),
+        ("cycle_min_ms", "cycle_idle_ms"),
+        ("cycle_idle_ms", "tick_ms"),
+        ("tick_ms", "takeover_s"),
+    ] {
+        let (Some(a), Some(b)) = (Limit::of(less), Limit::of(more)) else { continue };
+        let (a, b) = (in_ms(a, topology), in_ms(b, topology));
+        if a > b {
+            let line = limits.get(less).or(limits.get(more)).copied().unwrap_or(1);
+            let found = format!("{less} of {a} ms, {more} of {b} ms");
+            reader.complain(line, found, format!("{less} no longer than {more}"));
+        }
+    }
+}
+
+fn in_ms(limit: &Limit, topology: &Topology) -> Millis {
+    let value = (limit.get)(&topology.limits);
+    let unit = limit.key.rsplit('_').next().unwrap_or("");
+    value
+        * match unit {
+            "s" => 1_000,
+            "min" => 60_000,
+            "h" => HOUR,
+            "d" => DAY,
+            _ => 1,
+        }
+}
+
+fn hours(span: Millis) -> String {
+    match span % HOUR {
+        0 => format!("{} h", span / HOUR),
+        _ => format!("{} min", span / 60_000),
+    }
+}

@@ -1,0 +1,163 @@
+//! What runs, for a reader: as text, and as a Mermaid flow chart.
+
+use super::check::WINDOWS;
+use super::{PolicyToml, TopicSettings, Topology};
+use crate::core::cut::Topic;
+use crate::core::limits::Limits;
+use crate::core::policy::{Arg, Rules, Step};
+use crate::core::unit::{HOUR, SECOND};
+use std::fmt::Write;
+
+/// The topology as text: topics with who writes and reads them, policies with their lists.
+pub fn describe(topology: &Topology) -> String {
+    let mut text = format!("domain {}\n\ntopics\n", topology.domain);
+    for (topic, settings) in &topology.topics {
+        describe_topic(&mut text, *topic, settings);
+    }
+    text.push_str("\nlimits\n");
+    for limit in Limits::ALL {
+        let value = (limit.get)(&topology.limits);
+        let note = if value == limit.default { "" } else { " (changed)" };
+        let _ = writeln!(text, "  {} = {value}{note}\n      {}", limit.key, limit.help);
+    }
+    for policy in &topology.policies {
+        describe_policy(&mut text, policy);
+    }
+    text
+}
+
+fn describe_topic(text: &mut String, topic: Topic, settings: &TopicSettings) {
+    let word = topic.name();
+    let TopicSettings { name, partitions, .. } = settings;
+    let partitioned = if *partitions == 1 { "1 partition" } else { "partitions" };
+    let count = if *partitions == 1 { String::new() } else { format!("{partitions} ") };
+    let _ = writeln!(text, "  {word}: {name}, {count}{partitioned}, {}", keeping(settings));
+    let (framing, clock) = (settings.framing.name(), settings.timestamp.broker_name());
+    let _ = writeln!(text, "      framing {framing}, stamped with {clock}{}", silence(settings));
+    let (writers, readers) = flow(topic);
+    let _ = writeln!(text, "      written by {writers}; read by {readers}");
+    let windows: Vec<&str> =
+        WINDOWS.iter().filter(|w| w.topic == topic).map(|w| w.reader).collect();
+    if !windows.is_empty() {
+        let _ = writeln!(text, "      windows on it: {}", windows.join(", "));
+    }
+}
+
+/// How long records of a topic are kept.
+fn keeping(settings: &TopicSettings) -> String {
+    let kept = settings.retention_ms.map(|ms| format!("kept {} h", ms / HOUR));
+    let after = settings.compact_after_ms / HOUR;
+    let compacted = settings.cleanup.compacts().then(|| match after {
+        0 => "newest record of each key kept".to_string(),
+        _ => format!("newest record of each key kept, others for {after} h"),
+    });
+    [compacted, kept].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn silence(settings: &TopicSettings) -> String {
+    match settings.silence_limit_ms {
+        Some(limit) => format!(", late when silent for {} s", limit / SECOND),
+        None => String::new(),
+    }
+}
+
+/// Who writes a topic and who reads it.
+const fn flow(topic: Topic) -> (&'static str, &'static str) {
+    match topic {
+        Topic::JobState => ("the workload system", "fold: load, windows, reservations"),
+        Topic::Heartbeat => ("the workload system", "fold: signs of life, disk I/O"),
+        Topic::Transfer => ("the data management system", "fold: queued files, throughput"),
+        Topic::Pilot => ("pilots and the workers' harvester", "fold: nodes, workers, slots"),
+        Topic::Task => ("the workload system", "fold: requests to judge"),
+        Topic::Outcome => ("the workload system", "fold: ends of reservations"),
+        Topic::Queue => ("`import cric`, operators", "fold: candidates"),
+        Topic::Site => ("`import nuclei`, operators", "fold: nuclei"),
+        Topic::Storage => ("`import storage`, operators", "fold: space and status"),
+        Topic::Link => ("`import netmetrics`, the network service", "fold: links"),
+        Topic::Release => ("operators", "fold: published software"),
+        Topic::Replica => ("operators", "fold: file and dataset locations"),
+        Topic::Share => ("operators", "fold: share tree and targets"),
+        Topic::Quota => ("operators", "fold: quotas"),
+        Topic::User => ("operators", "fold: groups"),
+        Topic::Parameter => ("operators (gdpconfig)", "fold: run-time parameters"),
+        Topic::Decision => ("the leader", "fold (every process), the workload system"),
+        Topic::Throttle => ("the leader", "fold (every process), the workload system"),
+        Topic::Command => ("the leader", "fold (every process), the workload system"),
+        Topic::Progress => ("the leader", "every process: the cycles in order"),
+        Topic::Counter => ("the leader", "dashboards and other programs"),
+        Topic::DeadLetter => ("the leader", "fold on a rebuild, operators"),
+    }
+}
+
+fn describe_policy(text: &mut String, policy: &PolicyToml) {
+    let rules = match policy.rules {
+        Rules::Documented => "documented",
+        Rules::Panda => "panda",
+    };
+    let wake = if policy.wake_on_event { "event" } else { "timer" };
+    let _ = writeln!(text, "\npolicy {}: kind {}, rules {rules}", policy.name, policy.kind);
+    let (defer, dwell) = (policy.defer / SECOND, policy.dwell / SECOND);
+    let _ = writeln!(
+        text,
+        "  asked again: at the latest after {defer} s; wake {wake}, dwell {dwell} s"
+    );
+    let PolicyToml { candidates_max, bunch, bunch_scout, .. } = policy;
+    let _ = writeln!(
+        text,
+        "  answers: {candidates_max} queues at most, jobs in bunches of {bunch} (scouts {bunch_scout})"
+    );
+    if !policy.args.is_empty() {
+        let _ = writeln!(text, "  parameters: {}", arguments(&policy.args));
+    }
+    for (what, steps) in [("filters", &policy.filters), ("weights", &policy.weights)] {
+        let _ = writeln!(text, "  {what}, in order:");
+        for (number, Step { name, args }) in steps.iter().enumerate() {
+            let args =
+                if args.is_empty() { String::new() } else { format!(" ({})", arguments(args)) };
+            let _ = writeln!(text, "    {}. {name}{args}", number + 1);
+        }
+    }
+}
+
+fn arguments(args: &[(String, Arg)]) -> String {
+    let shown = args.iter().map(|(name, arg)| match arg {
+        Arg::Int(value) => format!("{name} = {value}"),
+        Arg::Float(value) => format!("{name} = {value:?}"),
+        Arg::Bool(value) => format!("{name} = {value}"),
+        Arg::Text(value) => format!("{name} = {value:?}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// The topology as a Mermaid flow chart: topics in, the engine with its policies, topics out.
+pub fn mermaid(topology: &Topology) -> String {
+    let mut text = "flowchart LR\n".to_string();
+    let _ = writeln!(text, "  engine[\"yardmaster: {}\"]", topology.domain);
+    for (topic, settings) in &topology.topics {
+        let (id, word) = (id(topic.name()), topic.name());
+        let shape = format!("{id}[(\"{word}<br/>{} x {}\")]", settings.name, settings.partitions);
+        let _ = match topic.is_own() {
+            true => writeln!(text, "  engine --> {shape}"),
+            false => writeln!(text, "  {shape} --> engine"),
+        };
+    }
+    for (number, policy) in topology.policies.iter().enumerate() {
+        let _ = writeln!(text, "  subgraph policy{number}[\"policy {}\"]", policy.name);
+        let steps = policy.filters.iter().map(|step| ("filter", step));
+        let steps = steps.chain(policy.weights.iter().map(|step| ("weight", step)));
+        let mut before = format!("start{number}([request])");
+        for (at, (what, step)) in steps.enumerate() {
+            let node = format!("p{number}s{at}");
+            let _ = writeln!(text, "    {before} --> {node}[\"{what} {}\"]", step.name);
+            before = node;
+        }
+        let _ = writeln!(text, "    {before} --> end{number}([answer])\n  end");
+        let _ = writeln!(text, "  engine --- policy{number}");
+    }
+    text
+}
+
+/// A word as a node's name: Mermaid takes no hyphens, and gives some words a meaning.
+fn id(word: &str) -> String {
+    format!("t_{}", word.replace('-', "_"))
+}

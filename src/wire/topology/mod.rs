@@ -1,0 +1,184 @@
+//! The topology file: what runs. Topics and how the broker keeps them, limits, policies. Every
+//! mistake in a file is named at once, each with its line.
+
+mod check;
+mod complaint;
+mod describe;
+mod policy;
+mod read;
+mod topic;
+
+pub use complaint::Complaint;
+pub use describe::{describe, mermaid};
+pub use policy::PolicyToml;
+pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
+
+use crate::core::cut::Topic;
+use crate::core::limits::{Limit, Limits};
+use read::{Reader, Value, show};
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// The topology that ships: ATLAS.
+pub const ATLAS: &str = include_str!("../../../topology/atlas.toml");
+
+/// What runs: read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// Domain (VO or pool) that is decided for.
+    pub domain: String,
+    /// Every topic.
+    pub topics: BTreeMap<Topic, TopicSettings>,
+    /// Every limit.
+    pub limits: Limits,
+    /// Kafka, beyond what we set ourselves.
+    pub kafka: Kafka,
+    /// Policies, in the order of the file.
+    pub policies: Vec<PolicyToml>,
+}
+
+/// What the file says of Kafka itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kafka {
+    /// Consumer group that offsets are committed to, for Kafka's own lag tools only.
+    pub group: String,
+    /// Replicas of each topic that `topology apply` creates; -1: the broker's default.
+    pub replication: i32,
+    /// librdkafka properties, passed through.
+    pub properties: Vec<(String, String)>,
+}
+
+/// Properties on which the guarantees rest: ours to set.
+const OURS: [&str; 8] = [
+    "transactional.id",
+    "enable.idempotence",
+    "isolation.level",
+    "enable.auto.commit",
+    "enable.auto.offset.store",
+    "enable.partition.eof",
+    "auto.offset.reset",
+    "group.id",
+];
+
+impl Topology {
+    /// Reads a file. `file` is its name, for messages.
+    pub fn parse(file: &str, text: &str) -> Result<Topology, Vec<Complaint>> {
+        let mut reader = Reader::new(file, text);
+        let (root, errors) = DeTable::parse_recoverable(text);
+        for error in &errors {
+            let line = error.span().map_or(1, |span| reader.line(&span));
+            reader.complain(line, error.message().replace('\n', " "), "TOML 1.0");
+        }
+        let root = root.get_ref();
+        reader.only(root, "the file", &["domain", "topics", "limits", "kafka", "policy"]);
+        let domain = domain(&mut reader, root.get("domain"));
+        let topics = topic::topics(&mut reader, root.get("topics"));
+        let (limits, lines) = limits(&mut reader, root.get("limits"));
+        let kafka = kafka(&mut reader, root.get("kafka"), &domain);
+        let placed = policy::policies(&mut reader, root.get("policy"));
+        let policies = placed.into_iter().map(|placed| placed.policy).collect();
+        let topology = Topology { domain, topics, limits, kafka, policies };
+        check::check(&mut reader, &topology, &lines);
+        let complaints = reader.finish();
+        if complaints.is_empty() { Ok(topology) } else { Err(complaints) }
+    }
+
+    /// The topology that ships.
+    pub fn default_atlas() -> Topology {
+        // cannot fail: the file is part of the program, and a test reads it.
+        Topology::parse("topology/atlas.toml", ATLAS).expect("the shipped topology is right")
+    }
+
+    /// The settings of a topic.
+    pub fn topic(&self, topic: Topic) -> &TopicSettings {
+        // cannot fail: `parse` refuses a file without all topics.
+        &self.topics[&topic]
+    }
+
+    /// The topic of a name on the bus.
+    pub fn topic_named(&self, name: &str) -> Option<Topic> {
+        self.topics.iter().find(|(_, settings)| settings.name == name).map(|(topic, _)| *topic)
+    }
+
+    /// The transactional id that speaks for the domain: who initialises it fences the others.
+    pub fn transactional_id(&self) -> String {
+        format!("yardmaster-{}", self.domain)
+    }
+}
+
+fn domain(reader: &mut Reader, value: Option<&Value<'_>>) -> String {
+    let allowed = "a word of letters, digits, `-` and `_`: the VO or pool decided for";
+    let Some(value) = value else {
+        reader.complain(1, "no `domain`", allowed);
+        return String::new();
+    };
+    reader.text(value, "domain", allowed, policy::is_word).unwrap_or("").to_string()
+}
+
+/// The limits, and the line of each that the file sets.
+fn limits(reader: &mut Reader, value: Option<&Value<'_>>) -> (Limits, BTreeMap<String, usize>) {
+    let mut limits = Limits::default();
+    let mut lines = BTreeMap::new();
+    let Some(table) = value.and_then(|value| reader.table(value, "limits")) else {
+        return (limits, lines);
+    };
+    let keys: Vec<&str> = Limits::ALL.iter().map(|limit| limit.key).collect();
+    reader.only(table, "[limits]", &keys);
+    for (key, value) in table {
+        let Some(limit) = Limit::of(key.get_ref()) else { continue };
+        lines.insert(limit.key.to_string(), reader.line(&key.span()));
+        let at = format!("limits.{}", limit.key);
+        if let Some(number) = reader.int(value, &at, limit.min..=limit.max) {
+            (limit.set)(&mut limits, number);
+        }
+    }
+    (limits, lines)
+}
+
+fn kafka(reader: &mut Reader, value: Option<&Value<'_>>, domain: &str) -> Kafka {
+    let group = format!("yardmaster-{domain}");
+    let mut kafka = Kafka { group, replication: -1, properties: Vec::new() };
+    let Some(table) = value.and_then(|value| reader.table(value, "kafka")) else { return kafka };
+    reader.only(table, "[kafka]", &["group", "replication", "properties"]);
+    if let Some(value) = table.get("group") {
+        let allowed = "the name of a consumer group";
+        let group = reader.text(value, "kafka.group", allowed, |text| !text.is_empty());
+        kafka.group = group.unwrap_or("").to_string();
+    }
+    if let Some(value) = table.get("replication") {
+        kafka.replication = reader.int(value, "kafka.replication", -1..=100).unwrap_or(-1) as i32;
+    }
+    if let Some(value) = table.get("properties") {
+        if let Some(table) = reader.table(value, "kafka.properties") {
+            properties(reader, "", table, &mut kafka.properties);
+        }
+    }
+    kafka
+}
+
+/// Flattens properties: `a.b = 1` without quotes is a table to TOML.
+fn properties(
+    reader: &mut Reader,
+    prefix: &str,
+    table: &DeTable<'_>,
+    found: &mut Vec<(String, String)>,
+) {
+    for (key, value) in table {
+        let name = format!("{prefix}{}", key.get_ref());
+        if OURS.contains(&name.as_str()) {
+            let allowed = "any librdkafka property but those the guarantees rest on";
+            reader.complain(reader.line(&key.span()), format!("property `{name}`"), allowed);
+            continue;
+        }
+        match value.get_ref() {
+            DeValue::Table(table) => properties(reader, &format!("{name}."), table, found),
+            DeValue::String(text) => found.push((name, text.to_string())),
+            DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) => {
+                found.push((name, show(value.get_ref())));
+            }
+            DeValue::Array(_) | DeValue::Datetime(_) => {
+                reader.complain_at(value, &name, "text, a number, true or false");
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Policies as the topology file lists them: names in order, and what differs from the defaults.
+//! What a name means is known to the core alone.
+
+use super::read::{Reader, Value, show};
+use crate::core::policy::{Arg, Rules, Step};
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use std::collections::BTreeMap;
+use toml::de::DeTable;
+
+/// One `[[policy]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyToml {
+    /// What tasks ask for.
+    pub name: String,
+    /// Which built-in pipeline.
+    pub kind: String,
+    /// Which reading decides the defaults of all parameters.
+    pub rules: Rules,
+    /// Whether a deferred request is asked again as soon as an objection falls; else only when
+    /// its time has come.
+    pub wake_on_event: bool,
+    /// How long a deferral lasts at most.
+    pub defer: Millis,
+    /// Least time between two judgements of a request.
+    pub dwell: Millis,
+    /// Most queues in an answer.
+    pub candidates_max: u32,
+    /// Jobs drawn to a queue at a time.
+    pub bunch: u32,
+    /// The same for scouts.
+    pub bunch_scout: u32,
+    /// The kind's own parameters: every key beside those above.
+    pub args: Vec<(String, Arg)>,
+    /// Filters, in order.
+    pub filters: Vec<Step>,
+    /// Weights, in order.
+    pub weights: Vec<Step>,
+}
+
+/// A policy with the lines its parts stand on, so that what the core says of a part can be said
+/// of a line.
+pub(super) struct Placed {
+    pub(super) policy: PolicyToml,
+    pub(super) line: usize,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Placed {
+    #[allow(dead_code)]
+    /// The line of a part: `filter memory, compensation`, or the nearest that is known.
+    pub(super) fn line_of(&self, place: &str) -> usize {
+        let mut place = place;
+        loop {
+            if let Some(line) = self.lines.get(place) {
+                return *line;
+            }
+            match place.rsplit_once(", ") {
+                Some((shorter, _)) => place = shorter,
+                None => return self.line,
+            }
+        }
+    }
+}
+
+/// Keys of a policy that are not parameters of its kind.
+const KEYS: [&str; 11] = [
+    "name",
+    "kind",
+    "rules",
+    "wake",
+    "defer_s",
+    "dwell_s",
+    "candidates_max",
+    "bunch",
+    "bunch_scout",
+    "filters",
+    "weights",
+];
+
+/// Reads every policy of the file.
+pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Placed> {
+    let Some(value) = value else {
+        reader.complain(1, "no [[policy]]", "at least one policy");
+        return Vec::new();
+    };
+    let Some(list) = value.get_ref().as_array() else {
+        reader.complain_at(value, "policy", "a list of tables, each headed [[policy]]");
+        return Vec::new();
+    };
+    let mut found: Vec<Placed> = Vec::new();
+    for value in list.iter() {
+        let Some(placed) = policy(reader, value) else { continue };
+        if let Some(earlier) = found.iter().find(|p| p.policy.name == placed.policy.name) {
+            let name = &placed.policy.name;
+            let said = format!("a second policy {name:?} (the first: line {})", earlier.line);
+            reader.complain(placed.line, said, "each name once");
+        }
+        found.push(placed);
+    }
+    found
+}
+
+fn policy(reader: &mut Reader, value: &Value<'_>) -> Option<Placed> {
+    let table = reader.table(value, "policy")?;
+    let line = reader.line(&value.span());
+    let mut placed = Placed { policy: empty(), line, lines: BTreeMap::new() };
+    for required in ["name", "kind", "filters", "weights"] {
+        if !table.contains_key(required) {
+            reader.complain(line, format!("no `{required}` in [[policy]]"), "a policy with one");
+        }
+    }
+    for (key, value) in table {
+        let key: &str = key.get_ref();
+        placed.lines.insert(key.to_string(), reader.line(&value.span()));
+        if KEYS.contains(&key) {
+            read_key(reader, &mut placed, key, value);
+        } else if let Some(arg) = reader.arg(value, key) {
+            placed.policy.args.push((key.to_string(), arg));
+        }
+    }
+    Some(placed)
+}
+
+fn empty() -> PolicyToml {
+    PolicyToml {
+        name: String::new(),
+        kind: String::new(),
+        rules: Rules::Documented,
+        wake_on_event: true,
+        defer: HOUR,
+        dwell: MINUTE,
+        candidates_max: 10,
+        bunch: 25,
+        bunch_scout: 2,
+        args: Vec::new(),
+        filters: Vec::new(),
+        weights: Vec::new(),
+    }
+}
+
+fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'_>) {
+    let at = format!("policy.{key}");
+    let policy = &mut placed.policy;
+    let count = |reader: &mut Reader, max: i64| reader.int(value, &at, 1..=max).map(|n| n as u32);
+    match key {
+        "name" | "kind" => {
+            let allowed = "a word of letters, digits, `-` and `_`";
+            let word = reader.text(value, &at, allowed, is_word).unwrap_or("").to_string();
+            *(if key == "name" { &mut policy.name } else { &mut policy.kind }) = word;
+        }
+        "rules" => {
+            let words = [("documented", Rules::Documented), ("panda", Rules::Panda)];
+            policy.rules = reader.word(value, &at, &words).unwrap_or(policy.rules);
+        }
+        "wake" => {
+            let words = [("event", true), ("timer", false)];
+            policy.wake_on_event = reader.word(value, &at, &words).unwrap_or(true);
+        }
+        "defer_s" => {
+            let seconds = reader.int(value, &at, 1..=30 * DAY / SECOND);
+            policy.defer = seconds.map_or(policy.defer, |seconds| seconds * SECOND);
+        }
+        "dwell_s" => {
+            let seconds = reader.int(value, &at, 0..=30 * DAY / SECOND);
+            policy.dwell = seconds.map_or(policy.dwell, |seconds| seconds * SECOND);
+        }
+        "candidates_max" => {
+            policy.candidates_max = count(reader, 1_000).unwrap_or(policy.candidates_max);
+        }
+        "bunch" => policy.bunch = count(reader, 1_000_000).unwrap_or(policy.bunch),
+        "bunch_scout" => {
+            policy.bunch_scout = count(reader, 1_000_000).unwrap_or(policy.bunch_scout);
+        }
+        "filters" => policy.filters = steps(reader, &mut placed.lines, "filter", value),
+        "weights" => policy.weights = steps(reader, &mut placed.lines, "weight", value),
+        _ => {}
+    }
+}
+
+/// Reads a list of filters or weights: names, or tables with a `name` and parameters.
+fn steps(
+    reader: &mut Reader,
+    lines: &mut BTreeMap<String, usize>,
+    what: &str,
+    value: &Value<'_>,
+) -> Vec<Step> {
+    let allowed = format!("a list of {what} names, or of tables with `name` and parameters");
+    let Some(list) = value.get_ref().as_array() else {
+        reader.complain_at(value, &format!("policy.{what}s"), allowed);
+        return Vec::new();
+    };
+    let mut steps = Vec::new();
+    for value in list.iter() {
+        let empty = DeTable::new();
+        let (name, table) = match (value.get_ref().as_str(), value.get_ref().as_table()) {
+            (Some(name), _) => (Some(name), &empty),
+            (None, Some(table)) => (name_of(table), table),
+            (None, None) => (None, &empty),
+        };
+        let line = reader.line(&value.span());
+        let Some(name) = name else {
+            let found = format!("{} in policy.{what}s", show(value.get_ref()));
+            reader.complain(line, found, allowed.clone());
+            continue;
+        };
+        let place = format!("{what} {name}");
+        let mut args = Vec::new();
+        for (key, value) in table.iter().filter(|(key, _)| key.get_ref() != "name") {
+            lines.insert(format!("{place}, {}", key.get_ref()), reader.line(&value.span()));
+            let shown = format!("{place}, {}", key.get_ref());
+            if let Some(arg) = reader.arg(value, &shown) {
+                args.push((key.get_ref().to_string(), arg));
+            }
+        }
+        lines.insert(place, line);
+        steps.push(Step { name: name.to_string(), args });
+    }
+    steps
+}
+
+fn name_of<'a>(table: &'a DeTable<'_>) -> Option<&'a str> {
+    table.get("name").and_then(|name| name.get_ref().as_str())
+}
+
+/// A word that may be a label and a part of a key.
+pub(super) fn is_word(text: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&text.len()) && text.bytes().all(legal)
+}

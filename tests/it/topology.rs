@@ -1,0 +1,242 @@
+//! The topology file: the shipped one is right, a wrong one has every mistake named at once.
+
+use yardmaster::core::cut::Topic;
+use yardmaster::core::limits::Limits;
+use yardmaster::core::policy::Arg;
+use yardmaster::core::unit::{DAY, HOUR};
+use yardmaster::wire::topology::{ATLAS, Cleanup, Complaint, Topology, describe, mermaid};
+
+/// The shipped file with one text replaced by another, which must be there.
+fn changed(from: &str, to: &str) -> String {
+    assert!(ATLAS.contains(from), "{from:?} is not in the shipped file");
+    ATLAS.replacen(from, to, 1)
+}
+
+fn complaints(text: &str) -> Vec<Complaint> {
+    Topology::parse("my.toml", text).expect_err("the file is wrong")
+}
+
+/// The one complaint about a changed file, as a person sees it.
+#[track_caller]
+fn complaint(from: &str, to: &str) -> String {
+    let found = complaints(&changed(from, to));
+    let shown: Vec<String> = found.iter().map(Complaint::to_string).collect();
+    assert_eq!(shown.len(), 1, "{shown:#?}");
+    shown[0].clone()
+}
+
+#[track_caller]
+fn assert_says(said: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(said.contains(part), "{part:?} is not in {said:?}");
+    }
+}
+
+#[test]
+fn the_shipped_topology_is_right() {
+    let topology = Topology::default_atlas();
+    assert_eq!(topology.domain, "atlas");
+    assert_eq!(topology.topics.len(), Topic::ALL.len());
+    assert_eq!(topology.topic(Topic::JobState).name, "yardmaster.job-state");
+    assert_eq!(topology.topic(Topic::Progress).retention_ms, Some(14 * DAY));
+    assert_eq!(topology.topic(Topic::Queue).cleanup, Cleanup::Compact);
+    assert_eq!(topology.topic_named("yardmaster.dead-letter"), Some(Topic::DeadLetter));
+    assert_eq!(topology.transactional_id(), "yardmaster-atlas");
+}
+
+#[test]
+fn the_shipped_limits_are_the_defaults_and_all_are_there() {
+    let topology = Topology::default_atlas();
+    assert_eq!(topology.limits, Limits::default());
+    for limit in Limits::ALL {
+        let set = format!("\n{} = ", limit.key);
+        assert!(ATLAS.contains(&set), "{} is not in the shipped file", limit.key);
+    }
+}
+
+#[test]
+fn limits_come_in_the_units_of_the_core() {
+    let text = changed("ended_job_lifetime_h = 24", "ended_job_lifetime_h = 0x30");
+    let topology = Topology::parse("my.toml", &text).expect("right");
+    assert_eq!(topology.limits.ended_job_lifetime_ms, 48 * HOUR);
+    let text = changed("max_record_bytes = 1_048_576", "max_record_bytes = 2_000_000");
+    let topology = Topology::parse("my.toml", &text).expect("right");
+    assert_eq!(topology.limits.max_record_bytes, 2_000_000);
+}
+
+#[test]
+fn every_mistake_is_named_at_once_in_the_order_of_the_file() {
+    let text = ATLAS
+        .replacen("domain = \"atlas\"", "domain = \"at las\"", 1)
+        .replacen("partitions = 8\n", "partitoins = 8\n", 1)
+        .replacen("cleanup = \"delete\"", "cleanup = \"never\"", 1)
+        .replacen("stubs_max = 100_000", "stubs_max = -1", 1)
+        .replacen("tick_ms = 1_000", "tick_ms = \"fast\"", 1)
+        .replacen("rules = \"documented\"", "rules = \"mine\"", 1);
+    let found = complaints(&text);
+    let shown = found.iter().map(Complaint::to_string).collect::<Vec<_>>().join("\n");
+    for part in [
+        "domain = \"at las\"",
+        "`partitoins` in [topics.job-state]",
+        "did you mean `partitions`?",
+        "no `partitions` in [topics.job-state]",
+        "topics.heartbeat.cleanup = \"never\"",
+        "limits.stubs_max = -1; allowed: a whole number 0..=100000000",
+        "limits.tick_ms = \"fast\"; allowed: a whole number 100..=60000",
+        "policy.rules = \"mine\"; allowed: one of documented, panda",
+    ] {
+        assert_says(&shown, &[part]);
+    }
+    assert!(found.windows(2).all(|pair| pair[0].line <= pair[1].line), "{shown}");
+    for complaint in &found {
+        assert_eq!(complaint.file, "my.toml");
+    }
+}
+
+#[test]
+fn a_complaint_names_the_line() {
+    let said = complaint("stubs_max = 100_000", "stubs_max = 1.5");
+    let line = 1 + ATLAS.lines().position(|line| line == "stubs_max = 100_000").expect("there");
+    assert!(said.starts_with(&format!("my.toml:{line}: found limits.stubs_max = 1.5;")), "{said}");
+}
+
+#[test]
+fn broken_toml_is_named_with_its_line_and_the_rest_is_still_read() {
+    let text = changed("partitions = 8\n", "partitions = = 8\n");
+    let text = text.replacen("stubs_max = 100_000", "stubs_max = -1", 1);
+    let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
+    let shown = shown.join("\n");
+    assert_says(&shown, &["allowed: TOML 1.0", "limits.stubs_max = -1"]);
+}
+
+#[test]
+fn keys_given_twice_are_named() {
+    let said = complaint("partitions = 8\n", "partitions = 8\npartitions = 8\n");
+    assert_says(&said, &["duplicate key"]);
+}
+
+#[test]
+fn a_missing_topic_is_named() {
+    let text = changed("[topics.parameter]\npartitions = 1\ncleanup = \"compact\"\n", "[limits_]");
+    let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
+    let shown = shown.join("\n");
+    assert_says(&shown, &["no [topics.parameter]", "`limits_` in the file", "mean `limits`?"]);
+}
+
+#[test]
+fn an_empty_file_names_all_that_is_missing() {
+    let found = complaints("");
+    assert_eq!(found.len(), 2 + Topic::ALL.len());
+}
+
+#[test]
+fn windows_longer_than_retention_are_named_at_the_limit() {
+    let said = complaint("silent_job_lifetime_d = 30", "silent_job_lifetime_d = 60");
+    let found = "silent_job_lifetime_d of 1440 h on job-state, kept 744 h";
+    assert_says(&said, &[found, "at most what the topic's retention_hours cover"]);
+    let said = complaint("node_window_h = 3", "node_window_h = 72");
+    assert_says(&said, &["node_window_h of 72 h on pilot, compacted after 48 h"]);
+}
+
+#[test]
+fn a_topic_kept_shorter_than_progress_is_named() {
+    let from = "[topics.command]\npartitions = 1\ncleanup = \"delete\"\nretention_hours = 720";
+    let said = complaint(from, &from.replace("720", "24"));
+    assert_says(&said, &["command kept 24 h, progress 336 h", "a rebuild begins"]);
+}
+
+#[test]
+fn decisions_outlive_requests() {
+    let text = changed("request_lifetime_d = 14", "request_lifetime_d = 31");
+    let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
+    let shown = shown.join("\n");
+    assert_says(&shown, &["request_lifetime_d of 744 h on task", "decision kept 720 h"]);
+    let said = complaint("answered_request_lifetime_h = 360", "answered_request_lifetime_h = 24");
+    assert_says(&said, &["answered_request_lifetime_h of 24 h, task kept 336 h"]);
+}
+
+#[test]
+fn what_a_topic_is_for_decides_how_it_may_be_kept() {
+    let queue = "[topics.queue]\npartitions = 1\ncleanup = \"compact\"\ncompact_after_hours = 336";
+    let as_stream = "[topics.queue]\npartitions = 1\ncleanup = \"delete\"\nretention_hours = 999";
+    let said = complaint(queue, as_stream);
+    assert_says(&said, &["cleanup \"delete\" for queue", "\"compact\""]);
+    let said = complaint("timestamp = \"append\"", "timestamp = \"create\"");
+    assert_says(&said, &["timestamp \"create\" for progress", "\"append\""]);
+    let said = complaint("[topics.share]\n", "[topics.share]\nsilence_limit_s = 5\n");
+    assert_says(&said, &["silence_limit_s for share"]);
+    let said = complaint("[topics.share]\n", "[topics.share]\nretention_hours = 500\n");
+    assert_says(&said, &["retention_hours for share"]);
+}
+
+#[test]
+fn names_on_the_bus_are_distinct_and_legal() {
+    let said = complaint("[topics.share]\n", "[topics.share]\nname = \"yardmaster.quota\"\n");
+    assert_says(&said, &["name \"yardmaster.quota\" for quota and share"]);
+    let said = complaint("[topics.share]\n", "[topics.share]\nname = \"a b\"\n");
+    assert_says(&said, &["topics.share.name = \"a b\""]);
+}
+
+#[test]
+fn limits_that_contradict_each_other_are_named() {
+    let said = complaint("reservation_lifetime_h = 2", "reservation_lifetime_h = 25");
+    let found = "reservation_lifetime_h of 90000000 ms, ended_job_lifetime_h of 86400000 ms";
+    assert_says(&said, &[found]);
+}
+
+#[test]
+fn kafka_properties_are_passed_through_but_for_ours() {
+    let topology = Topology::default_atlas();
+    let has = |topology: &Topology, key: &str, value: &str| {
+        topology.kafka.properties.contains(&(key.to_string(), value.to_string()))
+    };
+    assert!(has(&topology, "queued.min.messages", "100000"));
+    let text = changed("\"linger.ms\" = 1", "linger.ms = 7\nssl.ca.location = \"/x\"");
+    let topology = Topology::parse("my.toml", &text).expect("right");
+    assert!(has(&topology, "linger.ms", "7") && has(&topology, "ssl.ca.location", "/x"));
+    let said = complaint("\"linger.ms\" = 1", "\"isolation.level\" = \"read_uncommitted\"");
+    assert_says(&said, &["property `isolation.level`"]);
+}
+
+#[test]
+fn steps_are_names_or_tables_with_parameters() {
+    let filters = "filters = [\"status\", { name = \"memory\", compensation = 0.9 }]\n[x]\n";
+    let (before, _) = ATLAS.split_once("filters = [").expect("a policy");
+    let text = format!("{before}weights = []\n{}", filters.trim_end_matches("[x]\n"));
+    let topology = Topology::parse("my.toml", &text).expect("right");
+    let steps = &topology.policies[0].filters;
+    assert_eq!(steps[0].name, "status");
+    assert_eq!(steps[1].args, [("compensation".to_string(), Arg::Float(0.9))]);
+    let wrong = text.replace("\"status\"", "7");
+    let shown: Vec<String> = complaints(&wrong).iter().map(Complaint::to_string).collect();
+    assert_says(&shown.join("\n"), &["7 in policy.filters", "a list of filter names"]);
+}
+
+#[test]
+fn policies_have_names_of_their_own() {
+    let (_, policy) = ATLAS.split_once("\n[[policy]]").expect("a policy");
+    let text = format!("{ATLAS}\n[[policy]]{policy}");
+    let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
+    assert_says(&shown.join("\n"), &["a second policy", "each name once"]);
+}
+
+#[test]
+fn it_is_described_as_text_and_as_a_chart() {
+    let topology = Topology::default_atlas();
+    let text = describe(&topology);
+    let chart = mermaid(&topology);
+    for topic in Topic::ALL {
+        assert_says(&text, &[topic.name()]);
+        assert_says(&chart, &[&topology.topic(*topic).name]);
+    }
+    for limit in Limits::ALL {
+        assert_says(&text, &[limit.key, limit.help]);
+    }
+    for policy in &topology.policies {
+        for step in policy.filters.iter().chain(&policy.weights) {
+            assert_says(&text, &[&step.name]);
+            assert_says(&chart, &[&step.name]);
+        }
+    }
+    assert!(chart.starts_with("flowchart LR\n"));
+}
