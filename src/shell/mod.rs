@@ -1,1 +1,3 @@
 //! Hands: everything that touches the world.
+
+pub mod store;

@@ -3,3 +3,5 @@
 mod contract;
 mod logs;
 mod topology;
+#[cfg(feature = "shell")]
+mod store;

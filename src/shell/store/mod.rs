@@ -1,0 +1,223 @@
+//! The store on disk: sled as a write-behind cache of the fold.
+//!
+//! One tree; a checkpoint is one batch and one flush. sled is not trusted with more: every cell
+//! carries its own checksum, the head a seal over all of them, and whatever does not add up is
+//! moved aside and rebuilt from the log.
+
+mod frame;
+mod index;
+mod open;
+mod place;
+mod read;
+mod writer;
+
+use crate::drive::port::{Checkpoint, Kept, Store, StoreError};
+use index::Index;
+use open::Trouble;
+use place::Place;
+use read::{Found, Want};
+use std::path::Path;
+use std::time::Duration;
+use writer::Writer;
+
+/// A store in a directory, which it holds alone.
+#[derive(Debug)]
+pub struct SledStore {
+    /// `None` only while the directory is being replaced, and after that failed.
+    place: Option<Place>,
+    hands: Hands,
+    notices: Vec<String>,
+}
+
+/// Who has the tree.
+#[derive(Debug)]
+enum Hands {
+    /// We: it was opened and not read yet.
+    Opened(sled::Db),
+    /// The thread that writes.
+    Writing(Writer),
+    /// Nobody any more; why.
+    Failed(String),
+}
+
+impl SledStore {
+    /// Opens the store in `dir`, creating it where it is missing. A damaged one is mended or moved
+    /// aside, and `take_notices` tells; a directory that is not ours, or in use, is an error.
+    pub fn open(dir: &Path) -> Result<SledStore, StoreError> {
+        let place = Place::take(dir, place::LET_GO_MAX)?;
+        let mut notices = Vec::new();
+        let (place, db) = open::climb(place, &mut notices)?;
+        Ok(SledStore { place: Some(place), hands: Hands::Opened(db), notices })
+    }
+
+    /// What had to be mended or cleared since this was last asked, for the operator.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Leaves word in the directory where this process can be asked, such as `127.0.0.1:9187`.
+    pub fn write_address(&self, address: &str) -> Result<(), StoreError> {
+        self.place.as_ref().map_or(Ok(()), |place| place.write_address(address))
+    }
+
+    /// Where the process that uses the store in `dir` can be asked; `None` when none left word.
+    pub fn read_address(dir: &Path) -> Option<String> {
+        place::read_address(dir)
+    }
+
+    /// The counters as last kept, by their readable key, in order, while nothing runs. Changes
+    /// nothing that was kept; a store in use, damaged or missing is an error that says so.
+    pub fn counters(dir: &Path) -> Result<Vec<(String, String)>, StoreError> {
+        if !place::exists(dir) {
+            return Err(StoreError::Stop(format!(
+                "store: there is none in {}; name the directory that `run` uses",
+                dir.display()
+            )));
+        }
+        let place = Place::take(dir, Duration::ZERO)?;
+        let found = open::open(place.dir())
+            .and_then(|db| read::read(&db, Want::Counters))
+            .map_err(|trouble| trouble.stop(dir, "reading"))?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        match found {
+            Found::Empty => Ok(Vec::new()),
+            Found::Whole(kept, _) => {
+                Ok(kept.counters.into_iter().map(|(key, value)| (text(key), text(value))).collect())
+            }
+            Found::OtherFormat(other) => Err(StoreError::Stop(format!(
+                "store: {} has format {other}, this program reads {}; `run` of this version \
+                 rebuilds it from the log",
+                dir.display(),
+                frame::FORMAT
+            ))),
+        }
+    }
+
+    /// Takes the tree from whoever has it, for reading.
+    fn take_tree(&mut self) -> Result<sled::Db, StoreError> {
+        let hands = std::mem::replace(&mut self.hands, Hands::Failed(NOT_OPEN.to_string()));
+        match hands {
+            Hands::Opened(db) => Ok(db),
+            Hands::Writing(writer) => {
+                let ended = writer.end();
+                self.note(ended)
+            }
+            Hands::Failed(why) => {
+                self.hands = Hands::Failed(why.clone());
+                Err(StoreError::Stop(why))
+            }
+        }
+    }
+
+    /// Remembers a failure: after one, nothing is known of what lies on disk, and every later call
+    /// says so again.
+    fn note<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(StoreError::Stop(why)) = &result {
+            self.hands = Hands::Failed(why.clone());
+        }
+        result
+    }
+
+    fn read(&mut self) -> Result<Option<Kept>, StoreError> {
+        let db = self.take_tree()?;
+        let Some(place) = self.place.take() else {
+            return Err(StoreError::Stop(NOT_OPEN.to_string()));
+        };
+        let read = read::read(&db, Want::All);
+        let (place, db, kept, index) = match read {
+            Ok(Found::Empty) => {
+                if !place.was_empty() {
+                    self.notices.push(format!(
+                        "store: {} holds nothing; rebuilt from the log",
+                        place.dir().display()
+                    ));
+                }
+                (place, db, None, Index::default())
+            }
+            Ok(Found::Whole(kept, index)) => (place, db, Some(kept), *index),
+            Ok(Found::OtherFormat(other)) => {
+                drop(db);
+                self.notices.push(format!(
+                    "store: {} has format {other}, this program writes {}; cleared, rebuilt from \
+                     the log",
+                    place.dir().display(),
+                    frame::FORMAT
+                ));
+                place.clear()?;
+                let (place, db) = open::climb(place, &mut self.notices)?;
+                (place, db, None, Index::default())
+            }
+            Err(Trouble::Damage(what)) => {
+                drop(db);
+                let (place, db) = open::begin_anew(place, &what, &mut self.notices)?;
+                (place, db, None, Index::default())
+            }
+            Err(world) => return Err(world.stop(place.dir(), "reading")),
+        };
+        self.hands = Hands::Writing(Writer::start(place.dir(), db, index)?);
+        self.place = Some(place);
+        Ok(kept)
+    }
+
+    /// The thread that writes; reads the tree first if nobody has, to know what lies in it.
+    fn writer(&mut self) -> Result<&mut Writer, StoreError> {
+        if matches!(self.hands, Hands::Opened(_)) {
+            self.load()?;
+        }
+        match &mut self.hands {
+            Hands::Writing(writer) => Ok(writer),
+            Hands::Opened(_) => Err(StoreError::Stop(NOT_OPEN.to_string())),
+            Hands::Failed(why) => Err(StoreError::Stop(why.clone())),
+        }
+    }
+}
+
+const NOT_OPEN: &str = "store: it is not open after an earlier failure; start again";
+
+impl Store for SledStore {
+    fn load(&mut self) -> Result<Option<Kept>, StoreError> {
+        let read = self.read();
+        self.note(read)
+    }
+
+    fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
+        let kept = self.writer().and_then(|writer| writer.keep(checkpoint));
+        self.note(kept)
+    }
+
+    fn is_busy(&mut self) -> bool {
+        match &mut self.hands {
+            Hands::Writing(writer) => match writer.is_busy() {
+                Ok(busy) => busy,
+                // The next call that can return an error returns this one.
+                Err(StoreError::Stop(why)) => {
+                    self.hands = Hands::Failed(why);
+                    false
+                }
+            },
+            Hands::Opened(_) | Hands::Failed(_) => false,
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        let flushed = match &mut self.hands {
+            Hands::Opened(_) => Ok(()),
+            Hands::Writing(writer) => writer.wait(),
+            Hands::Failed(why) => Err(StoreError::Stop(why.clone())),
+        };
+        self.note(flushed)
+    }
+}
+
+/// Lets what is under way come to its end and writes nothing more. An error has nobody left to go
+/// to but the operator.
+impl Drop for SledStore {
+    fn drop(&mut self) {
+        let hands = std::mem::replace(&mut self.hands, Hands::Failed(NOT_OPEN.to_string()));
+        if let Hands::Writing(writer) = hands
+            && let Err(error) = writer.end()
+        {
+            tracing::error!("{error}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Opens sled, and climbs down a ladder when that fails: without snapshots, then empty.
+
+use super::place::{Place, REMEDY};
+use crate::drive::port::StoreError;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What sled may hold in memory. Cells are written and never read again before the next start.
+const CACHE_BYTES: u64 = 64 << 20;
+/// How long an earlier instance in this process may take to let go of the file.
+const LET_GO_MAX: Duration = Duration::from_secs(5);
+
+/// Why sled did not do what it was asked for.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// What lies there is damaged: it can be cleared and rebuilt.
+    Damage(String),
+    /// The disk or the system objects: clearing would not help.
+    World(String),
+}
+
+impl Trouble {
+    pub(super) fn damage(what: &str) -> Trouble {
+        Trouble::Damage(what.to_string())
+    }
+
+    /// As an error that stops us.
+    pub(super) fn stop(self, dir: &Path, doing: &str) -> StoreError {
+        let (Trouble::Damage(what) | Trouble::World(what)) = self;
+        StoreError::Stop(format!("store: {doing} {} failed: {what}; {REMEDY}", dir.display()))
+    }
+}
+
+impl From<sled::Error> for Trouble {
+    fn from(error: sled::Error) -> Trouble {
+        let world = match &error {
+            sled::Error::Io(io) => is_world(io),
+            _ => false,
+        };
+        if world { Trouble::World(error.to_string()) } else { Trouble::Damage(error.to_string()) }
+    }
+}
+
+/// Whether an error tells of the disk or the system, not of what lies in the files. sled copies
+/// errors and keeps only kind and text, so the number is looked for in the text too.
+fn is_world(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    let kind = matches!(
+        error.kind(),
+        Kind::PermissionDenied
+            | Kind::StorageFull
+            | Kind::QuotaExceeded
+            | Kind::FileTooLarge
+            | Kind::ReadOnlyFilesystem
+            | Kind::OutOfMemory
+    );
+    kind || says_world(&error.to_string())
+}
+
+/// Numbers of EIO, ENFILE, EMFILE, EFBIG, ENOSPC, EROFS, EDQUOT as Rust prints them.
+fn says_world(text: &str) -> bool {
+    [5, 23, 24, 27, 28, 30, 122].iter().any(|code| {
+        text.contains(&format!("code: {code},")) || text.contains(&format!("(os error {code})"))
+    })
+}
+
+/// Does something with sled; a panic in there becomes trouble like any other.
+pub(super) fn guard<T>(
+    doing: &str,
+    work: impl FnOnce() -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    // Whatever the work left half done is dropped, never used again.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
+        let what = format!("sled gave up {doing}: {text}");
+        Err(if says_world(text) { Trouble::World(what) } else { Trouble::Damage(what) })
+    })
+}
+
+/// Opens as it is, without the ladder.
+pub(super) fn open(dir: &Path) -> Result<sled::Db, Trouble> {
+    let begun = Instant::now();
+    loop {
+        let config = sled::Config::new().path(dir).flush_every_ms(None).cache_capacity(CACHE_BYTES);
+        match guard("opening it", || config.open().map_err(Trouble::from)) {
+            // The place is ours alone, so this is an instance of our own whose threads have not
+            // ended yet.
+            Err(Trouble::Damage(what)) if what.contains("could not acquire lock") => {
+                if begun.elapsed() > LET_GO_MAX {
+                    return Err(Trouble::World(what));
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Opens; when that fails, without sled's snapshots; when that fails too, moves the directory
+/// aside and begins an empty one. Each step is told to `notices`.
+pub(super) fn climb(
+    place: Place,
+    notices: &mut Vec<String>,
+) -> Result<(Place, sled::Db), StoreError> {
+    let what = match open(place.dir()) {
+        Ok(db) => return Ok((place, db)),
+        Err(Trouble::Damage(what)) => what,
+        Err(world) => return Err(world.stop(place.dir(), "opening")),
+    };
+    let removed = place.remove_snapshots()?;
+    if removed.is_empty() {
+        return begin_anew(place, &what, notices);
+    }
+    notices.push(format!(
+        "store: {} does not open ({what}); removed sled's {} and trying again",
+        place.dir().display(),
+        removed.join(", ")
+    ));
+    match open(place.dir()) {
+        Ok(db) => Ok((place, db)),
+        Err(Trouble::Damage(what)) => begin_anew(place, &what, notices),
+        Err(world) => Err(world.stop(place.dir(), "opening")),
+    }
+}
+
+/// Moves a damaged store aside and opens an empty one in its place.
+pub(super) fn begin_anew(
+    place: Place,
+    what: &str,
+    notices: &mut Vec<String>,
+) -> Result<(Place, sled::Db), StoreError> {
+    let dir = place.dir().to_path_buf();
+    let (place, aside) = place.move_aside()?;
+    notices.push(format!(
+        "store: {} is damaged ({what}); moved to {}, rebuilt from the log",
+        dir.display(),
+        aside.display()
+    ));
+    let db = open(place.dir()).map_err(|trouble| trouble.stop(&dir, "opening"))?;
+    Ok((place, db))
+}

@@ -1,0 +1,251 @@
+//! The directory: whose it is, who uses it, and what may be removed in it.
+//!
+//! A marker file tells our directories from everybody else's without asking sled, and carries the
+//! lock: whoever holds it may remove and rename, nobody else touches anything.
+
+use crate::drive::port::StoreError;
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Says that a directory is a store of ours. Its name and first word are persisted.
+const MARKER: &str = "yardmaster.store";
+const MARKER_TEXT: &str = "yardmaster: a cache of the log; deleting this directory loses nothing\n";
+/// Where the running process can be asked.
+const ADDRESS: &str = "address";
+const ADDRESS_NEW: &str = "address.new";
+/// How many damaged stores are kept for whoever wants to look into them.
+const DAMAGED_MAX: usize = 2;
+/// How long a process that has just ended may take to let go of its store.
+pub(super) const LET_GO_MAX: Duration = Duration::from_secs(3);
+
+/// A directory of ours, locked.
+#[derive(Debug)]
+pub(super) struct Place {
+    dir: PathBuf,
+    /// Whether there was no database in it when we took it.
+    was_empty: bool,
+    /// Holds the lock as long as it is open.
+    _marker: File,
+}
+
+impl Place {
+    /// Takes the directory, creating it where it is missing; refuses what is not ours. Waits at
+    /// most `patience` for another process to let go.
+    pub(super) fn take(dir: &Path, patience: Duration) -> Result<Place, StoreError> {
+        fs::create_dir_all(dir).map_err(|error| stop(dir, "create", &error))?;
+        let was_empty = refuse_foreign(dir)?;
+        let marker = lock(dir, patience)?;
+        let address = dir.join(ADDRESS);
+        match fs::remove_file(&address) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(stop(&address, "remove", &error))
+            }
+            _ => Ok(Place { dir: dir.to_path_buf(), was_empty, _marker: marker }),
+        }
+    }
+
+    /// The directory.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether there was no database in it when we took it.
+    pub(super) fn was_empty(&self) -> bool {
+        self.was_empty
+    }
+
+    /// Removes sled's snapshots, which it rebuilds from its log; tells their names.
+    pub(super) fn remove_snapshots(&self) -> Result<Vec<String>, StoreError> {
+        let mut removed = Vec::new();
+        for name in names(&self.dir)? {
+            if name.starts_with("snap.") {
+                let path = self.dir.join(&name);
+                fs::remove_file(&path).map_err(|error| stop(&path, "remove", &error))?;
+                removed.push(name);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes all that sled wrote.
+    pub(super) fn clear(&self) -> Result<(), StoreError> {
+        self.remove_snapshots()?;
+        for name in ["db", "conf", "blobs"] {
+            let path = self.dir.join(name);
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(stop(&path, "remove", &error));
+                }
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the directory aside and begins an empty one; tells where the old one went. Of those
+    /// moved aside before only the newest are kept.
+    pub(super) fn move_aside(self) -> Result<(Place, PathBuf), StoreError> {
+        let address = read_address(&self.dir);
+        let mut damaged = damaged(&self.dir)?;
+        let next = damaged.last().map_or(1, |(number, _)| number + 1);
+        let aside = aside(&self.dir, next);
+        fs::rename(&self.dir, &aside).map_err(|error| stop(&self.dir, "move aside", &error))?;
+        damaged.push((next, aside.clone()));
+        for (_, old) in &damaged[..damaged.len().saturating_sub(DAMAGED_MAX)] {
+            if old.join(MARKER).is_file() {
+                fs::remove_dir_all(old).map_err(|error| stop(old, "remove", &error))?;
+            }
+        }
+        let place = Place::take(&self.dir, Duration::ZERO)?;
+        if let Some(address) = address {
+            place.write_address(&address)?;
+        }
+        Ok((place, aside))
+    }
+
+    /// Leaves word where the running process can be asked.
+    pub(super) fn write_address(&self, address: &str) -> Result<(), StoreError> {
+        let new = self.dir.join(ADDRESS_NEW);
+        fs::write(&new, address)
+            .and_then(|()| fs::rename(&new, self.dir.join(ADDRESS)))
+            .map_err(|error| stop(&new, "write", &error))
+    }
+}
+
+/// Where the process that uses the store can be asked; `None` when it left no word.
+pub(super) fn read_address(dir: &Path) -> Option<String> {
+    let address = fs::read_to_string(dir.join(ADDRESS)).ok()?;
+    Some(address.trim().to_string()).filter(|address| !address.is_empty())
+}
+
+/// Whether there is a store of ours at all.
+pub(super) fn exists(dir: &Path) -> bool {
+    dir.join(MARKER).is_file()
+}
+
+/// Text of an error of the file system, with the remedy.
+pub(super) fn stop(path: &Path, doing: &str, error: &io::Error) -> StoreError {
+    StoreError::Stop(format!("store: cannot {doing} {}: {error}; {}", path.display(), REMEDY))
+}
+
+/// What can be done when the disk objects.
+pub(super) const REMEDY: &str = "give it space and permission there and start again. The log is \
+                                 the truth: deleting the store loses nothing but the time to \
+                                 rebuild it";
+
+/// Refuses a directory with anything in it that a store of ours does not have; tells whether there
+/// is no database in it yet.
+fn refuse_foreign(dir: &Path) -> Result<bool, StoreError> {
+    let names = names(dir)?;
+    let refuse = |what: &str| {
+        Err(StoreError::Stop(format!(
+            "store: {} is not a store of yardmaster: {what}; nothing was touched. Name another \
+             directory, or empty this one if nobody needs it",
+            dir.display()
+        )))
+    };
+    if let Some(foreign) = names.iter().find(|name| !is_known(name)) {
+        return refuse(&format!("it holds `{foreign}`"));
+    }
+    let empty = names.iter().all(|name| !is_sled(name));
+    if names.iter().any(|name| name == MARKER) {
+        let mut text = String::new();
+        let path = dir.join(MARKER);
+        File::open(&path)
+            .and_then(|file| file.take(1024).read_to_string(&mut text))
+            .map_err(|error| stop(&path, "read", &error))?;
+        // An empty marker is one whose text a power cut took.
+        if text.is_empty() || text.starts_with("yardmaster") {
+            return Ok(empty);
+        }
+        return refuse(&format!("`{MARKER}` does not say so"));
+    }
+    if empty { Ok(true) } else { refuse(&format!("a sled database without `{MARKER}`")) }
+}
+
+fn is_sled(name: &str) -> bool {
+    matches!(name, "db" | "conf" | "blobs") || name.starts_with("snap.")
+}
+
+fn is_known(name: &str) -> bool {
+    is_sled(name) || matches!(name, MARKER | ADDRESS | ADDRESS_NEW | "lost+found")
+}
+
+fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
+    let list = || -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        Ok(names)
+    };
+    list().map_err(|error| stop(dir, "list", &error))
+}
+
+/// Opens the marker, creating it, and locks it.
+fn lock(dir: &Path, patience: Duration) -> Result<File, StoreError> {
+    let path = dir.join(MARKER);
+    let mut marker = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(&path)
+        .map_err(|error| stop(&path, "open", &error))?;
+    let begun = Instant::now();
+    loop {
+        match marker.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(TryLockError::WouldBlock) => return Err(in_use(dir)),
+            Err(TryLockError::Error(error)) => return Err(stop(&path, "lock", &error)),
+        }
+    }
+    let write = |marker: &mut File| -> io::Result<()> {
+        if marker.metadata()?.len() == 0 {
+            marker.write_all(MARKER_TEXT.as_bytes())?;
+            marker.sync_all()?;
+        }
+        Ok(())
+    };
+    write(&mut marker).map_err(|error| stop(&path, "write", &error))?;
+    Ok(marker)
+}
+
+fn in_use(dir: &Path) -> StoreError {
+    let by = match read_address(dir) {
+        Some(address) => format!("the process at {address}; ask it there, or stop it"),
+        None => "another process; stop it, or name another directory".to_string(),
+    };
+    StoreError::Stop(format!("store: {} is in use by {by}", dir.display()))
+}
+
+fn aside(dir: &Path, number: u64) -> PathBuf {
+    let mut name = OsString::from(dir.file_name().unwrap_or("store".as_ref()));
+    name.push(format!(".damaged-{number}"));
+    dir.with_file_name(name)
+}
+
+/// The directories moved aside before, oldest first.
+fn damaged(dir: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
+    let parent = match dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let name = dir.file_name().unwrap_or("store".as_ref()).to_string_lossy();
+    let prefix = format!("{name}.damaged-");
+    let mut found: Vec<(u64, PathBuf)> = names(parent)?
+        .iter()
+        .filter_map(|name| name.strip_prefix(&prefix)?.parse().ok())
+        .map(|number| (number, aside(dir, number)))
+        .collect();
+    found.sort();
+    Ok(found)
+}

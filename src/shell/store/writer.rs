@@ -1,0 +1,122 @@
+//! The one thread that writes, so that folding goes on meanwhile.
+
+use super::index::Index;
+use super::open::{self, Trouble};
+use crate::drive::port::{Checkpoint, StoreError};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longer than this no checkpoint takes; a disk that is slower is broken.
+const WRITE_MAX: Duration = Duration::from_secs(300);
+
+/// The writing thread, seen from outside. At most one checkpoint is with it.
+#[derive(Debug)]
+pub(super) struct Writer {
+    dir: PathBuf,
+    orders: Sender<Checkpoint>,
+    done: Receiver<Result<(), StoreError>>,
+    thread: JoinHandle<sled::Db>,
+    busy: bool,
+}
+
+impl Writer {
+    /// Starts the thread over an opened tree whose content `index` tells.
+    pub(super) fn start(dir: &Path, db: sled::Db, index: Index) -> Result<Writer, StoreError> {
+        let (orders, to_write) = channel();
+        let (told, done) = channel();
+        let place = dir.to_path_buf();
+        let thread = std::thread::Builder::new()
+            .name("store".to_string())
+            .spawn(move || write_all(&place, db, index, &to_write, &told))
+            .map_err(|error| super::place::stop(dir, "start the thread that writes", &error))?;
+        Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
+    }
+
+    /// Hands a checkpoint over; waits for the one before.
+    pub(super) fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
+        self.wait()?;
+        self.orders.send(checkpoint).map_err(|_| self.gone())?;
+        self.busy = true;
+        Ok(())
+    }
+
+    /// Whether a checkpoint is still being written; an error if it has failed.
+    pub(super) fn is_busy(&mut self) -> Result<bool, StoreError> {
+        if self.busy {
+            match self.done.try_recv() {
+                Err(TryRecvError::Empty) => return Ok(true),
+                Err(TryRecvError::Disconnected) => return Err(self.gone()),
+                Ok(result) => {
+                    self.busy = false;
+                    result?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Waits until what was handed over is durable.
+    pub(super) fn wait(&mut self) -> Result<(), StoreError> {
+        if !self.busy {
+            return Ok(());
+        }
+        match self.done.recv_timeout(WRITE_MAX) {
+            Ok(result) => {
+                self.busy = false;
+                result
+            }
+            Err(_) => Err(self.gone()),
+        }
+    }
+
+    /// Waits, ends the thread and gives the tree back.
+    pub(super) fn end(mut self) -> Result<sled::Db, StoreError> {
+        self.wait()?;
+        let gone = self.gone();
+        let Writer { orders, thread, .. } = self;
+        drop(orders);
+        thread.join().map_err(|_| gone)
+    }
+
+    fn gone(&self) -> StoreError {
+        Trouble::World(format!("the thread that writes gave no answer in {WRITE_MAX:?} or died"))
+            .stop(&self.dir, "writing")
+    }
+}
+
+/// The thread: writes until nobody orders any more, or a write fails.
+fn write_all(
+    dir: &Path,
+    db: sled::Db,
+    mut index: Index,
+    orders: &Receiver<Checkpoint>,
+    told: &Sender<Result<(), StoreError>>,
+) -> sled::Db {
+    while let Ok(checkpoint) = orders.recv() {
+        let written = open::guard("writing", || write(dir, &db, &mut index, checkpoint))
+            .map_err(|trouble| trouble.stop(dir, "writing"));
+        let failed = written.is_err();
+        if told.send(written).is_err() || failed {
+            break;
+        }
+    }
+    db
+}
+
+/// One batch, one flush. sled's flush hands pages to the disk without the file's new length and
+/// without emptying the disk's own cache; the sync after it does both.
+fn write(
+    dir: &Path,
+    db: &sled::Db,
+    index: &mut Index,
+    checkpoint: Checkpoint,
+) -> Result<(), Trouble> {
+    db.apply_batch(index.batch(checkpoint))?;
+    db.flush()?;
+    File::open(dir.join("db"))
+        .and_then(|file| file.sync_data())
+        .map_err(|error| Trouble::from(sled::Error::Io(error)))
+}

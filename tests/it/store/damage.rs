@@ -1,0 +1,184 @@
+//! What bent, cut or lost bytes do to a store: it is mended, or said to be gone; never wrong.
+
+use super::*;
+
+#[test]
+fn a_truncated_snapshot_is_removed_and_nothing_is_lost() {
+    let (_temp, dir) = kept(20);
+    load(&dir);
+    let snapshots: Vec<PathBuf> = fs::read_dir(&dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("snap."))
+        .collect();
+    assert!(!snapshots.is_empty());
+    for path in &snapshots {
+        let length = fs::metadata(path).unwrap().len();
+        fs::File::options().write(true).open(path).unwrap().set_len(length / 2).unwrap();
+    }
+    fs::write(dir.join("snap.0000000000000000.generating"), b"half").unwrap();
+    let (kept, notices) = load(&dir);
+    assert_is(kept.as_ref(), 20);
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains("removed sled's snap."), "{notices:?}");
+}
+
+#[test]
+fn flipped_bytes_never_give_wrong_data() {
+    let (temp, dir) = kept(40);
+    load(&dir);
+    let mut random = Random(0x5EED);
+    let (mut whole, mut mended, mut rebuilt) = (0, 0, 0);
+    for round in 0..80 {
+        let bent = temp.path().join("bent").join(round.to_string()).join("store");
+        copy(&dir, &bent);
+        let mut files: Vec<PathBuf> = vec![bent.join("db"); 6];
+        for part in [bent.clone(), bent.join("blobs")] {
+            let named = |path: &PathBuf| path.is_file() && !path.ends_with("yardmaster.store");
+            files.extend(fs::read_dir(part).unwrap().map(|e| e.unwrap().path()).filter(named));
+        }
+        for _ in 0..random.below(3) + 1 {
+            let path = &files[random.below(files.len() as u64) as usize];
+            let mut content = fs::read(path).unwrap();
+            let at = random.below(content.len() as u64) as usize;
+            for byte in content.iter_mut().skip(at).take(8) {
+                *byte ^= random.below(255) as u8 + 1;
+            }
+            fs::write(path, content).unwrap();
+        }
+        let (kept, notices) = load(&bent);
+        match kept {
+            Some(kept) => {
+                assert_is(Some(&kept), kept.sequence);
+                if notices.is_empty() { whole += 1 } else { mended += 1 }
+            }
+            None => {
+                assert!(
+                    notices.iter().any(|it| it.contains("rebuilt from the log")),
+                    "{notices:?}"
+                );
+                rebuilt += 1;
+            }
+        }
+        let mut store = SledStore::open(&bent).unwrap();
+        let from = store.load().unwrap().map_or(0, |kept| kept.sequence);
+        store.keep(Checkpoint { fresh: true, ..checkpoint(from + 1) }).unwrap();
+        store.flush().unwrap();
+    }
+    println!("{whole} whole, {mended} mended, {rebuilt} rebuilt");
+    assert!(whole > 0 && rebuilt > 0, "the test bends too little or too much");
+}
+
+#[test]
+fn a_damaged_or_missing_cell_is_noticed_and_the_store_rebuilt() {
+    type Change = fn(&sled::Db);
+    let cases: [(&str, Change); 9] = [
+        ("cell 620000000000000003 does not match its checksum", |db| {
+            let mut cell = db.get(base_key(3)).unwrap().unwrap().to_vec();
+            cell[40] ^= 1;
+            db.insert(base_key(3), cell).unwrap();
+        }),
+        ("cell 620000000000000003 does not match its checksum", |db| {
+            let other = db.get(base_key(4)).unwrap().unwrap();
+            db.insert(base_key(3), other).unwrap();
+        }),
+        ("cells are missing, old or left over", |db| {
+            let old = framed(&base_key(3), 3, &bytes("base", 3, 3));
+            db.insert(base_key(3), old).unwrap();
+        }),
+        ("cells are missing, old or left over", |db| {
+            db.remove(base_key(3)).unwrap();
+        }),
+        ("chunk 1 of checkpoint 19 is missing", |db| {
+            db.remove([&b"d"[..], &19u64.to_be_bytes(), &1u32.to_be_bytes()].concat()).unwrap();
+        }),
+        ("the head is missing", |db| {
+            db.remove(b"h").unwrap();
+        }),
+        ("the format cell is missing", |db| {
+            db.remove(b"v").unwrap();
+        }),
+        ("the format cell is damaged", |db| {
+            db.insert(b"v", b"yardmaster").unwrap();
+        }),
+        ("cell 78 is none of ours", |db| {
+            db.insert(b"x", b"y").unwrap();
+        }),
+    ];
+    for (reason, change) in cases {
+        let (_temp, dir) = kept(20);
+        bend(&dir, change);
+        assert!(text(SledStore::counters(&dir).unwrap_err()).contains(reason), "{reason}");
+        let (kept, notices) = load(&dir);
+        assert!(kept.is_none(), "{reason}");
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].contains(reason), "{notices:?}");
+        assert!(notices[0].contains("rebuilt from the log"), "{notices:?}");
+        let mut store = SledStore::open(&dir).unwrap();
+        keep(&mut store, 1, 2);
+        drop(store);
+        assert_loads(&dir, 2);
+    }
+}
+
+#[test]
+fn another_format_is_cleared_and_said() {
+    let (_temp, dir) = kept(5);
+    bend(&dir, |db| {
+        let mut cell = [&b"yardmaster store "[..], &7u32.to_le_bytes()].concat();
+        cell.extend_from_slice(&crc32c::crc32c(&cell).to_le_bytes());
+        db.insert(b"v", cell).unwrap();
+    });
+    assert!(text(SledStore::counters(&dir).unwrap_err()).contains("has format 7"));
+    let mut store = SledStore::open(&dir).unwrap();
+    assert!(store.load().unwrap().is_none());
+    let notices = store.take_notices();
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains("has format 7, this program writes 1; cleared"), "{notices:?}");
+    keep(&mut store, 1, 4);
+    drop(store);
+    assert_loads(&dir, 4);
+}
+
+#[test]
+fn a_database_beyond_repair_is_moved_aside_and_two_such_are_kept() {
+    let (temp, dir) = kept(5);
+    for round in 1..=4 {
+        fs::remove_file(dir.join("conf")).unwrap();
+        fs::create_dir(dir.join("conf")).unwrap();
+        let (kept, notices) = load(&dir);
+        assert!(kept.is_none());
+        assert!(notices.iter().any(|it| it.contains("rebuilt from the log")), "{notices:?}");
+        assert!(temp.path().join(format!("store.damaged-{round}")).is_dir());
+    }
+    let mut left: Vec<String> = fs::read_dir(temp.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["store", "store.damaged-3", "store.damaged-4"]);
+}
+
+#[test]
+fn a_store_that_lost_everything_says_so() {
+    let (_temp, dir) = kept(5);
+    let length = fs::metadata(dir.join("db")).unwrap().len();
+    fs::write(dir.join("db"), vec![0; length as usize]).unwrap();
+    fs::remove_file(dir.join("conf")).unwrap();
+    let (kept, notices) = load(&dir);
+    assert!(kept.is_none());
+    assert!(notices[0].contains("rebuilt from the log"), "{notices:?}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
