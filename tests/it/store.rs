@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use yardmaster::drive::port::{Checkpoint, Kept, Store, StoreError};
 use yardmaster::shell::store::SledStore;
+use yardmaster::sim::paper::PaperStore;
 
 /// Base pages; checkpoint `n` rewrites page `n % PAGES`.
 const PAGES: u64 = 13;
@@ -159,6 +160,33 @@ fn what_was_kept_comes_back_at_every_checkpoint() {
         assert_eq!(store.take_notices(), Vec::<String>::new());
     }
     assert_loads(&dir, n);
+}
+
+#[test]
+fn the_disk_gives_what_the_paper_gives() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut random = Random(0xBEEF);
+    for history in 0..6 {
+        let dir = temp.path().join(history.to_string());
+        let (mut disk, mut paper) = (SledStore::open(&dir).unwrap(), PaperStore::default());
+        for n in 0..60 {
+            let checkpoint = Checkpoint {
+                head: bytes("head", n, history),
+                deltas: (0..random.below(4)).map(|index| bytes("delta", n, index)).collect(),
+                bases: (0..random.below(3)).map(|it| (it * 7, bytes("base", n, it))).collect(),
+                useful: random.below(12),
+                counters: (random.below(3) == 0).then(|| counters(random.below(30))),
+                fresh: random.below(15) == 0,
+            };
+            paper.keep(checkpoint.clone()).unwrap();
+            disk.keep(checkpoint).unwrap();
+            if random.below(6) == 0 {
+                assert!(disk.load().unwrap() == paper.load().unwrap(), "history {history}, {n}");
+            }
+        }
+        drop(disk);
+        assert!(load(&dir).0 == paper.load().unwrap(), "history {history}");
+    }
 }
 
 #[test]
