@@ -2,6 +2,6 @@
 
 mod contract;
 mod logs;
-mod topology;
 #[cfg(feature = "shell")]
 mod store;
+mod topology;

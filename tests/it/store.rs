@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use yardmaster::drive::port::{Checkpoint, Kept, Store, StoreError};
 use yardmaster::shell::store::SledStore;
-use yardmaster::sim::paper::PaperStore;
+use yardmaster::sim::paper::store::PaperStore;
 
 /// Base pages; checkpoint `n` rewrites page `n % PAGES`.
 const PAGES: u64 = 13;
