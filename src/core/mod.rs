@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod close;
+pub mod world;
 pub mod cut;
 pub mod decision;
 pub mod digest;
@@ -23,3 +24,6 @@ pub mod time;
 pub mod timer;
 pub mod unit;
 pub mod window;
+pub mod engine;
+pub mod wake;
+pub mod decide;

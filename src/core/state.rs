@@ -188,6 +188,8 @@ pub struct State {
     pub number: u64,
     /// The last cycle's now.
     pub now: Millis,
+    /// What came before this is not known (0: everything is): the log did not reach back.
+    pub known_since: Millis,
     /// Cut, and times of lanes and topics.
     pub times: Times,
     /// Interned names.
@@ -233,18 +235,24 @@ pub struct State {
 pub struct Touched {
     /// Subjects whose request, answer or outcome changed.
     pub subjects: BTreeSet<String>,
-    /// Any configuration record changed.
-    pub config: bool,
-    /// Storage, by endpoint.
+    /// A queue was changed, added or removed.
+    pub queues: bool,
+    /// A site or parameter was.
+    pub settings: bool,
+    /// Storage endpoints that were.
     pub storages: BTreeSet<String>,
-    /// Links, by source.
-    pub links: BTreeSet<Name>,
-    /// Queues with changed counters (unified names), as flags by name.
+    /// Whether any was.
+    pub storage: bool,
+    /// Links that were, by name.
+    pub links: BTreeSet<String>,
+    /// Sources with changed links or transfer queues.
+    pub from: Flags,
+    /// Destinations with changed links or transfer queues.
+    pub into: Flags,
+    /// Queues with changed counters (unified names).
     pub load: Flags,
     /// Queues with changed nodes, workers or slots.
     pub pilot: Flags,
-    /// Destinations with changed transfer queues.
-    pub into: Flags,
 }
 
 /// A set of interned names that is cheap to add to.
@@ -296,6 +304,7 @@ impl State {
             epoch: 0,
             number: 0,
             now: 0,
+            known_since: 0,
             times: Times::default(),
             names: Names::default(),
             job_names: BTreeMap::new(),

@@ -94,14 +94,19 @@ impl State {
 
     pub(super) fn fold_storage(&mut self, lane: Lane, event: &Storage) {
         let odd = hold(&mut self.facts.storages, &event.name, lane, event);
-        self.touched.storages.insert(event.name.clone());
+        if odd.is_none() {
+            self.touched.storages.insert(event.name.clone());
+        }
         self.config_changed(Topic::Storage, odd);
     }
 
     pub(super) fn fold_link(&mut self, lane: Lane, event: &Link) {
         let name = link_name(&event.source, &event.destination);
         let odd = hold(&mut self.facts.links, &name, lane, event);
-        self.touch_link(&event.source, &event.destination);
+        if odd.is_none() {
+            self.touch_link(&event.source, &event.destination);
+            self.touched.links.insert(name);
+        }
         self.config_changed(Topic::Link, odd);
     }
 
@@ -122,25 +127,28 @@ impl State {
                 drop_fact(&mut self.facts.links, name, lane);
                 if let Some((source, destination)) = name.split_once(':') {
                     self.touch_link(source, destination);
+                    self.touched.links.insert(name.to_owned());
                 }
             }
             Topic::Parameter => drop_fact(&mut self.facts.parameters, name, lane),
             _ => return self.odd(topic, Oddity::Garbled),
         }
-        self.touched.config = true;
+        self.config_changed(topic, None);
     }
 
     fn touch_link(&mut self, source: &str, destination: &str) {
         let source = self.name(source);
-        self.touched.links.insert(source);
+        self.touched.from.add(source);
         let destination = self.name(destination);
         self.touched.into.add(destination);
     }
 
     fn config_changed(&mut self, topic: Topic, odd: Option<Oddity>) {
-        match odd {
-            Some(oddity) => self.odd(topic, oddity),
-            None => self.touched.config = true,
+        match (odd, topic) {
+            (Some(oddity), _) => self.odd(topic, oddity),
+            (None, Topic::Queue) => self.touched.queues = true,
+            (None, Topic::Site | Topic::Parameter) => self.touched.settings = true,
+            (None, _) => {}
         }
     }
 }

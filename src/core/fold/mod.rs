@@ -11,6 +11,8 @@ mod pilot;
 mod task;
 mod transfer;
 
+pub use config::{Configured, is_newer, link_name, parameter_name};
+
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;
 use crate::core::oddity::Oddity;

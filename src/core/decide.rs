@@ -1,0 +1,232 @@
+//! From a request to its answer.
+
+use crate::core::cut::Topic;
+use crate::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
+use crate::core::dice::Dice;
+use crate::core::engine::Engine;
+use crate::core::event::Task;
+use crate::core::policy::{Candidate, Judgement, Policy};
+use crate::core::record::Answer;
+use crate::core::unit::SECOND;
+
+/// About what a fate takes of a record beyond its texts; bytes.
+const FATE_BYTES: usize = 24;
+
+impl Engine {
+    /// The next answer of this cycle, not yet counted: [`Engine::said`] does that, and must before
+    /// the next is asked for, since a promise counts from the moment it is made.
+    pub fn next_decision(&mut self) -> Option<Decision> {
+        loop {
+            let (subject, number) = self.turn()?;
+            if let Some(decision) = self.decide(&subject, number) {
+                return Some(decision);
+            }
+        }
+    }
+
+    /// Counts an answer that was given.
+    pub fn said(&mut self, decision: &Decision) {
+        self.state.fold_decision(decision);
+        self.answered(&decision.subject);
+    }
+
+    fn decide(&mut self, subject: &str, number: u32) -> Option<Decision> {
+        let ask = self.state.asks.of(subject)?;
+        let task = ask.task.as_ref()?;
+        let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
+        if before.is_some_and(|answer| answer.is_final) {
+            return None;
+        }
+        let Some(at) = self.policy(&task.policy) else {
+            let names: Vec<&str> =
+                self.policies.iter().map(|policy| policy.spec.name.as_str()).collect();
+            let reason = format!("unknown_policy {:?}; there is: {}", task.policy, names.join(", "));
+            return Some(self.plain(task, before, number, reason));
+        };
+        if before.is_none() && task.asked_at < self.state.known_since {
+            return Some(self.plain(task, before, number, "history_missing".to_owned()));
+        }
+        let gshare = task.gshare.clone();
+        self.resolve(at, &gshare);
+        let ask = self.state.asks.of(subject)?;
+        let task = ask.task.as_ref()?;
+        let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
+        Some(self.judge(at, task, before, number))
+    }
+
+    /// An answer without a judgement.
+    fn plain(
+        &self,
+        task: &Task,
+        before: Option<&Answer>,
+        number: u32,
+        reason: String,
+    ) -> Decision {
+        let mut decision = self.blank(task, before, number);
+        decision.outcome = Outcome::Reject { reason };
+        decision
+    }
+
+    /// What every answer has.
+    fn blank(&self, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
+        let state = &self.state;
+        let ordinal = before.map_or(1, |answer| answer.ordinal + 1);
+        Decision {
+            id: DecisionId::derive(&state.setting.domain, &task.subject, task.attempt, ordinal),
+            domain: state.setting.domain.clone(),
+            subject: task.subject.clone(),
+            attempt: task.attempt,
+            task: task.task.clone(),
+            ordinal,
+            epoch: state.epoch,
+            cycle: state.number,
+            number,
+            now: state.now,
+            policy: task.policy.clone(),
+            policy_hash: String::new(),
+            gshare: task.gshare.clone(),
+            nucleus: task.nucleus.clone(),
+            outcome: Outcome::Reject { reason: String::new() },
+            factor_names: Vec::new(),
+            counts: Vec::new(),
+            fates: Vec::new(),
+            full: true,
+            fates_cut: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    fn judge(&self, at: usize, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
+        let state = &self.state;
+        let policy = &self.policies[at];
+        let mut decision = self.blank(task, before, number);
+        let Some(resolved) = self.resolved.get(&(at, task.gshare.clone())) else {
+            return decision;
+        };
+        let mut case = policy.case(task, state.now, resolved);
+        let survey = self.world.survey(state, &mut case);
+        let admits = |queue: &_| policy.admits(task, queue, resolved);
+        let candidates = self.world.gather(state, &case, &survey, admits);
+        let judgement = policy.judge(&case, &candidates, resolved);
+        decision.policy_hash = policy.hash().to_owned();
+        decision.notes = resolved.notes.clone();
+        self.note_times(&mut decision);
+        decision.outcome = if judgement.ranked.is_empty() {
+            Outcome::Defer { until: state.now + policy.spec.defer }
+        } else {
+            let (epoch, cycle) = (state.epoch, state.number);
+            let mut dice =
+                Dice::of(&state.setting.domain, &task.subject, task.attempt, epoch, cycle);
+            let jobs = policy.divide(&case, &candidates, &judgement, resolved, &mut dice);
+            decision.factor_names = policy.factor_names().to_vec();
+            Outcome::Assign(ranked(&judgement, &candidates, &jobs))
+        };
+        let every = state.setting.limits.full_fates_every;
+        decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
+        fates(&mut decision, policy, &judgement, &candidates, before);
+        limit(&mut decision, state.setting.limits.max_output_bytes);
+        decision
+    }
+
+    /// What a reader should know of the times of the facts.
+    fn note_times(&self, decision: &mut Decision) {
+        let state = &self.state;
+        for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {
+            let time = state.times.of(topic);
+            if !time.is_fresh && state.setting.silence[topic as usize].is_some() {
+                let age = (state.now - time.time) / SECOND;
+                decision.notes.push(format!("input_stale({}, {age} s)", topic.name()));
+            }
+        }
+        let window = state.setting.limits.node_window_ms;
+        if state.known_since > 0 && state.now - state.known_since < window {
+            decision.notes.push("partial_history".to_owned());
+        }
+    }
+}
+
+fn ranked(judgement: &Judgement, candidates: &[Candidate<'_>], jobs: &[u32]) -> Vec<Ranked> {
+    let ranked = judgement.ranked.iter().enumerate();
+    ranked
+        .map(|(at, chosen)| {
+            let queue = candidates[chosen.candidate as usize].queue;
+            Ranked {
+                queue: queue.name.clone(),
+                unified: queue.unified.clone(),
+                weight: chosen.weighed.total,
+                jobs: jobs.get(at).copied().unwrap_or(0),
+                factors: chosen.weighed.factors.clone(),
+            }
+        })
+        .collect()
+}
+
+/// What became of each candidate; in a repeated deferral only what changed since the one before.
+fn fates(
+    decision: &mut Decision,
+    policy: &Policy,
+    judgement: &Judgement,
+    candidates: &[Candidate<'_>],
+    before: Option<&Answer>,
+) {
+    let name = |filter: u16| policy.filter(usize::from(filter)).map_or("", |filter| filter.name);
+    for (at, rejected) in judgement.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let filter = name(at as u16).to_owned();
+        decision.counts.push(FilterCount { filter, rejected: *rejected });
+    }
+    let known = before.filter(|_| !decision.full).map(|answer| &answer.objections);
+    for refused in &judgement.fates {
+        let queue = &candidates[refused.candidate as usize].queue.name;
+        let (filter, reason) = (name(refused.filter), refused.objection.reason);
+        let same = known.and_then(|known| known.get(queue)).is_some_and(|stand| {
+            stand.filter == filter && stand.reason == reason
+        });
+        if !same {
+            decision.fates.push(Fate {
+                queue: queue.clone(),
+                filter: filter.to_owned(),
+                reason: reason.to_owned(),
+                measured: refused.objection.measured,
+                limit: refused.objection.limit,
+            });
+        }
+    }
+    let mut standing: Vec<&str> = judgement
+        .fates
+        .iter()
+        .map(|refused| candidates[refused.candidate as usize].queue.name.as_str())
+        .collect();
+    standing.sort_unstable();
+    for queue in known.into_iter().flat_map(|known| known.keys()) {
+        if standing.binary_search(&queue.as_str()).is_err() {
+            let (filter, reason) = (String::new(), String::new());
+            let queue = queue.clone();
+            decision.fates.push(Fate { queue, filter, reason, measured: 0.0, limit: 0.0 });
+        }
+    }
+}
+
+/// Keeps an answer below the limit on what is said: fates beyond it become counts, and it says so.
+fn limit(decision: &mut Decision, max_output_bytes: usize) {
+    let fixed = 4_096
+        + decision.notes.iter().map(String::len).sum::<usize>()
+        + match &decision.outcome {
+            Outcome::Assign(ranked) => {
+                ranked.iter().map(|r| r.queue.len() + r.unified.len() + 24 + 8 * r.factors.len()).sum()
+            }
+            Outcome::Defer { .. } => 0,
+            Outcome::Reject { reason } => reason.len(),
+        };
+    let mut left = max_output_bytes.saturating_sub(fixed);
+    let mut kept = 0;
+    for fate in &decision.fates {
+        let takes = fate.queue.len() + fate.filter.len() + fate.reason.len() + FATE_BYTES;
+        if takes > left {
+            break;
+        }
+        left -= takes;
+        kept += 1;
+    }
+    decision.fates_cut = (decision.fates.len() - kept) as u32;
+    decision.fates.truncate(kept);
+}

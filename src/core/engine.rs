@@ -1,0 +1,258 @@
+//! Knowing and judging together: who waits, who is woken, who is judged, in which order.
+//!
+//! A request is judged when it arrives, when its deadline passes, when another policy came, and as
+//! soon as an objection it hung on falls. Waking is evaluated once a cycle, at its cut, on levels:
+//! whether a waiting request wakes depends on what is known now, not on how it came to be. What is
+//! remembered here beside the state only says which of them need not be looked at again.
+
+use crate::core::event::TaskPhase;
+use crate::core::policy::{Policy, Resolved};
+use crate::core::record::Ask;
+use crate::core::state::State;
+use crate::core::unit::Millis;
+use crate::core::world::World;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A place in the order of judgement: priority, asked-at, subject.
+pub type Turn = (Reverse<i32>, Millis, String);
+
+/// State and policies.
+pub struct Engine {
+    /// All that is known.
+    pub state: State,
+    pub(crate) policies: Vec<Policy>,
+    pub(crate) world: World,
+    pub(crate) resolved: BTreeMap<(usize, String), Resolved>,
+    /// To be judged whatever else is so: new, due, or under another policy.
+    ready: BTreeSet<Turn>,
+    /// The turns in `ready`, by subject: a priority may change while one waits.
+    ready_at: BTreeMap<String, Turn>,
+    /// Deferred, by subject.
+    pub(crate) waiting: BTreeMap<String, Waiting>,
+    /// Nothing derived is up to date: after loading, after folding without judging.
+    is_cold: bool,
+    /// What is left to be judged in this cycle, first last.
+    queue: Vec<Turn>,
+    /// Judgements made in this cycle.
+    judged: u32,
+}
+
+/// A deferred request, and what it hangs on.
+pub(crate) struct Waiting {
+    pub(crate) turn: Turn,
+    /// Not judged again before this.
+    pub(crate) rests_until: Millis,
+    /// Per rejected queue, the filter that objects now.
+    pub(crate) hangs: BTreeMap<String, Hang>,
+    /// Something it hangs on may have changed.
+    pub(crate) is_dirty: bool,
+    /// Everything may have changed, the list of candidates included.
+    pub(crate) is_cold: bool,
+    /// When an objection may fall by the passing of time alone.
+    pub(crate) recheck_at: Option<Millis>,
+}
+
+/// An objection as it stands now.
+#[derive(Clone, Copy)]
+pub(crate) struct Hang {
+    pub(crate) filter: u16,
+    pub(crate) recheck_at: Option<Millis>,
+}
+
+/// Where a subject stands.
+enum Standing {
+    /// Nothing is wanted, or the last word was said.
+    Quiet,
+    /// To be judged now.
+    Ready,
+    /// Deferred.
+    Waiting,
+}
+
+impl Engine {
+    /// Joins a state with the policies that answer from now on.
+    pub fn new(state: State, policies: Vec<Policy>) -> Engine {
+        Engine {
+            state,
+            policies,
+            world: World::default(),
+            resolved: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            ready_at: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            is_cold: true,
+            queue: Vec::new(),
+            judged: 0,
+        }
+    }
+
+    /// The policies.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// How many requests wait for an answer or for a better one.
+    pub fn waiting(&self) -> usize {
+        self.ready.len() + self.waiting.len()
+    }
+
+    /// Whether a request could be judged at the next cut without anything new being read.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The earliest moment at which a deferral is due.
+    pub fn next_due(&self) -> Option<Millis> {
+        self.state.timers.deferrals.next()
+    }
+
+    /// Notes that a cycle was folded without judging: nothing derived is kept up to date, and what
+    /// was touched is forgotten.
+    pub fn pass(&mut self) {
+        self.is_cold = true;
+        self.state.touched = Default::default();
+        let now = self.state.now;
+        self.state.timers.deferrals.take(now);
+    }
+
+    /// Takes up what changed up to the cut that was just closed: who is ready, who wakes. `next`
+    /// then gives the judgements in order.
+    pub fn settle(&mut self) {
+        let is_cold = std::mem::take(&mut self.is_cold);
+        let everything = is_cold || self.state.touched.queues || self.state.touched.settings;
+        self.world.update(&mut self.state, is_cold);
+        if everything {
+            self.resolved.clear();
+            self.waiting.values_mut().for_each(|waiting| waiting.is_cold = true);
+        }
+        self.settle_subjects(is_cold);
+        self.settle_due();
+        let woken = self.woken();
+        self.state.touched = Default::default();
+        let mut queue: Vec<Turn> = self.ready.iter().cloned().chain(woken).collect();
+        queue.sort_unstable();
+        queue.dedup();
+        let budget = self.state.setting.limits.judgements_per_cycle;
+        for (_, _, subject) in queue.drain(budget.min(queue.len())..) {
+            // Those who woke and found no room are asked again at the next cut.
+            if let Some(waiting) = self.waiting.get_mut(&subject) {
+                waiting.is_dirty = true;
+                waiting.is_cold = true;
+            }
+        }
+        queue.reverse();
+        self.queue = queue;
+        self.judged = 0;
+    }
+
+    /// Which subject is to be judged next in this cycle, and the number of that judgement.
+    pub(crate) fn turn(&mut self) -> Option<(String, u32)> {
+        let (_, _, subject) = self.queue.pop()?;
+        let number = self.judged;
+        self.judged += 1;
+        Some((subject, number))
+    }
+
+    /// A subject's standing changed by our own word: at once, not at the next cut.
+    pub(crate) fn answered(&mut self, subject: &str) {
+        self.state.touched.subjects.remove(subject);
+        self.place(subject);
+    }
+
+    fn settle_subjects(&mut self, everything: bool) {
+        let touched = std::mem::take(&mut self.state.touched.subjects);
+        if everything {
+            self.ready.clear();
+            self.ready_at.clear();
+            self.waiting.clear();
+            let all: Vec<String> = self.state.asks.by_name.keys().cloned().collect();
+            all.iter().for_each(|subject| self.place(subject));
+        } else {
+            touched.iter().for_each(|subject| self.place(subject));
+        }
+    }
+
+    /// Puts a subject where it belongs.
+    fn place(&mut self, subject: &str) {
+        self.waiting.remove(subject);
+        if let Some(turn) = self.ready_at.remove(subject) {
+            self.ready.remove(&turn);
+        }
+        let Some(ask) = self.state.asks.of(subject) else { return };
+        let Some(turn) = turn_of(ask) else { return };
+        match self.standing(ask) {
+            Standing::Quiet => {}
+            Standing::Ready => {
+                self.ready_at.insert(subject.to_owned(), turn.clone());
+                self.ready.insert(turn);
+            }
+            Standing::Waiting => {
+                let waiting = self.wait(ask, turn);
+                self.waiting.insert(subject.to_owned(), waiting);
+            }
+        }
+    }
+
+    fn standing(&self, ask: &Ask) -> Standing {
+        let Some(task) = ask.task.as_ref().filter(|task| task.phase == TaskPhase::Asking) else {
+            return Standing::Quiet;
+        };
+        match ask.answer.as_ref().filter(|answer| answer.attempt >= task.attempt) {
+            None => Standing::Ready,
+            Some(answer) if answer.is_final || answer.attempt > task.attempt => Standing::Quiet,
+            Some(answer) if answer.until <= self.state.now => Standing::Ready,
+            Some(answer) => match self.policy(&task.policy) {
+                Some(at) if self.policies[at].hash() == answer.policy_hash => Standing::Waiting,
+                _ => Standing::Ready,
+            },
+        }
+    }
+
+    /// The place of a policy.
+    pub(crate) fn policy(&self, name: &str) -> Option<usize> {
+        self.policies.iter().position(|policy| policy.spec.name == name)
+    }
+
+    fn wait(&self, ask: &Ask, turn: Turn) -> Waiting {
+        let answer = ask.answer.as_ref();
+        let policy = ask.task.as_ref().and_then(|task| self.policy(&task.policy));
+        let policy = policy.map(|at| &self.policies[at]);
+        let mut hangs = BTreeMap::new();
+        for (queue, stand) in answer.iter().flat_map(|answer| &answer.objections) {
+            if let Some(filter) = policy.and_then(|policy| policy.filter_at(&stand.filter)) {
+                hangs.insert(queue.clone(), Hang { filter, recheck_at: None });
+            }
+        }
+        let dwell = policy.map_or(0, |policy| policy.spec.dwell);
+        Waiting {
+            turn,
+            rests_until: answer.map_or(0, |answer| answer.now + dwell),
+            hangs,
+            is_dirty: true,
+            is_cold: true,
+            recheck_at: None,
+        }
+    }
+
+    /// Deferrals whose time has come.
+    fn settle_due(&mut self) {
+        let now = self.state.now;
+        for subject in self.state.timers.deferrals.take(now) {
+            let Some(ask) = self.state.asks.of(&subject) else { continue };
+            let until = ask.answer.as_ref().map_or(0, |answer| answer.until);
+            if until > now {
+                if until < now + 2_000 {
+                    self.state.timers.deferrals.set(until, subject);
+                }
+                continue;
+            }
+            self.place(&subject);
+        }
+    }
+}
+
+fn turn_of(ask: &Ask) -> Option<Turn> {
+    let task = ask.task.as_ref()?;
+    Some((Reverse(task.priority), task.asked_at, ask.subject.clone()))
+}

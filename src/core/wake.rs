@@ -1,0 +1,132 @@
+//! Who wakes: a deferred request for which an objection fell and no other stands in its place.
+
+use crate::core::engine::{Engine, Hang, Turn, Waiting};
+use crate::core::policy::{Case, Policy, Resolved, Wake};
+use crate::core::state::State;
+use crate::core::world::{Survey, World};
+
+impl Engine {
+    /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
+    pub(crate) fn woken(&mut self) -> Vec<Turn> {
+        let now = self.state.now;
+        let mut woken = Vec::new();
+        let subjects: Vec<String> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.rests_until <= now)
+            .map(|(subject, _)| subject.clone())
+            .collect();
+        for subject in subjects {
+            let Some(task) = self.state.asks.of(&subject).and_then(|ask| ask.task.as_ref()) else {
+                continue;
+            };
+            let Some(at) = self.policy(&task.policy) else { continue };
+            if self.policies[at].spec.wake == Wake::Timer {
+                continue;
+            }
+            let gshare = task.gshare.clone();
+            self.resolve(at, &gshare);
+            let Some(resolved) = self.resolved.get(&(at, gshare)) else { continue };
+            let Some(ask) = self.state.asks.of(&subject) else { continue };
+            let Some(task) = ask.task.as_ref() else { continue };
+            let Some(waiting) = self.waiting.get_mut(&subject) else { continue };
+            let policy = &self.policies[at];
+            let mut case = policy.case(task, now, resolved);
+            let survey = self.world.survey(&self.state, &mut case);
+            let look = Look { state: &self.state, world: &self.world, policy, resolved };
+            if look.wakes(waiting, &case, &survey) {
+                woken.push(waiting.turn.clone());
+            }
+        }
+        woken
+    }
+
+    /// Makes sure that a policy's parameters are resolved for a share.
+    pub(crate) fn resolve(&mut self, at: usize, gshare: &str) {
+        let key = (at, gshare.to_owned());
+        if self.resolved.contains_key(&key) {
+            return;
+        }
+        let parameters = &self.state.facts.parameters;
+        let look_up = |component: &str, name: &str| {
+            let of = |app: &str, vo: &str| {
+                let fact = parameters.of(&format!("{app}/{component}/{name}/{vo}"))?;
+                Some(fact.current(crate::core::fold::is_newer)?.value.as_str())
+            };
+            let domain = self.state.setting.domain.as_str();
+            of("jedi", domain).or_else(|| of("jedi", ""))
+        };
+        let resolved = self.policies[at].resolve(&look_up, gshare);
+        self.resolved.insert(key, resolved);
+    }
+}
+
+/// What an evaluation reads.
+struct Look<'a> {
+    state: &'a State,
+    world: &'a World,
+    policy: &'a Policy,
+    resolved: &'a Resolved,
+}
+
+impl Look<'_> {
+    /// Whether a candidate passes that did not before. What objects in place of an objection that
+    /// fell is remembered, so that a candidate is asked again only when something changed.
+    fn wakes(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
+        let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
+        let is_cold = std::mem::take(&mut waiting.is_cold);
+        let is_dirty = std::mem::take(&mut waiting.is_dirty);
+        if is_cold {
+            return self.all(waiting, case, survey);
+        }
+        let mut wakes = false;
+        for (name, hang) in &mut waiting.hangs {
+            let Some(at) = self.world.find(name) else { continue };
+            let reads = self.policy.reads(usize::from(hang.filter));
+            let is_touched = self.world.is_touched(self.state, at, survey.nucleus, reads);
+            let falls = hang.recheck_at.is_some_and(|at| at <= self.state.now);
+            if !(is_dirty || is_touched || is_due && falls) {
+                continue;
+            }
+            let candidate = self.world.gather_one(self.state, case, survey, at);
+            if self.policy.ask(usize::from(hang.filter), case, &candidate, self.resolved).is_some()
+                && !falls
+            {
+                continue;
+            }
+            match self.policy.object_one(case, &candidate, self.resolved) {
+                None => wakes = true,
+                Some((filter, objection)) => {
+                    *hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };
+                }
+            }
+        }
+        waiting.recheck_at = first(waiting);
+        // One that wakes may find no room in this cycle: then all is asked again.
+        waiting.is_cold = wakes;
+        wakes
+    }
+
+    /// Asks every candidate there is now.
+    fn all(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
+        waiting.hangs.clear();
+        let mut wakes = false;
+        let admits = |queue: &_| self.policy.admits(case.task, queue, self.resolved);
+        for candidate in self.world.gather(self.state, case, survey, admits) {
+            match self.policy.object_one(case, &candidate, self.resolved) {
+                None => wakes = true,
+                Some((filter, objection)) => {
+                    let hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };
+                    waiting.hangs.insert(candidate.queue.name.clone(), hang);
+                }
+            }
+        }
+        waiting.recheck_at = first(waiting);
+        waiting.is_cold = wakes;
+        wakes
+    }
+}
+
+fn first(waiting: &Waiting) -> Option<i64> {
+    waiting.hangs.values().filter_map(|hang| hang.recheck_at).min()
+}
