@@ -3,9 +3,26 @@
 //! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
 //! nothing. A policy is data: which filters may object, in which order, with which parameters.
 
+mod atlas;
+mod compile;
+mod divide;
+mod filter;
+mod flavour;
 mod param;
+mod pipeline;
+mod spec;
+mod weight;
 
+#[cfg(test)]
+pub mod sample;
+#[cfg(test)]
+mod tests;
+
+pub use compile::{Policy, Resolved};
+pub use flavour::{Flavour, Select, kind, kinds};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
+pub use pipeline::{Chosen, Judgement, Refused};
+pub use spec::{PolicySpec, Wake};
 
 use crate::core::event::{Queue, Status, Storage, Task};
 use crate::core::unit::{Bytes, Millis};
@@ -44,6 +61,8 @@ pub struct Candidate<'a> {
     pub queue: &'a Queue,
     /// Jobs by state, of the task's share, at the unified queue.
     pub load: [u32; Status::COUNT],
+    /// Jobs by state, of the task's share and resource type, at the unified queue.
+    pub load_type: [u32; Status::COUNT],
     /// Jobs by state, of all shares, at the unified queue.
     pub load_all: [u32; Status::COUNT],
     /// Jobs of the task's share promised here by decisions and not yet seen.
@@ -156,10 +175,40 @@ pub enum Judge {
     After(fn(&Case<'_>, &Candidate<'_>, &Weighed, &Args) -> Verdict),
 }
 
+/// One weight there may be.
+pub struct Weight {
+    /// Its name: its file and its word in the topology file.
+    pub name: &'static str,
+    /// The rule's place in the specification.
+    pub spec: &'static str,
+    /// One line for an operator.
+    pub help: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// The figures it leaves behind in [`Weighed::factors`], in order, each with its meaning and
+    /// unit.
+    pub figures: &'static [(&'static str, &'static str)],
+    /// What it reads beyond configuration.
+    pub reads: &'static [Reads],
+    /// How it weighs.
+    pub weigh: Weigh,
+}
+
+/// What a weight gives. It pushes exactly its declared figures, all of them finite; -1 stands for
+/// "not known".
+#[derive(Clone, Copy)]
+pub enum Weigh {
+    /// Figures that later weights and the filters after weighing use; no factor.
+    Figure(fn(&Case<'_>, &Candidate<'_>, &Args, &mut Weighed)),
+    /// A factor of the weight: finite, not negative.
+    Factor(fn(&Case<'_>, &Candidate<'_>, &Args, &mut Weighed) -> f64),
+}
+
 /// The figures behind a candidate's weight.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weighed {
-    /// Number of running jobs used, R (spec atlas 2.5.1).
+    /// Number of running jobs used, R (spec atlas 2.5.1); the jobs running in the share when no
+    /// weight on the policy's list says otherwise.
     pub running: f64,
     /// Network weight (spec atlas 4.2); 1 when no such weight is on the policy's list.
     pub network: f64,
@@ -167,4 +216,43 @@ pub struct Weighed {
     pub total: f64,
     /// The factors, in the order of the policy's list, then the figures behind them.
     pub factors: Vec<f64>,
+}
+
+impl Case<'_> {
+    /// Whether the whole input lies on disk at the candidate already, or there is none: jobs that
+    /// wait for data are then not in the way (spec atlas 2.5.2).
+    pub fn is_local(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.available_bytes >= self.task.total_bytes
+    }
+
+    /// Whether the candidate belongs to the nucleus or shares its output storage.
+    pub fn in_nucleus(&self, candidate: &Candidate<'_>) -> bool {
+        let nucleus = self.task.nucleus.as_str();
+        candidate.at_nucleus
+            || (!nucleus.is_empty()
+                && (candidate.queue.site == nucleus
+                    || candidate.output.is_some_and(|storage| storage.site == nucleus)))
+    }
+}
+
+impl Candidate<'_> {
+    /// Jobs of the share in a state.
+    pub fn jobs(&self, status: Status) -> f64 {
+        f64::from(self.load[status.index()])
+    }
+
+    /// Defined jobs of the share, with those promised and not yet seen.
+    pub fn defined(&self) -> f64 {
+        self.jobs(Status::Defined) + f64::from(self.promised)
+    }
+
+    /// Jobs of all shares in a state.
+    pub fn jobs_all(&self, status: Status) -> f64 {
+        f64::from(self.load_all[status.index()])
+    }
+
+    /// Cores of a slot; 1 when not set.
+    pub fn cores(&self) -> f64 {
+        f64::from(self.queue.cores.max(1))
+    }
 }

@@ -89,3 +89,197 @@ pub struct Mistake {
     /// What is allowed.
     pub allowed: String,
 }
+
+/// Largest whole number a parameter may have: far above any count, and exact as an `f64`.
+const INT_MAX: i64 = 1_000_000_000_000;
+
+impl Param {
+    /// A whole number, 0 or more.
+    pub const fn int(name: &'static str, documented: i64, panda: i64) -> Param {
+        let (documented, panda) = (Default::Int(documented), Default::Int(panda));
+        Param { name, kind: Kind::Int(0, INT_MAX), documented, panda, gdp: None, help: "" }
+    }
+
+    /// A finite number from..=to.
+    pub const fn float(
+        name: &'static str,
+        (from, to): (f64, f64),
+        documented: f64,
+        panda: f64,
+    ) -> Param {
+        let (documented, panda) = (Default::Float(documented), Default::Float(panda));
+        Param { name, kind: Kind::Float(from, to), documented, panda, gdp: None, help: "" }
+    }
+
+    /// True or false.
+    pub const fn flag(name: &'static str, documented: bool, panda: bool) -> Param {
+        let (documented, panda) = (Default::Bool(documented), Default::Bool(panda));
+        Param { name, kind: Kind::Bool, documented, panda, gdp: None, help: "" }
+    }
+
+    /// One of some words.
+    pub const fn word(
+        name: &'static str,
+        words: &'static [&'static str],
+        documented: &'static str,
+        panda: &'static str,
+    ) -> Param {
+        let (documented, panda) = (Default::Word(documented), Default::Word(panda));
+        Param { name, kind: Kind::Word(words), documented, panda, gdp: None, help: "" }
+    }
+
+    /// With a smallest value; whole numbers only.
+    pub const fn at_least(mut self, least: i64) -> Param {
+        if let Kind::Int(_, most) = self.kind {
+            self.kind = Kind::Int(least, most);
+        }
+        self
+    }
+
+    /// With a gdpconfig key.
+    pub const fn gdp(mut self, key: &'static str) -> Param {
+        self.gdp = Some(key);
+        self
+    }
+
+    /// With its explanation.
+    pub const fn help(mut self, help: &'static str) -> Param {
+        self.help = help;
+        self
+    }
+
+    /// Its value under a reading of the rules.
+    pub fn default_under(&self, rules: Rules) -> f64 {
+        let default = match rules {
+            Rules::Documented => self.documented,
+            Rules::Panda => self.panda,
+        };
+        match default {
+            Default::Int(value) => value as f64,
+            Default::Float(value) => value,
+            Default::Bool(value) => f64::from(u8::from(value)),
+            Default::Word(word) => self.word_index(word).unwrap_or(0.0),
+        }
+    }
+
+    /// The number for a value of a topology file; `None`: wrong type or out of range.
+    pub fn read(&self, arg: &Arg) -> Option<f64> {
+        match (self.kind, arg) {
+            (Kind::Int(from, to), Arg::Int(value)) => {
+                (from..=to).contains(value).then_some(*value as f64)
+            }
+            (Kind::Float(from, to), Arg::Float(value)) => {
+                (from..=to).contains(value).then_some(*value)
+            }
+            (Kind::Float(from, to), Arg::Int(value)) => {
+                let value = *value as f64;
+                (from..=to).contains(&value).then_some(value)
+            }
+            (Kind::Bool, Arg::Bool(value)) => Some(f64::from(u8::from(*value))),
+            (Kind::Word(_), Arg::Text(word)) => self.word_index(word),
+            _ => None,
+        }
+    }
+
+    /// The number for a value as gdpconfig says it: text. `None`: wrong type or out of range.
+    pub fn read_text(&self, text: &str) -> Option<f64> {
+        let text = text.trim();
+        match self.kind {
+            Kind::Int(from, to) => {
+                let value: f64 = text.parse().ok()?;
+                let whole = value.is_finite() && value == value.trunc();
+                (whole && value >= from as f64 && value <= to as f64).then_some(value)
+            }
+            Kind::Float(from, to) => {
+                let value: f64 = text.parse().ok()?;
+                (from..=to).contains(&value).then_some(value)
+            }
+            Kind::Bool => match text {
+                "true" | "True" | "TRUE" | "1" => Some(1.0),
+                "false" | "False" | "FALSE" | "0" => Some(0.0),
+                _ => None,
+            },
+            Kind::Word(_) => self.word_index(text),
+        }
+    }
+
+    /// What values it takes, for a reader.
+    pub fn allowed(&self) -> String {
+        match self.kind {
+            Kind::Int(from, to) => format!("a whole number {from}..={to}"),
+            Kind::Float(from, to) => format!("a number {from}..={to}"),
+            Kind::Bool => "true or false".to_string(),
+            Kind::Word(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+
+    /// A value as a topology file would say it.
+    pub fn show(&self, value: f64) -> String {
+        match self.kind {
+            Kind::Int(..) | Kind::Float(..) => value.to_string(),
+            Kind::Bool => (value != 0.0).to_string(),
+            Kind::Word(words) => format!("{:?}", words.get(value as usize).unwrap_or(&"")),
+        }
+    }
+
+    fn word_index(&self, word: &str) -> Option<f64> {
+        match self.kind {
+            Kind::Word(words) => words.iter().position(|w| *w == word).map(|at| at as f64),
+            Kind::Int(..) | Kind::Float(..) | Kind::Bool => None,
+        }
+    }
+}
+
+impl Args {
+    /// The defaults of some parameters.
+    pub fn defaults(params: &[Param], rules: Rules) -> Args {
+        Args(params.iter().map(|param| param.default_under(rules)).collect())
+    }
+
+    /// The value of the parameter at a place of the declaration.
+    pub fn number(&self, at: usize) -> f64 {
+        self.0[at]
+    }
+
+    /// Whether the flag at a place of the declaration is set.
+    pub fn flag(&self, at: usize) -> bool {
+        self.0[at] != 0.0
+    }
+
+    /// Which of its words the parameter at a place of the declaration has, from 0.
+    pub fn word(&self, at: usize) -> usize {
+        self.0[at] as usize
+    }
+}
+
+impl std::fmt::Display for Arg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Arg::Int(value) => write!(f, "{value}"),
+            Arg::Float(value) => write!(f, "{value}"),
+            Arg::Bool(value) => write!(f, "{value}"),
+            Arg::Text(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
+impl Rules {
+    /// The word for it in a topology file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rules::Documented => "documented",
+            Rules::Panda => "panda",
+        }
+    }
+
+    /// The reading of a word.
+    pub fn from_name(name: &str) -> Option<Rules> {
+        [Rules::Documented, Rules::Panda].into_iter().find(|rules| rules.name() == name)
+    }
+}
+
+impl std::fmt::Display for Mistake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}; allowed: {}", self.place, self.found, self.allowed)
+    }
+}

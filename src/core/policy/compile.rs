@@ -1,0 +1,349 @@
+//! From a policy as data to a policy that judges: names looked up, parameters checked, all
+//! mistakes found at once.
+
+use super::flavour::{Flavour, kind, kinds};
+use super::param::{Arg, Args, Mistake, Param, Step};
+use super::spec::PolicySpec;
+use super::{Filter, Judge, Weigh, Weight};
+use sha2::{Digest, Sha256};
+
+/// A policy that judges.
+pub struct Policy {
+    /// What it was made from.
+    pub spec: PolicySpec,
+    /// Its kind.
+    pub flavour: &'static Flavour,
+    /// The kind's own parameters, before gdpconfig.
+    pub(super) own: Args,
+    /// Filters in the order of the topology file: a filter's index is its place here.
+    pub(super) filters: Vec<(&'static Filter, Args)>,
+    /// Weights in the order of the topology file.
+    pub(super) weights: Vec<(&'static Weight, Args)>,
+    /// Places of `filters` in the order they are asked: those before weighing, then the others.
+    pub(super) before: Vec<u16>,
+    pub(super) after: Vec<u16>,
+    factor_names: Vec<String>,
+    text: String,
+    hash: String,
+}
+
+/// The parameters of a policy with gdpconfig's values in place, for one share. Two that are equal
+/// judge alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The kind's own parameters.
+    pub own: Args,
+    /// Parameters of each filter, in the policy's order.
+    pub filters: Vec<Args>,
+    /// Parameters of each weight, in the policy's order.
+    pub weights: Vec<Args>,
+    /// gdpconfig values that were ignored, and why.
+    pub notes: Vec<String>,
+}
+
+impl Policy {
+    /// Checks a policy and makes it ready to judge; else every mistake in it.
+    pub fn compile(spec: &PolicySpec) -> Result<Policy, Vec<Mistake>> {
+        let mut check = Check { mistakes: Vec::new() };
+        check.figures(spec);
+        let Some(flavour) = kind(&spec.kind) else {
+            let names: Vec<&str> = kinds().iter().map(|flavour| flavour.name).collect();
+            check.wrong("kind", format!("{:?} is not known", spec.kind), one_of(&names));
+            return Err(check.mistakes);
+        };
+        let own = check.args("", flavour.params, &spec.args, spec);
+        let filters = check.filters(spec, flavour);
+        let weights = check.weights(spec, flavour);
+        if !check.mistakes.is_empty() {
+            return Err(check.mistakes);
+        }
+        let places = |wanted: fn(&Judge) -> bool| -> Vec<u16> {
+            let indexed = filters.iter().enumerate();
+            indexed.filter(|(_, (f, _))| wanted(&f.judge)).map(|(at, _)| at as u16).collect()
+        };
+        let before = places(|judge| matches!(judge, Judge::Before(_)));
+        let after = places(|judge| matches!(judge, Judge::After(_)));
+        let factor_names = factor_names(&weights);
+        let text = text_of(spec, flavour, &own, &filters, &weights);
+        let hash = hash_of(&text);
+        let spec = spec.clone();
+        let made = Policy {
+            spec,
+            flavour,
+            own,
+            filters,
+            weights,
+            before,
+            after,
+            factor_names,
+            text,
+            hash,
+        };
+        Ok(made)
+    }
+
+    /// The parameters for a share: gdpconfig's value (`lookup(component, key)`) wins over the
+    /// topology's; one of the wrong type or out of range is ignored and noted.
+    pub fn resolve<'a>(
+        &self,
+        lookup: &dyn Fn(&str, &str) -> Option<&'a str>,
+        gshare: &str,
+    ) -> Resolved {
+        let mut notes = Vec::new();
+        let mut over = |params: &[Param], base: &Args| -> Args {
+            let mut args = base.clone();
+            for (param, value) in params.iter().zip(&mut args.0) {
+                if let Some(found) = look_up(param, lookup, gshare, &mut notes) {
+                    *value = found;
+                }
+            }
+            args
+        };
+        let own = over(self.flavour.params, &self.own);
+        let filters = self.filters.iter().map(|(f, args)| over(f.params, args)).collect();
+        let weights = self.weights.iter().map(|(w, args)| over(w.params, args)).collect();
+        notes.dedup();
+        Resolved { own, filters, weights, notes }
+    }
+
+    /// The parameters with nothing said by gdpconfig.
+    pub fn unchanged(&self) -> Resolved {
+        self.resolve(&|_, _| None, "")
+    }
+
+    /// Everything that decides how it judges, one line each, in a fixed order: what its hash is
+    /// of, and what `progress` carries.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// First 16 hex digits of the SHA-256 of [`Policy::text`].
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// Names of [`super::Weighed::factors`]: the factors, then the figures behind them.
+    pub fn factor_names(&self) -> &[String] {
+        &self.factor_names
+    }
+
+    /// How many filters it has.
+    pub fn filter_count(&self) -> usize {
+        self.filters.len()
+    }
+
+    /// The filter at an index; `None` when there is none.
+    pub fn filter(&self, at: usize) -> Option<&'static Filter> {
+        self.filters.get(at).map(|(filter, _)| *filter)
+    }
+
+    /// Its filters and weights with their parameters, for a reader.
+    pub fn describe(&self) -> String {
+        let mut text = format!("policy {} {}: {}\n", self.spec.name, self.hash, self.flavour.help);
+        describe_args(&mut text, self.flavour.params, &self.own);
+        for (filter, args) in &self.filters {
+            text += &format!("  filter {} ({}): {}\n", filter.name, filter.spec, filter.help);
+            describe_args(&mut text, filter.params, args);
+        }
+        for (weight, args) in &self.weights {
+            text += &format!("  weight {} ({}): {}\n", weight.name, weight.spec, weight.help);
+            describe_args(&mut text, weight.params, args);
+        }
+        text
+    }
+}
+
+fn describe_args(text: &mut String, params: &[Param], args: &Args) {
+    for (param, value) in params.iter().zip(&args.0) {
+        let gdp = param.gdp.map(|key| format!(" [gdpconfig {key}]")).unwrap_or_default();
+        *text += &format!("    {} = {}{gdp}: {}\n", param.name, param.show(*value), param.help);
+    }
+}
+
+/// gdpconfig's value for a parameter, if there is one that fits.
+fn look_up<'a>(
+    param: &Param,
+    lookup: &dyn Fn(&str, &str) -> Option<&'a str>,
+    gshare: &str,
+    notes: &mut Vec<String>,
+) -> Option<f64> {
+    let (component, key) = param.gdp?.split_once('/')?;
+    let shared = key.strip_suffix("<gshare>").map(|stem| format!("{stem}{gshare}"));
+    let key = shared.as_deref().unwrap_or(key);
+    let text = lookup(component, key)?;
+    let value = param.read_text(text);
+    if value.is_none() {
+        let allowed = param.allowed();
+        notes.push(format!("parameter {component}/{key} = {text:?} ignored: wants {allowed}"));
+    }
+    value
+}
+
+/// Collects mistakes while a policy is read.
+struct Check {
+    mistakes: Vec<Mistake>,
+}
+
+impl Check {
+    fn wrong(&mut self, place: &str, found: String, allowed: String) {
+        self.mistakes.push(Mistake { place: place.to_string(), found, allowed });
+    }
+
+    fn figures(&mut self, spec: &PolicySpec) {
+        if spec.name.is_empty() {
+            self.wrong("name", "empty".to_string(), "the word tasks ask with".to_string());
+        }
+        const DAY_MS: i64 = crate::core::unit::DAY;
+        for (place, value, least, most) in
+            [("defer_s", spec.defer, 1_000, 30 * DAY_MS), ("dwell_s", spec.dwell, 0, 30 * DAY_MS)]
+        {
+            if !(least..=most).contains(&value) {
+                let allowed = format!("{}..={} s", least / 1_000, most / 1_000);
+                self.wrong(place, format!("{} s", value as f64 / 1_000.0), allowed);
+            }
+        }
+        for (place, value, most) in [
+            ("candidates_max", spec.candidates_max, 1_000),
+            ("bunch", spec.bunch, 1_000_000),
+            ("bunch_scout", spec.bunch_scout, 1_000_000),
+        ] {
+            if !(1..=most).contains(&value) {
+                self.wrong(place, value.to_string(), format!("1..={most}"));
+            }
+        }
+    }
+
+    fn filters(
+        &mut self,
+        spec: &PolicySpec,
+        flavour: &'static Flavour,
+    ) -> Vec<(&'static Filter, Args)> {
+        let names: Vec<&str> = flavour.filters.iter().map(|filter| filter.name).collect();
+        let mut found = Vec::new();
+        for (at, step) in spec.filters.iter().enumerate() {
+            let place = format!("filter {}", step.name);
+            self.twice(&place, step, &spec.filters[..at]);
+            match flavour.filter(&step.name) {
+                Some(filter) => {
+                    found.push((filter, self.args(&place, filter.params, &step.args, spec)));
+                }
+                None => self.wrong(&place, "not known".to_string(), one_of(&names)),
+            }
+        }
+        found
+    }
+
+    fn weights(
+        &mut self,
+        spec: &PolicySpec,
+        flavour: &'static Flavour,
+    ) -> Vec<(&'static Weight, Args)> {
+        let names: Vec<&str> = flavour.weights.iter().map(|weight| weight.name).collect();
+        let mut found: Vec<(&'static Weight, Args)> = Vec::new();
+        for (at, step) in spec.weights.iter().enumerate() {
+            let place = format!("weight {}", step.name);
+            self.twice(&place, step, &spec.weights[..at]);
+            let Some(weight) = flavour.weight(&step.name) else {
+                self.wrong(&place, "not known".to_string(), one_of(&names));
+                continue;
+            };
+            let factor_before = found.iter().any(|(w, _)| matches!(w.weigh, Weigh::Factor(_)));
+            if matches!(weight.weigh, Weigh::Figure(_)) && factor_before {
+                let found = "stands after a weight that may use its figures".to_string();
+                self.wrong(&place, found, "before all factors".to_string());
+            }
+            found.push((weight, self.args(&place, weight.params, &step.args, spec)));
+        }
+        found
+    }
+
+    fn twice(&mut self, place: &str, step: &Step, earlier: &[Step]) {
+        if earlier.iter().any(|other| other.name == step.name) {
+            self.wrong(place, "listed twice".to_string(), "once".to_string());
+        }
+    }
+
+    fn args(
+        &mut self,
+        place: &str,
+        params: &'static [Param],
+        given: &[(String, Arg)],
+        spec: &PolicySpec,
+    ) -> Args {
+        let mut args = Args::defaults(params, spec.rules);
+        let comma = if place.is_empty() { "" } else { ", " };
+        for (at, (name, arg)) in given.iter().enumerate() {
+            let here = format!("{place}{comma}{name}");
+            if given[..at].iter().any(|(other, _)| other == name) {
+                self.wrong(&here, "given twice".to_string(), "once".to_string());
+            }
+            let Some(index) = params.iter().position(|param| param.name == name) else {
+                let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+                self.wrong(&here, "not known".to_string(), one_of(&names));
+                continue;
+            };
+            match params[index].read(arg) {
+                Some(value) => args.0[index] = value,
+                None => self.wrong(&here, arg.to_string(), params[index].allowed()),
+            }
+        }
+        args
+    }
+}
+
+fn one_of(names: &[&str]) -> String {
+    match names {
+        [] => "nothing: it has no parameters".to_string(),
+        _ => format!("one of {}", names.join(", ")),
+    }
+}
+
+fn factor_names(weights: &[(&'static Weight, Args)]) -> Vec<String> {
+    let factors = weights.iter().filter(|(weight, _)| matches!(weight.weigh, Weigh::Factor(_)));
+    let figures = weights.iter().flat_map(|(weight, _)| weight.figures);
+    let names = factors.map(|(weight, _)| weight.name).chain(figures.map(|(name, _)| *name));
+    names.map(str::to_string).collect()
+}
+
+fn text_of(
+    spec: &PolicySpec,
+    flavour: &Flavour,
+    own: &Args,
+    filters: &[(&'static Filter, Args)],
+    weights: &[(&'static Weight, Args)],
+) -> String {
+    let mut text = format!(
+        "policy {}\nkind {}\nrules {}\nwake {}\ndefer_ms {}\ndwell_ms {}\ncandidates_max {}\n\
+         bunch {}\nbunch_scout {}\n",
+        spec.name,
+        flavour.name,
+        spec.rules.name(),
+        spec.wake.name(),
+        spec.defer,
+        spec.dwell,
+        spec.candidates_max,
+        spec.bunch,
+        spec.bunch_scout
+    );
+    text_of_args(&mut text, "", flavour.params, own);
+    for (filter, args) in filters {
+        text += &format!("filter {}\n", filter.name);
+        text_of_args(&mut text, "  ", filter.params, args);
+    }
+    for (weight, args) in weights {
+        text += &format!("weight {}\n", weight.name);
+        text_of_args(&mut text, "  ", weight.params, args);
+    }
+    text
+}
+
+fn text_of_args(text: &mut String, indent: &str, params: &[Param], args: &Args) {
+    for (param, value) in params.iter().zip(&args.0) {
+        *text += &format!("{indent}{} {}\n", param.name, param.show(*value));
+    }
+}
+
+fn hash_of(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}

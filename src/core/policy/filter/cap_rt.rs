@@ -1,0 +1,52 @@
+//! Sends nothing more to a queue where all jobs that wait exceed twice the running ones.
+
+use super::object;
+use crate::core::event::Status;
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict, Weighed};
+
+pub(super) const FILTER: Filter = Filter {
+    name: "cap_rt",
+    spec: "atlas 2.5.7 C2, DIFF-22",
+    help: "defined, assigned, activated and starting jobs are at most twice the running figure; \
+           assigned ones do not count when the input is local",
+    reasons: &[("cap_rt", "{measured} jobs are queued; limit {limit}")],
+    params: &[
+        Param::int("NQUEUELIMITSITE", 20, 20)
+            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
+            .help("floor of the limit; jobs; 0 gives the seed's letter (DIFF-22)"),
+        Param::word("scope", &["share", "resource_type"], "share", "resource_type").help(
+            "what is counted: the share, or the task's resource type in the share, then against \
+             the larger of that type's running jobs and the running figure",
+        ),
+        Param::flag("express", true, false).help("whether express chunks are asked"),
+    ],
+    reads: &[Reads::Load, Reads::Pilot],
+    judge: Judge::After(judge),
+};
+
+const FLOOR: usize = 0;
+const SCOPE: usize = 1;
+const EXPRESS: usize = 2;
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, args: &Args) -> Verdict {
+    if case.express && !args.flag(EXPRESS) {
+        return Verdict::Pass;
+    }
+    let (load, running) = match args.word(SCOPE) {
+        0 => (&candidate.load, weighed.running),
+        _ => {
+            let of_type = f64::from(candidate.load_type[Status::Running.index()]);
+            (&candidate.load_type, weighed.running.max(of_type))
+        }
+    };
+    let jobs = |status: Status| f64::from(load[status.index()]);
+    let mut queued = jobs(Status::Defined)
+        + f64::from(candidate.promised)
+        + jobs(Status::Activated)
+        + jobs(Status::Starting);
+    if !case.is_local(candidate) {
+        queued += jobs(Status::Assigned);
+    }
+    let limit = args.number(FLOOR).max(2.0 * running);
+    if queued > limit { object("cap_rt", queued, limit) } else { Verdict::Pass }
+}

@@ -1,0 +1,47 @@
+//! Sends no I/O-heavy task to a queue whose running jobs already do too much disk I/O.
+
+use super::object;
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+
+pub(super) const FILTER: Filter = Filter {
+    name: "diskIO",
+    spec: "atlas F8",
+    help: "the queue's mean disk I/O per core, or that of the task, is within the queue's limit",
+    reasons: &[(
+        "diskIO",
+        "running jobs do {measured} kB/s per core, above {limit}, and so would the task",
+    )],
+    params: &[
+        Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
+            .gdp("jobbroker/MAX_DISKIO_DEFAULT")
+            .help("limit where the queue states none; kB/s per core; 0: none"),
+        Param::word("division", &["exact", "floor"], "exact", "floor")
+            .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
+    ],
+    reads: &[Reads::Load],
+    judge: Judge::Before(judge),
+};
+
+const LIMIT: usize = 0;
+const DIVISION: usize = 1;
+const FLOOR: usize = 1;
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let (Some(usage), Some(task_io)) = (candidate.disk_io_kbps, case.task.disk_io_kbps) else {
+        return Verdict::Pass;
+    };
+    let limit = match candidate.queue.max_disk_io_kbps {
+        0 => args.number(LIMIT),
+        own => f64::from(own),
+    };
+    let multi_core = case.task.core_count.unwrap_or(0) > 1;
+    let share = if multi_core { candidate.cores() } else { 1.0 };
+    let per_core = match args.word(DIVISION) {
+        FLOOR => (f64::from(task_io) / share).trunc(),
+        _ => f64::from(task_io) / share,
+    };
+    if limit > 0.0 && usage > limit && per_core > limit {
+        return object("diskIO", usage, limit);
+    }
+    Verdict::Pass
+}

@@ -1,0 +1,45 @@
+//! Sends nothing over a link to the nucleus that is blocked or full.
+
+use super::{BOUNDARY, beyond, object_until};
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+
+pub(super) const FILTER: Filter = Filter {
+    name: "link",
+    spec: "atlas F3 rules 1, 4-6, DIFF-11",
+    help: "the link from the queue's storage site to the nucleus is open and not too full; \
+           a queue at the nucleus needs none, and an unknown link is let through",
+    reasons: &[
+        ("link_unusable", "the link to the nucleus is blocked (closeness {measured})"),
+        ("link_full", "{measured} files are queued on the link to the nucleus; limit {limit}"),
+    ],
+    params: &[
+        Param::int("NQUEUED_SAT_CAP", 150, 150)
+            .gdp("jobbroker/NQUEUED_SAT_CAP")
+            .help("files queued on one link; files"),
+        Param::word("boundary", BOUNDARY, "above", "at_least")
+            .help("objects above the limit, or at it already (DIFF-11)"),
+    ],
+    reads: &[Reads::Link],
+    judge: Judge::Before(judge),
+};
+
+const CAP: usize = 0;
+const AT: usize = 1;
+
+/// Closeness that says a link must not be used.
+const BLOCKED: i32 = -1;
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let link = &candidate.link;
+    if case.task.nucleus.is_empty() || candidate.at_nucleus || !link.source_known {
+        return Verdict::Pass;
+    }
+    if link.closeness == Some(BLOCKED) {
+        return object_until("link_unusable", f64::from(BLOCKED), 0.0, link.until);
+    }
+    let (queued, cap) = (link.queued_files.unwrap_or(0) as f64, args.number(CAP));
+    if beyond(queued, cap, args.word(AT)) {
+        return object_until("link_full", queued, cap, link.until);
+    }
+    Verdict::Pass
+}

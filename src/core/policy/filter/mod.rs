@@ -1,0 +1,59 @@
+//! The filters, one file each. What a filter sees is its arguments; what it says is a verdict
+//! with its numbers.
+
+mod cap;
+mod cap_rt;
+mod cpucore;
+mod disk_io;
+mod link;
+mod memory;
+mod nopilot;
+mod nucleus_queue;
+mod scratch;
+mod status;
+mod storage;
+mod transferring;
+mod walltime;
+
+use super::{Filter, Objection, Verdict};
+use crate::core::unit::Millis;
+
+/// Filters of ATLAS production jobs, in the order of the specification.
+pub(super) const PRODUCTION_JOB: &[&Filter] = &[
+    &status::FILTER,
+    &nucleus_queue::FILTER,
+    &link::FILTER,
+    &disk_io::FILTER,
+    &cpucore::FILTER,
+    &memory::FILTER,
+    &scratch::FILTER,
+    &storage::FILTER,
+    &walltime::FILTER,
+    &transferring::FILTER,
+    &nopilot::FILTER,
+    &cap::FILTER,
+    &cap_rt::FILTER,
+];
+
+/// How a figure that equals its limit is read.
+const BOUNDARY: &[&str] = &["above", "at_least"];
+
+/// Whether a figure is beyond its limit: above it, or with `at_least` (1) also equal to it.
+fn beyond(measured: f64, limit: f64, boundary: usize) -> bool {
+    measured > limit || (boundary == 1 && measured == limit)
+}
+
+/// An objection that falls only when a fact changes.
+fn object(reason: &'static str, measured: f64, limit: f64) -> Verdict {
+    Verdict::Object(Objection { reason, measured, limit, recheck_at: None })
+}
+
+/// An objection that may fall by the passing of time alone.
+fn object_until(
+    reason: &'static str,
+    measured: f64,
+    limit: f64,
+    recheck_at: Option<Millis>,
+) -> Verdict {
+    Verdict::Object(Objection { reason, measured, limit, recheck_at })
+}

@@ -1,0 +1,70 @@
+//! Keeps queues whose slots have the scratch space a job is expected to fill.
+
+use super::object;
+use crate::core::event::ChunkKind;
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
+use crate::core::unit::MIB;
+
+pub(super) const FILTER: Filter = Filter {
+    name: "scratch",
+    spec: "atlas F13, DIFF-13, DIFF-14, DIFF-15",
+    help: "input, output and work files of a job fit into the scratch space of a slot",
+    reasons: &[("disk", "a job needs {measured} MB of scratch space, a slot has {limit} MB")],
+    params: &[
+        Param::int("min_output_mb", 512, 1_500)
+            .help("least output a job is assumed to write; MB (DIFF-13)"),
+        Param::int("work_margin_mb", 0, 300).help("added to the task's work space; MB (DIFF-14)"),
+        Param::word("scaling", &["always", "single_core"], "always", "single_core").help(
+            "whether maxwdir is divided by the queue's cores for every task, or only for tasks \
+             that are not multi-core (DIFF-15; always is odd for whole-node jobs: it gives them \
+             one core's part of their own slot)",
+        ),
+    ],
+    reads: &[],
+    judge: Judge::Before(judge),
+};
+
+const MIN_OUTPUT: usize = 0;
+const WORK_MARGIN: usize = 1;
+const SCALING: usize = 2;
+const SINGLE_CORE: usize = 1;
+
+/// `maxinputsize` of a queue that reads all input directly.
+const ALWAYS_DIRECT: i32 = -1;
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let whole = f64::from(candidate.queue.max_wdir_mb);
+    if whole == 0.0 {
+        return Verdict::Pass;
+    }
+    let multi_core = case.task.core_count.unwrap_or(0) > 1;
+    let share = match args.word(SCALING) {
+        SINGLE_CORE if multi_core => whole,
+        _ => whole / candidate.cores(),
+    };
+    let need = need_mb(case, candidate, args);
+    if need > share { object("disk", need, share) } else { Verdict::Pass }
+}
+
+/// Expected scratch space of a job; whole MB.
+fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
+    let task = case.task;
+    let mib = MIB as f64;
+    let output = match (task.output_per_event, task.output_per_mb) {
+        (Some(per_event), _) => per_event * task.atom_events as f64,
+        (None, Some(per_mb)) => per_mb * task.atom_effective_mb,
+        (None, None) => 0.0,
+    };
+    // `max` also takes the place of an output that is not a number.
+    let output = output.max(args.number(MIN_OUTPUT) * mib);
+    let work = task.work_bytes.unwrap_or(0) as f64 + args.number(WORK_MARGIN) * mib;
+    let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
+    ((output + work + input) / mib).floor()
+}
+
+/// Whether input is read from storage instead of being copied to scratch.
+fn reads_directly(case: &Case<'_>, candidate: &Candidate<'_>) -> bool {
+    let (task, queue) = (case.task, candidate.queue);
+    let over_lan = task.allow_input_lan && !task.use_local_io && queue.direct_access_lan;
+    task.chunk != ChunkKind::Merge && (queue.max_input_mb == ALWAYS_DIRECT || over_lan)
+}

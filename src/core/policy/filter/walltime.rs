@@ -1,0 +1,161 @@
+//! Keeps queues whose time limits hold what a job is expected to take.
+
+use super::object;
+use crate::core::event::{ChunkKind, Queue, Task};
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
+use crate::core::unit::{DAY, SECOND};
+
+pub(super) const FILTER: Filter = Filter {
+    name: "walltime",
+    spec: "atlas F15, 2.4, DIFF-19",
+    help: "a job is expected to end within the queue's longest time and not before its shortest; \
+           scouts and merge jobs, whose time is not known yet, get queues of a day and more",
+    reasons: &[
+        ("scout_walltime", "the queue's longest time gives {measured}, scouts need a day: {limit}"),
+        (
+            "min_walltime",
+            "the queue's longest time gives {measured}, such jobs need a day: {limit}",
+        ),
+        (
+            "shortwalltime",
+            "a job needs {measured} HS06 s (core seconds where its CPU time is not \
+          known), the queue's longest time gives {limit}",
+        ),
+        (
+            "longwalltime",
+            "a job needs {measured} HS06 s (core seconds where its CPU time is not \
+          known), the queue's shortest time asks for {limit}",
+        ),
+    ],
+    params: &[
+        Param::word("day_rule", &["plain", "hs06"], "plain", "hs06").help(
+            "what a day is for scouts and merge jobs: a maxtime of 24 h, or 24 h x 10 HS06 a core, \
+             then also for jobs of unknown time (DIFF-19)",
+        ),
+        Param::word("zero_efficiency", &["base", "nothing"], "base", "nothing").help(
+            "what a cpuEfficiency of 0 means: only baseWalltime counts, or that no work gets done",
+        ),
+        Param::int("default_efficiency", 90, 90)
+            .help("cpuEfficiency of a task that states none; %"),
+        Param::int("default_base_s", 600, 600).help("baseWalltime of a task that states none; s"),
+        Param::int("default_core_power", 10, 10)
+            .help("core power of a queue that states none; HS06 per core"),
+    ],
+    reads: &[],
+    judge: Judge::Before(judge),
+};
+
+const DAY_RULE: usize = 0;
+const ZERO_EFFICIENCY: usize = 1;
+const EFFICIENCY: usize = 2;
+const BASE: usize = 3;
+const CORE_POWER: usize = 4;
+const PLAIN: usize = 0;
+
+/// A day; s.
+const DAY_S: f64 = (DAY / SECOND) as f64;
+/// The core power that a day is reckoned with in PanDA; HS06 per core.
+const DAY_HS06: f64 = 10.0;
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let (longest, shortest) = (candidate.queue.max_time_s, candidate.queue.min_time_s);
+    if longest == 0 && shortest == 0 {
+        return Verdict::Pass;
+    }
+    if let Some(objection) = day_rule(case, candidate, args) {
+        return objection;
+    }
+    let slot = Slot::of(case.task, candidate.queue, args);
+    let need = slot.need(case.task);
+    let most = slot.capacity(longest);
+    if longest != 0 && need.is_some_and(|need| need > 0.0 && need > most) {
+        return object("shortwalltime", need.unwrap_or(0.0), most);
+    }
+    let least = slot.capacity(shortest);
+    if shortest != 0 && need.is_none_or(|need| need < least) {
+        return object("longwalltime", need.unwrap_or(0.0), least);
+    }
+    Verdict::Pass
+}
+
+/// The objection of the 24 h rule, if the rule is for this job and it objects.
+fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<Verdict> {
+    let task = case.task;
+    let longest = candidate.queue.max_time_s;
+    let scout = task.chunk == ChunkKind::Scout;
+    let merge = task.chunk == ChunkKind::Merge;
+    let reason = if scout { "scout_walltime" } else { "min_walltime" };
+    if args.word(DAY_RULE) == PLAIN {
+        let short = longest != 0 && f64::from(longest) < DAY_S;
+        return ((scout || merge) && short).then(|| object(reason, f64::from(longest), DAY_S));
+    }
+    let unknown = match task.cpu_hs06s_per_event {
+        Some(cpu) => cpu == 0.0,
+        None => task.walltime_s_per_mb.unwrap_or(0.0) == 0.0,
+    };
+    let asked = (scout && case.preassigned != Preassigned::One) || merge || unknown;
+    let slot = Slot::of(task, candidate.queue, args);
+    let (capacity, day) = (slot.capacity(longest), DAY_S * DAY_HS06 * slot.cores);
+    let short = longest != 0 && capacity != 0.0 && capacity < day;
+    (asked && short).then(|| object(reason, capacity, day))
+}
+
+/// What is compared.
+enum Work {
+    /// HS06 s: the CPU time of an event is known.
+    Hs06 {
+        /// Work done in a second after the base time.
+        rate: f64,
+    },
+    /// Core seconds: the walltime of a MB of input is all that is known.
+    CoreSeconds,
+    /// Walltime, s: only the base time counts.
+    Base,
+}
+
+/// How much work a slot of the queue does for a task.
+struct Slot {
+    cores: f64,
+    base_s: f64,
+    work: Work,
+}
+
+impl Slot {
+    fn of(task: &Task, queue: &Queue, args: &Args) -> Slot {
+        let cores = f64::from(queue.cores.max(1));
+        let base_s = task.base_walltime_s.map_or(args.number(BASE), f64::from);
+        let efficiency = task.cpu_efficiency.map_or(args.number(EFFICIENCY), f64::from);
+        let power = match queue.core_power_mhs06 {
+            0 => args.number(CORE_POWER),
+            power => f64::from(power) / 1_000.0,
+        };
+        let work = match task.cpu_hs06s_per_event {
+            None => Work::CoreSeconds,
+            Some(_) if efficiency == 0.0 && args.word(ZERO_EFFICIENCY) == 0 => Work::Base,
+            Some(_) => Work::Hs06 { rate: cores * power * efficiency / 100.0 },
+        };
+        Slot { cores, base_s, work }
+    }
+
+    /// What a job needs; `None` when nothing is known of it.
+    fn need(&self, task: &Task) -> Option<f64> {
+        let need = match (&self.work, task.cpu_hs06s_per_event, task.walltime_s_per_mb) {
+            (Work::Base, _, _) => self.base_s,
+            (Work::Hs06 { .. }, Some(cpu), _) => cpu * task.atom_events as f64,
+            (Work::CoreSeconds, _, Some(wall)) => wall * task.atom_effective_mb,
+            (Work::Hs06 { .. }, None, _) | (Work::CoreSeconds, _, None) => return None,
+        };
+        // Also takes the place of a need that is not a number.
+        Some(if need > 0.0 { need } else { 0.0 })
+    }
+
+    /// What gets done in a time; HS06 s cut to a whole number as PanDA does.
+    fn capacity(&self, time_s: u32) -> f64 {
+        let time_s = f64::from(time_s);
+        match self.work {
+            Work::Hs06 { rate } => ((time_s - self.base_s) * rate).trunc(),
+            Work::CoreSeconds => time_s * self.cores,
+            Work::Base => time_s,
+        }
+    }
+}

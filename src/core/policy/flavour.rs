@@ -1,0 +1,101 @@
+//! The plug-in point: what a kind of policy brings. The list of kinds is the only registry.
+
+use super::compile::Policy;
+use super::param::{Args, Param};
+use super::pipeline::Judgement;
+use super::{Candidate, Case, Filter, Preassigned, Weight};
+use crate::core::dice::Dice;
+use crate::core::event::{Queue, Task};
+
+/// A kind of policy: the filters and weights there are, and the steps that are code.
+pub struct Flavour {
+    /// Its word in a topology file.
+    pub name: &'static str,
+    /// The rule's place in the specification.
+    pub spec: &'static str,
+    /// One line for an operator.
+    pub help: &'static str,
+    /// Its own parameters: of candidates, flags and division.
+    pub params: &'static [Param],
+    /// Filters there are, in the order of the specification.
+    pub filters: &'static [&'static Filter],
+    /// Weights there are, in the order of the specification.
+    pub weights: &'static [&'static Weight],
+    /// Whether a queue is on the candidate list of a task.
+    pub admits: fn(&Task, &Queue, &Args) -> bool,
+    /// Whether a task counts as express.
+    pub express: fn(&Task, &Args) -> bool,
+    /// How the candidate list of a task was given.
+    pub preassigned: fn(&Task) -> Preassigned,
+    /// How many of the chunk's jobs go to each ranked candidate.
+    pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
+}
+
+/// What a selection sees.
+pub struct Select<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The kind's own parameters, resolved.
+    pub own: &'a Args,
+    /// What was judged.
+    pub case: &'a Case<'a>,
+    /// All candidates that were judged.
+    pub candidates: &'a [Candidate<'a>],
+    /// What was found.
+    pub judgement: &'a Judgement,
+}
+
+/// The registry.
+static KINDS: [&Flavour; 1] = [&super::atlas::PRODUCTION_JOB];
+
+/// Every kind there is, in order of their names.
+pub fn kinds() -> &'static [&'static Flavour] {
+    &KINDS
+}
+
+/// The kind of a word.
+pub fn kind(name: &str) -> Option<&'static Flavour> {
+    kinds().iter().copied().find(|flavour| flavour.name == name)
+}
+
+impl Flavour {
+    /// The filter of a name.
+    pub fn filter(&self, name: &str) -> Option<&'static Filter> {
+        self.filters.iter().copied().find(|filter| filter.name == name)
+    }
+
+    /// The weight of a name.
+    pub fn weight(&self, name: &str) -> Option<&'static Weight> {
+        self.weights.iter().copied().find(|weight| weight.name == name)
+    }
+
+    /// What there is, for a reader: filters, weights, parameters with both defaults.
+    pub fn describe(&self) -> String {
+        let mut text = format!("{} ({})\n  {}\n", self.name, self.spec, self.help);
+        describe_params(&mut text, self.params);
+        for filter in self.filters {
+            text += &format!("  filter {} ({}): {}\n", filter.name, filter.spec, filter.help);
+            describe_params(&mut text, filter.params);
+        }
+        for weight in self.weights {
+            text += &format!("  weight {} ({}): {}\n", weight.name, weight.spec, weight.help);
+            describe_params(&mut text, weight.params);
+        }
+        text
+    }
+}
+
+fn describe_params(text: &mut String, params: &[Param]) {
+    use super::param::Rules;
+    for param in params {
+        let documented = param.show(param.default_under(Rules::Documented));
+        let panda = param.show(param.default_under(Rules::Panda));
+        let default = match documented == panda {
+            true => documented,
+            false => format!("{documented}, panda {panda}"),
+        };
+        let gdp = param.gdp.map(|key| format!("; gdpconfig {key}")).unwrap_or_default();
+        let (name, allowed, help) = (param.name, param.allowed(), param.help);
+        *text += &format!("    {name} = {default} ({allowed}{gdp}): {help}\n");
+    }
+}

@@ -1,0 +1,236 @@
+//! Judging: every candidate through the filters, what is left weighed, the best kept.
+
+use super::compile::{Policy, Resolved};
+use super::flavour::Select;
+use super::{
+    Candidate, Case, Filter, Judge, Objection, Preassigned, Reads, Verdict, Weigh, Weighed,
+};
+use crate::core::dice::Dice;
+use crate::core::event::{Queue, Status, Task};
+use crate::core::unit::Millis;
+
+/// What became of all candidates of a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// The best that passed, by weight, then by name.
+    pub ranked: Vec<Chosen>,
+    /// Those that did not pass, in the order of the candidates.
+    pub fates: Vec<Refused>,
+    /// Per filter of the policy, how many candidates it was the first to refuse.
+    pub counts: Vec<u32>,
+    /// How many passed, those beyond the policy's `candidates_max` included.
+    pub passed: u32,
+}
+
+/// A candidate that passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Its place in the list of candidates.
+    pub candidate: u32,
+    /// Its weight.
+    pub weighed: Weighed,
+}
+
+/// A candidate that did not pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refused {
+    /// Its place in the list of candidates.
+    pub candidate: u32,
+    /// The filter that objected first, by its index in the policy.
+    pub filter: u16,
+    /// What it said.
+    pub objection: Objection,
+}
+
+impl Policy {
+    /// Whether a queue is on the candidate list of a task.
+    pub fn admits(&self, task: &Task, queue: &Queue, resolved: &Resolved) -> bool {
+        (self.flavour.admits)(task, queue, &resolved.own)
+    }
+
+    /// The case of a task; the figures of its nucleus are for the caller to fill in.
+    pub fn case<'a>(&self, task: &'a Task, now: Millis, resolved: &Resolved) -> Case<'a> {
+        let express = (self.flavour.express)(task, &resolved.own);
+        let preassigned: Preassigned = (self.flavour.preassigned)(task);
+        Case {
+            task,
+            now,
+            express,
+            preassigned,
+            queued_to_nucleus: 0,
+            queued_to_nucleus_until: None,
+        }
+    }
+
+    /// Judges a case. Nothing is looked up and nothing remembered: the same arguments give the
+    /// same answer, and the order of the candidates does not matter to it.
+    pub fn judge(
+        &self,
+        case: &Case<'_>,
+        candidates: &[Candidate<'_>],
+        resolved: &Resolved,
+    ) -> Judgement {
+        let mut judgement = Judgement {
+            fates: Vec::with_capacity(candidates.len()),
+            counts: vec![0; self.filters.len()],
+            ..Judgement::default()
+        };
+        let mut passed: Vec<(f64, u32)> = Vec::with_capacity(candidates.len());
+        let mut weighed = Weighed::default();
+        for (at, candidate) in candidates.iter().enumerate() {
+            let place = at as u32;
+            match self.walk(case, candidate, resolved, &mut weighed) {
+                Some((filter, objection)) => {
+                    judgement.counts[usize::from(filter)] += 1;
+                    judgement.fates.push(Refused { candidate: place, filter, objection });
+                }
+                None => passed.push((weighed.total, place)),
+            }
+        }
+        judgement.passed = passed.len() as u32;
+        best(&mut passed, candidates, self.spec.candidates_max as usize);
+        for (_, place) in passed {
+            let mut weighed = Weighed::default();
+            self.weigh(case, &candidates[place as usize], resolved, &mut weighed);
+            judgement.ranked.push(Chosen { candidate: place, weighed });
+        }
+        judgement
+    }
+
+    /// The first objection to one candidate, with the filter's index; `None` when it would pass.
+    pub fn object_one(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+    ) -> Option<(usize, Objection)> {
+        let found = self.walk(case, candidate, resolved, &mut Weighed::default());
+        found.map(|(filter, objection)| (usize::from(filter), objection))
+    }
+
+    /// What one filter says of a candidate, the others left aside; a filter that is not there
+    /// says nothing.
+    pub fn ask(
+        &self,
+        filter: usize,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+    ) -> Option<Objection> {
+        let (entry, _) = self.filters.get(filter)?;
+        let mut weighed = Weighed::default();
+        if matches!(entry.judge, Judge::After(_)) {
+            self.weigh(case, candidate, resolved, &mut weighed);
+        }
+        self.verdict(filter as u16, case, candidate, resolved, &weighed)
+    }
+
+    /// What a filter reads, by its index: when none of these changed, it says the same again.
+    pub fn reads(&self, filter: usize) -> &'static [Reads] {
+        self.filters.get(filter).map_or(&[], |(entry, _): &(&'static Filter, _)| entry.reads)
+    }
+
+    /// How many of the chunk's jobs go to each ranked candidate.
+    pub fn divide(
+        &self,
+        case: &Case<'_>,
+        candidates: &[Candidate<'_>],
+        judgement: &Judgement,
+        resolved: &Resolved,
+        dice: &mut Dice,
+    ) -> Vec<u32> {
+        let own = &resolved.own;
+        (self.flavour.select)(&Select { policy: self, own, case, candidates, judgement }, dice)
+    }
+
+    /// Through all filters; leaves the weight behind for one that passed.
+    fn walk(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        weighed: &mut Weighed,
+    ) -> Option<(u16, Objection)> {
+        for &at in &self.before {
+            if let Some(objection) = self.verdict(at, case, candidate, resolved, weighed) {
+                return Some((at, objection));
+            }
+        }
+        self.weigh(case, candidate, resolved, weighed);
+        for &at in &self.after {
+            if let Some(objection) = self.verdict(at, case, candidate, resolved, weighed) {
+                return Some((at, objection));
+            }
+        }
+        None
+    }
+
+    fn verdict(
+        &self,
+        at: u16,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        weighed: &Weighed,
+    ) -> Option<Objection> {
+        let at = usize::from(at);
+        let args = &resolved.filters[at];
+        let verdict = match self.filters[at].0.judge {
+            Judge::Before(judge) => judge(case, candidate, args),
+            Judge::After(judge) => judge(case, candidate, weighed, args),
+        };
+        match verdict {
+            Verdict::Pass => None,
+            Verdict::Object(objection) => Some(Objection {
+                measured: finite(objection.measured),
+                limit: finite(objection.limit),
+                ..objection
+            }),
+        }
+    }
+
+    fn weigh(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        weighed: &mut Weighed,
+    ) {
+        let is_factor = |weigh: &Weigh| matches!(weigh, Weigh::Factor(_));
+        let factors = self.weights.iter().filter(|(weight, _)| is_factor(&weight.weigh)).count();
+        weighed.running = candidate.jobs(Status::Running);
+        weighed.network = 1.0;
+        weighed.total = 1.0;
+        weighed.factors.clear();
+        weighed.factors.resize(factors, 1.0);
+        let mut slot = 0;
+        for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
+            match weight.weigh {
+                Weigh::Figure(figure) => figure(case, candidate, args, weighed),
+                Weigh::Factor(factor) => {
+                    let value = factor(case, candidate, args, weighed);
+                    weighed.factors[slot] = value;
+                    weighed.total *= value;
+                    slot += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The `most` heaviest, heaviest first; equal weights by name.
+fn best(passed: &mut Vec<(f64, u32)>, candidates: &[Candidate<'_>], most: usize) {
+    let name = |place: u32| candidates[place as usize].queue.name.as_str();
+    let order =
+        |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then_with(|| name(a.1).cmp(name(b.1)));
+    if passed.len() > most && most > 0 {
+        passed.select_nth_unstable_by(most - 1, order);
+    }
+    passed.truncate(most);
+    passed.sort_unstable_by(order);
+}
+
+/// A number that can be written anywhere: what is not finite becomes the largest that is, or 0.
+fn finite(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
+}

@@ -1,0 +1,167 @@
+//! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
+
+use super::{Candidate, Case, LinkView, Policy, PolicySpec, Preassigned, Resolved, Rules, kind};
+use crate::core::event::{
+    ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
+};
+use crate::core::unit::GIB;
+
+/// The nucleus of every sample task.
+pub const NUCLEUS: &str = "CERN-PROD";
+
+/// An ordinary multi-core task without input.
+pub fn task() -> Task {
+    Task {
+        subject: "40000001/1".into(),
+        attempt: 0,
+        task: "40000001".into(),
+        domain: "atlas".into(),
+        policy: "production-job".into(),
+        phase: TaskPhase::Asking,
+        asked_at: 0,
+        changed_at: 0,
+        revision: 0,
+        chunk: ChunkKind::Normal,
+        jobs: 100,
+        priority: 500,
+        task_priority: 500,
+        label: "managed".into(),
+        processing_type: "simul".into(),
+        working_group: "AP_MCGN".into(),
+        user: "prod".into(),
+        gshare: "MC Default".into(),
+        resource_type: "MCORE".into(),
+        nucleus: NUCLEUS.into(),
+        site: String::new(),
+        core_count: Some(8),
+        merge_core_count: None,
+        max_core_count: None,
+        ram_count_mb: Some(1_500),
+        ram_unit: RamUnit::MbPerCore,
+        base_ram_mb: None,
+        merge_ram_mb: None,
+        cpu_hs06s_per_event: Some(200.0),
+        cpu_efficiency: None,
+        base_walltime_s: None,
+        walltime_s_per_mb: None,
+        output_per_event: None,
+        output_per_mb: None,
+        work_bytes: None,
+        disk_io_kbps: None,
+        io_intensity_kbps: None,
+        atom_bytes: 0,
+        atom_effective_mb: 0.0,
+        atom_events: 1_000,
+        total_bytes: 0,
+        total_files: 0,
+        allow_input_lan: false,
+        use_local_io: false,
+        replicas: Vec::new(),
+    }
+}
+
+/// An ordinary 8-core queue outside the nucleus, without limits.
+pub fn queue(name: &str) -> Queue {
+    Queue {
+        name: name.into(),
+        unified: name.into(),
+        resource_type: String::new(),
+        changed_at: 0,
+        status: QueueStatus::Online,
+        production: true,
+        analysis: false,
+        cloud: "DE".into(),
+        site: "DESY-HH".into(),
+        storage_site: "DESY-HH".into(),
+        cores: 8,
+        core_power_mhs06: 10_000,
+        max_rss_mb: 0,
+        min_rss_mb: 0,
+        max_time_s: 0,
+        min_time_s: 0,
+        max_wdir_mb: 0,
+        max_input_mb: 0,
+        max_disk_io_kbps: 0,
+        transferring_limit: 0,
+        pledged_cpu: 0,
+        fairshare_policy: String::new(),
+        workflow: String::new(),
+        ucore: false,
+        wn_connectivity: String::new(),
+        direct_access_lan: false,
+        direct_access_wan: false,
+        releases: Vec::new(),
+        jobseed: "std".into(),
+        catchall: String::new(),
+        endpoints: Endpoints::default(),
+    }
+}
+
+/// A disk endpoint outside the nucleus with plenty of space, in service.
+pub fn storage() -> Storage {
+    Storage {
+        name: "DESY-HH_DATADISK".into(),
+        changed_at: 0,
+        site: "DESY-HH".into(),
+        kind: "DATADISK".into(),
+        tape: false,
+        total_bytes: 9_000 * GIB,
+        free_bytes: 5_000 * GIB,
+        expired_bytes: 0,
+        read_lan: true,
+        write_lan: true,
+        read_wan: true,
+        write_wan: true,
+    }
+}
+
+/// A candidate with pilots, an unknown link, and no jobs.
+pub fn candidate(queue: &Queue) -> Candidate<'_> {
+    Candidate {
+        queue,
+        load: [0; Status::COUNT],
+        load_type: [0; Status::COUNT],
+        load_all: [0; Status::COUNT],
+        promised: 0,
+        at_nucleus: false,
+        link: LinkView::default(),
+        output: None,
+        input: None,
+        pilots: 100,
+        workers: 0,
+        slots: None,
+        disk_io_kbps: None,
+        available_bytes: 0,
+        available_files: 0,
+    }
+}
+
+/// The case of a task that nothing is queued to the nucleus of.
+pub fn case(task: &Task) -> Case<'_> {
+    Case {
+        task,
+        now: 0,
+        express: false,
+        preassigned: Preassigned::No,
+        queued_to_nucleus: 0,
+        queued_to_nucleus_until: None,
+    }
+}
+
+/// Jobs by state.
+pub fn load(counts: &[(Status, u32)]) -> [u32; Status::COUNT] {
+    let mut load = [0; Status::COUNT];
+    for (status, count) in counts {
+        load[status.index()] = *count;
+    }
+    load
+}
+
+/// All filters and weights of production jobs under a reading of the rules.
+pub fn policy(rules: Rules) -> (Policy, Resolved) {
+    let flavour = kind("atlas-production-job").expect("built in");
+    let spec = PolicySpec::full("production-job", flavour, rules);
+    let policy = Policy::compile(&spec).expect("the defaults are allowed");
+    let resolved = policy.unchanged();
+    (policy, resolved)
+}

@@ -1,0 +1,91 @@
+//! A policy as data: what a topology file says of it.
+
+use super::param::{Arg, Rules, Step};
+use crate::core::unit::{HOUR, MINUTE, Millis};
+
+/// A policy as listed in a topology file, before it is checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySpec {
+    /// What tasks ask for.
+    pub name: String,
+    /// Which built-in pipeline: the name of a [`super::Flavour`].
+    pub kind: String,
+    /// Which reading decides the defaults of all parameters.
+    pub rules: Rules,
+    /// What makes a deferred request be asked again.
+    pub wake: Wake,
+    /// How long a deferral lasts at most (spec atlas 2.7: 1 h).
+    pub defer: Millis,
+    /// Least time between two judgements of a request.
+    pub dwell: Millis,
+    /// Most queues in an answer (spec atlas 2.7: 10).
+    pub candidates_max: u32,
+    /// Jobs drawn to a queue at a time (spec atlas 2.7: 25).
+    pub bunch: u32,
+    /// The same for scouts (spec atlas 2.7: 2).
+    pub bunch_scout: u32,
+    /// The kind's own parameters that were given (`exclude_test` ...): every other key beside
+    /// those above.
+    pub args: Vec<(String, Arg)>,
+    /// Filters, in order.
+    pub filters: Vec<Step>,
+    /// Weights, in order.
+    pub weights: Vec<Step>,
+}
+
+/// What makes a deferred request be asked again before its deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// As soon as an objection it hung on falls.
+    Event,
+    /// Nothing: the deadline alone.
+    Timer,
+}
+
+impl Wake {
+    /// The word for it in a topology file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Wake::Event => "event",
+            Wake::Timer => "timer",
+        }
+    }
+
+    /// The wake of a word.
+    pub fn from_name(name: &str) -> Option<Wake> {
+        [Wake::Event, Wake::Timer].into_iter().find(|wake| wake.name() == name)
+    }
+}
+
+impl PolicySpec {
+    /// A policy of a kind with no filters and no weights, and the specification's figures for the
+    /// rest: where a reader of topology files starts from.
+    pub fn empty(name: &str, kind: &str) -> PolicySpec {
+        PolicySpec {
+            name: name.to_string(),
+            kind: kind.to_string(),
+            rules: Rules::Documented,
+            wake: Wake::Event,
+            defer: HOUR,
+            dwell: MINUTE,
+            candidates_max: 10,
+            bunch: 25,
+            bunch_scout: 2,
+            args: Vec::new(),
+            filters: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+
+    /// A policy of a kind with every filter and weight the kind has, in the kind's order, and all
+    /// parameters at their defaults.
+    pub fn full(name: &str, flavour: &super::Flavour, rules: Rules) -> PolicySpec {
+        let step = |name: &str| Step { name: name.to_string(), args: Vec::new() };
+        PolicySpec {
+            rules,
+            filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),
+            weights: flavour.weights.iter().map(|weight| step(weight.name)).collect(),
+            ..PolicySpec::empty(name, flavour.name)
+        }
+    }
+}

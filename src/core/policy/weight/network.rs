@@ -1,0 +1,145 @@
+//! The link over which the output will go to the nucleus: how full it is, how fast it has been.
+
+use super::{UNKNOWN, figure};
+use crate::core::policy::{Args, Candidate, Case, LinkView, Param, Reads, Weigh, Weighed, Weight};
+
+pub(in crate::core::policy) const WEIGHT: Weight = Weight {
+    name: "network",
+    spec: "atlas 4, 2.5.5, DIFF-18, DIFF-27, DIFF-28, DIFF-29",
+    help: "queuedWeight and throughputWeight of the link to the nucleus, mixed; 1 (bad) to 2 \
+           (good), and its own value at the nucleus",
+    params: &[
+        Param::word("active", &["always", "parameter"], "always", "parameter")
+            .help("whether it counts always, or only when NW_ACTIVE says so (DIFF-18)"),
+        Param::flag("NW_ACTIVE", false, false)
+            .gdp("jobbroker/NW_ACTIVE")
+            .help("whether it counts, when `active` leaves it to the parameter"),
+        Param::float("NW_QUEUE_IMPORTANCE", (0.0, 1.0), 0.5, 0.5)
+            .gdp("jobbroker/NW_QUEUE_IMPORTANCE")
+            .help("part of queuedWeight; the rest is throughputWeight"),
+        Param::word(
+            "span",
+            &["NW_QUEUED_SPAN", "NQUEUED_SAT_CAP"],
+            "NW_QUEUED_SPAN",
+            "NQUEUED_SAT_CAP",
+        )
+        .help(
+            "which parameter is the number of files that takes queuedWeight from 2 to 1 \
+                   (DIFF-28)",
+        ),
+        Param::int("NW_QUEUED_SPAN", 300, 300)
+            .at_least(1)
+            .gdp("jobbroker/NW_QUEUED_SPAN")
+            .help("the span of the documents' plot; files"),
+        Param::int("NQUEUED_SAT_CAP", 150, 150)
+            .at_least(1)
+            .gdp("jobbroker/NQUEUED_SAT_CAP")
+            .help("the span of PanDA's code; files"),
+        Param::flag("clamp", true, false)
+            .help("whether queuedWeight stays at 1 beyond the span, or falls on, down to 0"),
+        Param::float("level_50_75", (1.0, 2.0), 1.7, 1.6)
+            .help("throughputWeight above 50 and up to 75 MB/s (DIFF-29)"),
+        Param::word("fallback", &["newest", "from_oldest"], "newest", "from_oldest").help(
+            "the 1 h value, else 1 d, else 1 w; or PanDA's walk from 1 w to 1 h that stops \
+                   at the first value missing (Q-8); then closeness",
+        ),
+        Param::float("at_nucleus", (0.0, 10.0), 2.5, 2.5)
+            .help("the weight of a queue whose storage is the nucleus (DIFF-27)"),
+        Param::float("closeness_unknown", (0.0, 11.0), 7.7, 7.7)
+            .help("closeness of a link that states none"),
+    ],
+    figures: &[
+        ("queuedWeight", "1..=2"),
+        ("throughputWeight", "1..=2"),
+        ("queuedFiles", "files queued on the link; -1: not known"),
+        ("mbps", "throughput used; MB/s; -1: none, closeness was used"),
+        ("closeness", "0 best to 11 worst; -1: not known"),
+    ],
+    reads: &[Reads::Link],
+    weigh: Weigh::Factor(network),
+};
+
+const ACTIVE: usize = 0;
+const NW_ACTIVE: usize = 1;
+const QUEUE_IMPORTANCE: usize = 2;
+const SPAN: usize = 3;
+const QUEUED_SPAN: usize = 4;
+const SAT_CAP: usize = 5;
+const CLAMP: usize = 6;
+const LEVEL_50_75: usize = 7;
+const FALLBACK: usize = 8;
+const AT_NUCLEUS: usize = 9;
+const CLOSENESS_UNKNOWN: usize = 10;
+
+/// Worst closeness there is.
+const CLOSENESS_MAX: f64 = 11.0;
+
+fn network(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
+    let passive = args.word(ACTIVE) == 1 && !args.flag(NW_ACTIVE);
+    let link = &candidate.link;
+    let files = figure(link.queued_files.map(|files| files as f64));
+    let closeness = figure(link.closeness.map(f64::from));
+    if passive || case.task.nucleus.is_empty() {
+        weighed.factors.extend([1.0, 1.0, files, UNKNOWN, closeness]);
+        return 1.0;
+    }
+    if candidate.at_nucleus {
+        let own = args.number(AT_NUCLEUS);
+        weighed.factors.extend([own, own, files, UNKNOWN, closeness]);
+        weighed.network = own;
+        return own;
+    }
+    let mbps = throughput(link, args);
+    let queued_weight = queued_weight(link.queued_files.unwrap_or(0) as f64, args);
+    let throughput_weight = match mbps {
+        Some(mbps) => throughput_weight(mbps, args),
+        None => closeness_weight(link.closeness, args),
+    };
+    let part = args.number(QUEUE_IMPORTANCE);
+    weighed.factors.extend([queued_weight, throughput_weight, files, figure(mbps), closeness]);
+    weighed.network = part * queued_weight + (1.0 - part) * throughput_weight;
+    weighed.network
+}
+
+/// A straight line from 2 at no file to 1 at the span.
+fn queued_weight(files: f64, args: &Args) -> f64 {
+    let span = args.number(if args.word(SPAN) == 0 { QUEUED_SPAN } else { SAT_CAP });
+    let least = if args.flag(CLAMP) { 1.0 } else { 0.0 };
+    (2.0 - files / span).max(least)
+}
+
+/// The value that is used of the three there may be.
+fn throughput(link: &LinkView, args: &Args) -> Option<f64> {
+    let known = |value: Option<f64>| value.filter(|mbps| mbps.is_finite());
+    let (hour, day, week) = (known(link.mbps_1h), known(link.mbps_1d), known(link.mbps_1w));
+    match args.word(FALLBACK) {
+        0 => hour.or(day).or(week),
+        _ => match (week, day, hour) {
+            (None, _, _) => None,
+            (Some(week), None, _) => Some(week),
+            (Some(_), Some(day), None) => Some(day),
+            (Some(_), Some(_), Some(hour)) => Some(hour),
+        },
+    }
+}
+
+/// The steps of the documents' plot; a value at a step belongs to the level below.
+fn throughput_weight(mbps: f64, args: &Args) -> f64 {
+    let level_50_75 = args.number(LEVEL_50_75);
+    let steps = [
+        (200.0, 2.0),
+        (100.0, 1.9),
+        (75.0, 1.8),
+        (50.0, level_50_75),
+        (20.0, 1.5),
+        (10.0, 1.3),
+        (2.0, 1.2),
+        (1.0, 1.1),
+    ];
+    steps.into_iter().find(|(above, _)| mbps > *above).map_or(1.0, |(_, level)| level)
+}
+
+fn closeness_weight(closeness: Option<i32>, args: &Args) -> f64 {
+    let closeness = closeness.map_or(args.number(CLOSENESS_UNKNOWN), f64::from);
+    1.0 + (CLOSENESS_MAX - closeness.clamp(0.0, CLOSENESS_MAX)) / CLOSENESS_MAX
+}

@@ -1,0 +1,85 @@
+//! The number of running jobs that is reckoned with, R.
+
+use super::figure;
+use crate::core::event::Status;
+use crate::core::policy::{Args, Candidate, Case, Param, Reads, Weigh, Weighed, Weight};
+
+pub(in crate::core::policy) const WEIGHT: Weight = Weight {
+    name: "running",
+    spec: "atlas 2.5.1, DIFF-20",
+    help: "the jobs running in the share, or what stands for them where few or none run yet: \
+           batch workers, slots offered, starting jobs",
+    params: &[
+        Param::word("rule", &["largest", "replace"], "largest", "replace").help(
+            "the largest of all figures, or PanDA's conditions on each of them: workers only of \
+             pull queues with pilots, slots 0 adds the starting jobs, and neither above the \
+             priority limit (DIFF-20)",
+        ),
+        Param::int("workers_most", 20, 20)
+            .help("workers count only below this many running jobs, and up to it; jobs"),
+        Param::int("MAX_PRIO_TO_BOOTSTRAP", 150, 150)
+            .gdp("jobbroker/MAX_PRIO_TO_BOOTSTRAP")
+            .help("highest priority at which `replace` looks at workers and slots"),
+    ],
+    figures: &[
+        ("R", "running jobs reckoned with"),
+        ("running", "jobs running in the share"),
+        ("workers", "batch workers submitted and running"),
+        ("slots", "slots offered; cores; -1: none stated"),
+    ],
+    reads: &[Reads::Load, Reads::Pilot],
+    weigh: Weigh::Figure(running),
+};
+
+const RULE: usize = 0;
+const WORKERS_MOST: usize = 1;
+const MAX_PRIO: usize = 2;
+
+/// Workflow of queues whose pilots fetch jobs for themselves.
+const PULL: &str = "pull_ups";
+
+fn running(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) {
+    let real = candidate.jobs(Status::Running);
+    weighed.running = match args.word(RULE) {
+        0 => largest(candidate, args),
+        _ => replaced(case, candidate, args),
+    };
+    let slots = figure(candidate.slots.map(f64::from));
+    weighed.factors.extend([weighed.running, real, f64::from(candidate.workers), slots]);
+}
+
+fn largest(candidate: &Candidate<'_>, args: &Args) -> f64 {
+    let real = candidate.jobs(Status::Running);
+    let by_slots = match candidate.slots {
+        Some(0) => candidate.jobs(Status::Starting),
+        Some(_) => slot_jobs(candidate),
+        None => 0.0,
+    };
+    real.max(by_workers(candidate, args)).max(by_slots)
+}
+
+fn replaced(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
+    let real = candidate.jobs(Status::Running);
+    if f64::from(case.task.priority) > args.number(MAX_PRIO) {
+        return real;
+    }
+    let queue = candidate.queue;
+    let pulls = candidate.pilots > 0 && queue.ucore && queue.workflow == PULL;
+    let running = if pulls { real.max(by_workers(candidate, args)) } else { real };
+    match candidate.slots {
+        Some(0) => running + candidate.jobs(Status::Starting),
+        Some(_) => running.max(slot_jobs(candidate)),
+        None => running,
+    }
+}
+
+/// What the workers stand for; 0 when enough jobs run.
+fn by_workers(candidate: &Candidate<'_>, args: &Args) -> f64 {
+    let (real, most) = (candidate.jobs(Status::Running), args.number(WORKERS_MOST));
+    if real < most { f64::from(candidate.workers).min(most) } else { 0.0 }
+}
+
+/// Slots are cores: a job takes as many as the queue has.
+fn slot_jobs(candidate: &Candidate<'_>) -> f64 {
+    (f64::from(candidate.slots.unwrap_or(0)) / candidate.cores()).trunc()
+}
