@@ -40,7 +40,8 @@ impl Engine {
         let Some(at) = self.policy(&task.policy) else {
             let names: Vec<&str> =
                 self.policies.iter().map(|policy| policy.spec.name.as_str()).collect();
-            let reason = format!("unknown_policy {:?}; there is: {}", task.policy, names.join(", "));
+            let reason =
+                format!("unknown_policy {:?}; there is: {}", task.policy, names.join(", "));
             return Some(self.plain(task, before, number, reason));
         };
         if before.is_none() && task.asked_at < self.state.known_since {
@@ -55,13 +56,7 @@ impl Engine {
     }
 
     /// An answer without a judgement.
-    fn plain(
-        &self,
-        task: &Task,
-        before: Option<&Answer>,
-        number: u32,
-        reason: String,
-    ) -> Decision {
+    fn plain(&self, task: &Task, before: Option<&Answer>, number: u32, reason: String) -> Decision {
         let mut decision = self.blank(task, before, number);
         decision.outcome = Outcome::Reject { reason };
         decision
@@ -178,9 +173,9 @@ fn fates(
     for refused in &judgement.fates {
         let queue = &candidates[refused.candidate as usize].queue.name;
         let (filter, reason) = (name(refused.filter), refused.objection.reason);
-        let same = known.and_then(|known| known.get(queue)).is_some_and(|stand| {
-            stand.filter == filter && stand.reason == reason
-        });
+        let same = known
+            .and_then(|known| known.get(queue))
+            .is_some_and(|stand| stand.filter == filter && stand.reason == reason);
         if !same {
             decision.fates.push(Fate {
                 queue: queue.clone(),
@@ -211,9 +206,10 @@ fn limit(decision: &mut Decision, max_output_bytes: usize) {
     let fixed = 4_096
         + decision.notes.iter().map(String::len).sum::<usize>()
         + match &decision.outcome {
-            Outcome::Assign(ranked) => {
-                ranked.iter().map(|r| r.queue.len() + r.unified.len() + 24 + 8 * r.factors.len()).sum()
-            }
+            Outcome::Assign(ranked) => ranked
+                .iter()
+                .map(|r| r.queue.len() + r.unified.len() + 24 + 8 * r.factors.len())
+                .sum(),
             Outcome::Defer { .. } => 0,
             Outcome::Reject { reason } => reason.len(),
         };

@@ -45,9 +45,7 @@ pub(crate) struct Waiting {
     pub(crate) rests_until: Millis,
     /// Per rejected queue, the filter that objects now.
     pub(crate) hangs: BTreeMap<String, Hang>,
-    /// Something it hangs on may have changed.
-    pub(crate) is_dirty: bool,
-    /// Everything may have changed, the list of candidates included.
+    /// Everything may have changed, the list of candidates included: so it is while it rests.
     pub(crate) is_cold: bool,
     /// When an objection may fall by the passing of time alone.
     pub(crate) recheck_at: Option<Millis>,
@@ -137,7 +135,6 @@ impl Engine {
         for (_, _, subject) in queue.drain(budget.min(queue.len())..) {
             // Those who woke and found no room are asked again at the next cut.
             if let Some(waiting) = self.waiting.get_mut(&subject) {
-                waiting.is_dirty = true;
                 waiting.is_cold = true;
             }
         }
@@ -220,7 +217,7 @@ impl Engine {
         let policy = policy.map(|at| &self.policies[at]);
         let mut hangs = BTreeMap::new();
         for (queue, stand) in answer.iter().flat_map(|answer| &answer.objections) {
-            if let Some(filter) = policy.and_then(|policy| policy.filter_at(&stand.filter)) {
+            if let Some(filter) = policy.and_then(|policy| filter_at(policy, &stand.filter)) {
                 hangs.insert(queue.clone(), Hang { filter, recheck_at: None });
             }
         }
@@ -229,7 +226,6 @@ impl Engine {
             turn,
             rests_until: answer.map_or(0, |answer| answer.now + dwell),
             hangs,
-            is_dirty: true,
             is_cold: true,
             recheck_at: None,
         }
@@ -250,6 +246,13 @@ impl Engine {
             self.place(&subject);
         }
     }
+}
+
+/// The place of a filter in a policy, by its name.
+fn filter_at(policy: &Policy, name: &str) -> Option<u16> {
+    (0..policy.filter_count())
+        .find(|at| policy.filter(*at).is_some_and(|filter| filter.name == name))
+        .map(|at| at as u16)
 }
 
 fn turn_of(ask: &Ask) -> Option<Turn> {

@@ -3,11 +3,12 @@
 
 pub mod audit;
 pub mod close;
-pub mod world;
 pub mod cut;
+pub mod decide;
 pub mod decision;
 pub mod dice;
 pub mod digest;
+pub mod engine;
 pub mod event;
 pub mod explain;
 pub mod fold;
@@ -25,7 +26,6 @@ pub mod state;
 pub mod time;
 pub mod timer;
 pub mod unit;
-pub mod window;
-pub mod engine;
 pub mod wake;
-pub mod decide;
+pub mod window;
+pub mod world;

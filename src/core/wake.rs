@@ -75,7 +75,6 @@ impl Look<'_> {
     fn wakes(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
         let is_cold = std::mem::take(&mut waiting.is_cold);
-        let is_dirty = std::mem::take(&mut waiting.is_dirty);
         if is_cold {
             return self.all(waiting, case, survey);
         }
@@ -85,15 +84,10 @@ impl Look<'_> {
             let reads = self.policy.reads(usize::from(hang.filter));
             let is_touched = self.world.is_touched(self.state, at, survey.nucleus, reads);
             let falls = hang.recheck_at.is_some_and(|at| at <= self.state.now);
-            if !(is_dirty || is_touched || is_due && falls) {
+            if !(is_touched || is_due && falls) {
                 continue;
             }
             let candidate = self.world.gather_one(self.state, case, survey, at);
-            if self.policy.ask(usize::from(hang.filter), case, &candidate, self.resolved).is_some()
-                && !falls
-            {
-                continue;
-            }
             match self.policy.object_one(case, &candidate, self.resolved) {
                 None => wakes = true,
                 Some((filter, objection)) => {

@@ -2,7 +2,7 @@
 //! hand, all figures of a candidate one look away. Derived from the state, updated at the cut.
 
 use crate::core::cut::Topic;
-use crate::core::event::{Link, Queue, Storage, Task};
+use crate::core::event::{Link, Queue, Status, Storage, Task};
 use crate::core::fold::is_newer;
 use crate::core::id::{Name, stir};
 use crate::core::ledger::{AtQueue, AtShare};
@@ -288,13 +288,17 @@ impl World {
             .gshare
             .and_then(|gshare| state.ledger.share.of([unified, gshare.0, 0, 0]))
             .unwrap_or(&nothing.1);
+        let of_type =
+            survey.gshare.zip(survey.resource_type).and_then(|(gshare, resource_type)| {
+                state.ledger.load.of([unified, gshare.0, resource_type.0, 0])
+            });
         let storage = |at: Option<u32>| at.and_then(|at| self.storages[at as usize].as_ref());
-        let disk_io = (at_queue.disk_io_jobs > 0).then(|| {
-            at_queue.disk_io as f64 / f64::from(at_queue.disk_io_jobs) / 1000.0
-        });
+        let disk_io = (at_queue.disk_io_jobs > 0)
+            .then(|| at_queue.disk_io as f64 / f64::from(at_queue.disk_io_jobs) / 1000.0);
         Candidate {
             queue: &view.queue,
             load: at_share.jobs,
+            load_type: of_type.map_or([0; Status::COUNT], |load| load.count.jobs),
             load_all: at_queue.count.jobs,
             promised: at_share.promised,
             at_nucleus: survey.nucleus == Some(view.storage_site),
@@ -312,13 +316,7 @@ impl World {
 
     /// The slot figure that fits best: of this share before any, then of this resource type
     /// before any (spec atlas 2.5.1). Expired and negative ones are no figures.
-    fn slots(
-        &self,
-        state: &State,
-        case: &Case<'_>,
-        survey: &Survey,
-        queue: Name,
-    ) -> Option<u32> {
+    fn slots(&self, state: &State, case: &Case<'_>, survey: &Survey, queue: Name) -> Option<u32> {
         if state.slots.is_empty() {
             return None;
         }
