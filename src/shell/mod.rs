@@ -1,3 +1,4 @@
 //! Hands: everything that touches the world.
 
+pub mod dirlog;
 pub mod store;

@@ -1,6 +1,8 @@
 //! One binary for all tests that use the crate from outside.
 
 mod contract;
+#[cfg(feature = "shell")]
+mod dirlog;
 mod logs;
 #[cfg(feature = "shell")]
 mod store;

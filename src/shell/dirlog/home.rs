@@ -1,0 +1,200 @@
+//! The directory itself: where each lane's file is, and who may write.
+
+use super::append::Appender;
+use super::file::{LaneFile, trouble};
+use super::speaker::SharedEnds;
+use crate::core::cut::{Lane, Topic};
+use crate::core::unit::Millis;
+use crate::drive::port::LogError;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Name of the file that is locked while somebody may write.
+const LOCK: &str = "lock";
+
+/// Whether a directory is opened to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Beside others, a writer among them.
+    Read,
+    /// By one process alone.
+    Write,
+}
+
+/// One topic of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirTopic {
+    /// The topic.
+    pub topic: Topic,
+    /// Its name on the bus, which is that of its folder.
+    pub name: String,
+    /// Partitions, at least; a file for a further one is read too.
+    pub partitions: u32,
+}
+
+/// Gives the time stamp of what is said; ms since 1970.
+pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+
+/// How a directory is written.
+#[derive(Clone)]
+pub struct DirOptions {
+    /// Whether what is written survives a power failure. Without it the order is the same, and
+    /// the death of the process alone loses nothing.
+    pub sync: bool,
+    /// The clock; a simulation has its own.
+    pub clock: Clock,
+}
+
+impl Default for DirOptions {
+    fn default() -> Self {
+        DirOptions { sync: true, clock: Arc::new(wall_clock) }
+    }
+}
+
+/// Where a lane's file is.
+pub struct Place {
+    /// Name of the topic on the bus.
+    pub topic: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// An open directory.
+pub struct Home {
+    /// The directory.
+    pub dir: PathBuf,
+    /// How it was opened.
+    pub mode: Mode,
+    /// How it is written.
+    pub options: DirOptions,
+    /// Every lane.
+    pub lanes: BTreeMap<Lane, Place>,
+    /// How far the writer of this process has written each input lane it has opened.
+    pub written: SharedEnds,
+    has_writer: AtomicBool,
+    /// Locked as long as this is open.
+    _lock: Option<File>,
+}
+
+impl Home {
+    /// Opens a directory; for writing it is made and locked.
+    pub fn open(
+        dir: &Path,
+        mode: Mode,
+        topics: &[DirTopic],
+        options: DirOptions,
+    ) -> Result<Home, LogError> {
+        let lock = match mode {
+            Mode::Read => None,
+            Mode::Write => Some(lock(dir)?),
+        };
+        if !dir.is_dir() {
+            return Err(LogError::Stop(format!(
+                "{}: no such directory; a log is made by demo, import or archive",
+                dir.display()
+            )));
+        }
+        let mut lanes = BTreeMap::new();
+        for DirTopic { topic, name, partitions } in topics {
+            let folder = dir.join(name);
+            for partition in 0..(*partitions).max(partitions_in(&folder)?) {
+                let path = folder.join(format!("{partition}.avro"));
+                let place = Place { topic: name.clone(), path };
+                lanes.insert(Lane::new(*topic, partition), place);
+            }
+        }
+        Ok(Home {
+            dir: dir.to_path_buf(),
+            mode,
+            options,
+            lanes,
+            written: SharedEnds::default(),
+            has_writer: AtomicBool::new(false),
+            _lock: lock,
+        })
+    }
+
+    /// The `progress` files.
+    pub fn progress_files(&self) -> Vec<(Lane, PathBuf)> {
+        let progress = self.lanes.iter().filter(|(lane, _)| lane.topic == Topic::Progress);
+        progress.map(|(lane, place)| (*lane, place.path.clone())).collect()
+    }
+
+    /// Cuts torn blocks off the input files that are there; what was cut, for people.
+    pub fn mend_inputs(&self) -> Result<Vec<String>, LogError> {
+        let mut notices = Vec::new();
+        for (lane, place) in self.lanes.iter().filter(|(lane, _)| !lane.topic.is_own()) {
+            if LaneFile::open(&place.path)?.is_none() {
+                continue;
+            }
+            let (_, torn) = Appender::open(&place.path, &place.topic, *lane, self.options.sync)?;
+            if torn > 0 {
+                let path = place.path.display();
+                notices.push(format!("{path}: cut off {torn} bytes of a torn block"));
+            }
+        }
+        Ok(notices)
+    }
+
+    /// Takes the right to be the one producer of this process.
+    pub fn take_writer(&self) -> Result<(), LogError> {
+        let dir = self.dir.display();
+        if self.mode == Mode::Read {
+            return Err(LogError::Stop(format!("{dir} was opened for reading")));
+        }
+        if self.has_writer.swap(true, Ordering::AcqRel) {
+            return Err(LogError::Stop(format!("{dir} has a writer already in this process")));
+        }
+        Ok(())
+    }
+
+    /// Gives it back.
+    pub fn free_writer(&self) {
+        self.has_writer.store(false, Ordering::Release);
+    }
+}
+
+/// Locks a directory for writing, which is made if it is not there.
+fn lock(dir: &Path) -> Result<File, LogError> {
+    fs::create_dir_all(dir).map_err(|error| trouble(dir, "made", &error))?;
+    let path = dir.join(LOCK);
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(|error| trouble(&path, "opened", &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LogError::Stop(format!(
+            "{}: another process writes here; one log directory has one writer at a time: stop \
+             that process, or name another directory",
+            dir.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(trouble(&path, "locked", &error)),
+    }
+}
+
+/// One more than the highest partition that has a file in a topic's folder.
+fn partitions_in(folder: &Path) -> Result<u32, LogError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(trouble(folder, "listed", &error)),
+    };
+    let mut count = 0;
+    for entry in entries {
+        let name = entry.map_err(|error| trouble(folder, "listed", &error))?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_suffix(".avro"));
+        if let Some(partition) = number.and_then(|number| number.parse::<u32>().ok()) {
+            count = count.max(partition.saturating_add(1));
+        }
+    }
+    Ok(count)
+}
+
+/// The machine's clock.
+fn wall_clock() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}

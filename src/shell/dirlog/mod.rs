@@ -1,0 +1,243 @@
+//! The embedded log: a directory with one Avro object container file per topic and partition.
+//!
+//! `<dir>/<topic>/<partition>.avro`, each record an [`envelope`] with all that a log knows of it,
+//! so that any Avro tool can read it. The `progress` record is the commit mark: it names how far
+//! each own lane is covered ([`ends`]), and is written after what it covers. Readers go no further
+//! than that; whoever opens the directory for writing cuts the rest off. One process at a time
+//! may write.
+
+mod append;
+pub mod ends;
+pub mod envelope;
+pub mod file;
+mod home;
+pub mod ocf;
+mod reader;
+mod speaker;
+mod writer;
+
+pub use home::{Clock, DirOptions, DirTopic, Mode};
+pub use writer::DirWriter;
+
+use crate::core::cut::{Cut, Lane};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
+use ends::{Ends, Follower};
+use file::LaneFile;
+use home::Home;
+use reader::{Bounds, LaneReader};
+use speaker::{SharedEnds, Speaker, no_such_lane};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The longest sleep between two looks at the files.
+const NAP_MAX: Duration = Duration::from_millis(16);
+/// In one round of a `take` a lane gives at least so many records before the next has its turn.
+const TURN_RECORDS_MIN: usize = 64;
+
+/// A directory as a log.
+pub struct DirLog {
+    home: Arc<Home>,
+    readers: BTreeMap<Lane, LaneReader>,
+    /// Which lane the next `take` begins with.
+    turn: usize,
+    follower: Follower,
+    /// How far own lanes are covered, as said by this process; only when it may write.
+    said: SharedEnds,
+    speaker: Option<Speaker>,
+    leads: bool,
+    notices: Vec<String>,
+}
+
+impl DirLog {
+    /// Opens a directory. For writing it is made if it is not there, locked, and own lanes are
+    /// cut back to what the last `progress` record covers, input lanes to their last whole block.
+    pub fn open(
+        dir: &Path,
+        mode: Mode,
+        topics: &[DirTopic],
+        options: DirOptions,
+    ) -> Result<DirLog, LogError> {
+        let home = Arc::new(Home::open(dir, mode, topics, options)?);
+        let mut log = DirLog {
+            follower: Follower::new(home.progress_files()),
+            home,
+            readers: BTreeMap::new(),
+            turn: 0,
+            said: SharedEnds::default(),
+            speaker: None,
+            leads: false,
+            notices: Vec::new(),
+        };
+        if mode == Mode::Write {
+            log.notices.extend(log.home.mend_inputs()?);
+            log.speaker = Some(Speaker::start(&log.home, &log.said, &mut log.notices)?);
+        }
+        Ok(log)
+    }
+
+    /// The producers' side of the same directory; one at a time.
+    pub fn writer(&self) -> Result<DirWriter, LogError> {
+        self.home.take_writer()?;
+        Ok(DirWriter::of(self.home.clone()))
+    }
+
+    /// What was cut back at opening, for people.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// How far own lanes are covered, and input lanes known to reach.
+    fn ends(&mut self) -> Result<Ends, LogError> {
+        self.follower.refresh()?;
+        let mut ends = self.follower.ends.clone();
+        if self.home.mode == Mode::Write {
+            // What this process said counts once it is durable, which it knows better than the
+            // file does; what it cut back counts no more.
+            ends.retain(|lane, _| !lane.topic.is_own());
+            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            ends.extend(said.iter().map(|(lane, next)| (*lane, *next)));
+        }
+        Ok(ends)
+    }
+
+    /// How far a lane may be read.
+    fn bounds(lane: Lane, ends: &Ends, written: &Ends) -> Bounds {
+        let passed = ends.get(&lane).copied().unwrap_or(0);
+        let limit = if lane.topic.is_own() {
+            passed
+        } else {
+            written.get(&lane).copied().unwrap_or(u64::MAX)
+        };
+        Bounds { limit, passed }
+    }
+
+    /// The extent of one lane.
+    fn span(&self, lane: Lane, bounds: Bounds) -> Result<LaneSpan, LogError> {
+        let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+        let (first, end) = match LaneFile::open(&place.path)? {
+            Some(file) => (file.first()?, file.tail()?.next),
+            None => (None, 0),
+        };
+        let end = if lane.topic.is_own() { bounds.passed } else { end.max(bounds.passed) };
+        let end = end.min(bounds.limit);
+        Ok(LaneSpan { lane, first: first.unwrap_or(end).min(end), stable_end: end, end })
+    }
+
+    fn written(&self) -> Ends {
+        self.home.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One look at all lanes, each in its turn.
+    fn look(&mut self, batch: &mut Batch, full: usize) -> Result<(), LogError> {
+        let ends = self.ends()?;
+        let written = self.written();
+        let lanes: Vec<Lane> = self.readers.keys().copied().collect();
+        let count = lanes.len().max(1);
+        self.turn = (self.turn + 1) % count;
+        let share = (full.saturating_sub(batch.records.len()) / count).max(TURN_RECORDS_MIN);
+        loop {
+            let before = batch.records.len();
+            for lane in lanes.iter().cycle().skip(self.turn).take(lanes.len()) {
+                let Some(reader) = self.readers.get_mut(lane).filter(|reader| !reader.held) else {
+                    continue;
+                };
+                let quota = full.min(batch.records.len() + share);
+                if batch.records.len() < quota {
+                    reader.read(batch, quota, DirLog::bounds(*lane, &ends, &written))?;
+                }
+            }
+            if batch.records.len() == before || batch.records.len() >= full {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Log for DirLog {
+    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
+        let (ends, written) = (self.ends()?, self.written());
+        let span = |lane: &Lane| self.span(*lane, DirLog::bounds(*lane, &ends, &written));
+        self.home.lanes.keys().map(span).collect()
+    }
+
+    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
+        let (ends, written) = (self.ends()?, self.written());
+        let mut readers = BTreeMap::new();
+        for (&lane, &next) in &from.0 {
+            let span = self.span(lane, DirLog::bounds(lane, &ends, &written))?;
+            if next < span.first {
+                return Err(LogError::OutOfRange { lane, wanted: next, first: span.first });
+            }
+            if next > span.end {
+                return Err(LogError::Stop(format!(
+                    "{lane} ends at offset {}, but reading was to go on at {next}: the store is \
+                     newer than the log in {}; delete the store, or bring the log back",
+                    span.end,
+                    self.home.dir.display()
+                )));
+            }
+            let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+            readers.insert(lane, LaneReader::new(lane, place.path.clone(), next)?);
+        }
+        self.readers = readers;
+        Ok(())
+    }
+
+    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+        for lane in lanes {
+            if let Some(reader) = self.readers.get_mut(lane) {
+                reader.held = held;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
+        let (records, marks) = (batch.records.len(), batch.marks.len());
+        let start = Instant::now();
+        let mut nap = Duration::from_millis(1);
+        loop {
+            self.look(batch, records + max)?;
+            let left = wait.saturating_sub(start.elapsed());
+            if batch.records.len() > records || batch.marks.len() > marks || left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(nap.min(left));
+            nap = (nap * 2).min(NAP_MAX);
+        }
+    }
+
+    /// The lock of the directory is the election: it was won when the directory was opened.
+    fn lead(&mut self) -> Result<(), LogError> {
+        if self.home.mode == Mode::Read {
+            return Err(LogError::Stop(format!(
+                "{} was opened for reading; nothing can be said there",
+                self.home.dir.display()
+            )));
+        }
+        // Let go of the old thread before the new one opens the same files.
+        self.speaker = None;
+        self.speaker = Some(Speaker::start(&self.home, &self.said, &mut self.notices)?);
+        self.leads = true;
+        Ok(())
+    }
+
+    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        match &mut self.speaker {
+            Some(speaker) if self.leads => speaker.say(outputs, progress),
+            _ => Err(LogError::Stop("say came before lead".into())),
+        }
+    }
+
+    fn is_settled(&mut self) -> bool {
+        self.speaker.as_mut().is_none_or(Speaker::is_settled)
+    }
+
+    fn settle(&mut self) -> Result<(), LogError> {
+        let settled = self.speaker.as_mut().map_or(Ok(()), Speaker::settle);
+        self.leads &= settled.is_ok();
+        settled
+    }
+}

@@ -1,0 +1,236 @@
+//! The thread that makes a cycle durable: outputs first, then the `progress` record that covers
+//! them. A crash in between leaves outputs that nothing covers; they are cut back.
+
+use super::append::Appender;
+use super::ends::{self, ENDS_HEADER, Ends};
+use super::envelope::{Envelope, Stamp};
+use super::{Clock, Home};
+use crate::core::cut::{Lane, Topic};
+use crate::drive::port::{LogError, Output};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Ends shared between the threads of one process.
+pub type SharedEnds = Arc<Mutex<Ends>>;
+
+/// Speaks on the own lanes of a directory.
+pub struct Speaker {
+    orders: Option<Sender<(Vec<Output>, Output)>>,
+    answers: Receiver<Result<(), LogError>>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether an answer is awaited, and the answer once it is here.
+    waiting: bool,
+    answer: Option<Result<(), LogError>>,
+}
+
+/// What the thread has.
+struct Mouth {
+    lanes: BTreeMap<Lane, Appender>,
+    covered: SharedEnds,
+    sync: bool,
+    clock: Clock,
+}
+
+impl Speaker {
+    /// Cuts own lanes back to what is covered and starts the thread. `notices` is told what was
+    /// cut.
+    pub fn start(
+        home: &Home,
+        covered: &SharedEnds,
+        notices: &mut Vec<String>,
+    ) -> Result<Speaker, LogError> {
+        let lanes = recover(home, notices)?;
+        let ends: Ends = lanes.iter().map(|(lane, file)| (*lane, file.next)).collect();
+        *covered.lock().unwrap_or_else(PoisonError::into_inner) = ends;
+        let (clock, sync) = (home.options.clock.clone(), home.options.sync);
+        let mut mouth = Mouth { lanes, covered: covered.clone(), sync, clock };
+        let (orders, inbox) = channel::<(Vec<Output>, Output)>();
+        let (outbox, answers) = channel();
+        let work = move || {
+            for (outputs, progress) in inbox {
+                let said = mouth.say(outputs, progress);
+                let failed = said.is_err();
+                if outbox.send(said).is_err() || failed {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("dirlog".into()).spawn(work);
+        let thread = thread.map_err(|error| {
+            LogError::Stop(format!("cannot start the thread that writes the log: {error}"))
+        })?;
+        Ok(Speaker {
+            orders: Some(orders),
+            answers,
+            thread: Some(thread),
+            waiting: false,
+            answer: None,
+        })
+    }
+
+    /// Hands a cycle to the thread.
+    pub fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        if self.waiting {
+            return Err(LogError::Stop("say came before the one before was settled".into()));
+        }
+        match &self.orders {
+            Some(orders) if orders.send((outputs, progress)).is_ok() => {
+                self.waiting = true;
+                Ok(())
+            }
+            _ => Err(gone()),
+        }
+    }
+
+    /// Whether `settle` would not wait.
+    pub fn is_settled(&mut self) -> bool {
+        if self.waiting && self.answer.is_none() {
+            self.answer = match self.answers.try_recv() {
+                Ok(answer) => Some(answer),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => Some(Err(gone())),
+            };
+        }
+        !self.waiting || self.answer.is_some()
+    }
+
+    /// Waits for the cycle.
+    pub fn settle(&mut self) -> Result<(), LogError> {
+        if !self.waiting {
+            return Ok(());
+        }
+        self.waiting = false;
+        match self.answer.take() {
+            Some(answer) => answer,
+            None => self.answers.recv().unwrap_or_else(|_| Err(gone())),
+        }
+    }
+}
+
+impl Drop for Speaker {
+    /// Waits for the thread: the lock of the directory must not be let go while it writes.
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Mouth {
+    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        let now = (self.clock)();
+        let mut touched = BTreeSet::new();
+        for output in &outputs {
+            touched.insert(output.lane);
+            self.push(output, &output.headers, now)?;
+        }
+        for lane in touched {
+            self.write(lane)?;
+        }
+        let mut ends: Ends = self.lanes.iter().map(|(lane, file)| (*lane, file.next)).collect();
+        ends.retain(|lane, _| lane.topic != Topic::Progress);
+        let mut headers = progress.headers.clone();
+        headers.push((ENDS_HEADER.to_string(), ends::to_text(&ends).into_bytes()));
+        self.push(&progress, &headers, now)?;
+        self.write(progress.lane)?;
+        ends.insert(progress.lane, self.lanes[&progress.lane].next);
+        self.covered.lock().unwrap_or_else(PoisonError::into_inner).extend(ends);
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        output: &Output,
+        headers: &[(String, Vec<u8>)],
+        timestamp: i64,
+    ) -> Result<(), LogError> {
+        let file = self.lanes.get_mut(&output.lane).ok_or_else(|| no_such_lane(output.lane))?;
+        file.push(&Envelope {
+            offset: file.next,
+            timestamp,
+            stamp: Stamp::Append,
+            key: Some(&output.key),
+            value: output.value.as_deref(),
+            headers,
+        });
+        Ok(())
+    }
+
+    fn write(&mut self, lane: Lane) -> Result<(), LogError> {
+        let file = self.lanes.get_mut(&lane).ok_or_else(|| no_such_lane(lane))?;
+        file.write()?;
+        if self.sync { file.sync() } else { Ok(()) }
+    }
+}
+
+/// Opens every own lane for writing and cuts it back to what the last `progress` record covers
+/// of which all is there.
+fn recover(home: &Home, notices: &mut Vec<String>) -> Result<BTreeMap<Lane, Appender>, LogError> {
+    let mut lanes = BTreeMap::new();
+    for (lane, place) in home.lanes.iter().filter(|(lane, _)| lane.topic.is_own()) {
+        let (file, torn) = Appender::open(&place.path, &place.topic, *lane, home.options.sync)?;
+        if torn > 0 {
+            notices.push(format!("{}: cut off {torn} bytes of a torn block", place.path.display()));
+        }
+        lanes.insert(*lane, file);
+    }
+    let mut ends = Ends::new();
+    for (lane, file) in lanes.iter().filter(|(lane, _)| lane.topic == Topic::Progress) {
+        for (lane, next) in last_true(*lane, file, &lanes)? {
+            let known = ends.entry(lane).or_insert(0);
+            *known = next.max(*known);
+        }
+    }
+    for (lane, file) in &mut lanes {
+        let gone = file.cut_back(ends.get(lane).copied().unwrap_or(0))?;
+        if gone > 0 {
+            notices.push(format!(
+                "{}: cut back by {gone} records to offset {}: no progress record covers them",
+                file.file().path().display(),
+                file.next
+            ));
+        }
+        if home.options.sync {
+            file.sync()?;
+        }
+    }
+    Ok(lanes)
+}
+
+/// The ends of the last record in a `progress` file whose outputs are all there.
+fn last_true(
+    lane: Lane,
+    file: &Appender,
+    lanes: &BTreeMap<Lane, Appender>,
+) -> Result<Ends, LogError> {
+    let there = |ends: &Ends| {
+        let mut own = ends.iter().filter(|(lane, _)| lane.topic.is_own());
+        own.all(|(lane, next)| lanes.get(lane).is_none_or(|file| file.next >= *next))
+    };
+    let mut window = 64 << 10;
+    loop {
+        let mut last = None;
+        let whole = file.file().last_records(window, &mut |bytes, parts, _| {
+            if let Some(ends) = ends::of_record(lane, bytes, parts).filter(|ends| there(ends)) {
+                last = Some(ends);
+            }
+        })?;
+        match last {
+            Some(ends) => return Ok(ends),
+            None if whole => return Ok(Ends::new()),
+            None => window = window.saturating_mul(4),
+        }
+    }
+}
+
+pub(super) fn no_such_lane(lane: Lane) -> LogError {
+    LogError::Stop(format!("the directory has no lane {lane}: name its topic in the topology"))
+}
+
+fn gone() -> LogError {
+    LogError::Stop("the thread that writes the log is gone: take the lead again".into())
+}

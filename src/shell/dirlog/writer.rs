@@ -1,0 +1,178 @@
+//! The producers' side of a directory: input records from the demo's grid, from `import`, and
+//! whole logs from `archive`.
+
+use super::append::Appender;
+use super::ends::{self, ENDS_HEADER, Ends};
+use super::envelope::{Envelope, Stamp};
+use super::speaker::{SharedEnds, no_such_lane};
+use super::{DirOptions, DirTopic, Home, Mode};
+use crate::core::cut::{Lane, Topic};
+use crate::core::unit::Millis;
+use crate::drive::port::LogError;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+/// Records waiting beyond this are written without being asked to.
+const WAITING_BYTES_MAX: usize = 4 << 20;
+
+/// Appends records in blocks. What was appended can be read once it is flushed; dropping the
+/// writer flushes as well, but then nobody hears of a full disk.
+pub struct DirWriter {
+    home: Arc<Home>,
+    lanes: BTreeMap<Lane, Appender>,
+    waiting: usize,
+    /// Input lanes as far as they are written, for a reader in the same process.
+    written: SharedEnds,
+    /// Whether own topics may be written too, as they were elsewhere.
+    archive: bool,
+    /// Ends beyond the last record, in an archive.
+    passed: Ends,
+    notices: Vec<String>,
+}
+
+impl DirWriter {
+    /// A writer of input topics with a directory to itself.
+    pub fn open(
+        dir: &Path,
+        topics: &[DirTopic],
+        options: DirOptions,
+    ) -> Result<DirWriter, LogError> {
+        Ok(DirWriter::of(Arc::new(Home::open(dir, Mode::Write, topics, options)?)))
+    }
+
+    /// A writer that copies a whole log, own topics included. Outputs come before the `progress`
+    /// record that covers them, as in the log itself: each such record covers what was appended
+    /// before it.
+    pub fn archive(
+        dir: &Path,
+        topics: &[DirTopic],
+        options: DirOptions,
+    ) -> Result<DirWriter, LogError> {
+        let mut writer = DirWriter::open(dir, topics, options)?;
+        writer.archive = true;
+        Ok(writer)
+    }
+
+    pub(super) fn of(home: Arc<Home>) -> DirWriter {
+        let written = home.written.clone();
+        let (lanes, passed, notices) = (BTreeMap::new(), Ends::new(), Vec::new());
+        DirWriter { home, lanes, waiting: 0, written, archive: false, passed, notices }
+    }
+
+    /// Appends a record with the next offset of its lane, which is given back.
+    pub fn append(
+        &mut self,
+        lane: Lane,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: &[(String, Vec<u8>)],
+        timestamp: Millis,
+    ) -> Result<u64, LogError> {
+        let offset = self.lane(lane)?.next;
+        let stamp = Stamp::Create;
+        self.put(lane, &Envelope { offset, timestamp, stamp, key, value, headers })?;
+        Ok(offset)
+    }
+
+    /// Appends a record with the offset and stamp it had elsewhere. Offsets grow; gaps are kept.
+    pub fn put(&mut self, lane: Lane, envelope: &Envelope<'_>) -> Result<(), LogError> {
+        if lane.topic.is_own() && !self.archive {
+            return Err(LogError::Stop(format!("{lane} is written by the leader alone")));
+        }
+        let next = self.lane(lane)?.next;
+        if envelope.offset < next {
+            return Err(LogError::Stop(format!(
+                "{lane}: offset {} cannot be appended, the file is at {next} already: write into \
+                 an empty directory",
+                envelope.offset
+            )));
+        }
+        let mut headers = Vec::new();
+        let mut envelope = *envelope;
+        if lane.topic == Topic::Progress {
+            headers = envelope.headers.to_vec();
+            headers.retain(|(name, _)| name != ENDS_HEADER);
+            headers.push((ENDS_HEADER.to_string(), self.ends().into_bytes()));
+        }
+        if !headers.is_empty() {
+            envelope.headers = &headers;
+        }
+        let file = self.lane(lane)?;
+        let before = file.waiting();
+        file.push(&envelope);
+        let more = file.waiting() - before;
+        self.waiting += more;
+        if self.waiting > WAITING_BYTES_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// Notes that nothing more comes below `next` in a lane of an archive: its end was a gap.
+    pub fn pass(&mut self, lane: Lane, next: u64) {
+        self.passed.insert(lane, next);
+    }
+
+    /// Writes everything, and makes it durable if the options say so. Own lanes go first and
+    /// `progress` last, so that no record is covered before it is there.
+    pub fn flush(&mut self) -> Result<(), LogError> {
+        let sync = self.home.options.sync;
+        let mut order: Vec<Lane> = self.lanes.keys().copied().collect();
+        order.sort_by_key(|lane| (lane.topic == Topic::Progress, *lane));
+        for lane in order {
+            let Some(file) = self.lanes.get_mut(&lane) else { continue };
+            if file.waiting() == 0 {
+                continue;
+            }
+            file.write()?;
+            if sync {
+                file.sync()?;
+            }
+            if !lane.topic.is_own() {
+                self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(lane, file.next);
+            }
+        }
+        self.waiting = 0;
+        Ok(())
+    }
+
+    /// What was cut off when lanes were opened, for people.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The lane's file, opened when it is first needed.
+    fn lane(&mut self, lane: Lane) -> Result<&mut Appender, LogError> {
+        if !self.lanes.contains_key(&lane) {
+            let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+            let sync = self.home.options.sync;
+            let (file, torn) = Appender::open(&place.path, &place.topic, lane, sync)?;
+            if torn > 0 {
+                let path = place.path.display();
+                self.notices.push(format!("{path}: cut off {torn} bytes of a torn block"));
+            }
+            if !lane.topic.is_own() {
+                self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(lane, file.next);
+            }
+            self.lanes.insert(lane, file);
+        }
+        self.lanes.get_mut(&lane).ok_or_else(|| no_such_lane(lane))
+    }
+
+    /// The ends of all lanes but `progress`, as the header has them.
+    fn ends(&self) -> String {
+        let mut ends = self.passed.clone();
+        for (lane, file) in &self.lanes {
+            let known = ends.entry(*lane).or_insert(0);
+            *known = file.next.max(*known);
+        }
+        ends.retain(|lane, _| lane.topic != Topic::Progress);
+        ends::to_text(&ends)
+    }
+}
+
+impl Drop for DirWriter {
+    fn drop(&mut self) {
+        // Whoever needs to know calls `flush` and looks at what it says.
+        let _ = self.flush();
+        self.home.free_writer();
+    }
+}
