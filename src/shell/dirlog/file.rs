@@ -162,7 +162,7 @@ impl LaneFile {
     pub fn tail(&self) -> Result<Tail, LogError> {
         let mut tail = Tail { end: self.start, torn: 0, next: 0 };
         let length = self.length()?;
-        self.from_behind(LOOK, &mut |found| {
+        self.near_end(LOOK, &mut |found| {
             tail.end = found.end;
             tail.next = found.next;
         })?;
@@ -198,7 +198,7 @@ impl LaneFile {
         each: &mut dyn FnMut(&[u8], &envelope::Parts, u64),
     ) -> Result<bool, LogError> {
         let mut blocks = Vec::new();
-        let whole = self.from_behind(bytes, &mut |found| blocks.push((found.start, found.end)))?;
+        let whole = self.near_end(bytes, &mut |found| blocks.push((found.start, found.end)))?;
         for (start, end) in blocks {
             self.records(start, end, each)?;
         }
@@ -243,7 +243,7 @@ impl LaneFile {
 
     /// Walks the blocks near the end, forward, beginning about `bytes` before it, or earlier if
     /// no block begins there. Whether it began with the first.
-    fn from_behind(&self, bytes: u64, each: &mut dyn FnMut(&Found)) -> Result<bool, LogError> {
+    fn near_end(&self, bytes: u64, each: &mut dyn FnMut(&Found)) -> Result<bool, LogError> {
         let length = self.length()?;
         let mut window = bytes;
         loop {

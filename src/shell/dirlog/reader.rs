@@ -203,11 +203,11 @@ impl LaneReader {
 
     /// Opens the file if it has come to be; whether it is open.
     fn find_file(&mut self) -> Result<bool, LogError> {
-        if self.file.is_none() {
-            if let Some(file) = LaneFile::open(&self.path)? {
-                self.position = file.seek(self.next)?;
-                self.file = Some(file);
-            }
+        if self.file.is_none()
+            && let Some(file) = LaneFile::open(&self.path)?
+        {
+            self.position = file.seek(self.next)?;
+            self.file = Some(file);
         }
         Ok(self.file.is_some())
     }
