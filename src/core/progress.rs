@@ -34,6 +34,8 @@ pub struct Progress {
     pub policy_hash: String,
     /// [`ENGINE_REVISION`] of the process that said it.
     pub engine: u32,
+    /// No request was judged, on purpose: the lanes had not caught up after a start.
+    pub quiet: bool,
     /// The leader stops in order: a standby may take over at once.
     pub farewell: bool,
 }

@@ -3,3 +3,4 @@
 pub mod avro;
 pub mod record;
 pub mod topology;
+pub mod cell;

@@ -22,6 +22,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         policies: option(at, text)?,
         policy_hash: text(at)?,
         engine: count(at)?,
+        quiet: at.boolean()?,
         farewell: at.boolean()?,
     };
     at.end()?;
@@ -69,6 +70,7 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
     sink.option(progress.policies.as_deref(), Sink::string);
     sink.string(&progress.policy_hash);
     sink.count(progress.engine);
+    sink.boolean(progress.quiet);
     sink.boolean(progress.farewell);
 }
 

@@ -1,0 +1,159 @@
+//! The head of a checkpoint: which cycle it is of, how far each lane was read, and what is small.
+
+use super::{FORMAT, count, left, text, word};
+use crate::core::cut::{Lane, Topic};
+use crate::core::progress::LaneFlags;
+use crate::core::record::Slots;
+use crate::core::state::{Marks, State};
+use crate::core::time::{LaneState, TopicTime};
+use crate::wire::avro::{Cursor, Fault, Sink};
+
+/// Where our own words of later cycles begin, at the earliest: per own lane an offset.
+pub type Bounds = Vec<(Lane, u64)>;
+
+/// What a head says beside the state itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The resolved topology of the epoch, as in `progress`.
+    pub policies: String,
+    /// See [`Bounds`].
+    pub bounds: Bounds,
+}
+
+/// Writes a head.
+pub fn write_head(state: &State, head: &Head) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut sink = Sink { out: &mut out };
+    let sink = &mut sink;
+    sink.count(FORMAT);
+    sink.string(&state.setting.domain);
+    sink.string(&head.policies);
+    sink.index(head.bounds.len());
+    for (lane, offset) in &head.bounds {
+        write_lane(sink, *lane);
+        sink.amount(*offset);
+    }
+    sink.amount(state.epoch);
+    sink.amount(state.number);
+    for time in [state.now, state.known_since, state.transfers_swept, state.ledger.now] {
+        sink.long(time);
+    }
+    write_times(sink, state);
+    write_small(sink, state);
+    left::write(sink, state);
+    out
+}
+
+fn write_lane(sink: &mut Sink<'_>, lane: Lane) {
+    sink.index(lane.topic as usize);
+    sink.count(lane.partition);
+}
+
+fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
+    let topic = u8::try_from(at.index()?).ok().and_then(Topic::from_number);
+    Ok(Lane::new(topic.ok_or(Fault::Malformed)?, count(at)?))
+}
+
+fn write_times(sink: &mut Sink<'_>, state: &State) {
+    sink.index(state.times.lanes.iter().count());
+    for (lane, held) in state.times.lanes.iter() {
+        write_lane(sink, lane);
+        sink.amount(held.next);
+        sink.long(held.newest);
+        sink.boolean(held.flags.at_end);
+        sink.boolean(held.flags.unreadable);
+        sink.option(held.flags.blocked_at, Sink::long);
+    }
+    for topic in &state.times.topics {
+        sink.long(topic.time);
+        sink.long(topic.clock);
+        sink.long(topic.rests_until);
+        sink.boolean(topic.is_fresh);
+    }
+}
+
+fn write_small(sink: &mut Sink<'_>, state: &State) {
+    sink.index(state.slots.len());
+    for slots in state.slots.values() {
+        for name in [slots.queue, slots.gshare, slots.resource_type] {
+            sink.string(state.names.text(name));
+        }
+        for number in [slots.at, slots.slots, slots.expires_at] {
+            sink.long(number);
+        }
+    }
+    sink.index(state.marks.len());
+    for (queue, marks) in &state.marks {
+        sink.string(state.names.text(*queue));
+        sink.long(marks.pilot);
+        sink.long(marks.start);
+    }
+}
+
+/// Reads a head into an empty state of the same domain.
+pub fn read_head(bytes: &[u8], state: &mut State) -> Result<Head, Fault> {
+    let mut at = Cursor::new(bytes);
+    let at = &mut at;
+    if count(at)? != FORMAT || at.string()? != state.setting.domain {
+        return Err(Fault::Malformed);
+    }
+    let mut head = Head { policies: text(at)?, bounds: Vec::new() };
+    for _ in 0..at.index()? {
+        head.bounds.push((read_lane(at)?, word(at)?));
+    }
+    state.epoch = word(at)?;
+    state.number = word(at)?;
+    state.now = at.long()?;
+    state.known_since = at.long()?;
+    state.transfers_swept = at.long()?;
+    state.ledger.now = at.long()?;
+    read_times(at, state)?;
+    read_small(at, state)?;
+    left::read(at, state)?;
+    at.end()?;
+    Ok(head)
+}
+
+fn read_times(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
+    for _ in 0..at.index()? {
+        let lane = read_lane(at)?;
+        let held = LaneState {
+            next: word(at)?,
+            newest: at.long()?,
+            flags: LaneFlags {
+                at_end: at.boolean()?,
+                unreadable: at.boolean()?,
+                blocked_at: if at.index()? == 1 { Some(at.long()?) } else { None },
+            },
+        };
+        *state.times.lanes.at(lane) = held;
+    }
+    for topic in &mut state.times.topics {
+        *topic = TopicTime {
+            time: at.long()?,
+            clock: at.long()?,
+            rests_until: at.long()?,
+            is_fresh: at.boolean()?,
+        };
+    }
+    Ok(())
+}
+
+fn read_small(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
+    for _ in 0..at.index()? {
+        let slots = Slots {
+            queue: state.names.intern(at.string()?),
+            gshare: state.names.intern(at.string()?),
+            resource_type: state.names.intern(at.string()?),
+            at: at.long()?,
+            slots: at.long()?,
+            expires_at: at.long()?,
+        };
+        state.slots.insert((slots.queue, slots.gshare, slots.resource_type), slots);
+    }
+    for _ in 0..at.index()? {
+        let queue = state.names.intern(at.string()?);
+        state.marks.insert(queue, Marks { pilot: at.long()?, start: at.long()? });
+    }
+    Ok(())
+}

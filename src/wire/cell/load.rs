@@ -1,0 +1,157 @@
+//! From what a store kept to a state.
+
+use super::{Head, Kind, ask, fact, job, read_head};
+use crate::core::event::Status;
+use crate::core::record::{Fact, Job};
+use crate::core::state::{Book, Keyed, State, Table};
+use crate::core::timer::NodePart;
+use crate::wire::avro::{Cursor, Fault};
+
+/// Fills an empty state with what was kept: the head, then base pages, then deltas oldest first.
+/// Records come back into their slots; everything derived is made anew.
+pub fn restore<'a>(
+    state: &mut State,
+    head: &[u8],
+    chunks: impl Iterator<Item = &'a [u8]>,
+) -> Result<Head, Fault> {
+    let head = read_head(head, state)?;
+    for chunk in chunks {
+        place(state, chunk)?;
+    }
+    settle(state);
+    Ok(head)
+}
+
+fn place(state: &mut State, chunk: &[u8]) -> Result<(), Fault> {
+    let mut at = Cursor::new(chunk);
+    while !at.rest().is_empty() {
+        let kind = at.take(1)?[0];
+        let kind = Kind::ALL.into_iter().find(|known| *known as u8 == kind);
+        let slot = super::count(&mut at)?;
+        let bytes = at.bytes()?;
+        cell(state, kind.ok_or(Fault::Malformed)?, slot, bytes)?;
+    }
+    Ok(())
+}
+
+fn cell(state: &mut State, kind: Kind, slot: u32, bytes: &[u8]) -> Result<(), Fault> {
+    let mut at = Cursor::new(bytes);
+    let at = &mut at;
+    let some = !bytes.is_empty();
+    macro_rules! put {
+        ($slab:expr, $read:expr) => {{
+            let record = if some { Some($read) } else { None };
+            $slab.place(slot, record);
+        }};
+    }
+    match kind {
+        Kind::Job => put!(state.jobs.slab, job::read_job(at, state)?),
+        Kind::Transfer => put!(state.transfers.slab, job::read_transfer(at, state)?),
+        Kind::Node => put!(state.nodes.slab, job::read_node(at, state)?),
+        Kind::Workers => put!(state.workers.slab, job::read_workers(at, state)?),
+        Kind::Ask => put!(state.asks.slab, ask::read(at)?),
+        Kind::Queue => put!(state.facts.queues.slab, fact::read(at)?),
+        Kind::Site => put!(state.facts.sites.slab, fact::read(at)?),
+        Kind::Storage => put!(state.facts.storages.slab, fact::read(at)?),
+        Kind::Link => put!(state.facts.links.slab, fact::read(at)?),
+        Kind::Parameter => put!(state.facts.parameters.slab, fact::read(at)?),
+    }
+    at.end()
+}
+
+/// Finds everything again, counts everything again, sets every deadline again.
+fn settle(state: &mut State) {
+    index(&mut state.jobs);
+    index(&mut state.transfers);
+    index(&mut state.nodes);
+    index(&mut state.workers);
+    book(&mut state.asks, |ask| &ask.subject);
+    fact_book(&mut state.facts.queues);
+    fact_book(&mut state.facts.sites);
+    fact_book(&mut state.facts.storages);
+    fact_book(&mut state.facts.links);
+    fact_book(&mut state.facts.parameters);
+    settle_jobs(state);
+    settle_others(state);
+    settle_asks(state);
+    state.ledger.sweep();
+}
+
+fn index<T: Keyed>(table: &mut Table<T>) {
+    table.slab.settle();
+    for (slot, record) in table.slab.iter() {
+        table.index.insert(record.key().0, slot);
+    }
+}
+
+fn book<T>(book: &mut Book<T>, name: impl Fn(&T) -> &String) {
+    book.slab.settle();
+    for (slot, record) in book.slab.iter() {
+        book.by_name.insert(name(record).clone(), slot);
+    }
+}
+
+fn fact_book<T>(facts: &mut Book<Fact<T>>) {
+    book(facts, |fact| &fact.name);
+}
+
+fn settle_jobs(state: &mut State) {
+    let lifetime = state.setting.limits.ended_job_lifetime_ms;
+    let jobs: Vec<u32> = state.jobs.slab.iter().map(|(slot, _)| slot).collect();
+    for slot in jobs {
+        let Some(job) = state.jobs.slab.get(slot).copied() else { continue };
+        match job.status {
+            None => {
+                state.stubs.insert((job.beat.at, job.key));
+            }
+            Some(status) => count(state, &job, status, lifetime),
+        }
+    }
+}
+
+fn count(state: &mut State, job: &Job, status: Status, lifetime: i64) {
+    state.ledger.job(job, 1);
+    if status.is_ended() {
+        state.timers.jobs.set(job.over_at() + lifetime, job.key);
+    }
+}
+
+fn settle_others(state: &mut State) {
+    let limits = &state.setting.limits;
+    for (_, record) in state.transfers.slab.iter() {
+        state.ledger.transfer(record, 1);
+        if record.state.is_ended() {
+            let over = record.changed_at + limits.transfer_ended_lifetime_ms;
+            state.timers.transfers.set(over, record.key);
+        }
+    }
+    for (_, node) in state.nodes.slab.iter() {
+        state.ledger.node(node, 1);
+        for (at, part) in [(node.asked_at, NodePart::Asked), (node.updated_at, NodePart::Updated)] {
+            if at != 0 {
+                state.timers.nodes.set(at + limits.node_window_ms, (node.key, part));
+            }
+        }
+    }
+    for (_, report) in state.workers.slab.iter() {
+        state.ledger.workers(report, 1);
+        state.timers.workers.set(report.at + limits.worker_report_age_ms, report.key);
+    }
+}
+
+fn settle_asks(state: &mut State) {
+    let subjects: Vec<String> = state.asks.by_name.keys().cloned().collect();
+    for subject in &subjects {
+        let Some(ask) = state.asks.of(subject) else { continue };
+        if let Some(task) = &ask.task {
+            state.chunks.entry(task.task.clone()).or_default().insert(subject.clone());
+        }
+        if let Some(answer) = ask.answer.as_ref().filter(|answer| !answer.is_final) {
+            state.timers.deferrals.set(answer.until, subject.clone());
+        }
+        let promises = ask.promises.clone();
+        promises.iter().for_each(|promise| state.open_promise(subject, promise));
+    }
+    subjects.into_iter().for_each(|subject| state.arm_subject(subject));
+}
+
