@@ -7,3 +7,4 @@ mod logs;
 #[cfg(feature = "shell")]
 mod store;
 mod topology;
+mod wire;

@@ -1,18 +1,16 @@
 //! Which writers' schemas are known, and what to do with the bytes of each.
 
 use super::{
-    HEADER_BYTES, Limits, MARKER, Mismatch, Plan, Scratch, canonical_form, compile, fingerprint,
+    Bounds, HEADER_BYTES, MARKER, Mismatch, Plan, Scratch, canonical_form, compile, fingerprint,
     rabin, released, schema, schema_text, transcode,
 };
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
+use crate::core::limits::Limits;
 use crate::core::progress::Progress;
 use crate::wire::record;
 use apache_avro::Schema;
 use std::ops::Range;
-
-/// The usual limit on one record; bytes.
-pub const MAX_RECORD_BYTES: usize = 4 << 20;
 
 /// Deepest nesting in a writer's record. Ours go four deep.
 const DEPTH: u32 = 64;
@@ -90,9 +88,10 @@ pub enum Prepared {
     Garbled(Garbled),
 }
 
+/// With the limit that holds when a topology file says nothing.
 impl Default for Codec {
     fn default() -> Self {
-        Codec::new(MAX_RECORD_BYTES)
+        Codec::new(Limits::default().max_record_bytes)
     }
 }
 
@@ -183,8 +182,8 @@ impl Codec {
             Some(Way::Direct) => Prepared::Direct,
             Some(Way::Transcode(plan)) => {
                 let start = arena.bytes.len();
-                let limits = Limits { output_bytes: self.max_record_bytes, depth: DEPTH };
-                match transcode(plan, datum, limits, &mut arena.scratch, &mut arena.bytes) {
+                let bounds = Bounds { output_bytes: self.max_record_bytes, depth: DEPTH };
+                match transcode(plan, datum, bounds, &mut arena.scratch, &mut arena.bytes) {
                     Ok(()) => Prepared::Arena(start..arena.bytes.len()),
                     Err(fault) => Prepared::Garbled(fault.into()),
                 }

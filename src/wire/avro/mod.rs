@@ -18,11 +18,11 @@ mod shape;
 mod sink;
 
 pub use canonical::{canonical_form, rabin};
-pub use codec::{Arena, Codec, LearnError, MAX_RECORD_BYTES, Prepared};
+pub use codec::{Arena, Codec, LearnError, Prepared};
 pub use compile::{Mismatch, compile};
 pub use cursor::{Cursor, Fault};
 pub use plan::Plan;
-pub use run::{Limits, Scratch, transcode};
+pub use run::{Bounds, Scratch, transcode};
 pub use schema::{ENVELOPE, fingerprint, released, schema, schema_text};
 pub use sink::Sink;
 

@@ -5,7 +5,7 @@ use super::{Cursor, Fault, Sink};
 
 /// What a single record may cost.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct Bounds {
     /// Longest datum that comes out; bytes. Also the most items an array may claim whose items
     /// take no bytes.
     pub output_bytes: usize,
@@ -25,7 +25,7 @@ pub struct Scratch {
 pub fn transcode(
     plan: &Plan,
     datum: &[u8],
-    limits: Limits,
+    bounds: Bounds,
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
@@ -36,11 +36,11 @@ pub fn transcode(
         starts: &mut scratch.starts,
         sink: Sink { out },
         datum,
-        limits,
-        end: before.saturating_add(limits.output_bytes),
+        bounds,
+        end: before.saturating_add(bounds.output_bytes),
     };
     let mut cursor = Cursor::new(datum);
-    let done = run.op(plan.root, &mut cursor, limits.depth).and_then(|()| cursor.end());
+    let done = run.op(plan.root, &mut cursor, bounds.depth).and_then(|()| cursor.end());
     let done = done.and_then(|()| run.within());
     if done.is_err() {
         out.truncate(before);
@@ -53,7 +53,7 @@ struct Run<'a, 'o> {
     starts: &'o mut Vec<usize>,
     sink: Sink<'o>,
     datum: &'a [u8],
-    limits: Limits,
+    bounds: Bounds,
     end: usize,
 }
 
@@ -165,8 +165,8 @@ impl<'a> Run<'a, '_> {
                 break;
             }
             total = total.saturating_add(count);
-            let most = if empty { self.limits.output_bytes } else { at.rest().len() };
-            if count > most as u64 || total > self.limits.output_bytes as u64 {
+            let most = if empty { self.bounds.output_bytes } else { at.rest().len() };
+            if count > most as u64 || total > self.bounds.output_bytes as u64 {
                 return Err(Fault::Malformed);
             }
             if guess == 0 {

@@ -1,0 +1,40 @@
+//! The wire room from outside: schemas, round trips, other writers' schemas, hostile bytes.
+//! apache-avro is the reference throughout.
+
+mod dice;
+mod hostile;
+mod mutate;
+mod records;
+mod resolve;
+mod roundtrip;
+mod schemas;
+
+use apache_avro::Schema;
+use apache_avro::reader::datum::GenericDatumReader;
+use apache_avro::types::Value;
+use apache_avro::writer::datum::GenericDatumWriter;
+use std::sync::LazyLock;
+use yardmaster::core::cut::Topic;
+use yardmaster::wire::avro::{Codec, MARKER, fingerprint};
+
+/// What apache-avro makes of a value.
+pub fn encode(schema: &Schema, value: &Value) -> Vec<u8> {
+    let writer = GenericDatumWriter::builder(schema).build().expect("a writer");
+    writer.write_value_to_vec(value.clone()).expect("a datum")
+}
+
+/// What apache-avro makes of a datum, all of it.
+pub fn decode(schema: &Schema, mut datum: &[u8]) -> Value {
+    let reader = GenericDatumReader::builder(schema).build().expect("a reader");
+    let value = reader.read_value(&mut datum).expect("a value");
+    assert!(datum.is_empty(), "{} bytes left over", datum.len());
+    value
+}
+
+/// A datum as a record of our schema.
+pub fn framed(topic: Topic, datum: &[u8]) -> Vec<u8> {
+    [&MARKER[..], &fingerprint(topic).to_le_bytes(), datum].concat()
+}
+
+/// Making one compiles many plans.
+pub static CODEC: LazyLock<Codec> = LazyLock::new(Codec::default);

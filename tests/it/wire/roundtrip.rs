@@ -1,0 +1,224 @@
+//! What we write we read back, whole; and apache-avro reads the same.
+
+use super::dice::Dice;
+use super::{CODEC, decode, encode, framed, records};
+use apache_avro::types::Value;
+use apache_avro::{Schema, schema::ResolvedSchema};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Event, Garbled};
+use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
+use yardmaster::wire::record;
+
+/// Reads an event back, and says it again.
+fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
+    let bytes = say(event);
+    let mut arena = Arena::default();
+    assert_eq!(codec.read(topic, None, Some(&bytes), &mut arena), *event);
+    let datum = &bytes[HEADER_BYTES..];
+    assert_eq!(encode(schema(topic), &decode(schema(topic), datum)), datum);
+}
+
+/// The record of an event.
+fn say(event: &Event<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    match event {
+        Event::JobState(it) => record::write_job_state(&mut out, it),
+        Event::Heartbeat(it) => record::write_heartbeat(&mut out, it),
+        Event::Transfer(it) => record::write_transfer(&mut out, it),
+        Event::Pilot(it) => record::write_pilot(&mut out, it),
+        Event::Task(it) => record::write_task(&mut out, it),
+        Event::Outcome(it) => record::write_outcome(&mut out, it),
+        Event::Queue(it) => record::write_queue(&mut out, it),
+        Event::Site(it) => record::write_site(&mut out, it),
+        Event::Storage(it) => record::write_storage(&mut out, it),
+        Event::Link(it) => record::write_link(&mut out, it),
+        Event::Parameter(it) => record::write_parameter(&mut out, it),
+        Event::Decided(it) => record::write_decision(&mut out, it),
+        Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
+    }
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn every_struct_comes_back(bytes in vec(any::<u8>(), 0..1500)) {
+        let mut dice = Dice::new(&bytes);
+        let dice = &mut dice;
+    let codec = &*CODEC;
+        let text = records::texts(dice);
+        let text = &text[..];
+        check(codec, Topic::JobState, &Event::JobState(records::job_state(dice, text)));
+        check(codec, Topic::Heartbeat, &Event::Heartbeat(records::heartbeat(dice, text)));
+        check(codec, Topic::Transfer, &Event::Transfer(records::transfer(dice, text)));
+        check(codec, Topic::Pilot, &Event::Pilot(records::pilot(dice, text)));
+        check(codec, Topic::Task, &Event::Task(Box::new(records::task(dice))));
+        check(codec, Topic::Outcome, &Event::Outcome(records::outcome(dice)));
+        check(codec, Topic::Queue, &Event::Queue(Box::new(records::queue(dice))));
+        check(codec, Topic::Site, &Event::Site(records::site(dice)));
+        check(codec, Topic::Storage, &Event::Storage(records::storage(dice)));
+        check(codec, Topic::Link, &Event::Link(records::link(dice)));
+        check(codec, Topic::Parameter, &Event::Parameter(records::parameter(dice)));
+        check(codec, Topic::Decision, &Event::Decided(Box::new(records::decision(dice))));
+
+        let progress = records::progress(dice);
+        let mut out = Vec::new();
+        record::write_progress(&mut out, &progress);
+        let ours = schema(Topic::Progress);
+        let datum = &out[HEADER_BYTES..];
+        prop_assert_eq!(encode(ours, &decode(ours, datum)), datum);
+        prop_assert_eq!(codec.read_progress(&out), Ok(progress));
+    }
+}
+
+#[test]
+fn infinite_numbers_do_not_enter() {
+    let empty = Dice::new(&[]);
+    let mut dice = empty;
+    let codec = &*CODEC;
+    let mut task = records::task(&mut dice);
+    let mut link = records::link(&mut dice);
+    let ours = schema(Topic::Task);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        // Said by somebody else, who says such things.
+        task.atom_effective_mb = 7.5;
+        task.output_per_mb = Some(8.5);
+        let said = say(&Event::Task(Box::new(task.clone())));
+        let mut value = decode(ours, &said[HEADER_BYTES..]);
+        replace(&mut value, "atom_effective_mb", Value::Double(bad));
+        replace(&mut value, "output_per_mb", Value::Union(1, Box::new(Value::Double(bad))));
+        let bytes = framed(Topic::Task, &encode(ours, &value));
+        let mut arena = Arena::default();
+        let Event::Task(read) = codec.read(Topic::Task, None, Some(&bytes), &mut arena) else {
+            panic!("a task");
+        };
+        assert_eq!((read.atom_effective_mb, read.output_per_mb), (0.0, None));
+
+        // Said by us.
+        link.mbps_1d = Some(bad);
+        let said = say(&Event::Link(link.clone()));
+        let mut arena = Arena::default();
+        link.mbps_1d = None;
+        let read = codec.read(Topic::Link, None, Some(&said), &mut arena);
+        assert_eq!(read, Event::Link(link.clone()));
+    }
+}
+
+fn replace(value: &mut Value, name: &str, new: Value) {
+    let Value::Record(fields) = value else { panic!("a record") };
+    let field = fields.iter_mut().find(|(field, _)| field == name);
+    field.expect("a field of that name").1 = new;
+}
+
+#[test]
+fn amounts_out_of_range_are_clamped() {
+    let ours = schema(Topic::JobState);
+    let mut turn = 0;
+    let names = ResolvedSchema::new(ours).expect("names");
+    let mut value = telling(ours, &names, &mut turn, 0);
+    replace(&mut value, "input_bytes", Value::Long(-1));
+    replace(&mut value, "cores", Value::Long(i64::MIN));
+    replace(&mut value, "attempt", Value::Long(i64::MAX));
+    let bytes = framed(Topic::JobState, &encode(ours, &value));
+    let mut arena = Arena::default();
+    let codec = &*CODEC;
+    let Event::JobState(job) = codec.read(Topic::JobState, None, Some(&bytes), &mut arena) else {
+        panic!("a job state");
+    };
+    assert_eq!((job.input_bytes, job.cores, job.attempt), (0, 0, u32::MAX));
+}
+
+/// A value in which every field tells its own number.
+fn telling(schema: &Schema, names: &ResolvedSchema<'_>, turn: &mut i64, choice: usize) -> Value {
+    *turn += 1;
+    match schema {
+        Schema::String => Value::String(format!("text{turn}")),
+        Schema::Int => Value::Int(*turn as i32),
+        Schema::Long => Value::Long(*turn),
+        Schema::TimestampMillis => Value::TimestampMillis(*turn),
+        Schema::Double => Value::Double(*turn as f64 + 0.5),
+        Schema::Boolean => Value::Boolean(*turn % 2 == 0),
+        Schema::Fixed(fixed) => Value::Fixed(fixed.size, vec![*turn as u8; fixed.size]),
+        Schema::Enum(it) => {
+            let index = choice % it.symbols.len();
+            Value::Enum(index as u32, it.symbols[index].clone())
+        }
+        Schema::Array(it) => Value::Array(vec![telling(&it.items, names, turn, choice)]),
+        Schema::Union(it) => {
+            Value::Union(1, Box::new(telling(&it.variants()[1], names, turn, choice)))
+        }
+        Schema::Record(it) => {
+            let field = |field: &apache_avro::schema::RecordField, turn: &mut i64| {
+                (field.name.clone(), telling(&field.schema, names, turn, choice))
+            };
+            Value::Record(it.fields.iter().map(|it| field(it, turn)).collect())
+        }
+        Schema::Ref { name } => telling(names.get_names()[name], names, turn, choice),
+        other => panic!("our schemas have no {other:?}"),
+    }
+}
+
+/// What the debug text of a struct says of each number and text in a value, by field name.
+fn expected(value: &Value, into: &mut Vec<String>) {
+    let Value::Record(fields) = value else { return };
+    for (name, value) in fields {
+        let (value, wrap) = match value {
+            Value::Union(_, inner) => (&**inner, true),
+            other => (other, false),
+        };
+        let text = match value {
+            Value::String(text) => format!("{text:?}"),
+            Value::Int(number) => number.to_string(),
+            Value::Long(number) | Value::TimestampMillis(number) => number.to_string(),
+            Value::Double(number) => format!("{number:?}"),
+            Value::Boolean(flag) => flag.to_string(),
+            Value::Array(items) => {
+                items.iter().for_each(|item| expected(item, into));
+                continue;
+            }
+            other => {
+                expected(other, into);
+                continue;
+            }
+        };
+        let bare = format!("{name}: {text}");
+        // `until` of a deferral is there or the answer is another.
+        let bare_anyway = !wrap || name == "until";
+        into.push(if bare_anyway { bare } else { format!("{name}: Some({text})") });
+    }
+}
+
+/// Each field of a schema arrives in the struct's field of the same name: with every symbol of the
+/// enums tried, each is seen.
+#[test]
+fn fields_have_the_names_of_the_structs() {
+    let codec = &*CODEC;
+    for topic in Topic::ALL {
+        let ours = schema(*topic);
+        let names = ResolvedSchema::new(ours).expect("names");
+        let mut missing: Option<Vec<String>> = None;
+        for choice in 0..15 {
+            let value = telling(ours, &names, &mut 100, choice);
+            let bytes = framed(*topic, &encode(ours, &value));
+            let mut arena = Arena::default();
+            let event = codec.read(*topic, None, Some(&bytes), &mut arena);
+            if event == Event::Garbled(Garbled::WrongSchema) {
+                continue; // No event of the core.
+            }
+            let text = format!("{event:?}");
+            let mut facts = Vec::new();
+            expected(&value, &mut facts);
+            // Text says which field it comes from even where numbers repeat.
+            let lost = facts.into_iter().filter(|fact| !text.contains(fact.as_str()));
+            let lost: Vec<String> = lost.collect();
+            missing = Some(match missing {
+                None => lost,
+                Some(before) => before.into_iter().filter(|fact| lost.contains(fact)).collect(),
+            });
+        }
+        assert_eq!(missing.unwrap_or_default(), Vec::<String>::new(), "{}", topic.name());
+    }
+}

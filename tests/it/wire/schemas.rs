@@ -1,0 +1,250 @@
+//! The schemas themselves: documented, exemplified, and able to read all that were released.
+
+use super::{CODEC, decode, encode, framed};
+use apache_avro::Schema;
+use apache_avro::schema::RecordField;
+use apache_avro::schema_compatibility::{Compatibility, SchemaCompatibility};
+use apache_avro::types::Value;
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Event, Garbled};
+use yardmaster::core::event::{QueueStatus, Status, TransferState};
+use yardmaster::wire::avro::{
+    Arena, ENVELOPE, HEADER_BYTES, compile, released, schema, schema_text,
+};
+use yardmaster::wire::record;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
+}
+
+/// Every schema by its word, the directory log's envelope included.
+fn all() -> Vec<(&'static str, &'static str)> {
+    let topics = Topic::ALL.iter().map(|topic| (topic.name(), schema_text(*topic)));
+    topics.chain([("envelope", ENVELOPE)]).collect()
+}
+
+/// Calls back for every field of every record in a schema.
+fn fields(schema: &Schema, each: &mut impl FnMut(&str, &RecordField)) {
+    match schema {
+        Schema::Record(record) => {
+            for field in &record.fields {
+                each(record.name.name(), field);
+                fields(&field.schema, each);
+            }
+        }
+        Schema::Array(array) => fields(&array.items, each),
+        Schema::Union(union) => union.variants().iter().for_each(|branch| fields(branch, each)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_is_documented_with_its_unit() {
+    const UNITS: [&str; 13] = [
+        "ms since 1970",
+        "count",
+        "bytes",
+        "MB",
+        "kB/s",
+        " s;",
+        "; s.",
+        "%",
+        "ores",
+        "unit",
+        "HS06",
+        "Tier",
+        "files",
+    ];
+    let mut silent = Vec::new();
+    for (name, text) in all() {
+        let schema = Schema::parse_str(text).expect(name);
+        let full = schema.name().expect("a name").fullname(None);
+        assert!(full.starts_with("org.yardmaster."), "{full}");
+        fields(&schema, &mut |record, field| {
+            let doc = field.doc.as_deref().unwrap_or_default();
+            assert!(doc.ends_with('.') && doc.len() > 2, "{record}.{}: {doc}", field.name);
+            let branch = match &field.schema {
+                Schema::Union(union) => &union.variants()[1],
+                other => other,
+            };
+            let numeric = matches!(
+                branch,
+                Schema::Int | Schema::Long | Schema::Double | Schema::TimestampMillis
+            );
+            let told = UNITS.iter().any(|unit| doc.contains(unit)) || field.name.ends_with("_s");
+            if numeric && !told {
+                silent.push(format!("{record}.{}: {doc}", field.name));
+            }
+        });
+    }
+    assert_eq!(silent, Vec::<String>::new(), "say the unit, or `no unit`");
+}
+
+#[test]
+fn no_schema_lies_about_unnoticed() {
+    let mut words: Vec<String> = all().iter().map(|(name, _)| format!("{name}.avsc")).collect();
+    words.sort();
+    for place in ["", "released/1"] {
+        let entries = std::fs::read_dir(folder().join(place)).expect("a folder");
+        let names = entries.map(|it| it.expect("an entry").file_name().into_string());
+        let mut found: Vec<String> = names.map(|it| it.expect("a name")).collect();
+        found.retain(|it| it.ends_with(".avsc"));
+        found.sort();
+        assert_eq!(found, words, "{place}");
+    }
+}
+
+/// Both judges say whether one schema reads another's data, whatever they are.
+fn reads(writer: &str, reader: &str) -> Result<(), String> {
+    let parse = |text| Schema::parse_str(text).expect("a schema");
+    let (writer, reader) = (parse(writer), parse(reader));
+    let theirs = match SchemaCompatibility::can_read(&writer, &reader) {
+        Ok(Compatibility::Full) => Ok(()),
+        Ok(Compatibility::Partial) => Err("some values cannot be read".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let ours = compile(&writer, &reader).map(drop).map_err(|mismatch| mismatch.to_string());
+    theirs.and(ours)
+}
+
+#[test]
+fn every_schema_reads_every_released_one() {
+    for topic in Topic::ALL {
+        let versions = released(*topic);
+        assert!(!versions.is_empty(), "{} was never released", topic.name());
+        for (index, version) in versions.iter().enumerate() {
+            for (later, reader) in
+                versions[index..].iter().chain([&schema_text(*topic)]).enumerate()
+            {
+                let done = reads(version, reader);
+                assert_eq!(done, Ok(()), "{} {} by {later}", topic.name(), index + 1);
+            }
+        }
+    }
+    let first = std::fs::read_to_string(folder().join("released/1/envelope.avsc"));
+    assert_eq!(reads(&first.expect("a schema"), ENVELOPE), Ok(()));
+}
+
+#[test]
+fn changes_that_break_readers_are_found() {
+    let site = schema_text(Topic::Site);
+    let breaking = [
+        // A field without a default.
+        site.replace(r#""fields": ["#, r#""fields": [{"name": "new", "type": "string"},"#),
+        // Another type.
+        site.replace(r#""name": "name", "type": "string""#, r#""name": "name", "type": "long""#),
+        // Another name.
+        site.replace(r#""name": "name""#, r#""name": "title""#),
+    ];
+    for changed in breaking {
+        assert_ne!(changed, site);
+        assert!(reads(site, &changed).is_err(), "{changed}");
+    }
+    // A symbol less, and no default to stand for it.
+    let job = schema_text(Topic::JobState);
+    let changed = job.replace(r#", "closed"]"#, "]");
+    assert_ne!(changed, job);
+    assert!(reads(job, &changed).is_err());
+    // And what may be done.
+    let added = r#""fields": [{"name": "new", "type": "string", "default": "", "doc": "x"},"#;
+    assert_eq!(reads(site, &site.replace(r#""fields": ["#, added)), Ok(()));
+}
+
+/// Symbols are read by their place.
+#[test]
+fn symbols_stand_in_the_order_of_the_core() {
+    let symbols = |topic: Topic, name: &str| {
+        let mut found = Vec::new();
+        fields(schema(topic), &mut |_, field| {
+            if let (true, Schema::Enum(it)) = (field.name == name, &field.schema) {
+                found.clone_from(&it.symbols);
+            }
+        });
+        found
+    };
+    let statuses: Vec<&str> = Status::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(symbols(Topic::JobState, "status"), statuses);
+    let states: Vec<&str> = TransferState::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(symbols(Topic::Transfer, "state"), states);
+    let statuses: Vec<&str> = QueueStatus::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(symbols(Topic::Queue, "status"), statuses);
+    let reasons: Vec<&str> = Garbled::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(symbols(Topic::DeadLetter, "reason"), reasons);
+    assert_eq!(symbols(Topic::Decision, "outcome"), ["assign", "defer", "reject"]);
+    assert_eq!(symbols(Topic::Pilot, "kind"), ["asked_job", "updated_job", "workers", "slots"]);
+    assert_eq!(symbols(Topic::Outcome, "kind"), ["accepted", "refused", "failed", "expired"]);
+    assert_eq!(symbols(Topic::Task, "phase"), ["asking", "ended"]);
+    assert_eq!(symbols(Topic::Task, "chunk"), ["normal", "scout", "merge"]);
+    assert_eq!(symbols(Topic::Task, "ram_unit"), ["mb", "mb_per_core"]);
+}
+
+/// The examples of a schema, as values of it. An example names only fields that there are.
+fn examples(name: &str, schema: &Schema) -> Vec<Value> {
+    let file = folder().join("examples").join(format!("{name}.json"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let Json::Array(list) = serde_json::from_str(&text).expect(name) else { panic!("{name}") };
+    assert!(!list.is_empty(), "{name}");
+    let Schema::Record(record) = schema else { panic!("{name}") };
+    for example in &list {
+        for field in example.as_object().expect(name).keys() {
+            assert!(record.lookup.contains_key(field), "{name} has no field {field}");
+        }
+    }
+    let value = |it: Json| Value::try_from(it).and_then(|it| it.resolve(schema)).expect(name);
+    list.into_iter().map(value).collect()
+}
+
+#[test]
+fn every_example_survives_the_round_trip() {
+    let codec = &*CODEC;
+    for (name, text) in all() {
+        let schema = Schema::parse_str(text).expect(name);
+        for value in examples(name, &schema) {
+            let datum = encode(&schema, &value);
+            assert_eq!(decode(&schema, &datum), value, "{name}");
+            let Some(topic) = Topic::from_name(name) else { continue };
+            let bytes = framed(topic, &datum);
+            let mut arena = Arena::default();
+            let event = codec.read(topic, None, Some(&bytes), &mut arena);
+            let mut out = Vec::new();
+            match &event {
+                Event::JobState(it) => record::write_job_state(&mut out, it),
+                Event::Heartbeat(it) => record::write_heartbeat(&mut out, it),
+                Event::Transfer(it) => record::write_transfer(&mut out, it),
+                Event::Pilot(it) => record::write_pilot(&mut out, it),
+                Event::Task(it) => record::write_task(&mut out, it),
+                Event::Outcome(it) => record::write_outcome(&mut out, it),
+                Event::Queue(it) => record::write_queue(&mut out, it),
+                Event::Site(it) => record::write_site(&mut out, it),
+                Event::Storage(it) => record::write_storage(&mut out, it),
+                Event::Link(it) => record::write_link(&mut out, it),
+                Event::Parameter(it) => record::write_parameter(&mut out, it),
+                Event::Decided(it) => record::write_decision(&mut out, it),
+                Event::Garbled(Garbled::WrongSchema) if topic == Topic::Progress => {
+                    record::write_progress(&mut out, &codec.read_progress(&bytes).expect(name));
+                }
+                Event::Garbled(Garbled::WrongSchema) => continue, // No event of the core yet.
+                Event::Garbled(_) | Event::Removed { .. } => panic!("{name}: {event:?}"),
+            }
+            assert_eq!(out[HEADER_BYTES..], datum, "{name}: {event:?}");
+        }
+    }
+}
+
+#[test]
+fn progress_fields_have_the_names_of_the_struct() {
+    let ours = schema(Topic::Progress);
+    let first = examples("progress", ours).swap_remove(0);
+    let bytes = framed(Topic::Progress, &encode(ours, &first));
+    let read = CODEC.read_progress(&bytes).expect("a cycle");
+    assert_eq!((&read.domain[..], read.epoch, read.number), ("atlas", 7, 812_344));
+    assert_eq!(read.now, 1_760_000_000_000);
+    assert_eq!((&read.instance[..], read.lanes.len()), ("broker1.cern.ch:4711:18f2a0", 5));
+    assert!(read.full && !read.farewell && read.outputs.is_empty());
+    assert_eq!(read.flags[2].1.blocked_at, Some(1_759_999_980_000));
+    assert!(read.flags[0].1.at_end && read.flags[1].1.unreadable);
+    assert!(read.policies.is_some_and(|text| text.contains("production-job")));
+    assert_eq!((&read.policy_hash[..], read.engine), ("9f86d081884c7d65", 1));
+}
