@@ -1,0 +1,149 @@
+//! CRIC's dump of PanDA queues (`core/pandaqueue`, JSON by queue name).
+
+use super::field::Fields;
+use super::sites::{Found, Sites};
+use super::{Imported, object, pseudo};
+use crate::core::event::{Endpoints, Event, Queue, QueueStatus};
+use crate::core::unit::Millis;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Flags that CRIC keeps in `params` as well as in `catchall`, where `params` wins (spec atlas
+/// 12.1).
+const FLAGS: [&str; 10] = [
+    "bareNucleus",
+    "secondaryNucleus",
+    "disableReassign",
+    "useJumboJobs",
+    "minEventsForJumbo",
+    "use_only_local_data",
+    "per_core_attr",
+    "grandly_unified",
+    "gpu",
+    "max_io_intensity",
+];
+
+/// Queue records from CRIC's dump; a unified queue (capability `ucore`) as one record for each
+/// resource type. `now` becomes their change time: CRIC's own stamp does not move with every
+/// change of status. `sites` is what is known of storage sites beyond this dump.
+pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> {
+    let dump = object("queues", text)?;
+    let mut sites = sites.clone();
+    sites.learn_from(&dump);
+    let mut imported = Imported::default();
+    let mut how: BTreeMap<Found, u32> = BTreeMap::new();
+    let (mut read, mut unified) = (0, 0);
+    for (name, value) in &dump {
+        let thing = format!("queue {name}");
+        let Some(mut fields) = Fields::of(thing, value, &mut imported.complaints) else { continue };
+        let (queue, found) = queue(name, &mut fields, now, &sites);
+        if fields.is_bad() {
+            continue;
+        }
+        read += 1;
+        unified += u32::from(queue.ucore);
+        *how.entry(found).or_default() += 1;
+        let queues = pseudo::expand(queue).into_iter();
+        imported.records.extend(queues.map(|queue| Event::Queue(Box::new(queue))));
+    }
+    let records = imported.records.len();
+    let note =
+        format!("{read} of {} queues, {unified} of them unified: {records} records", dump.len());
+    imported.notes.push(note);
+    let how = how.iter().map(|(found, count)| format!("{count} {}", found.name()));
+    imported.notes.push(format!("storage sites: {}", how.collect::<Vec<_>>().join(", ")));
+    Ok(imported)
+}
+
+fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Queue, Found) {
+    let kind = fields.needed("type");
+    let status = status(fields);
+    let catchall = catchall(fields);
+    let everything = has_flag(&catchall, "grandly_unified");
+    let site = fields.needed("atlas_site").to_string();
+    let read = fields.first_words("astorages", &["read_lan", "pr"]);
+    let write = fields.first_words("astorages", &["write_lan", "pw"]);
+    let (storage_site, found) = match write.first().and_then(|endpoint| sites.of(endpoint)) {
+        Some((site, found)) => (site.to_string(), found),
+        None => (sites.spelled(&site).to_string(), Found::Own),
+    };
+    let cores = fields.count("corecount");
+    // Where limits are given per core they are multiplied out: ours are per slot.
+    let per_slot = if has_flag(&catchall, "per_core_attr") { cores.max(1) } else { 1 };
+    let jobseed = fields.text("jobseed");
+    let queue = Queue {
+        name: name.to_string(),
+        unified: name.to_string(),
+        resource_type: String::new(),
+        changed_at: now,
+        status,
+        production: kind == "production" || kind == "unified" || everything,
+        analysis: kind == "analysis" || kind == "unified" || everything,
+        cloud: first_of_list(fields.text("cloud")),
+        site,
+        storage_site,
+        cores,
+        core_power_mhs06: (fields.number("corepower") * 1_000.0).round() as u32,
+        max_rss_mb: fields.count("maxrss").saturating_mul(per_slot),
+        min_rss_mb: fields.count("minrss").saturating_mul(per_slot),
+        max_time_s: fields.count("maxtime"),
+        min_time_s: fields.count("mintime"),
+        max_wdir_mb: fields.count("maxwdir"),
+        max_input_mb: fields.whole("maxinputsize", -1..=i64::from(i32::MAX)) as i32,
+        max_disk_io_kbps: fields.count("maxdiskio"),
+        transferring_limit: fields.count("transferringlimit"),
+        pledged_cpu: fields.whole("pledgedcpu", -1..=i64::from(i32::MAX)) as i32,
+        fairshare_policy: fields.text("fairsharepolicy").to_string(),
+        workflow: fields.text("workflow").to_string(),
+        ucore: fields.text("capability") == "ucore",
+        wn_connectivity: fields.text("wnconnectivity").to_string(),
+        direct_access_lan: fields.flag("direct_access_lan"),
+        direct_access_wan: fields.flag("direct_access_wan"),
+        releases: fields.words("releases"),
+        jobseed: if jobseed.is_empty() { "std" } else { jobseed }.to_string(),
+        catchall,
+        endpoints: Endpoints { read, write },
+    };
+    (queue, found)
+}
+
+fn status(fields: &mut Fields<'_>) -> QueueStatus {
+    let word = fields.needed("status");
+    let status = QueueStatus::ALL.into_iter().find(|status| status.name() == word);
+    if status.is_none() && !word.is_empty() {
+        let words = QueueStatus::ALL.map(QueueStatus::name).join(", ");
+        fields.wrong("status", &Value::from(word), &format!("one of {words}"));
+    }
+    status.unwrap_or(QueueStatus::Offline)
+}
+
+/// The free-form flags, with those of `params` put in their place.
+fn catchall(fields: &mut Fields<'_>) -> String {
+    let text = fields.text("catchall");
+    let mut flags: Vec<String> = text.split(',').map(|flag| flag.trim().to_string()).collect();
+    for name in FLAGS {
+        let Some(value) = fields.deep(&["params", name]) else { continue };
+        flags.retain(|flag| flag_name(flag) != name);
+        match value {
+            Value::Bool(true) => flags.push(name.to_string()),
+            Value::Bool(false) => {}
+            Value::String(text) => flags.push(format!("{name}={text}")),
+            Value::Number(number) => flags.push(format!("{name}={number}")),
+            other => fields.wrong(&format!("params.{name}"), other, "a flag, number or word"),
+        }
+    }
+    flags.retain(|flag| !flag.is_empty());
+    flags.join(",")
+}
+
+fn has_flag(catchall: &str, name: &str) -> bool {
+    catchall.split(',').any(|flag| flag_name(flag) == name)
+}
+
+fn flag_name(flag: &str) -> &str {
+    flag.split('=').next().unwrap_or(flag)
+}
+
+fn first_of_list(text: &str) -> String {
+    text.split(',').next().unwrap_or("").trim().to_string()
+}

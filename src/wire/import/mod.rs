@@ -1,0 +1,46 @@
+//! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
+//! space, nuclei. Pure functions from text to events; who calls them writes the events to the
+//! configuration topics.
+//!
+//! Unknown fields are ignored. A missing or wrong one is named with the thing and the field; a
+//! thing with a wrong field is left out, since a guess could send jobs where they cannot run, and
+//! the rest goes on. Text that is not of the expected shape at all is the one error.
+
+mod cric;
+mod field;
+mod netmetrics;
+mod nuclei;
+mod pseudo;
+mod sites;
+mod stamp;
+mod storage;
+
+pub use cric::cric;
+pub use netmetrics::netmetrics;
+pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
+pub use pseudo::{RESOURCE_TYPES, ResourceType};
+pub use sites::Sites;
+pub use storage::storage;
+
+use crate::core::event::Event;
+use serde_json::{Map, Value};
+
+/// What an import gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imported {
+    /// Records for the configuration topics, in the order of their names.
+    pub records: Vec<Event<'static>>,
+    /// What was missing or wrong, each with the thing and the field.
+    pub complaints: Vec<String>,
+    /// What the one who imports should know: rules that filled gaps, and how often.
+    pub notes: Vec<String>,
+}
+
+/// The object a text holds, else an error that says what was found.
+fn object(what: &str, text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(other) => Err(format!("{what}: found {}, wants a JSON object", field::show(&other))),
+        Err(error) => Err(format!("{what}: not JSON: {error}")),
+    }
+}

@@ -1,0 +1,69 @@
+//! Time stamps as text: `2024-08-08T12:35:16`, with or without a fraction or `Z`; always UTC.
+
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+
+/// Milliseconds since 1970; `None` when the text is not such a stamp.
+pub(super) fn parse(text: &str) -> Option<Millis> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (date, time) = text.split_once(['T', ' '])?;
+    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let [year, month, day] = three(date, '-')?;
+    let [hour, minute, second] = three(time, ':')?;
+    let in_range = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60;
+    if !in_range || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let millis: String = fraction.chars().chain("000".chars()).take(3).collect();
+    let millis: Millis = millis.parse().ok()?;
+    let clock = hour * HOUR + minute * MINUTE + second * SECOND;
+    Some(days(year, month, day) * DAY + clock + millis)
+}
+
+fn three(text: &str, separator: char) -> Option<[i64; 3]> {
+    let mut parts = text.split(separator);
+    let mut next = || {
+        let part = parts.next()?;
+        let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| part.parse().ok())?
+    };
+    let found = [next()?, next()?, next()?];
+    parts.next().is_none().then_some(found)
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap
+/// day is a year's last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    let leap_days = year / 4 - year / 100 + year / 400;
+    year * 365 + leap_days + day_of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_read() {
+        for (text, millis) in [
+            ("1970-01-01T00:00:00", Some(0)),
+            ("2000-02-29T23:59:59.5", Some(951_868_799_500)),
+            ("2000-03-01 00:00:00Z", Some(951_868_800_000)),
+            ("2024-08-08T12:35:16", Some(1_723_120_516_000)),
+            ("2014-09-26T12:17:20.263016", Some(1_411_733_840_263)),
+            ("2024-08-08", None),
+            ("2024-13-08T12:35:16", None),
+            ("2024-08-08T12:35", None),
+            ("2024-08-08T+2:35:16", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(text), millis, "{text}");
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Import: real records of CRIC, the network matrix and storage dumps become ours; what is wrong
+//! is named and does not stop the rest.
+
+use serde_json::{Value, json};
+use yardmaster::core::event::{Event, Link, Queue, QueueStatus, Site, Storage};
+use yardmaster::wire::import::{
+    Imported, RESOURCE_TYPES, Sites, cric, netmetrics, nuclei, nuclei_from_cric, storage,
+};
+
+const CRIC: &str = include_str!("../fixtures/cric.json");
+const NETMETRICS: &str = include_str!("../fixtures/netmetrics.json");
+const SITE_INFO: &str = include_str!("../fixtures/site_info.json");
+const ENDPOINTS: &str = include_str!("../fixtures/ddmendpoints.json");
+const NOW: i64 = 1_760_000_000_000;
+
+fn queues(imported: &Imported) -> Vec<&Queue> {
+    let queue = |event| match event {
+        &Event::Queue(ref queue) => Some(&**queue),
+        _ => None,
+    };
+    imported.records.iter().filter_map(queue).collect()
+}
+
+#[track_caller]
+fn queue<'a>(imported: &'a Imported, name: &str) -> &'a Queue {
+    queues(imported).into_iter().find(|queue| queue.name == name).expect(name)
+}
+
+fn read_cric() -> Imported {
+    let mut sites = Sites::new();
+    sites.learn(NETMETRICS).expect("an object");
+    cric(CRIC, NOW, &sites).expect("an object")
+}
+
+/// The queue AGLT2 with one field changed, as the only queue of a dump; `None` takes it away.
+fn agl(field: &str, value: Option<Value>) -> String {
+    let dump: Value = serde_json::from_str(CRIC).expect("JSON");
+    let mut queue = dump["AGLT2"].clone();
+    let map = queue.as_object_mut().expect("an object");
+    match value {
+        Some(value) => drop(map.insert(field.to_string(), value)),
+        None => drop(map.remove(field)),
+    }
+    json!({ "AGLT2": queue, "BNL": dump["BNL"] }).to_string()
+}
+
+#[test]
+fn a_unified_queue_becomes_one_queue_for_each_resource_type() {
+    let imported = read_cric();
+    assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
+    assert!(queues(&imported).iter().all(|queue| queue.name != "AGLT2"), "the parent is none");
+    let shape = |name: &str| {
+        let queue = queue(&imported, name);
+        assert_eq!((queue.unified.as_str(), queue.ucore), ("AGLT2", true));
+        (queue.cores, queue.min_rss_mb, queue.max_rss_mb)
+    };
+    // The parent has 8 cores and 48000 MB.
+    assert_eq!(shape("AGLT2/SCORE"), (1, 0, 2_000));
+    assert_eq!(shape("AGLT2/SCORE_HIMEM"), (1, 2_001, 6_000));
+    assert_eq!(shape("AGLT2/MCORE"), (8, 0, 16_000));
+    assert_eq!(shape("AGLT2/MCORE_HIMEM"), (8, 16_001, 48_000));
+}
+
+#[test]
+fn the_worked_example_of_the_specification() {
+    let parent = |cores: u32| {
+        let text = agl("corecount", Some(json!(cores)));
+        let mut dump: Value = serde_json::from_str(&text).expect("JSON");
+        dump["AGLT2"]["maxrss"] = json!(32_000);
+        cric(&dump.to_string(), NOW, &Sites::new()).expect("an object")
+    };
+    let imported = parent(8);
+    let mcore = queue(&imported, "AGLT2/MCORE_HIMEM");
+    assert_eq!((mcore.cores, mcore.min_rss_mb, mcore.max_rss_mb), (8, 16_001, 32_000));
+    let one_core = parent(1);
+    let names: Vec<&str> = queues(&one_core).iter().map(|queue| queue.name.as_str()).collect();
+    assert!(!names.contains(&"AGLT2/MCORE") && names.contains(&"AGLT2/SCORE"), "{names:?}");
+    assert_eq!(RESOURCE_TYPES.len(), 4);
+}
+
+#[test]
+fn fields_of_a_queue_come_with_their_units() {
+    let imported = read_cric();
+    let queue = queue(&imported, "AGLT2/MCORE");
+    assert_eq!(queue.status, QueueStatus::Online);
+    assert!(queue.production && queue.analysis);
+    assert_eq!((queue.cloud.as_str(), queue.site.as_str()), ("US", "AGLT2"));
+    assert_eq!(queue.core_power_mhs06, 13_510);
+    assert_eq!((queue.max_time_s, queue.min_time_s), (258_000, 0));
+    assert_eq!((queue.max_wdir_mb, queue.max_input_mb), (106_498, 16_000));
+    assert_eq!((queue.max_disk_io_kbps, queue.transferring_limit), (5_000, 3_000));
+    assert_eq!((queue.pledged_cpu, queue.changed_at), (0, NOW));
+    assert_eq!(queue.wn_connectivity, "full#IPv4");
+    assert_eq!((queue.jobseed.as_str(), queue.catchall.as_str()), ("eshigh", "es_to_zip"));
+    assert_eq!(queue.workflow, "pull_ups");
+    assert_eq!(queue.endpoints.write[0], "AGLT2_DATADISK");
+    assert_eq!(queue.endpoints.read.len(), 4);
+    assert_eq!(queue.resource_type, "MCORE");
+}
+
+#[test]
+fn the_storage_site_is_that_of_the_default_write_endpoint_in_the_words_of_the_matrix() {
+    let imported = read_cric();
+    for (name, site) in [
+        ("BNL/SCORE", "BNL-ATLAS"), // BNL-OSG2_DATADISK: most queues that write there
+        ("RAL/SCORE", "RAL-LCG2"),  // RAL-LCG2-ECHO has no traffic of its own
+        ("GRIF-LAL/SCORE", "GRIF"), // GRIF_DATADISK
+        ("SLAC/SCORE", "WT2"),      // SLACXRD_DATADISK
+        ("FZK-LCG2/SCORE", "FZK-LCG2"),
+        ("ALL", "CERN-PROD"), // no endpoints: its own site
+    ] {
+        assert_eq!(queue(&imported, name).storage_site, site, "{name}");
+    }
+    let mut sites = Sites::new();
+    sites.learn(r#"{"KIT-T2_DATADISK": {"rc_site": "FZK-LCG2", "type": "DATADISK"}}"#).expect("");
+    let imported = cric(CRIC, NOW, &sites).expect("an object");
+    assert_eq!(queue(&imported, "EMMY_KIT/SCORE").storage_site, "FZK-LCG2", "said by a dump");
+}
+
+#[test]
+fn a_wrong_field_is_named_and_the_queue_left_out_and_the_rest_goes_on() {
+    for (field, value, says) in [
+        ("maxrss", json!("lots"), "field `maxrss`: found \"lots\", wants a whole number"),
+        ("corecount", json!(-1), "field `corecount`: found -1"),
+        ("status", json!("sleepy"), "field `status`: found \"sleepy\", wants one of online,"),
+        ("type", Value::Null, "field `type`: found nothing, wants a word"),
+        ("releases", json!([1]), "field `releases`: found a list, wants a list of words"),
+        ("astorages", json!({"write_lan": 3}), "field `astorages.write_lan`: found 3"),
+        ("direct_access_lan", json!("yes"), "field `direct_access_lan`: found \"yes\""),
+        ("corepower", json!(-2.5), "field `corepower`: found -2.5"),
+        ("params", json!({"gpu": [1]}), "field `params.gpu`: found a list"),
+    ] {
+        let imported = cric(&agl(field, Some(value)), NOW, &Sites::new()).expect("an object");
+        assert_eq!(imported.complaints.len(), 1, "{field}: {:?}", imported.complaints);
+        let said = &imported.complaints[0];
+        assert!(said.starts_with("queue AGLT2: ") && said.contains(says), "{said}");
+        let left = queues(&imported);
+        assert!(left.iter().all(|queue| queue.unified == "BNL") && left.len() == 4, "{field}");
+    }
+}
+
+#[test]
+fn a_missing_field_is_named_and_taken_as_not_set_unless_it_is_needed() {
+    let imported = cric(&agl("maxtime", None), NOW, &Sites::new()).expect("an object");
+    let said = "queue AGLT2: field `maxtime` is missing; taken as not set";
+    assert_eq!(imported.complaints, [said]);
+    assert_eq!(queue(&imported, "AGLT2/MCORE").max_time_s, 0);
+    let imported = cric(&agl("status", None), NOW, &Sites::new()).expect("an object");
+    assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
+    assert_eq!(queues(&imported).len(), 4);
+}
+
+#[test]
+fn unknown_fields_are_ignored() {
+    let text = agl("colour_of_the_roof", Some(json!({"deep": [1, 2]})));
+    let imported = cric(&text, NOW, &Sites::new()).expect("an object");
+    assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
+    assert_eq!(queues(&imported).len(), 8);
+}
+
+#[test]
+fn flags_of_params_win_over_those_of_catchall() {
+    let mut dump: Value = serde_json::from_str(&agl("x", None)).expect("JSON");
+    dump["AGLT2"]["catchall"] = json!("use_only_local_data, bareNucleus=only,Pull");
+    let params = json!({"use_only_local_data": false, "bareNucleus": "allow", "gpu": true});
+    dump["AGLT2"]["params"] = params;
+    let imported = cric(&dump.to_string(), NOW, &Sites::new()).expect("an object");
+    assert_eq!(queue(&imported, "AGLT2/SCORE").catchall, "Pull,bareNucleus=allow,gpu");
+    dump["AGLT2"]["params"] = json!({"per_core_attr": true});
+    dump["AGLT2"]["maxrss"] = json!(4_000);
+    let imported = cric(&dump.to_string(), NOW, &Sites::new()).expect("an object");
+    assert_eq!(queue(&imported, "AGLT2/MCORE_HIMEM").max_rss_mb, 32_000, "for 8 cores");
+}
+
+#[test]
+fn text_of_another_shape_is_one_clear_error() {
+    let sites = Sites::new();
+    let said = cric("[1, 2]", NOW, &sites).expect_err("a list");
+    assert_eq!(said, "queues: found a list, wants a JSON object");
+    assert!(cric("{\"AGLT2\": ", NOW, &sites).expect_err("cut").starts_with("queues: not JSON: "));
+    assert!(netmetrics("7", NOW).expect_err("a number").contains("found 7"));
+    assert!(storage(&["null"], NOW, &sites).expect_err("null").contains("found nothing"));
+    assert!(nuclei("{}", NOW).expect_err("an object").contains("wants a JSON list"));
+    assert!(Sites::new().learn("[]").is_err());
+    let imported = cric("{\"AGLT2\": 3}", NOW, &sites).expect("an object");
+    assert_eq!(imported.complaints, ["queue AGLT2: found 3, wants an object; left out"]);
+}
+
+fn links(text: &str) -> (Vec<Link>, Vec<String>) {
+    let imported = netmetrics(text, NOW).expect("an object");
+    let link = |event| match event {
+        Event::Link(link) => link,
+        other => panic!("{other:?}"),
+    };
+    (imported.records.into_iter().map(link).collect(), imported.complaints)
+}
+
+#[test]
+fn links_carry_what_the_matrix_says() {
+    let (links, complaints) = links(NETMETRICS);
+    assert!(complaints.is_empty(), "{complaints:?}");
+    let of = |source: &str, destination: &str| {
+        let found = |link: &&Link| link.source == source && link.destination == destination;
+        links.iter().find(found).expect("the link")
+    };
+    let link = of("CERN-PROD", "BNL-ATLAS");
+    assert_eq!(link.closeness, Some(1));
+    assert_eq!(link.mbps_1h, Some(3271.86));
+    assert_eq!((link.mbps_1d, link.mbps_1w), (Some(3736.54), Some(2043.8)));
+    assert_eq!(link.changed_at, 1_723_120_516_000, "the newest of its stamps");
+    let express = link.queued.iter().find(|queued| queued.activity == "Express").expect("Express");
+    assert_eq!((express.files, express.bytes), (78, 102_031_982_268));
+    let quiet = of("GRIF-LAL", "BNL-ATLAS");
+    assert_eq!((quiet.mbps_1w, quiet.queued.len(), quiet.queued_known), (None, 0, true));
+}
+
+#[test]
+fn where_nothing_of_queues_is_published_nothing_is_known_of_them() {
+    let (links, complaints) = links(r#"{"A:B": {"src": "A", "dst": "B"}}"#);
+    assert!(complaints.is_empty(), "{complaints:?}");
+    assert_eq!(
+        (links[0].queued_known, links[0].closeness, links[0].changed_at),
+        (false, None, NOW)
+    );
+}
+
+#[test]
+fn wrong_links_are_named_and_left_out() {
+    let text = json!({
+        "A:B": {"src": "A", "dst": "B", "closeness": {"latest": 12}},
+        "A:C": {"src": "A", "dst": "C", "closeness": {"latest": -1}},
+        "A:D": {"src": "A", "mbps": {"dashb": {"1h": "fast"}}},
+        "A:E": {"src": "A", "dst": "E", "closeness": {"latest": 1, "timestamp": "yesterday"}},
+        "A:F": {"src": "A", "dst": "F", "files": {"queued": {"Express": {"latest": -5}}}},
+    });
+    let (links, complaints) = links(&text.to_string());
+    assert_eq!(links.len(), 1);
+    assert_eq!(links[0].closeness, Some(-1), "blocked");
+    let complaints = complaints.join("\n");
+    for part in [
+        "link A:B: field `closeness.latest`: found 12, wants a whole number -1..=11",
+        "link A:D: field `mbps.dashb.1h`: found \"fast\"",
+        "link A:D: field `dst`: found nothing",
+        "link A:E: field `closeness.timestamp`: found \"yesterday\"",
+        "link A:F: field `files.queued.Express.latest`: found -5",
+    ] {
+        assert!(complaints.contains(part), "{part} is not in\n{complaints}");
+    }
+}
+
+fn endpoints(texts: &[&str]) -> (Vec<Storage>, Imported) {
+    let mut sites = Sites::new();
+    sites.learn(CRIC).expect("an object");
+    let imported = storage(texts, NOW, &sites).expect("an object");
+    let endpoint = |event: &Event<'static>| match event {
+        Event::Storage(storage) => storage.clone(),
+        other => panic!("{other:?}"),
+    };
+    (imported.records.iter().map(endpoint).collect(), imported)
+}
+
+#[test]
+fn space_and_type_of_an_endpoint_come_from_two_dumps() {
+    let (found, imported) = endpoints(&[SITE_INFO, ENDPOINTS]);
+    assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
+    let of = |name: &str| found.iter().find(|storage| storage.name == name);
+    let disk = of("AGLT2_DATADISK").expect("said");
+    assert_eq!((disk.total_bytes, disk.free_bytes), (11_239_990_000_000_000, disk.total_bytes));
+    assert_eq!((disk.kind.as_str(), disk.tape, disk.site.as_str()), ("DATADISK", false, "AGLT2"));
+    let cern = of("CERN-PROD_DATADISK").expect("said by both");
+    assert_eq!((cern.kind.as_str(), cern.site.as_str()), ("DATADISK", "CERN-PROD"));
+    assert!(of("BNL-OSG2_DATATAPE").is_none(), "a record without space would say it is full");
+}
+
+#[test]
+fn wrong_sizes_are_named() {
+    let text = r#"{"Q": {"RSE": {"X_DATADISK": "big", "Y_DATADISK": "1.5"}}, "R": {"RSE": 3}}"#;
+    let (found, imported) = endpoints(&[text]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].total_bytes, 1_500_000_000_000);
+    let said = imported.complaints.join("\n");
+    assert!(said.contains("queue Q: field `RSE.X_DATADISK`: found \"big\""), "{said}");
+    assert!(said.contains("queue R: field `RSE`: found 3, wants an object"), "{said}");
+}
+
+fn sites(imported: &Imported) -> Vec<&Site> {
+    let site = |event| match event {
+        &Event::Site(ref site) => Some(site),
+        _ => None,
+    };
+    imported.records.iter().filter_map(site).collect()
+}
+
+#[test]
+fn nuclei_are_names_or_objects() {
+    let text = r#"["CERN-PROD", {"name": "BNL-ATLAS", "output_endpoint": "BNL-OSG2_DATADISK",
+        "tier": 1, "active": false}, {"tier": 1}, "", 7]"#;
+    let imported = nuclei(text, NOW).expect("a list");
+    let found = sites(&imported);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].nucleus && found[0].active && found[0].name == "CERN-PROD");
+    assert_eq!((found[1].tier, found[1].active), (1, false));
+    assert_eq!(found[1].output_endpoint, "BNL-OSG2_DATADISK");
+    let said = imported.complaints.join("\n");
+    assert!(said.contains("nucleus number 3: field `name`: found nothing"), "{said}");
+    assert!(said.contains("nucleus number 5: found 7"), "{said}");
+}
+
+#[test]
+fn nuclei_of_cric_are_its_first_tiers_and_the_largest_second_ones_and_it_says_so() {
+    let mut known = Sites::new();
+    known.learn(NETMETRICS).expect("an object");
+    let imported = nuclei_from_cric(CRIC, NOW, &known).expect("an object");
+    let found = sites(&imported);
+    let names: Vec<&str> = found.iter().map(|site| site.name.as_str()).collect();
+    for name in ["BNL-ATLAS", "FZK-LCG2", "RAL-LCG2", "MWT2", "AGLT2", "GRIF"] {
+        assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+    assert!(!names.contains(&"WT2"), "tier 3");
+    let bnl = found.iter().find(|site| site.name == "BNL-ATLAS").expect("there");
+    assert_eq!((bnl.tier, bnl.output_endpoint.as_str()), (1, "BNL-OSG2_DATADISK"));
+    assert!(imported.notes[0].contains("names no nuclei"), "{:?}", imported.notes);
+}
+
+#[test]
+fn the_same_text_gives_the_same_records() {
+    assert_eq!(read_cric(), read_cric());
+}
