@@ -198,18 +198,43 @@ fn kafka_properties_are_passed_through_but_for_ours() {
     assert_says(&said, &["property `isolation.level`"]);
 }
 
+/// The shipped file up to its first policy, and that policy with other lists.
+fn with_policy(rest: &str) -> String {
+    let (before, _) = ATLAS.split_once("[[policy]]").expect("a policy");
+    let kind = &Topology::default_atlas().policies[0].kind;
+    format!("{before}[[policy]]\nname = \"p\"\nkind = \"{kind}\"\n{rest}\n")
+}
+
 #[test]
 fn steps_are_names_or_tables_with_parameters() {
-    let filters = "filters = [\"status\", { name = \"memory\", compensation = 0.9 }]\n[x]\n";
-    let (before, _) = ATLAS.split_once("filters = [").expect("a policy");
-    let text = format!("{before}weights = []\n{}", filters.trim_end_matches("[x]\n"));
-    let topology = Topology::parse("my.toml", &text).expect("right");
+    let rest = "filters = [\"status\", { name = \"memory\", compensation = 0.9 }]\nweights = []";
+    let topology = Topology::parse("my.toml", &with_policy(rest)).expect("right");
     let steps = &topology.policies[0].filters;
     assert_eq!(steps[0].name, "status");
     assert_eq!(steps[1].args, [("compensation".to_string(), Arg::Float(0.9))]);
-    let wrong = text.replace("\"status\"", "7");
+    let wrong = with_policy(&rest.replace("\"status\"", "7"));
     let shown: Vec<String> = complaints(&wrong).iter().map(Complaint::to_string).collect();
     assert_says(&shown.join("\n"), &["7 in policy.filters", "a list of filter names"]);
+}
+
+#[test]
+fn what_the_core_objects_to_is_said_of_its_line() {
+    let text = with_policy(
+        "colour = 1\nfilters = [\n\"status\",\n{ name = \"memory\", compensation = true },\n\
+         \"statsu\",\n\"status\"]\nweights = []",
+    );
+    let line = |part: &str| 1 + text.lines().position(|line| line.contains(part)).expect("there");
+    let found = complaints(&text);
+    let said = |part: &str| {
+        let complaint = found.iter().find(|complaint| complaint.found.contains(part));
+        complaint.unwrap_or_else(|| panic!("{part:?} is not in {found:#?}")).line
+    };
+    assert_eq!(said("policy p, colour: not known"), line("colour"));
+    assert_eq!(said("filter memory, compensation: true"), line("compensation"));
+    assert_eq!(said("filter statsu: not known"), line("statsu"));
+    assert_eq!(said("filter status: listed twice"), line("\"status\"]"));
+    assert_eq!(found.len(), 4, "{found:#?}");
+    assert!(found.iter().any(|complaint| complaint.allowed.contains("did you mean `status`?")));
 }
 
 #[test]

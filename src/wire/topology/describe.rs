@@ -1,10 +1,10 @@
 //! What runs, for a reader: as text, and as a Mermaid flow chart.
 
 use super::check::WINDOWS;
-use super::{PolicyToml, TopicSettings, Topology};
+use super::{TopicSettings, Topology};
 use crate::core::cut::Topic;
 use crate::core::limits::Limits;
-use crate::core::policy::{Arg, Rules, Step};
+use crate::core::policy::{Policy, PolicySpec};
 use crate::core::unit::{HOUR, SECOND};
 use std::fmt::Write;
 
@@ -89,44 +89,18 @@ const fn flow(topic: Topic) -> (&'static str, &'static str) {
     }
 }
 
-fn describe_policy(text: &mut String, policy: &PolicyToml) {
-    let rules = match policy.rules {
-        Rules::Documented => "documented",
-        Rules::Panda => "panda",
-    };
-    let wake = if policy.wake_on_event { "event" } else { "timer" };
-    let _ = writeln!(text, "\npolicy {}: kind {}, rules {rules}", policy.name, policy.kind);
-    let (defer, dwell) = (policy.defer / SECOND, policy.dwell / SECOND);
-    let _ = writeln!(
-        text,
-        "  asked again: at the latest after {defer} s; wake {wake}, dwell {dwell} s"
-    );
-    let PolicyToml { candidates_max, bunch, bunch_scout, .. } = policy;
-    let _ = writeln!(
-        text,
-        "  answers: {candidates_max} queues at most, jobs in bunches of {bunch} (scouts {bunch_scout})"
-    );
-    if !policy.args.is_empty() {
-        let _ = writeln!(text, "  parameters: {}", arguments(&policy.args));
+fn describe_policy(text: &mut String, spec: &PolicySpec) {
+    let (name, kind, rules) = (&spec.name, &spec.kind, spec.rules.name());
+    let _ = writeln!(text, "\npolicy {name}: kind {kind}, rules {rules}");
+    let (defer, dwell, wake) = (spec.defer / SECOND, spec.dwell / SECOND, spec.wake.name());
+    let _ = writeln!(text, "  deferred for {defer} s at most; wake {wake}, dwell {dwell} s");
+    let PolicySpec { candidates_max, bunch, bunch_scout, .. } = spec;
+    let bunches = format!("bunches of {bunch} (scouts {bunch_scout})");
+    let _ = writeln!(text, "  answers with {candidates_max} queues at most, jobs in {bunches}");
+    // A checked topology compiles; what does not is described by its lists alone.
+    if let Ok(policy) = Policy::compile(spec) {
+        text.push_str(&policy.describe());
     }
-    for (what, steps) in [("filters", &policy.filters), ("weights", &policy.weights)] {
-        let _ = writeln!(text, "  {what}, in order:");
-        for (number, Step { name, args }) in steps.iter().enumerate() {
-            let args =
-                if args.is_empty() { String::new() } else { format!(" ({})", arguments(args)) };
-            let _ = writeln!(text, "    {}. {name}{args}", number + 1);
-        }
-    }
-}
-
-fn arguments(args: &[(String, Arg)]) -> String {
-    let shown = args.iter().map(|(name, arg)| match arg {
-        Arg::Int(value) => format!("{name} = {value}"),
-        Arg::Float(value) => format!("{name} = {value:?}"),
-        Arg::Bool(value) => format!("{name} = {value}"),
-        Arg::Text(value) => format!("{name} = {value:?}"),
-    });
-    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// The topology as a Mermaid flow chart: topics in, the engine with its policies, topics out.

@@ -10,11 +10,11 @@ mod topic;
 
 pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
-pub use policy::PolicyToml;
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
 use crate::core::cut::Topic;
 use crate::core::limits::{Limit, Limits};
+use crate::core::policy::PolicySpec;
 use read::{Reader, Value, show};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -34,7 +34,7 @@ pub struct Topology {
     /// Kafka, beyond what we set ourselves.
     pub kafka: Kafka,
     /// Policies, in the order of the file.
-    pub policies: Vec<PolicyToml>,
+    pub policies: Vec<PolicySpec>,
 }
 
 /// What the file says of Kafka itself.
@@ -148,10 +148,9 @@ fn kafka(reader: &mut Reader, value: Option<&Value<'_>>, domain: &str) -> Kafka 
     if let Some(value) = table.get("replication") {
         kafka.replication = reader.int(value, "kafka.replication", -1..=100).unwrap_or(-1) as i32;
     }
-    if let Some(value) = table.get("properties") {
-        if let Some(table) = reader.table(value, "kafka.properties") {
-            properties(reader, "", table, &mut kafka.properties);
-        }
+    let value = table.get("properties");
+    if let Some(table) = value.and_then(|value| reader.table(value, "kafka.properties")) {
+        properties(reader, "", table, &mut kafka.properties);
     }
     kafka
 }

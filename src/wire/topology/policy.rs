@@ -1,54 +1,24 @@
 //! Policies as the topology file lists them: names in order, and what differs from the defaults.
 //! What a name means is known to the core alone.
 
+use super::complaint::one_of;
 use super::read::{Reader, Value, show};
-use crate::core::policy::{Arg, Rules, Step};
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake};
+use crate::core::unit::{DAY, SECOND};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
-
-/// One `[[policy]]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PolicyToml {
-    /// What tasks ask for.
-    pub name: String,
-    /// Which built-in pipeline.
-    pub kind: String,
-    /// Which reading decides the defaults of all parameters.
-    pub rules: Rules,
-    /// Whether a deferred request is asked again as soon as an objection falls; else only when
-    /// its time has come.
-    pub wake_on_event: bool,
-    /// How long a deferral lasts at most.
-    pub defer: Millis,
-    /// Least time between two judgements of a request.
-    pub dwell: Millis,
-    /// Most queues in an answer.
-    pub candidates_max: u32,
-    /// Jobs drawn to a queue at a time.
-    pub bunch: u32,
-    /// The same for scouts.
-    pub bunch_scout: u32,
-    /// The kind's own parameters: every key beside those above.
-    pub args: Vec<(String, Arg)>,
-    /// Filters, in order.
-    pub filters: Vec<Step>,
-    /// Weights, in order.
-    pub weights: Vec<Step>,
-}
 
 /// A policy with the lines its parts stand on, so that what the core says of a part can be said
 /// of a line.
 pub(super) struct Placed {
-    pub(super) policy: PolicyToml,
+    pub(super) policy: PolicySpec,
     pub(super) line: usize,
     lines: BTreeMap<String, usize>,
 }
 
 impl Placed {
-    #[allow(dead_code)]
     /// The line of a part: `filter memory, compensation`, or the nearest that is known.
-    pub(super) fn line_of(&self, place: &str) -> usize {
+    fn line_of(&self, place: &str) -> usize {
         let mut place = place;
         loop {
             if let Some(line) = self.lines.get(place) {
@@ -97,13 +67,27 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
         }
         found.push(placed);
     }
+    for placed in &found {
+        let Err(mistakes) = Policy::compile(&placed.policy) else { continue };
+        for Mistake { place, found, allowed } in mistakes {
+            let line = placed.line_of(&place);
+            // The name that is wrong is the place's last word.
+            let wrong = place.rsplit(' ').next().unwrap_or("");
+            let allowed = match allowed.strip_prefix("one of ") {
+                Some(words) => one_of(wrong, &words.split(", ").collect::<Vec<_>>()),
+                None => allowed,
+            };
+            let name = &placed.policy.name;
+            reader.complain(line, format!("policy {name}, {place}: {found}"), allowed);
+        }
+    }
     found
 }
 
 fn policy(reader: &mut Reader, value: &Value<'_>) -> Option<Placed> {
     let table = reader.table(value, "policy")?;
     let line = reader.line(&value.span());
-    let mut placed = Placed { policy: empty(), line, lines: BTreeMap::new() };
+    let mut placed = Placed { policy: PolicySpec::empty("", ""), line, lines: BTreeMap::new() };
     for required in ["name", "kind", "filters", "weights"] {
         if !table.contains_key(required) {
             reader.complain(line, format!("no `{required}` in [[policy]]"), "a policy with one");
@@ -121,23 +105,6 @@ fn policy(reader: &mut Reader, value: &Value<'_>) -> Option<Placed> {
     Some(placed)
 }
 
-fn empty() -> PolicyToml {
-    PolicyToml {
-        name: String::new(),
-        kind: String::new(),
-        rules: Rules::Documented,
-        wake_on_event: true,
-        defer: HOUR,
-        dwell: MINUTE,
-        candidates_max: 10,
-        bunch: 25,
-        bunch_scout: 2,
-        args: Vec::new(),
-        filters: Vec::new(),
-        weights: Vec::new(),
-    }
-}
-
 fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'_>) {
     let at = format!("policy.{key}");
     let policy = &mut placed.policy;
@@ -149,12 +116,12 @@ fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'
             *(if key == "name" { &mut policy.name } else { &mut policy.kind }) = word;
         }
         "rules" => {
-            let words = [("documented", Rules::Documented), ("panda", Rules::Panda)];
+            let words = [Rules::Documented, Rules::Panda].map(|rules| (rules.name(), rules));
             policy.rules = reader.word(value, &at, &words).unwrap_or(policy.rules);
         }
         "wake" => {
-            let words = [("event", true), ("timer", false)];
-            policy.wake_on_event = reader.word(value, &at, &words).unwrap_or(true);
+            let words = [Wake::Event, Wake::Timer].map(|wake| (wake.name(), wake));
+            policy.wake = reader.word(value, &at, &words).unwrap_or(policy.wake);
         }
         "defer_s" => {
             let seconds = reader.int(value, &at, 1..=30 * DAY / SECOND);
