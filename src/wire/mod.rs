@@ -1,7 +1,7 @@
 //! Bytes and what they mean. Core types know nothing of bytes; their shapes on the bus live here.
 
 pub mod avro;
+pub mod cell;
 pub mod import;
 pub mod record;
 pub mod topology;
-pub mod cell;

@@ -14,11 +14,13 @@ const ENDPOINTS: &str = include_str!("../fixtures/ddmendpoints.json");
 const NOW: i64 = 1_760_000_000_000;
 
 fn queues(imported: &Imported) -> Vec<&Queue> {
-    let queue = |event| match event {
-        &Event::Queue(ref queue) => Some(&**queue),
-        _ => None,
-    };
-    imported.records.iter().filter_map(queue).collect()
+    let records = imported.records.iter();
+    records
+        .filter_map(|event| match event {
+            Event::Queue(queue) => Some(&**queue),
+            _ => None,
+        })
+        .collect()
 }
 
 #[track_caller]
@@ -284,11 +286,13 @@ fn wrong_sizes_are_named() {
 }
 
 fn sites(imported: &Imported) -> Vec<&Site> {
-    let site = |event| match event {
-        &Event::Site(ref site) => Some(site),
-        _ => None,
-    };
-    imported.records.iter().filter_map(site).collect()
+    let records = imported.records.iter();
+    records
+        .filter_map(|event| match event {
+            Event::Site(site) => Some(site),
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]

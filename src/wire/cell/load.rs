@@ -154,4 +154,3 @@ fn settle_asks(state: &mut State) {
     }
     subjects.into_iter().for_each(|subject| state.arm_subject(subject));
 }
-
