@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod close;
+pub mod counters;
 pub mod cut;
 pub mod decide;
 pub mod decision;

@@ -26,6 +26,8 @@ pub struct Progress {
     pub full: bool,
     /// Lanes whose flags changed; all flagged lanes when `full`.
     pub flags: Vec<(Lane, LaneFlags)>,
+    /// Records of this cycle that could not be read: what was unreadable then stays so.
+    pub garbled: Vec<(Lane, u64)>,
     /// How many outputs went to each own lane in this cycle (`progress` not counted).
     pub outputs: Vec<(Lane, u32)>,
     /// The resolved policies as text; only in the first record of an epoch.

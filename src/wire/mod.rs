@@ -2,6 +2,7 @@
 
 pub mod avro;
 pub mod cell;
+pub mod counter;
 pub mod import;
 pub mod record;
 pub mod topology;

@@ -18,6 +18,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         lanes: list(at, |at| Ok((read_lane(at)?, amount(at)?)))?,
         full: at.boolean()?,
         flags: list(at, |at| Ok((read_lane(at)?, read_flags(at)?)))?,
+        garbled: list(at, |at| Ok((read_lane(at)?, amount(at)?)))?,
         outputs: list(at, |at| Ok((read_lane(at)?, count(at)?)))?,
         policies: option(at, text)?,
         policy_hash: text(at)?,
@@ -62,6 +63,10 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
         sink.boolean(flags.at_end);
         sink.boolean(flags.unreadable);
         sink.option(flags.blocked_at, Sink::long);
+    });
+    sink.array(&progress.garbled, |sink, (lane, offset)| {
+        write_lane(sink, *lane);
+        sink.amount(*offset);
     });
     sink.array(&progress.outputs, |sink, (lane, records)| {
         write_lane(sink, *lane);

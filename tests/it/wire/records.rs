@@ -328,6 +328,8 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
         policies: dice.option(Dice::text),
         policy_hash: dice.text(),
         engine: dice.count(),
+        garbled: dice.list(|dice| (lane(dice), u64::from(dice.count()))),
+        quiet: dice.flag(),
         farewell: dice.flag(),
     }
 }

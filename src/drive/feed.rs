@@ -1,0 +1,181 @@
+//! What was taken from the log and not yet drawn: per lane, in order.
+//!
+//! A cycle's records are drawn up to its cut, lane by lane; lanes run ahead of each other, and one
+//! that runs too far ahead is held back.
+
+use crate::core::cut::{Cut, Lane};
+use crate::core::progress::LaneFlags;
+use crate::drive::port::{Batch, Raw};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Records of one lane that lie side by side in one batch.
+struct Run {
+    batch: Rc<Batch>,
+    records: Range<usize>,
+}
+
+/// One lane's waiting records.
+#[derive(Default)]
+struct Strand {
+    runs: VecDeque<Run>,
+    waiting: usize,
+    /// Everything below was delivered to the feed, or is not there.
+    seen: u64,
+    flags: LaneFlags,
+    is_held: bool,
+}
+
+/// Waiting records of all lanes.
+#[derive(Default)]
+pub struct Feed {
+    strands: BTreeMap<Lane, Strand>,
+    waiting: usize,
+}
+
+impl Feed {
+    /// Nothing waits; each lane is read from its offset in `cut` on.
+    pub fn new(cut: &Cut) -> Feed {
+        let strand = |next: &u64| Strand { seen: *next, ..Strand::default() };
+        let strands = cut.0.iter().map(|(lane, next)| (*lane, strand(next))).collect();
+        Feed { strands, waiting: 0 }
+    }
+
+    /// Takes over what a batch brought.
+    pub fn pour(&mut self, batch: Batch) {
+        let batch = Rc::new(batch);
+        let mut start = 0;
+        while start < batch.records.len() {
+            let lane = batch.records[start].lane;
+            let length =
+                batch.records[start..].iter().take_while(|record| record.lane == lane).count();
+            let end = start + length;
+            let strand = self.strands.entry(lane).or_default();
+            strand.seen = strand.seen.max(batch.records[end - 1].offset + 1);
+            strand.waiting += length;
+            strand.flags.at_end = false;
+            strand.runs.push_back(Run { batch: Rc::clone(&batch), records: start..end });
+            self.waiting += length;
+            start = end;
+        }
+        for mark in &batch.marks {
+            let strand = self.strands.entry(mark.lane).or_default();
+            strand.seen = strand.seen.max(mark.position);
+            strand.flags = mark.flags;
+        }
+    }
+
+    /// Whether every record of a lane below `next` was delivered.
+    pub fn has(&self, lane: Lane, next: u64) -> bool {
+        self.strands.get(&lane).is_some_and(|strand| strand.seen >= next)
+    }
+
+    /// What is known of a lane's end, if all that was delivered were drawn.
+    pub fn flags(&self, lane: Lane) -> LaneFlags {
+        self.strands.get(&lane).map_or_else(LaneFlags::default, |strand| LaneFlags {
+            at_end: strand.flags.at_end && strand.waiting == 0,
+            ..strand.flags
+        })
+    }
+
+    /// Everything below was delivered.
+    pub fn seen(&self, lane: Lane) -> u64 {
+        self.strands.get(&lane).map_or(0, |strand| strand.seen)
+    }
+
+    /// Lanes there are.
+    pub fn lanes(&self) -> impl Iterator<Item = Lane> {
+        self.strands.keys().copied()
+    }
+
+    /// How many records wait in all.
+    pub fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// How many records wait in a lane.
+    pub fn waiting_in(&self, lane: Lane) -> usize {
+        self.strands.get(&lane).map_or(0, |strand| strand.waiting)
+    }
+
+    /// Draws the lane's next records below `until`, at most `max`, run by run.
+    pub fn draw(
+        &mut self,
+        lane: Lane,
+        until: u64,
+        mut max: usize,
+        mut each: impl FnMut(&Batch, &[Raw]),
+    ) -> usize {
+        let Some(strand) = self.strands.get_mut(&lane) else { return 0 };
+        let mut drawn = 0;
+        while let Some(run) = strand.runs.front_mut() {
+            let records = &run.batch.records[run.records.clone()];
+            let below = records.partition_point(|record| record.offset < until).min(max);
+            if below == 0 {
+                break;
+            }
+            each(&run.batch, &records[..below]);
+            run.records.start += below;
+            drawn += below;
+            max -= below;
+            if run.records.is_empty() {
+                strand.runs.pop_front();
+            }
+        }
+        strand.waiting -= drawn;
+        self.waiting -= drawn;
+        drawn
+    }
+
+    /// Lanes that run more than `most` records ahead and are not held yet, and lanes that are held
+    /// and ran half empty; both noted as done.
+    pub fn balance(&mut self, most: usize) -> (Vec<Lane>, Vec<Lane>) {
+        let (mut hold, mut release) = (Vec::new(), Vec::new());
+        for (lane, strand) in &mut self.strands {
+            if !strand.is_held && strand.waiting > most {
+                strand.is_held = true;
+                hold.push(*lane);
+            } else if strand.is_held && strand.waiting <= most / 2 {
+                strand.is_held = false;
+                release.push(*lane);
+            }
+        }
+        (hold, release)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Topic;
+    use crate::drive::port::Mark;
+
+    #[test]
+    fn records_are_drawn_in_order_up_to_a_cut() {
+        let lane = Lane::new(Topic::JobState, 0);
+        let other = Lane::new(Topic::JobState, 1);
+        let mut feed = Feed::new(&Cut::default());
+        let mut batch = Batch::default();
+        for (lane, offset) in [(lane, 3), (lane, 5), (other, 0), (lane, 6)] {
+            batch.push(lane, offset, 0, None, Some(b"x"));
+        }
+        let flags = LaneFlags { at_end: true, ..LaneFlags::default() };
+        batch.marks.push(Mark { lane, position: 9, flags });
+        feed.pour(batch);
+        assert!(feed.has(lane, 9) && !feed.has(lane, 10) && !feed.has(other, 2));
+        assert!(!feed.flags(lane).at_end, "records wait");
+        let mut drawn = Vec::new();
+        let mut draw = |feed: &mut Feed, until, max| {
+            feed.draw(lane, until, max, |_, records| {
+                drawn.extend(records.iter().map(|record| record.offset));
+            })
+        };
+        assert_eq!(draw(&mut feed, 6, 10), 2);
+        assert_eq!(draw(&mut feed, 6, 10), 0);
+        assert_eq!(draw(&mut feed, 9, 10), 1);
+        assert_eq!(drawn, vec![3, 5, 6]);
+        assert!(feed.flags(lane).at_end);
+        assert_eq!(feed.waiting(), 1);
+    }
+}

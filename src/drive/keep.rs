@@ -1,0 +1,217 @@
+//! What is kept: copied at the end of a cycle, before the next one folds, and handed to the store
+//! once that cycle's commit is confirmed.
+
+use crate::core::counters::counters;
+use crate::core::state::State;
+use crate::core::unit::Millis;
+use crate::drive::Halt;
+use crate::drive::port::{Checkpoint, Kept, Store};
+use crate::drive::terms::Terms;
+use crate::wire::cell::{self, Bounds, Head};
+use crate::wire::counter;
+
+/// Decides when to copy, and what of the base pages goes along.
+pub struct Keeper {
+    /// Copied, and its cycle not confirmed yet.
+    pending: Option<(u64, Checkpoint)>,
+    /// Copied and confirmed.
+    ready: Option<Checkpoint>,
+    /// The store holds nothing of ours: the next copy is of everything.
+    is_fresh: bool,
+    /// Checkpoints made so far, in the store's counting.
+    sequence: u64,
+    /// The page to be rewritten next, as a place in the list of all.
+    page: usize,
+    /// Sequence numbers at which the current and the last whole pass over the pages began.
+    pass_began: u64,
+    covered: u64,
+    copied_ns: u64,
+    counters_ns: u64,
+    stopwatch: fn() -> u64,
+    /// What an operator should know of the store.
+    pub notices: Vec<String>,
+    /// How long copies took; ns.
+    pub took_ns: Vec<u64>,
+}
+
+/// The counter line that says which cycle the others are of.
+const CYCLE_KEY: &str = "cycle";
+
+impl Keeper {
+    /// What the store kept, if it can be used; else a notice says why not.
+    pub fn load<S: Store>(
+        store: &mut S,
+        terms: &Terms,
+        stopwatch: fn() -> u64,
+    ) -> Result<(Keeper, Option<(State, Head)>), Halt> {
+        let mut keeper = Keeper {
+            pending: None,
+            ready: None,
+            is_fresh: true,
+            sequence: 0,
+            page: 0,
+            pass_began: 0,
+            covered: 0,
+            copied_ns: stopwatch(),
+            counters_ns: 0,
+            stopwatch,
+            notices: Vec::new(),
+            took_ns: Vec::new(),
+        };
+        let Some(kept) = store.load()? else { return Ok((keeper, None)) };
+        match restore(&kept, terms) {
+            Ok(loaded) => {
+                keeper.is_fresh = false;
+                keeper.sequence = kept.sequence + 1;
+                keeper.pass_began = keeper.sequence;
+                keeper.covered = kept.deltas.first().map_or(keeper.sequence, |(first, _)| *first);
+                Ok((keeper, Some(loaded)))
+            }
+            Err(why) => {
+                keeper.sequence = kept.sequence + 1;
+                keeper.notices.push(format!("{why}; it is rebuilt from the log"));
+                Ok((keeper, None))
+            }
+        }
+    }
+
+    /// Copies what changed, if it is time and nothing copied still waits.
+    pub fn copy(
+        &mut self,
+        state: &mut State,
+        policies: &str,
+        bounds: impl FnOnce() -> Bounds,
+        is_last: bool,
+    ) {
+        let now = (self.stopwatch)();
+        let due = |last: u64, span: Millis| now.saturating_sub(last) >= span as u64 * 1_000_000;
+        let limits = &state.setting.limits;
+        let is_due = is_last || due(self.copied_ns, limits.checkpoint_interval_ms);
+        if !is_due || self.pending.is_some() || self.ready.is_some() && !is_last {
+            return;
+        }
+        let with_counters = is_last || due(self.counters_ns, limits.counters_interval_ms);
+        self.copied_ns = now;
+        let head = Head { policies: policies.to_owned(), bounds: bounds() };
+        let head = cell::write_head(state, &head);
+        let counters = with_counters.then(|| {
+            self.counters_ns = now;
+            readable(state)
+        });
+        let fresh = std::mem::take(&mut self.is_fresh);
+        let deltas = cell::deltas(state);
+        let bases = self.bases(state, &deltas, fresh);
+        let deltas = if fresh { Vec::new() } else { deltas };
+        let useful = self.sequence.saturating_sub(self.covered);
+        self.sequence += 1;
+        let copied = Checkpoint { head, deltas, bases, useful, counters, fresh };
+        self.pending = Some((state.number, copied));
+        self.took_ns.push((self.stopwatch)() - now);
+    }
+
+    /// Base pages in turn: about as much of them as there is of deltas, so that after one pass over
+    /// all pages the deltas from before it are not needed. All of them the first time.
+    fn bases(&mut self, state: &State, deltas: &[Vec<u8>], all: bool) -> Vec<(u64, Vec<u8>)> {
+        let pages = cell::pages(state);
+        if all {
+            self.covered = self.sequence;
+            self.pass_began = self.sequence;
+            self.page = 0;
+        }
+        let bytes: usize = deltas.iter().map(Vec::len).sum();
+        let (mut bases, mut written) = (Vec::new(), 0);
+        while !pages.is_empty() && (all || written <= bytes) {
+            if self.page >= pages.len() {
+                self.page = 0;
+                self.covered = self.pass_began;
+                self.pass_began = self.sequence;
+                if all || !bases.is_empty() && bases.len() >= pages.len() {
+                    break;
+                }
+            }
+            let (kind, page) = pages[self.page];
+            let content = cell::page(state, kind, page);
+            written += content.len();
+            bases.push((cell::page_number(kind, page), content));
+            self.page += 1;
+            if bases.len() >= pages.len() {
+                break;
+            }
+        }
+        bases
+    }
+
+    /// A cycle is confirmed: what was copied at it may be kept.
+    pub fn confirm(&mut self, number: u64) {
+        if self.pending.as_ref().is_some_and(|(copied, _)| *copied <= number) {
+            self.ready = self.pending.take().map(|(_, checkpoint)| checkpoint);
+        }
+    }
+
+    /// Gives the store what is confirmed, unless it is still writing.
+    pub fn hand_over<S: Store>(&mut self, store: &mut S, wait: bool) -> Result<(), Halt> {
+        if self.ready.is_some()
+            && (wait || !store.is_busy())
+            && let Some(checkpoint) = self.ready.take()
+        {
+            store.keep(checkpoint)?;
+        }
+        Ok(())
+    }
+}
+
+/// A state from what was kept; its counters, made anew, must be those that were kept with it.
+fn restore(kept: &Kept, terms: &Terms) -> Result<(State, Head), String> {
+    let damaged = |_| "what the store kept cannot be read by this version".to_owned();
+    let mut scratch = State::new(terms.setting.clone());
+    let head = cell::read_head(&kept.head, &mut scratch).map_err(damaged)?;
+    let setting = match head.policies.is_empty() {
+        true => terms.setting.clone(),
+        false => {
+            Terms::of("the topology in the store", &head.policies)
+                .map_err(|mistakes| mistakes.join("; "))?
+                .setting
+        }
+    };
+    let mut state = State::new(setting);
+    let bases = kept.bases.iter().map(|(_, chunk)| chunk.as_slice());
+    let deltas = kept.deltas.iter().map(|(_, chunk)| chunk.as_slice());
+    let head = cell::restore(&mut state, &kept.head, bases.chain(deltas)).map_err(damaged)?;
+    compare(&state, kept)?;
+    Ok((state, head))
+}
+
+/// Compares counters as kept with a recount, when both are of the same cycle.
+fn compare(state: &State, kept: &Kept) -> Result<(), String> {
+    let of_cycle = |key: &[u8], value: &[u8]| {
+        key == CYCLE_KEY.as_bytes() && value == state.number.to_string().as_bytes()
+    };
+    if !kept.counters.iter().any(|(key, value)| of_cycle(key, value)) {
+        return Ok(());
+    }
+    let mut recount = readable(state);
+    let mut counters = kept.counters.clone();
+    recount.sort();
+    counters.sort();
+    let differs = recount.iter().zip(&counters).find(|(recount, kept)| recount != kept);
+    match differs {
+        None if recount.len() == counters.len() => Ok(()),
+        None => Err("the store holds other counters than its records give".to_owned()),
+        Some(((key, recount), (_, kept))) => Err(format!(
+            "the store's counter {} is not what its records give ({} against {})",
+            String::from_utf8_lossy(key),
+            String::from_utf8_lossy(kept),
+            String::from_utf8_lossy(recount)
+        )),
+    }
+}
+
+/// Counters under their readable keys.
+fn readable(state: &State) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut lines: Vec<(Vec<u8>, Vec<u8>)> = counters(state)
+        .iter()
+        .map(|line| (line.key().into_bytes(), counter::to_json(line).into_bytes()))
+        .collect();
+    lines.push((CYCLE_KEY.as_bytes().to_vec(), state.number.to_string().into_bytes()));
+    lines
+}

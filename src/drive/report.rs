@@ -1,0 +1,41 @@
+//! What a drive did, for metrics and messages. Nothing here is read back by it.
+
+use crate::core::cut::Topic;
+use crate::core::decision::Decision;
+use crate::core::event::Garbled;
+use crate::core::oddity::Oddity;
+use crate::core::unit::Millis;
+use std::collections::BTreeMap;
+
+/// What happened since the last report was taken.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Records folded, by topic.
+    pub events: BTreeMap<Topic, u64>,
+    /// Records nobody could read, by topic and reason.
+    pub garbled: BTreeMap<(Topic, Garbled), u64>,
+    /// Oddities.
+    pub oddities: Vec<(Topic, Oddity, u64)>,
+    /// Decisions made and said, or read back and counted when following.
+    pub decisions: Vec<Decision>,
+    /// Cycles closed.
+    pub cycles: u64,
+    /// Time spent folding; ns.
+    pub fold_ns: u64,
+    /// Time each decision took; ns.
+    pub decision_ns: Vec<u64>,
+    /// Time each cycle took, from the first record drawn to the last output written; ns.
+    pub cycle_ns: Vec<u64>,
+    /// Time each transaction took, from the first word to its commit; ns.
+    pub commit_ns: Vec<u64>,
+    /// Age of the newest record of each cycle that answered something, when it was committed; ms.
+    pub latency_ms: Vec<Millis>,
+    /// Time each checkpoint took to copy; ns.
+    pub checkpoint_ns: Vec<u64>,
+    /// Decisions made again: same, different, and not verifiable (of another engine revision).
+    pub verified: [u64; 3],
+    /// Where they differ, the first few.
+    pub differences: Vec<String>,
+    /// What an operator should know.
+    pub notices: Vec<String>,
+}

@@ -1,0 +1,58 @@
+//! What a domain is run by: the resolved topology, as text and as what it means.
+
+use crate::core::cut::Topic;
+use crate::core::policy::{Mistake, Policy};
+use crate::core::state::Setting;
+use crate::wire::topology::Topology;
+use sha2::{Digest, Sha256};
+
+/// The resolved topology of an epoch. Its text is said in the first `progress` record, so that
+/// every decision can be made again by whoever reads the log.
+pub struct Terms {
+    /// The text: all of the topology file that decides, nothing of how the broker is reached.
+    pub text: String,
+    /// First 16 hex digits of the text's SHA-256.
+    pub hash: String,
+    /// Domain, limits, silence limits.
+    pub setting: Setting,
+    /// Policies, ready to judge.
+    pub policies: Vec<Policy>,
+}
+
+impl Terms {
+    /// The terms of a topology text, as said in `progress` or as read from a file.
+    ///
+    /// # Errors
+    /// Every mistake in the text, a line each.
+    pub fn of(name: &str, text: &str) -> Result<Terms, Vec<String>> {
+        let topology = Topology::parse(name, text)
+            .map_err(|complaints| complaints.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        let text = deciding_part(text).map_err(|error| vec![format!("{name}: {error}")])?;
+        let mut silence = [None; Topic::ALL.len()];
+        for (topic, settings) in &topology.topics {
+            silence[*topic as usize] = settings.silence_limit_ms;
+        }
+        let mut hash: String =
+            Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        hash.truncate(16);
+        let setting =
+            Setting { domain: topology.domain.clone(), limits: topology.limits.clone(), silence };
+        let mut policies = Vec::new();
+        for spec in &topology.policies {
+            let policy = Policy::compile(spec).map_err(|mistakes| {
+                let text = |it: &Mistake| format!("{}: {}; {}", it.place, it.found, it.allowed);
+                mistakes.iter().map(text).collect::<Vec<_>>()
+            })?;
+            policies.push(policy);
+        }
+        Ok(Terms { text, hash, setting, policies })
+    }
+}
+
+/// The text without the part that says how the broker is reached: that decides nothing and may be
+/// nobody's business.
+fn deciding_part(text: &str) -> Result<String, toml::de::Error> {
+    let mut table: toml::Table = text.parse()?;
+    table.remove("kafka");
+    Ok(table.to_string())
+}
