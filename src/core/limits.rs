@@ -25,7 +25,8 @@ pub struct Limit {
 
 macro_rules! limits {
     ($($doc:literal
-       $field:ident: $type:ty = $key:literal * $scale:expr, $default:literal in $min:literal..=$max:literal;)*) => {
+       $field:ident: $type:ty = $key:literal * $scale:expr,
+       $default:literal in $min:literal..=$max:literal;)*) => {
         /// The limits in the units the core counts in.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits { $(#[doc = $doc] pub $field: $type,)* }

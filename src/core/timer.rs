@@ -2,7 +2,8 @@
 //! deadline without touching the wheel.
 //!
 //! Each set of lanes has a wheel of its own, read against its own clock. Which turn of a wheel a
-//! deadline sits in is no part of the state: after a restart the wheels are filled from the records.
+//! deadline sits in is no part of the state: after a restart the wheels are filled from the
+//! records.
 
 use crate::core::id::Key;
 use crate::core::unit::Millis;

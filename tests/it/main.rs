@@ -7,5 +7,6 @@ mod import;
 mod logs;
 #[cfg(feature = "shell")]
 mod store;
+mod tidy;
 mod topology;
 mod wire;

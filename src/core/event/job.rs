@@ -76,7 +76,8 @@ pub struct JobState<'a> {
     pub changed_at: Millis,
     /// Raised when the same state is said again with more known.
     pub revision: u32,
-    /// Which try of the job this is, from 0; nothing ends an attempt but its own end or a later one.
+    /// Which try of the job this is, from 0; nothing ends an attempt but its own end or a later
+    /// one.
     pub attempt: u32,
     /// Name of the task it belongs to.
     pub task: &'a str,

@@ -1,4 +1,5 @@
-//! Jobs, transfers, nodes, worker reports. Names are written as text: numbers of names are internal.
+//! Jobs, transfers, nodes, worker reports. Names are written as text: numbers of names are
+//! internal.
 
 use super::{count, word};
 use crate::core::event::{Status, TransferState};

@@ -1,8 +1,8 @@
 //! The shape of records in a store. Ours alone: a store is a cache, so a change here raises
 //! [`FORMAT`] and what an older version wrote is rebuilt from the log.
 //!
-//! A cell is one record under (kind, slot); a chunk is a run of cells: kind (one byte), slot, length
-//! and bytes each; length 0 means that the slot is empty.
+//! A cell is one record under (kind, slot); a chunk is a run of cells: kind (one byte), slot,
+//! length and bytes each; length 0 means that the slot is empty.
 
 mod ask;
 mod fact;
