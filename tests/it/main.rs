@@ -3,6 +3,7 @@
 mod contract;
 #[cfg(feature = "shell")]
 mod dirlog;
+mod drive;
 mod import;
 mod logs;
 #[cfg(feature = "shell")]

@@ -1,0 +1,122 @@
+//! The loop on paper: start, lead, takeover, replay, wake.
+
+mod yard;
+
+use std::time::Duration;
+use yard::*;
+use yardmaster::core::audit::audit;
+use yardmaster::core::decision::Outcome;
+use yardmaster::core::digest::digest;
+use yardmaster::core::event::Status;
+use yardmaster::drive::Drive;
+use yardmaster::sim::paper::store::PaperStore;
+
+fn start(yard: &Yard, instance: &str) -> Drive<yardmaster::sim::paper::PaperLog, PaperStore> {
+    Drive::start(yard.log(), PaperStore::default(), config(instance)).unwrap()
+}
+
+#[test]
+fn a_request_is_answered_and_its_jobs_divided() {
+    let mut yard = Yard::new();
+    yard.build(4);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    assert!(drive.leads());
+    yard.ask(&task("1/1", 100, yard.now));
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let decisions = yard.decisions();
+    assert_eq!(decisions.len(), 1, "{:?}", drive.take_report());
+    let sent = sent(&decisions[0]);
+    assert_eq!(sent.iter().map(|(_, jobs)| jobs).sum::<u32>(), 100);
+    assert_eq!(audit(drive.state()), vec![]);
+    assert_eq!(sent.len(), 4, "{:?}", decisions[0]);
+}
+
+#[test]
+fn a_rebuild_reaches_the_same_state_and_the_same_decisions() {
+    let mut yard = Yard::new();
+    yard.build(6);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    for round in 0..20 {
+        let subject = format!("1/{round}");
+        yard.ask(&task(&subject, 30, yard.now));
+        lead(&mut yard, &mut drive, 2).unwrap();
+        let request = format!("{subject}:0");
+        for (at, (queue, jobs)) in
+            yard.decisions().last().map(sent).unwrap_or_default().into_iter().enumerate()
+        {
+            for number in 0..jobs {
+                let name = format!("{}", 1000 * round + 100 * at as u32 + number);
+                yard.job(&job(&name, &queue, &request, Status::Activated, yard.now));
+                if number % 2 == 0 {
+                    yard.job(&job(&name, &queue, &request, Status::Running, yard.now + 5));
+                }
+            }
+        }
+        lead(&mut yard, &mut drive, 2).unwrap();
+    }
+    lead(&mut yard, &mut drive, 60).unwrap();
+    drive.farewell(yard.now).unwrap();
+    assert_eq!(audit(drive.state()), vec![]);
+    let reached = digest(drive.state());
+    let decisions = yard.decisions().len();
+    assert!(decisions >= 20, "{decisions}");
+    let mut other = config("two");
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    for _ in 0..100 {
+        again.pump(Duration::ZERO).unwrap();
+        again.follow().unwrap();
+    }
+    let report = again.take_report();
+    assert_eq!(report.verified, [decisions as u64, 0, 0], "{:#?}", report.differences);
+    assert_eq!(again.state().number, drive.state().number);
+    assert_eq!(audit(again.state()), vec![]);
+    assert_eq!(digest(again.state()), reached);
+    // And from the store alone.
+    let (_, store) = drive.into_ports();
+    let kept = Drive::start(yard.log(), store, config("three")).unwrap();
+    assert_eq!(digest(kept.state()), reached);
+}
+
+#[test]
+fn a_deferred_request_wakes_when_its_objection_falls() {
+    let mut yard = Yard::new();
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 3).unwrap();
+    yard.ask(&task("7/1", 10, yard.now));
+    lead(&mut yard, &mut drive, 3).unwrap();
+    assert!(matches!(yard.decisions()[0].outcome, Outcome::Defer { .. }));
+    yard.build(2);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions().len(), 1, "it rests for a minute");
+    yard.pass(60_000);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    assert_eq!(decisions.len(), 2);
+    assert!(matches!(decisions[1].outcome, Outcome::Assign(_)));
+    assert_eq!(decisions[1].ordinal, 2);
+}
+
+#[test]
+fn a_leader_that_was_fenced_stops() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut one = start(&yard, "one");
+    lead(&mut yard, &mut one, 5).unwrap();
+    let mut two = start(&yard, "two");
+    for _ in 0..5 {
+        two.pump(Duration::ZERO).unwrap();
+        two.follow().unwrap();
+    }
+    assert!(!two.may_lead(yard.now, yard.now, 0));
+    assert!(two.may_lead(yard.now + 6_000, yard.now, 0));
+    two.take_lead(yard.now).unwrap();
+    yard.ask(&task("1/1", 10, yard.now));
+    let fenced = lead(&mut yard, &mut one, 60).unwrap_err();
+    assert!(fenced.to_string().contains("took the lead"), "{fenced}");
+    lead(&mut yard, &mut two, 5).unwrap();
+    assert_eq!(yard.decisions().len(), 1);
+    assert_eq!(yard.decisions()[0].epoch, 2);
+}

@@ -1,0 +1,301 @@
+//! A small yard on paper: a broker, a handful of queues, requests, jobs, and a clock.
+
+use std::time::Duration;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::decision::{Decision, Outcome};
+use yardmaster::core::event::*;
+use yardmaster::drive::port::Store;
+use yardmaster::drive::terms::Terms;
+use yardmaster::drive::{Config, Drive, Halt};
+use yardmaster::sim::paper::{Paper, PaperLog};
+use yardmaster::wire::avro::{Arena, Codec};
+use yardmaster::wire::record;
+use yardmaster::wire::topology;
+
+/// The yard's first moment.
+pub const T0: i64 = 1_760_000_000_000;
+
+/// Topics that are read, and own ones.
+pub const TOPICS: [Topic; 14] = [
+    Topic::JobState,
+    Topic::Heartbeat,
+    Topic::Transfer,
+    Topic::Pilot,
+    Topic::Task,
+    Topic::Outcome,
+    Topic::Queue,
+    Topic::Site,
+    Topic::Storage,
+    Topic::Link,
+    Topic::Parameter,
+    Topic::Decision,
+    Topic::Progress,
+    Topic::DeadLetter,
+];
+
+/// A clock for reports and checkpoints: every look at it is a second later.
+pub fn stopwatch() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static LOOKS: AtomicU64 = AtomicU64::new(0);
+    LOOKS.fetch_add(1, Ordering::Relaxed) * 1_000_000_000
+}
+
+pub fn terms() -> Terms {
+    Terms::of("atlas.toml", topology::ATLAS).unwrap()
+}
+
+pub fn config(instance: &str) -> Config {
+    Config { instance: instance.into(), terms: terms(), stopwatch, verify: false }
+}
+
+pub struct Yard {
+    pub paper: Paper,
+    pub now: i64,
+}
+
+impl Yard {
+    pub fn new() -> Yard {
+        let lanes: Vec<Lane> = TOPICS
+            .iter()
+            .flat_map(|topic| {
+                let partitions = if *topic == Topic::Progress { 1 } else { 2 };
+                (0..partitions).map(|partition| Lane::new(*topic, partition))
+            })
+            .collect();
+        let paper = Paper::new(&lanes);
+        let mut yard = Yard { paper, now: T0 };
+        yard.pass(0);
+        yard
+    }
+
+    pub fn pass(&mut self, millis: i64) {
+        self.now += millis;
+        self.paper.set_now(self.now);
+    }
+
+    pub fn log(&self) -> PaperLog {
+        self.paper.log("yardmaster-atlas")
+    }
+
+    pub fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut value = Vec::new();
+        write(&mut value);
+        let partition = yardmaster::core::id::hash(key.as_bytes()) % 2;
+        let lane = Lane::new(topic, partition as u32);
+        self.paper.append(lane, Some(key.as_bytes()), Some(&value), &[], None);
+    }
+
+    /// A grid of `count` queues at two sites, all with pilots and room on disk.
+    pub fn build(&self, count: u32) {
+        for at in 0..count {
+            let queue = queue(&format!("QUEUE_{at:02}"), self.now);
+            self.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+            let storage = storage(&queue.endpoints.write[0], &queue.site, self.now);
+            self.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+            self.pilot(&queue.name, "node1");
+        }
+    }
+
+    pub fn pilot(&self, queue: &str, node: &str) {
+        let report = Pilot::AskedJob { queue, node, at: self.now };
+        self.say(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
+    }
+
+    pub fn ask(&self, task: &Task) {
+        self.say(Topic::Task, &task.subject, |out| record::write_task(out, task));
+    }
+
+    pub fn job(&self, job: &JobState<'_>) {
+        self.say(Topic::JobState, job.job, |out| record::write_job_state(out, job));
+    }
+
+    /// Every decision in the log, in order of cycle and number.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let codec = Codec::default();
+        let mut all = Vec::new();
+        for partition in 0..2 {
+            for note in self.paper.records(Lane::new(Topic::Decision, partition)) {
+                let mut arena = Arena::default();
+                let value = note.value.as_deref();
+                match codec.read(Topic::Decision, None, value, &mut arena) {
+                    Event::Decided(decision) => all.push(*decision),
+                    other => panic!("no decision: {other:?}"),
+                }
+            }
+        }
+        all.sort_by_key(|decision| (decision.cycle, decision.number));
+        all
+    }
+}
+
+/// Runs a drive as leader for so many rounds of 20 ms.
+pub fn lead<S: Store>(
+    yard: &mut Yard,
+    drive: &mut Drive<PaperLog, S>,
+    rounds: usize,
+) -> Result<(), Halt> {
+    for _ in 0..rounds {
+        yard.pass(20);
+        drive.pump(Duration::ZERO)?;
+        if drive.leads() {
+            drive.lead(yard.now)?;
+        } else {
+            drive.follow()?;
+            if drive.may_lead(yard.now, 0, 0) {
+                drive.take_lead(yard.now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn queue(name: &str, at: i64) -> Queue {
+    let site = if name.ends_with(['0', '2', '4', '6', '8']) { "NORTH" } else { "SOUTH" };
+    Queue {
+        name: name.into(),
+        unified: name.into(),
+        resource_type: String::new(),
+        changed_at: at,
+        status: QueueStatus::Online,
+        production: true,
+        analysis: false,
+        cloud: "US".into(),
+        site: site.into(),
+        storage_site: site.into(),
+        cores: 1,
+        core_power_mhs06: 10_000,
+        max_rss_mb: 0,
+        min_rss_mb: 0,
+        max_time_s: 0,
+        min_time_s: 0,
+        max_wdir_mb: 0,
+        max_input_mb: 0,
+        max_disk_io_kbps: 0,
+        transferring_limit: 0,
+        pledged_cpu: 0,
+        fairshare_policy: String::new(),
+        workflow: "pull_ups".into(),
+        ucore: false,
+        wn_connectivity: "full#IPv4".into(),
+        direct_access_lan: true,
+        direct_access_wan: false,
+        releases: vec!["ANY".into()],
+        jobseed: "std".into(),
+        catchall: String::new(),
+        endpoints: Endpoints {
+            read: vec![format!("{site}_{name}_DATADISK")],
+            write: vec![format!("{site}_{name}_DATADISK")],
+        },
+    }
+}
+
+pub fn storage(name: &str, site: &str, at: i64) -> Storage {
+    Storage {
+        name: name.into(),
+        changed_at: at,
+        site: site.into(),
+        kind: "DATADISK".into(),
+        tape: false,
+        total_bytes: 1 << 50,
+        free_bytes: 1 << 49,
+        expired_bytes: 0,
+        read_lan: true,
+        write_lan: true,
+        read_wan: true,
+        write_wan: true,
+    }
+}
+
+pub fn task(subject: &str, jobs: u32, at: i64) -> Task {
+    Task {
+        subject: subject.into(),
+        attempt: 0,
+        task: subject.split('/').next().unwrap().into(),
+        domain: "atlas".into(),
+        policy: "production-job".into(),
+        phase: TaskPhase::Asking,
+        asked_at: at,
+        changed_at: at,
+        revision: 0,
+        chunk: ChunkKind::Normal,
+        jobs,
+        priority: 500,
+        task_priority: 500,
+        label: "managed".into(),
+        processing_type: "simul".into(),
+        working_group: "AP_MCGN".into(),
+        user: "prodsys".into(),
+        gshare: "MC 16 simul".into(),
+        resource_type: "SCORE".into(),
+        nucleus: "NORTH".into(),
+        site: String::new(),
+        core_count: Some(1),
+        merge_core_count: None,
+        max_core_count: None,
+        ram_count_mb: None,
+        ram_unit: RamUnit::Mb,
+        base_ram_mb: None,
+        merge_ram_mb: None,
+        cpu_hs06s_per_event: None,
+        cpu_efficiency: None,
+        base_walltime_s: None,
+        walltime_s_per_mb: None,
+        output_per_event: None,
+        output_per_mb: None,
+        work_bytes: None,
+        disk_io_kbps: None,
+        io_intensity_kbps: None,
+        atom_bytes: 0,
+        atom_effective_mb: 0.0,
+        atom_events: 1,
+        total_bytes: 0,
+        total_files: 0,
+        allow_input_lan: false,
+        use_local_io: false,
+        replicas: Vec::new(),
+    }
+}
+
+/// Where an assignment sent its jobs.
+pub fn sent(decision: &Decision) -> Vec<(String, u32)> {
+    match &decision.outcome {
+        Outcome::Assign(ranked) => {
+            ranked.iter().map(|ranked| (ranked.queue.clone(), ranked.jobs)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub fn job<'a>(
+    job: &'a str,
+    queue: &'a str,
+    request: &'a str,
+    status: Status,
+    at: i64,
+) -> JobState<'a> {
+    JobState {
+        job,
+        status,
+        changed_at: at,
+        revision: 0,
+        attempt: 0,
+        task: "1",
+        request,
+        queue,
+        user: "prodsys",
+        group: "AP_MCGN",
+        gshare: "MC 16 simul",
+        resource_type: "SCORE",
+        nucleus: "NORTH",
+        workflow: "pull_ups",
+        label: "managed",
+        sub_status: "",
+        cores: 1,
+        priority: 500,
+        created_at: at,
+        started_at: 0,
+        ended_at: 0,
+        input_bytes: 0,
+        output_bytes: 0,
+    }
+}
