@@ -4,6 +4,8 @@ mod contract;
 #[cfg(feature = "shell")]
 mod dirlog;
 mod drive;
+#[cfg(feature = "shell")]
+mod http;
 mod import;
 mod logs;
 #[cfg(feature = "shell")]

@@ -1,0 +1,236 @@
+//! The HTTP server: metrics, health, and questions that the loop answers between two cycles.
+//!
+//! It runs on a thread of its own and sees the fold only through what the loop hands out.
+
+use crate::shell::metrics::Scrape;
+use crate::shell::status::Status;
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Where it listens when nothing else is said: seen from this machine only.
+pub const ADDRESS: &str = "127.0.0.1:9187";
+/// How long a question may wait for the loop's answer.
+pub const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// How many questions may wait for the loop at a time.
+const ASKS_MAX: usize = 16;
+/// How long requests under way may take to end when the server stops.
+const END_MAX: Duration = Duration::from_secs(1);
+/// How often observations are tidied up, scraped or not.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// A question from outside: `/v1/{verb}?{query}`. To be answered at a cycle's boundary.
+#[derive(Debug)]
+pub struct Ask {
+    /// What is asked for, such as `counters`.
+    pub verb: String,
+    /// The query's parameters; of one given twice the last.
+    pub query: BTreeMap<String, String>,
+    reply: oneshot::Sender<Answer>,
+}
+
+/// An answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Here it is.
+    Found {
+        /// Its MIME type.
+        content_type: &'static str,
+        /// Its bytes.
+        body: Vec<u8>,
+    },
+    /// There is no such thing; the text says what there is.
+    Unknown(String),
+    /// The question makes no sense; the text says what is allowed.
+    Wrong(String),
+}
+
+impl Ask {
+    /// Answers. Whoever asked may have gone; then the answer goes nowhere.
+    pub fn answer(self, answer: Answer) {
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// The server, running until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the handlers share.
+#[derive(Clone)]
+struct Shared {
+    scrape: Scrape,
+    status: Arc<Status>,
+    asks: SyncSender<Ask>,
+    answer_max: Duration,
+}
+
+impl Server {
+    /// Listens on `address` (port 0: any free one) and serves. The questions come out of the
+    /// receiver; one not answered within `answer_max` gets a 503.
+    pub fn start(
+        address: SocketAddr,
+        scrape: Scrape,
+        status: Arc<Status>,
+        answer_max: Duration,
+    ) -> Result<(Server, Receiver<Ask>), HttpError> {
+        let fail = |source| HttpError { address, source };
+        let listener = TcpListener::bind(address).map_err(fail)?;
+        listener.set_nonblocking(true).map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
+        let (asks, asked) = sync_channel(ASKS_MAX);
+        let shared = Shared { scrape, status, asks, answer_max };
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new()
+            .name("http".to_string())
+            .spawn(move || {
+                if let Err(error) = runtime.block_on(serve(listener, shared, stopped)) {
+                    tracing::error!("http: serving {address} ended: {error}");
+                }
+                runtime.shutdown_timeout(END_MAX);
+            })
+            .map_err(fail)?;
+        Ok((Server { address, stop: Some(stop), thread: Some(thread) }, asked))
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops: nothing new is accepted, what is under way may end, and the thread is gone when this
+    /// returns.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("http: the thread serving {} had panicked", self.address);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The server could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("http: cannot listen on {address}; name another address or port, or 0 for any free port")]
+pub struct HttpError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+async fn serve(
+    listener: TcpListener,
+    shared: Shared,
+    stopped: oneshot::Receiver<()>,
+) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let scrape = shared.scrape.clone();
+    let upkeep = async move {
+        loop {
+            tokio::time::sleep(UPKEEP).await;
+            scrape.upkeep();
+        }
+    };
+    let (ending, ended) = oneshot::channel::<()>();
+    let stopped = async move {
+        // An error means that the handle is gone, which is as good as a word.
+        let _ = stopped.await;
+        drop(ending);
+    };
+    let too_long = async {
+        let _ = ended.await;
+        tokio::time::sleep(END_MAX).await;
+    };
+    let server = axum::serve(listener, router(shared)).with_graceful_shutdown(stopped);
+    tokio::select! {
+        result = server => result,
+        () = too_long => Ok(()),
+        () = upkeep => Ok(()),
+    }
+}
+
+fn router(shared: Shared) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/livez", get(async || (StatusCode::OK, "alive\n")))
+        .route("/readyz", get(readyz))
+        .route("/v1/{verb}", get(ask))
+        .fallback(async || text(StatusCode::NOT_FOUND, "try /metrics, /livez, /readyz, /v1/VERB"))
+        .with_state(shared)
+}
+
+async fn metrics(State(shared): State<Shared>) -> Response {
+    ([(header::CONTENT_TYPE, METRICS_TEXT)], shared.scrape.text()).into_response()
+}
+
+/// 200 or 503, with the reason and all that is known as JSON.
+async fn readyz(State(shared): State<Shared>) -> Response {
+    let state = shared.status.get();
+    let reason = state.not_ready();
+    let code = match reason {
+        None => StatusCode::OK,
+        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let body = serde_json::json!({ "ready": reason.is_none(), "reason": reason, "state": state });
+    (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
+}
+
+async fn ask(
+    State(shared): State<Shared>,
+    Path(verb): Path<String>,
+    Query(query): Query<BTreeMap<String, String>>,
+) -> Response {
+    let (reply, answer) = oneshot::channel();
+    if shared.asks.try_send(Ask { verb, query, reply }).is_err() {
+        return text(StatusCode::SERVICE_UNAVAILABLE, "too many questions wait; ask again later");
+    }
+    match tokio::time::timeout(shared.answer_max, answer).await {
+        Ok(Ok(Answer::Found { content_type, body })) => {
+            ([(header::CONTENT_TYPE, content_type)], body).into_response()
+        }
+        Ok(Ok(Answer::Unknown(what))) => text(StatusCode::NOT_FOUND, &what),
+        Ok(Ok(Answer::Wrong(what))) => text(StatusCode::BAD_REQUEST, &what),
+        Ok(Err(_)) => text(StatusCode::SERVICE_UNAVAILABLE, "the process is stopping"),
+        Err(_) => {
+            let waited = shared.answer_max.as_secs_f64();
+            let what = format!("no cycle ended within {waited} s; ask again later");
+            text(StatusCode::SERVICE_UNAVAILABLE, &what)
+        }
+    }
+}
+
+fn text(code: StatusCode, what: &str) -> Response {
+    (code, [(header::CONTENT_TYPE, TEXT)], format!("{what}\n")).into_response()
+}

@@ -1,0 +1,347 @@
+//! Metrics: counted in plain local integers, added to the exported ones once per batch.
+//!
+//! The loop owns [`Metrics`]; whoever serves them gets a [`Scrape`]. Nothing is registered
+//! globally.
+
+mod table;
+
+pub use table::{Bound, EventOutcome, Kind, Metric};
+
+use crate::core::cut::Topic;
+use crate::core::decision::Decision;
+use crate::core::event::Status;
+use crate::core::oddity::Oddity;
+use crate::core::unit::{Millis, SECOND};
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder};
+use metrics_exporter_prometheus::formatting::sanitize_label_value;
+use metrics_exporter_prometheus::{
+    Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How many queues get a label of their own when nothing else is said.
+pub const QUEUES_MAX: usize = 500;
+/// How many pairs of policy and outcome, or policy and filter, get labels of their own. They come
+/// from the topology file and are few; this bounds what a strange one could do.
+const PAIRS_MAX: usize = 1_000;
+/// The label for what is beyond a bound.
+const OTHER: &str = "other";
+
+const METADATA: Metadata<'static> = Metadata::new("yardmaster", Level::INFO, None);
+
+/// What the loop counts. Every `record_*` is a few additions; [`Metrics::add`] makes it visible.
+pub struct Metrics {
+    recorder: PrometheusRecorder,
+    queues: Arc<Queues>,
+    events: Vec<Tally>,
+    oddities: BTreeMap<(Topic, Oddity), Tally>,
+    decisions: Pairs,
+    rejections: Pairs,
+    restored: Tally,
+    restore_ratio: Gauge,
+    topics: BTreeMap<Topic, Lag>,
+    fold: Histogram,
+    judge: Histogram,
+    answer: Histogram,
+    cycle: Histogram,
+    commit: Histogram,
+    checkpoint: Histogram,
+}
+
+/// A counter and what was not yet added to it.
+struct Tally {
+    pending: u64,
+    counter: Counter,
+}
+
+impl Tally {
+    fn add(&mut self) {
+        if self.pending > 0 {
+            self.counter.increment(std::mem::take(&mut self.pending));
+        }
+    }
+}
+
+/// Counters of one metric with two labels, by the first and the second.
+struct Pairs {
+    metric: Metric,
+    count: usize,
+    tallies: BTreeMap<String, BTreeMap<String, Tally>>,
+}
+
+/// The gauges of a topic.
+struct Lag {
+    records: Gauge,
+    seconds: Gauge,
+    time: Gauge,
+}
+
+/// Load of one queue, by [`Status::index`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueLoad {
+    /// Queue.
+    pub queue: String,
+    /// Jobs.
+    pub jobs: [u64; Status::COUNT],
+    /// Their cores.
+    pub cores: [u64; Status::COUNT],
+}
+
+/// The load of all queues, and how many of them are shown by name.
+struct Queues {
+    shown_max: usize,
+    loads: Mutex<Vec<QueueLoad>>,
+}
+
+/// Gives the text that Prometheus reads.
+#[derive(Clone)]
+pub struct Scrape {
+    handle: PrometheusHandle,
+    queues: Arc<Queues>,
+}
+
+impl Metrics {
+    /// All metrics at zero; of the queues at most `queues_max` get a label of their own, those with
+    /// the most jobs.
+    pub fn new(queues_max: usize) -> Metrics {
+        let recorder = recorder();
+        let events = Topic::ALL.iter().flat_map(|topic| {
+            EventOutcome::ALL.iter().map(|outcome| [topic.name(), outcome.name()])
+        });
+        let histogram = |metric| recorder.register_histogram(&key(metric, &[]), &METADATA);
+        Metrics {
+            queues: Arc::new(Queues { shown_max: queues_max, loads: Mutex::default() }),
+            events: events.map(|labels| tally(&recorder, Metric::Events, &labels)).collect(),
+            oddities: BTreeMap::new(),
+            decisions: Pairs::new(Metric::Decisions),
+            rejections: Pairs::new(Metric::Rejections),
+            restored: tally(&recorder, Metric::RestoredRecords, &[]),
+            restore_ratio: recorder.register_gauge(&key(Metric::RestoreRatio, &[]), &METADATA),
+            topics: BTreeMap::new(),
+            fold: histogram(Metric::Fold),
+            judge: histogram(Metric::Judge),
+            answer: histogram(Metric::Answer),
+            cycle: histogram(Metric::Cycle),
+            commit: histogram(Metric::Commit),
+            checkpoint: histogram(Metric::Checkpoint),
+            recorder,
+        }
+    }
+
+    /// For whoever serves them.
+    pub fn scrape(&self) -> Scrape {
+        Scrape { handle: self.recorder.handle(), queues: self.queues.clone() }
+    }
+
+    /// Records of a topic, and what became of them.
+    pub fn record_events(&mut self, topic: Topic, outcome: EventOutcome, count: u64) {
+        self.events[topic as usize * EventOutcome::ALL.len() + outcome as usize].pending += count;
+    }
+
+    /// Oddities, as the core counted them.
+    pub fn record_oddities(&mut self, seen: &[(Topic, Oddity, u64)]) {
+        for (topic, oddity, count) in seen {
+            let new = || tally(&self.recorder, Metric::Oddities, &[topic.name(), oddity.name()]);
+            self.oddities.entry((*topic, *oddity)).or_insert_with(new).pending += count;
+        }
+    }
+
+    /// A batch of `records` that took `took` to decode and fold.
+    pub fn record_fold(&mut self, records: u64, took: Duration) {
+        if records > 0 {
+            self.fold.record(took.as_secs_f64() / records as f64);
+        }
+    }
+
+    /// A request that took `took` to judge.
+    pub fn record_judged(&mut self, took: Duration) {
+        self.judge.record(took);
+    }
+
+    /// A decision that was said.
+    pub fn record_decision(&mut self, decision: &Decision) {
+        let policy = &decision.policy;
+        self.decisions.count(&self.recorder, policy, decision.outcome.name(), 1);
+        for count in &decision.counts {
+            let rejected = u64::from(count.rejected);
+            self.rejections.count(&self.recorder, policy, &count.filter, rejected);
+        }
+    }
+
+    /// A request whose first answer was confirmed `waited` after it was appended.
+    pub fn record_answer(&mut self, waited: Duration) {
+        self.answer.record(waited);
+    }
+
+    /// A cycle.
+    pub fn record_cycle(&mut self, took: Duration) {
+        self.cycle.record(took);
+    }
+
+    /// A confirmed transaction.
+    pub fn record_commit(&mut self, took: Duration) {
+        self.commit.record(took);
+    }
+
+    /// A checkpoint that is durable.
+    pub fn record_checkpoint(&mut self, took: Duration) {
+        self.checkpoint.record(took);
+    }
+
+    /// How far a topic is behind: in records, and the time of its slowest lane against `now`; both
+    /// times in ms since 1970.
+    pub fn record_lag(&mut self, topic: Topic, records: u64, time: Millis, now: Millis) {
+        let lag = self.topics.entry(topic).or_insert_with(|| {
+            let gauge =
+                |metric| self.recorder.register_gauge(&key(metric, &[topic.name()]), &METADATA);
+            Lag {
+                records: gauge(Metric::LagRecords),
+                seconds: gauge(Metric::LagSeconds),
+                time: gauge(Metric::LaneTime),
+            }
+        });
+        lag.records.set(records as f64);
+        lag.seconds.set(now.saturating_sub(time).max(0) as f64 / SECOND as f64);
+        lag.time.set(time as f64 / SECOND as f64);
+    }
+
+    /// How far the replay at the start has come: `ratio` from 0 to 1, and records since last told.
+    pub fn record_restore(&mut self, ratio: f64, records: u64) {
+        self.restored.pending += records;
+        self.restore_ratio.set(ratio.clamp(0.0, 1.0));
+    }
+
+    /// The load of all queues, in place of what was told before.
+    pub fn record_queues(&mut self, loads: Vec<QueueLoad>) {
+        *self.queues.loads.lock().unwrap_or_else(PoisonError::into_inner) = loads;
+    }
+
+    /// Adds what was counted to what is exported. Once per batch.
+    pub fn add(&mut self) {
+        self.events.iter_mut().for_each(Tally::add);
+        self.oddities.values_mut().for_each(Tally::add);
+        let pairs = [&mut self.decisions, &mut self.rejections];
+        pairs.into_iter().flat_map(|it| it.tallies.values_mut()).for_each(|by_second| {
+            by_second.values_mut().for_each(Tally::add);
+        });
+        self.restored.add();
+    }
+}
+
+impl Pairs {
+    fn new(metric: Metric) -> Pairs {
+        Pairs { metric, count: 0, tallies: BTreeMap::new() }
+    }
+
+    /// Allocates only when a pair is seen for the first time.
+    fn count(&mut self, recorder: &PrometheusRecorder, first: &str, second: &str, count: u64) {
+        if let Some(tally) = self.tallies.get_mut(first).and_then(|it| it.get_mut(second)) {
+            tally.pending += count;
+            return;
+        }
+        let (first, second) = if self.count < PAIRS_MAX { (first, second) } else { (OTHER, OTHER) };
+        self.count += 1;
+        let by_second = self.tallies.entry(first.to_string()).or_default();
+        let new = || tally(recorder, self.metric, &[first, second]);
+        by_second.entry(second.to_string()).or_insert_with(new).pending += count;
+    }
+}
+
+impl Scrape {
+    /// The text that Prometheus reads.
+    pub fn text(&self) -> String {
+        let mut text = self.handle.render();
+        self.queues.render(&mut text);
+        text
+    }
+
+    /// Tidies up observations; to be called every few seconds where nobody reads the text.
+    pub fn upkeep(&self) {
+        self.handle.run_upkeep();
+    }
+}
+
+impl Queues {
+    /// Written here rather than by the exporter, which never forgets a label: queues come and go,
+    /// and only the ones with the most jobs now are to be seen.
+    fn render(&self, text: &mut String) {
+        let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let jobs = |load: &QueueLoad| load.jobs.iter().sum::<u64>();
+        loads.sort_by(|a, b| jobs(b).cmp(&jobs(a)).then_with(|| a.queue.cmp(&b.queue)));
+        if loads.len() > self.shown_max {
+            let mut other = QueueLoad { queue: OTHER.to_string(), ..QueueLoad::default() };
+            for load in loads.drain(self.shown_max..) {
+                for status in 0..Status::COUNT {
+                    other.jobs[status] += load.jobs[status];
+                    other.cores[status] += load.cores[status];
+                }
+            }
+            loads.push(other);
+        }
+        if loads.is_empty() {
+            return;
+        }
+        for (metric, of) in [
+            (Metric::QueueJobs, (|load| &load.jobs) as fn(&QueueLoad) -> &[u64; Status::COUNT]),
+            (Metric::QueueCores, |load| &load.cores),
+        ] {
+            let name = metric.name();
+            // Writing to a `String` does not fail.
+            let _ = writeln!(text, "# HELP {name} {}\n# TYPE {name} gauge", metric.help());
+            for load in &loads {
+                let queue = sanitize_label_value(&load.queue);
+                for (status, value) in Status::ALL.iter().zip(of(load)) {
+                    let status = status.name();
+                    let _ =
+                        writeln!(text, "{name}{{queue=\"{queue}\",status=\"{status}\"}} {value}");
+                }
+            }
+        }
+    }
+}
+
+/// A recorder that knows the buckets and the help of every metric.
+fn recorder() -> PrometheusRecorder {
+    let mut builder = PrometheusBuilder::new();
+    for metric in Metric::ALL {
+        if let Kind::Histogram(bounds) = metric.kind() {
+            let seconds: Vec<f64> = bounds.iter().map(|micros| *micros as f64 / 1e6).collect();
+            let name = Matcher::Full(metric.name().to_string());
+            builder = builder
+                .set_buckets_for_metric(name, &seconds)
+                .expect("the table's lists of bounds are not empty");
+        }
+    }
+    let recorder = builder.build_recorder();
+    for metric in Metric::ALL {
+        let name = KeyName::from_const_str(metric.name());
+        match metric.kind() {
+            Kind::Counter => recorder.describe_counter(name, None, metric.help().into()),
+            Kind::Gauge => recorder.describe_gauge(name, None, metric.help().into()),
+            Kind::Histogram(_) => recorder.describe_histogram(name, None, metric.help().into()),
+        }
+    }
+    recorder
+}
+
+fn tally(recorder: &PrometheusRecorder, metric: Metric, labels: &[&str]) -> Tally {
+    Tally { pending: 0, counter: recorder.register_counter(&key(metric, labels), &METADATA) }
+}
+
+/// The key of a metric with the values of its labels, in the order of the table.
+fn key(metric: Metric, values: &[&str]) -> Key {
+    assert_eq!(metric.labels().len(), values.len(), "labels of {}", metric.name());
+    let labels: Vec<Label> = metric
+        .labels()
+        .iter()
+        .zip(values)
+        .map(|(name, value)| Label::new(*name, value.to_string()))
+        .collect();
+    Key::from_parts(metric.name(), labels)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Every metric there is. The only place where a name is written.
+
+/// How a metric behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Only grows, from 0 at the start of the process.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts observations into fixed buckets, whose upper bounds these are.
+    Histogram(&'static [Bound]),
+}
+
+/// Upper bound of a bucket, in microseconds, so that bounds compare exactly.
+pub type Bound = u64;
+
+/// From one microsecond to a second: steps of the core.
+const STEP: &[Bound] =
+    &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
+/// From a millisecond to a minute: what waits for disk or broker.
+const WAIT: &[Bound] = &[
+    1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,
+    5_000_000, 10_000_000, 60_000_000,
+];
+
+macro_rules! metrics {
+    ($($variant:ident $kind:expr, $name:literal [$($label:literal),*] $help:literal;)*) => {
+        /// A metric.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Metric { $(#[doc = $help] $variant,)* }
+
+        impl Metric {
+            /// Every metric.
+            pub const ALL: &'static [Metric] = &[$(Metric::$variant,)*];
+
+            /// Its name: `yardmaster_<what>_<unit>[_total]`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Metric::$variant => $name,)* }
+            }
+
+            /// How it behaves.
+            pub const fn kind(self) -> Kind {
+                match self { $(Metric::$variant => $kind,)* }
+            }
+
+            /// Names of its labels.
+            pub const fn labels(self) -> &'static [&'static str] {
+                match self { $(Metric::$variant => &[$($label),*],)* }
+            }
+
+            /// What it tells, with its unit.
+            pub const fn help(self) -> &'static str {
+                match self { $(Metric::$variant => $help,)* }
+            }
+        }
+    };
+}
+
+metrics! {
+    Events Kind::Counter, "yardmaster_folded_events_total" ["topic", "outcome"]
+        "Records read, by topic and by what became of them.";
+    Oddities Kind::Counter, "yardmaster_seen_oddities_total" ["topic", "kind"]
+        "What was unexpected in the log and had no effect, by topic and kind.";
+    Fold Kind::Histogram(STEP), "yardmaster_fold_seconds" []
+        "Time to decode and fold one record: the mean of a batch, one observation a batch.";
+    Judge Kind::Histogram(STEP), "yardmaster_judge_seconds" []
+        "Time to judge one request over all its candidates.";
+    Answer Kind::Histogram(WAIT), "yardmaster_answer_seconds" []
+        "Time from the append of a request to the confirmed commit of its first answer.";
+    Cycle Kind::Histogram(WAIT), "yardmaster_cycle_seconds" []
+        "Time of one cycle: take, fold, judge, begin to say.";
+    Commit Kind::Histogram(WAIT), "yardmaster_commit_seconds" []
+        "Time from the first output of a cycle to the confirmed commit of its transaction.";
+    Checkpoint Kind::Histogram(WAIT), "yardmaster_checkpoint_seconds" []
+        "Time from handing a checkpoint to the store to its being durable.";
+    Decisions Kind::Counter, "yardmaster_said_decisions_total" ["policy", "outcome"]
+        "Decisions said, by policy and outcome.";
+    Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
+        "Candidates rejected, by policy and the filter that objected first.";
+    QueueJobs Kind::Gauge, "yardmaster_queue_jobs" ["queue", "status"]
+        "Live jobs, by queue and status; queues beyond the limit are summed as `other`.";
+    QueueCores Kind::Gauge, "yardmaster_queue_cores" ["queue", "status"]
+        "Cores of live jobs, by queue and status; queues beyond the limit are summed as `other`.";
+    LagRecords Kind::Gauge, "yardmaster_lag_records" ["topic"]
+        "Records between what was read and the end of the topic, summed over its partitions.";
+    LagSeconds Kind::Gauge, "yardmaster_lag_seconds" ["topic"]
+        "How far the time of the topic's slowest lane is behind now, in seconds.";
+    LaneTime Kind::Gauge, "yardmaster_lane_time_seconds" ["topic"]
+        "Time of the topic's slowest lane, in seconds since 1970.";
+    RestoreRatio Kind::Gauge, "yardmaster_restore_ratio" []
+        "How much of the log to be replayed at the start has been, from 0 to 1.";
+    RestoredRecords Kind::Counter, "yardmaster_restored_records_total" []
+        "Records replayed at the start.";
+}
+
+macro_rules! outcomes {
+    ($($variant:ident $text:literal $doc:literal,)*) => {
+        /// What became of a record.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum EventOutcome { $(#[doc = $doc] $variant,)* }
+
+        impl EventOutcome {
+            /// Every outcome.
+            pub const ALL: &'static [EventOutcome] = &[$(EventOutcome::$variant,)*];
+
+            /// The word for it in metrics.
+            pub const fn name(self) -> &'static str {
+                match self { $(EventOutcome::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+outcomes! {
+    Folded "folded" "It had its effect.",
+    Odd "odd" "It was counted as an oddity.",
+    Garbled "garbled" "Nobody could read it; it went to the dead letters.",
+    Skipped "skipped" "It was of no concern: another domain's, or read before.",
+}

@@ -1,0 +1,196 @@
+use super::*;
+use crate::core::decision::{DecisionId, FilterCount, Outcome};
+use std::collections::BTreeSet;
+
+/// Units a name may end in, `_total` left away.
+const UNITS: [&str; 10] = [
+    "events",
+    "oddities",
+    "seconds",
+    "decisions",
+    "rejections",
+    "jobs",
+    "cores",
+    "records",
+    "ratio",
+    "bytes",
+];
+
+fn decision(policy: &str, filters: &[(&str, u32)]) -> Decision {
+    let text = String::new;
+    Decision {
+        id: DecisionId([0; 16]),
+        domain: text(),
+        subject: text(),
+        attempt: 0,
+        task: text(),
+        ordinal: 1,
+        epoch: 0,
+        cycle: 0,
+        number: 0,
+        now: 0,
+        policy: policy.to_string(),
+        policy_hash: text(),
+        gshare: text(),
+        nucleus: text(),
+        outcome: Outcome::Defer { until: 0 },
+        factor_names: vec![],
+        counts: filters
+            .iter()
+            .map(|(filter, rejected)| FilterCount {
+                filter: filter.to_string(),
+                rejected: *rejected,
+            })
+            .collect(),
+        fates: vec![],
+        full: true,
+        fates_cut: 0,
+        notes: vec![],
+    }
+}
+
+fn load(queue: &str, running: u64) -> QueueLoad {
+    let mut load = QueueLoad { queue: queue.to_string(), ..QueueLoad::default() };
+    load.jobs[Status::Running.index()] = running;
+    load.cores[Status::Running.index()] = 8 * running;
+    load
+}
+
+/// One of everything.
+fn all() -> Metrics {
+    let mut metrics = Metrics::new(QUEUES_MAX);
+    let took = Duration::from_millis(3);
+    metrics.record_events(Topic::JobState, EventOutcome::Folded, 7);
+    metrics.record_events(Topic::JobState, EventOutcome::Folded, 2);
+    metrics.record_oddities(&[(Topic::Pilot, Oddity::Stale, 4)]);
+    metrics.record_fold(1000, took);
+    metrics.record_judged(took);
+    metrics.record_answer(took);
+    metrics.record_cycle(took);
+    metrics.record_commit(took);
+    metrics.record_checkpoint(took);
+    metrics.record_decision(&decision("atlas", &[("disk", 3), ("release", 5)]));
+    metrics.record_decision(&decision("atlas", &[("disk", 3)]));
+    metrics.record_lag(Topic::Task, 12, 1_000_500, 1_003_000);
+    metrics.record_restore(0.5, 99);
+    metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
+    metrics
+}
+
+/// Names of the rendered samples, those of histograms without their endings.
+fn sampled(text: &str) -> BTreeSet<&str> {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| line.split(['{', ' ']).next().unwrap())
+        .map(|name| {
+            let ends = ["_bucket", "_sum", "_count"];
+            ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+        })
+        .collect()
+}
+
+#[test]
+fn every_metric_is_rendered_with_help_and_type() {
+    let mut metrics = all();
+    metrics.add();
+    let text = metrics.scrape().text();
+    let names: BTreeSet<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+    assert_eq!(sampled(&text), names);
+    for metric in Metric::ALL {
+        let name = metric.name();
+        assert!(text.contains(&format!("# HELP {name} {}", metric.help())), "{name}");
+        let kind = match metric.kind() {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram(_) => "histogram",
+        };
+        assert_eq!(text.matches(&format!("# TYPE {name} {kind}\n")).count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn names_end_in_their_unit_and_counters_in_total() {
+    let names: BTreeSet<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+    assert_eq!(names.len(), Metric::ALL.len(), "a name twice");
+    for metric in Metric::ALL {
+        let name = metric.name().strip_prefix("yardmaster_").unwrap();
+        let counter = metric.kind() == Kind::Counter;
+        assert_eq!(name.ends_with("_total"), counter, "{name}");
+        let (what, unit) = name.trim_end_matches("_total").rsplit_once('_').unwrap();
+        assert!(!what.is_empty() && UNITS.contains(&unit), "{name}");
+        assert!(metric.help().ends_with('.'), "{name}");
+        if let Kind::Histogram(bounds) = metric.kind() {
+            assert!(unit == "seconds" && bounds.is_sorted() && !bounds.is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_was_counted_shows_once_it_is_added() {
+    let mut metrics = all();
+    let folded = r#"yardmaster_folded_events_total{topic="job-state",outcome="folded"}"#;
+    assert!(metrics.scrape().text().contains(&format!("{folded} 0\n")));
+    metrics.add();
+    metrics.add();
+    let text = metrics.scrape().text();
+    for line in [
+        &format!("{folded} 9"),
+        r#"yardmaster_folded_events_total{topic="task",outcome="garbled"} 0"#,
+        r#"yardmaster_seen_oddities_total{topic="pilot",kind="stale"} 4"#,
+        r#"yardmaster_said_decisions_total{policy="atlas",outcome="defer"} 2"#,
+        r#"yardmaster_filter_rejections_total{policy="atlas",filter="disk"} 6"#,
+        r#"yardmaster_filter_rejections_total{policy="atlas",filter="release"} 5"#,
+        r#"yardmaster_lag_records{topic="task"} 12"#,
+        r#"yardmaster_lag_seconds{topic="task"} 2.5"#,
+        r#"yardmaster_lane_time_seconds{topic="task"} 1000.5"#,
+        r#"yardmaster_restore_ratio 0.5"#,
+        r#"yardmaster_restored_records_total 99"#,
+        r#"yardmaster_fold_seconds_bucket{le="0.000005"} 1"#,
+        r#"yardmaster_fold_seconds_bucket{le="0.000002"} 0"#,
+        r#"yardmaster_commit_seconds_bucket{le="0.005"} 1"#,
+        r#"yardmaster_commit_seconds_bucket{le="+Inf"} 1"#,
+        r#"yardmaster_commit_seconds_count 1"#,
+        r#"yardmaster_queue_jobs{queue="CERN-PROD",status="running"} 5"#,
+        r#"yardmaster_queue_cores{queue="CERN-PROD",status="running"} 40"#,
+        r#"yardmaster_queue_jobs{queue="a\"b\\c\nd",status="running"} 6"#,
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn the_bound_on_labels_is_kept_and_nothing_is_lost_by_it() {
+    let mut metrics = Metrics::new(20);
+    let shown = |metrics: &Metrics| {
+        let text = metrics.scrape().text();
+        let start = "yardmaster_queue_jobs{queue=\"";
+        let queues = text.lines().filter_map(|line| line.strip_prefix(start)?.split('"').next());
+        let running = text.lines().filter(|line| line.starts_with(start));
+        let sum: u64 =
+            running.map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+        (queues.map(str::to_string).collect::<BTreeSet<String>>(), sum)
+    };
+    for round in 0..5u64 {
+        // Each time others are the busiest.
+        let busy = |queue: u64| if (queue + round).is_multiple_of(5) { 1000 } else { 1 };
+        metrics.record_queues((0..100).map(|q| load(&format!("Q{q}"), busy(q))).collect());
+        let (queues, jobs) = shown(&metrics);
+        assert_eq!(queues.len(), 21);
+        assert!(queues.contains("other"));
+        assert!((0..100).filter(|q| busy(*q) == 1000).all(|q| queues.contains(&format!("Q{q}"))));
+        assert_eq!(jobs, 20 * 1000 + 80);
+    }
+    metrics.record_queues((0..20).map(|q| load(&format!("Q{q}"), 1)).collect());
+    assert!(!shown(&metrics).0.contains("other"));
+
+    for filter in 0..3 * PAIRS_MAX {
+        metrics.record_decision(&decision("atlas", &[(&format!("f{filter}"), 1)]));
+    }
+    metrics.add();
+    let text = metrics.scrape().text();
+    let rejections = "yardmaster_filter_rejections_total{";
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(rejections)).collect();
+    assert_eq!(lines.len(), PAIRS_MAX + 1);
+    let other = r#"yardmaster_filter_rejections_total{policy="other",filter="other"} 2000"#;
+    assert!(lines.contains(&other));
+}

@@ -1,0 +1,96 @@
+//! What the process is doing, told by the loop and shown to whoever asks whether it is ready.
+
+use crate::core::unit::Millis;
+use serde::Serialize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Shared between the loop, which writes it, and the server, which reads it.
+#[derive(Debug, Default)]
+pub struct Status(Mutex<State>);
+
+/// What the process is doing. Times in ms since 1970.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct State {
+    /// Replaying what was said, up to the last cycle.
+    pub restoring: bool,
+    /// How much of that is done, from 0 to 1.
+    pub restored_ratio: f64,
+    /// Reading lanes up to where they ended at the start.
+    pub catching_up: bool,
+    /// Whether it leads; else it stands by.
+    pub leading: bool,
+    /// Since when the broker cannot be reached; `None` while it can.
+    pub broker_unreachable_since: Option<Millis>,
+    /// Why nothing is said although it leads, such as a clock that is wrong.
+    pub silent_because: Option<String>,
+    /// Epoch of the last cycle known.
+    pub epoch: u64,
+    /// Number of the last cycle known.
+    pub cycle: u64,
+    /// Its `now`.
+    pub now: Millis,
+}
+
+impl Status {
+    /// Changes what is told.
+    pub fn update(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state());
+    }
+
+    /// What is told now.
+    pub fn get(&self) -> State {
+        self.state().clone()
+    }
+
+    /// A change is a few plain assignments: a panic in one leaves nothing half done that matters.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Why it is not ready, as one sentence; `None` when it is. A standby that follows is ready:
+    /// it can take over.
+    pub fn not_ready(&self) -> Option<String> {
+        if let Some(since) = self.broker_unreachable_since {
+            return Some(format!("the broker cannot be reached since {since} ms after 1970"));
+        }
+        if self.restoring {
+            let percent = (self.restored_ratio * 100.0).floor();
+            return Some(format!("restoring: {percent} % of the cycles are replayed"));
+        }
+        if self.catching_up {
+            return Some("catching up with lanes as they were at the start".to_string());
+        }
+        self.silent_because.as_ref().map(|why| format!("silent: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_in_the_way_makes_it_not_ready_and_is_named() {
+        let status = Status::default();
+        assert_eq!(status.get().not_ready(), None);
+        status.update(|state| state.leading = true);
+        assert_eq!(status.get().not_ready(), None);
+        let cases: [(fn(&mut State), &str); 4] = [
+            (|state| state.silent_because = Some("clock".into()), "silent: clock"),
+            (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
+            (
+                |state| (state.restoring, state.restored_ratio) = (true, 0.999),
+                "restoring: 99 % of the cycles are replayed",
+            ),
+            (
+                |state| state.broker_unreachable_since = Some(7),
+                "the broker cannot be reached since 7 ms after 1970",
+            ),
+        ];
+        for (change, reason) in cases {
+            status.update(change);
+            assert_eq!(status.get().not_ready().as_deref(), Some(reason));
+        }
+    }
+}
