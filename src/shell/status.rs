@@ -76,7 +76,8 @@ mod tests {
         assert_eq!(status.get().not_ready(), None);
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
-        let cases: [(fn(&mut State), &str); 4] = [
+        type Change = fn(&mut State);
+        let cases: [(Change, &str); 4] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
             (
