@@ -28,6 +28,8 @@ pub struct Keeper {
     copied_ns: u64,
     counters_ns: u64,
     stopwatch: fn() -> u64,
+    /// Whether anything is kept at all.
+    keeps: bool,
     /// What an operator should know of the store.
     pub notices: Vec<String>,
     /// How long copies took; ns.
@@ -43,6 +45,7 @@ impl Keeper {
         store: &mut S,
         terms: &Terms,
         stopwatch: fn() -> u64,
+        keeps: bool,
     ) -> Result<(Keeper, Option<(State, Head)>), Halt> {
         let mut keeper = Keeper {
             pending: None,
@@ -55,6 +58,7 @@ impl Keeper {
             copied_ns: stopwatch(),
             counters_ns: 0,
             stopwatch,
+            keeps,
             notices: Vec::new(),
             took_ns: Vec::new(),
         };
@@ -86,7 +90,7 @@ impl Keeper {
         let now = (self.stopwatch)();
         let due = |last: u64, span: Millis| now.saturating_sub(last) >= span as u64 * 1_000_000;
         let limits = &state.setting.limits;
-        let is_due = is_last || due(self.copied_ns, limits.checkpoint_interval_ms);
+        let is_due = self.keeps && (is_last || due(self.copied_ns, limits.checkpoint_interval_ms));
         if !is_due || self.pending.is_some() || self.ready.is_some() && !is_last {
             return;
         }

@@ -39,6 +39,8 @@ pub struct Config {
     pub stopwatch: fn() -> u64,
     /// Whether every recorded decision is made again and compared.
     pub verify: bool,
+    /// Whether anything is kept in the store.
+    pub keeps: bool,
 }
 
 /// Why a drive stopped.
@@ -105,7 +107,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
         let codec = Codec::new(config.terms.setting.limits.max_record_bytes);
         let spans = log.lanes()?;
-        let (keeper, loaded) = Keeper::load(&mut store, &config.terms, config.stopwatch)?;
+        let (keeper, loaded) = Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
         let fresh = loaded.is_none();
         let (mut state, head) = loaded
             .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));
@@ -220,6 +222,12 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.engine = Engine::new(state, terms.policies);
         self.epoch_text = text;
         Ok(())
+    }
+
+    /// Whether every own lane was read to its end.
+    pub fn own_lanes_at_end(&self) -> bool {
+        let mut own = self.feed.lanes().filter(|lane| lane.topic.is_own());
+        own.all(|lane| self.feed.flags(lane).at_end)
     }
 
     fn input_lanes(&self) -> Vec<Lane> {

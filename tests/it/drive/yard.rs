@@ -45,7 +45,7 @@ pub fn terms() -> Terms {
 }
 
 pub fn config(instance: &str) -> Config {
-    Config { instance: instance.into(), terms: terms(), stopwatch, verify: false }
+    Config { instance: instance.into(), terms: terms(), stopwatch, verify: false, keeps: true }
 }
 
 pub struct Yard {

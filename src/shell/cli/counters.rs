@@ -1,0 +1,166 @@
+//! `counters`: the counters as last kept, or as they are in a running process.
+
+use crate::shell::cli::place::Place;
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::store::SledStore;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Prints the counters from the store, a line each; beside a running process (that holds the
+/// store), those it has now.
+///
+/// Examples:
+///   yardmaster counters --dir yard --by queue
+///   yardmaster counters --dir yard --by user --name alice --json
+#[derive(Args)]
+pub struct Counters {
+    #[command(flatten)]
+    place: Place,
+    /// Where the store lies.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Only counters of this kind.
+    #[arg(long, value_enum)]
+    by: Option<By>,
+    /// Only counters that carry this name (a queue, user, share, site ...).
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// One JSON object per counter instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    /// All of a queue.
+    Queue,
+    /// By user and queue.
+    User,
+    /// By working group and queue.
+    Group,
+    /// By queue and share.
+    Share,
+    /// By queue, share and resource type.
+    Load,
+    /// By nucleus.
+    Nucleus,
+    /// By task and queue.
+    Task,
+    /// Transfers by source, destination and activity; by destination; what arrived.
+    Link,
+}
+
+impl By {
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            By::Queue => &["queue"],
+            By::User => &["user"],
+            By::Group => &["group"],
+            By::Share => &["share"],
+            By::Load => &["load"],
+            By::Nucleus => &["nucleus"],
+            By::Task => &["task"],
+            By::Link => &["link", "into", "rate"],
+        }
+    }
+}
+
+impl Counters {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = self.place.read()?;
+        let dir = self.place.store(self.store.as_deref(), &read.topology.domain);
+        if self.store.is_none() {
+            self.place.check()?;
+        }
+        if !dir.is_dir() {
+            let dir = dir.display();
+            return Err(Usage(format!("no store at {dir}: give --store DIR or --dir DIR")).into());
+        }
+        let lines: Vec<String> = match ask(&dir, "counters", "")? {
+            Some(text) => text.lines().map(str::to_owned).collect(),
+            None => {
+                let kept = SledStore::counters(&dir)?;
+                kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect()
+            }
+        };
+        let mut out = std::io::stdout().lock();
+        for line in lines {
+            let value: Value = serde_json::from_str(&line).context("a counter in the store")?;
+            if self.wants(&value) {
+                let text = if self.json { line } else { text_of(&value) };
+                if writeln!(out, "{text}").is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn wants(&self, counter: &Value) -> bool {
+        let kind = counter["counter"].as_str().unwrap_or_default();
+        let named = |name: &String| {
+            counter.as_object().is_some_and(|object| {
+                object.iter().any(|(what, value)| what != "counter" && value == name.as_str())
+            })
+        };
+        self.by.is_none_or(|by| by.kinds().contains(&kind)) && self.name.as_ref().is_none_or(named)
+    }
+}
+
+/// `queue NORTH: jobs_running 5, cores_running 40`.
+fn text_of(counter: &Value) -> String {
+    let empty = serde_json::Map::new();
+    let object = counter.as_object().unwrap_or(&empty);
+    let mut names = Vec::new();
+    let mut figures = Vec::new();
+    for (what, value) in object.iter().filter(|(what, _)| *what != "counter") {
+        match value {
+            Value::String(name) => names.push(if name.is_empty() { "-" } else { name }),
+            other => figures.push(format!("{what} {other}")),
+        }
+    }
+    let kind = counter["counter"].as_str().unwrap_or_default();
+    format!("{kind} {}: {}", names.join(" "), figures.join(", "))
+}
+
+/// Asks the process that holds a store; `None` when none does.
+pub fn ask(store: &Path, verb: &str, query: &str) -> anyhow::Result<Option<String>> {
+    let Some(address) = SledStore::read_address(store) else { return Ok(None) };
+    let Ok(mut stream) = TcpStream::connect(&address) else { return Ok(None) };
+    let wait = Some(Duration::from_secs(30));
+    stream.set_read_timeout(wait)?;
+    stream.set_write_timeout(wait)?;
+    let path = if query.is_empty() { format!("/v1/{verb}") } else { format!("/v1/{verb}?{query}") };
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).with_context(|| format!("asking {address}"))?;
+    let response = String::from_utf8_lossy(&response);
+    let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
+    let status = head.split_whitespace().nth(1).unwrap_or_default();
+    anyhow::ensure!(status == "200", "{address} answered {status} to {path}: {}", body.trim());
+    Ok(Some(match head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        true => unchunk(body),
+        false => body.to_owned(),
+    }))
+}
+
+fn unchunk(body: &str) -> String {
+    let mut text = String::new();
+    let mut rest = body;
+    while let Some((length, after)) = rest.split_once("\r\n") {
+        let Ok(length) = usize::from_str_radix(length.trim(), 16) else { break };
+        if length == 0 || length > after.len() {
+            break;
+        }
+        text.push_str(&after[..length]);
+        rest = after[length..].trim_start_matches("\r\n");
+    }
+    text
+}

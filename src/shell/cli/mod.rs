@@ -1,0 +1,90 @@
+//! The command line: one file per verb.
+
+mod audit;
+mod bench;
+mod counters;
+mod demo;
+mod explain;
+mod import;
+mod place;
+mod replay;
+mod run;
+mod topology;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Brokers grid jobs from events on a bus: counters that are right, decisions that can be made
+/// again.
+#[derive(Parser)]
+#[command(name = "yardmaster", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    /// What is logged to stderr: error, warn, info, debug, or a tracing filter.
+    #[arg(long, global = true, default_value = "info", env = "YARDMASTER_LOG", value_name = "LEVEL")]
+    log: String,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Serve: fold what happens, judge what is asked, say the answers.
+    Run(run::Run),
+    /// A simulated grid on the embedded log, in a closed loop.
+    Demo(demo::Demo),
+    /// Rebuild the state from the log; prints its digest.
+    Replay(replay::Replay),
+    /// Why is this pending, why there, why not elsewhere: a task's decisions as text.
+    Explain(explain::Explain),
+    /// Recount everything and compare with the counters.
+    Audit(audit::Audit),
+    /// The counters as last kept.
+    Counters(counters::Counters),
+    /// Turn CRIC queues, a network matrix, storage, nuclei into records on the config topics.
+    Import(import::Import),
+    /// Describe, check, apply the topology.
+    Topology(topology::Topology),
+    /// Measure this machine.
+    Bench(bench::Bench),
+}
+
+/// How a verb ended, when it did not fail.
+pub(crate) type Ended = anyhow::Result<ExitCode>;
+
+/// A mistake of whoever called: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Usage(pub String);
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Err(error) = start_log(&cli.log) {
+        eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
+        return ExitCode::from(2);
+    }
+    let ended = match cli.verb {
+        Verb::Run(verb) => verb.run(),
+        Verb::Demo(verb) => verb.run(),
+        Verb::Replay(verb) => verb.run(),
+        Verb::Explain(verb) => verb.run(),
+        Verb::Audit(verb) => verb.run(),
+        Verb::Counters(verb) => verb.run(),
+        Verb::Import(verb) => verb.run(),
+        Verb::Topology(verb) => verb.run(),
+        Verb::Bench(verb) => verb.run(),
+    };
+    match ended {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("yardmaster: {error:#}");
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn start_log(level: &str) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(level)?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Where the log is: flags that every verb shares.
+
+use crate::core::cut::Topic;
+use crate::drive::terms::Terms;
+use crate::shell::cli::Usage;
+use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
+use crate::shell::kafka::{KafkaConf, KafkaLog, TopicMap};
+use crate::shell::ports::{AnyLog, AnyStore};
+use crate::shell::store::SledStore;
+use crate::wire::topology::{ATLAS, Topology};
+use anyhow::Context;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Where the log is, and by which topology it is read.
+#[derive(Args, Clone, Debug)]
+pub struct Place {
+    /// Kafka to read: host:port, several separated by commas.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "dir")]
+    pub bootstrap_server: Option<String>,
+    /// Directory to read instead of a Kafka; its store lies in DIR/store.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Topology file; without it the built-in one for ATLAS.
+    #[arg(long, value_name = "FILE")]
+    pub topology: Option<PathBuf>,
+    /// File of librdkafka properties, key=value a line, # for comments.
+    #[arg(long, value_name = "FILE")]
+    pub command_config: Option<PathBuf>,
+    /// A librdkafka property; wins over the file, and both over the topology.
+    #[arg(short = 'X', value_name = "KEY=VALUE")]
+    pub property: Vec<String>,
+}
+
+/// Topics whose records are read, with our own words after them.
+pub const READ: [Topic; 14] = [
+    Topic::JobState,
+    Topic::Heartbeat,
+    Topic::Transfer,
+    Topic::Pilot,
+    Topic::Task,
+    Topic::Outcome,
+    Topic::Queue,
+    Topic::Site,
+    Topic::Storage,
+    Topic::Link,
+    Topic::Parameter,
+    Topic::Decision,
+    Topic::Progress,
+    Topic::DeadLetter,
+];
+
+/// A topology with the text it was read from.
+pub struct Read {
+    /// File name, or a word for the built-in one.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// What it means.
+    pub topology: Topology,
+}
+
+impl Read {
+    /// Reads a topology file, or the built-in one; every mistake at once.
+    pub fn open(path: Option<&Path>) -> anyhow::Result<Read> {
+        let (name, text) = match path {
+            None => ("atlas.toml (built in)".to_owned(), ATLAS.to_owned()),
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    Usage(format!("--topology {}: {error}; name a readable file", path.display()))
+                })?;
+                (path.display().to_string(), text)
+            }
+        };
+        let topology = Topology::parse(&name, &text).map_err(|complaints| {
+            let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+            Usage(lines.join("\n"))
+        })?;
+        Ok(Read { name, text, topology })
+    }
+
+    /// What a drive goes by.
+    pub fn terms(&self) -> anyhow::Result<Terms> {
+        Terms::of(&self.name, &self.text).map_err(|mistakes| Usage(mistakes.join("\n")).into())
+    }
+}
+
+impl Place {
+    /// Reads the topology.
+    pub fn read(&self) -> anyhow::Result<Read> {
+        Read::open(self.topology.as_deref())
+    }
+
+    /// Says so if no log was named, or both were.
+    pub fn check(&self) -> anyhow::Result<()> {
+        match (&self.bootstrap_server, &self.dir) {
+            (None, None) => {
+                Err(Usage("no log: give --bootstrap-server HOST:PORT or --dir DIR".into()).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the store lies: in the directory, or under the working directory for a Kafka.
+    pub fn store(&self, given: Option<&Path>, domain: &str) -> PathBuf {
+        match (given, &self.dir) {
+            (Some(given), _) => given.to_owned(),
+            (None, Some(dir)) => dir.join("store"),
+            (None, None) => PathBuf::from(format!("yardmaster-store-{domain}")),
+        }
+    }
+
+    /// Opens the log.
+    pub fn log(&self, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
+        self.check()?;
+        if let Some(dir) = &self.dir {
+            if mode == Mode::Read && !dir.is_dir() {
+                let dir = dir.display();
+                return Err(Usage(format!("--dir {dir}: there is no such directory")).into());
+            }
+            let log = DirLog::open(dir, mode, &dir_topics(topology), DirOptions::default())?;
+            for notice in log.notices() {
+                tracing::warn!("{notice}");
+            }
+            return Ok(AnyLog::Dir(log));
+        }
+        Ok(AnyLog::Kafka(Box::new(KafkaLog::open(self.kafka(topology)?)?)))
+    }
+
+    /// How to reach the Kafka: the topology's properties, then the file's, then those on the
+    /// command line.
+    pub fn kafka(&self, topology: &Topology) -> anyhow::Result<KafkaConf> {
+        let bootstrap = self.bootstrap_server.clone().ok_or_else(|| {
+            Usage("this needs a Kafka: give --bootstrap-server HOST:PORT".to_owned())
+        })?;
+        let topics = READ
+            .iter()
+            .map(|topic| TopicMap { topic: *topic, name: topology.topic(*topic).name.clone() })
+            .collect();
+        let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
+        conf.properties.extend(topology.kafka.properties.iter().cloned());
+        if let Some(path) = &self.command_config {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("--command-config {}", path.display()))?;
+            for (at, line) in text.lines().map(str::trim).enumerate() {
+                if !line.is_empty() && !line.starts_with('#') {
+                    let place = format!("{} line {}", path.display(), at + 1);
+                    conf.properties.extend([property(line, &place)?]);
+                }
+            }
+        }
+        for given in &self.property {
+            conf.properties.extend([property(given, "-X")?]);
+        }
+        conf.check().map_err(|mistakes| Usage(mistakes.join("\n")))?;
+        Ok(conf)
+    }
+}
+
+fn property(text: &str, place: &str) -> Result<(String, String), Usage> {
+    let pair = text.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+    let pair = pair.filter(|(key, _)| !key.is_empty());
+    let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    pair.ok_or_else(|| Usage(format!("{place}: found {text:?}; give KEY=VALUE")))
+}
+
+/// The topics of a directory.
+pub fn dir_topics(topology: &Topology) -> Vec<DirTopic> {
+    READ.iter()
+        .map(|topic| {
+            let settings = topology.topic(*topic);
+            let (name, partitions) = (settings.name.clone(), settings.partitions);
+            DirTopic { topic: *topic, name, partitions }
+        })
+        .collect()
+}
+
+/// Opens a store, and tells what had to be done for it.
+pub fn open_store(dir: &Path) -> anyhow::Result<AnyStore> {
+    let mut store = SledStore::open(dir)?;
+    for notice in store.take_notices() {
+        tracing::warn!("{notice}");
+    }
+    Ok(AnyStore::Sled(Box::new(store)))
+}

@@ -1,0 +1,149 @@
+//! `replay`: the state made again from the log.
+
+use crate::core::digest::digest;
+use crate::drive::port::{Log, Store};
+use crate::drive::{Config, Drive};
+use crate::shell::cli::Ended;
+use crate::shell::cli::place::{Place, Read, open_store};
+use crate::shell::clock;
+use crate::shell::dirlog::Mode;
+use crate::shell::ports::{AnyLog, AnyStore};
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Rebuilds the state, cycle by cycle, and prints the digest it reached. With --verify makes every
+/// recorded decision again and exits 1 if one differs.
+///
+/// Examples:
+///   yardmaster replay --dir yard
+///   yardmaster replay --bootstrap-server kafka:9092 --verify
+#[derive(Args)]
+pub struct Replay {
+    #[command(flatten)]
+    place: Place,
+    /// Make every recorded decision again from its cycle, and compare byte for byte.
+    #[arg(long)]
+    verify: bool,
+    /// Begin with what the store kept instead of the beginning of the log.
+    #[arg(long, conflicts_with = "verify")]
+    from_store: bool,
+    /// Where the store lies, with --from-store.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+}
+
+impl Replay {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = self.place.read()?;
+        let store = match self.from_store {
+            true => {
+                open_store(&self.place.store(self.store.as_deref(), &read.topology.domain))?
+            }
+            false => AnyStore::Nothing,
+        };
+        let mut rebuilt = rebuild(&self.place, &read, store, self.verify, |_| false)?;
+        let state = rebuilt.drive.state();
+        println!("cycles {}", state.number);
+        println!("events {}", rebuilt.events);
+        println!("decisions {}", rebuilt.decisions);
+        println!("jobs {}", state.jobs.slab.len());
+        println!("events/s {:.0}", rebuilt.events as f64 / rebuilt.seconds.max(1e-9));
+        println!("digest {}", digest(state));
+        if !self.verify {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let [same, different, other] = rebuilt.verified;
+        println!("verified {same} same, {different} different, {other} not verifiable");
+        for difference in rebuilt.differences.drain(..) {
+            println!("  {difference}");
+        }
+        Ok(if different == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// A drive that has followed to the end of what was said.
+pub struct Rebuilt {
+    /// The drive.
+    pub drive: Drive<AnyLog, AnyStore>,
+    /// Records folded.
+    pub events: u64,
+    /// Decisions read.
+    pub decisions: u64,
+    /// Wall time; s.
+    pub seconds: f64,
+    /// Decisions made again: same, different, not verifiable.
+    pub verified: [u64; 3],
+    /// The first differences.
+    pub differences: Vec<String>,
+}
+
+/// Follows a log to the end of what was said when it began, or until `stop` says so at a cycle.
+pub fn rebuild(
+    place: &Place,
+    read: &Read,
+    store: AnyStore,
+    verify: bool,
+    mut stop: impl FnMut(&Drive<AnyLog, AnyStore>) -> bool,
+) -> anyhow::Result<Rebuilt> {
+    let log = place.log(&read.topology, Mode::Read)?;
+    let config = Config {
+        instance: format!("replay:{}", std::process::id()),
+        terms: read.terms()?,
+        stopwatch: clock::stopwatch,
+        verify,
+        keeps: false,
+    };
+    let began = clock::stopwatch();
+    let drive = Drive::start(log, store, config)?;
+    let mut rebuilt = Rebuilt {
+        drive,
+        events: 0,
+        decisions: 0,
+        seconds: 0.0,
+        verified: [0; 3],
+        differences: Vec::new(),
+    };
+    let mut told = began;
+    let mut idle = 0;
+    while idle < 3 && !stop(&rebuilt.drive) {
+        let taken = rebuilt.drive.pump(Duration::from_millis(200))?;
+        let counted = rebuilt.drive.follow()?;
+        rebuilt.note();
+        let at_end = rebuilt.drive.is_at_end();
+        idle = if taken == 0 && counted == 0 && at_end { idle + 1 } else { 0 };
+        if clock::stopwatch() - told > 2_000_000_000 {
+            told = clock::stopwatch();
+            let state = rebuilt.drive.state();
+            let newest = rebuilt.drive.newest();
+            tracing::info!("replayed {} events, cycle {} of {newest}", rebuilt.events, state.number);
+        }
+        if at_end && taken == 0 && counted == 0 {
+            break;
+        }
+    }
+    rebuilt.seconds = (clock::stopwatch() - began) as f64 / 1e9;
+    Ok(rebuilt)
+}
+
+impl Rebuilt {
+    fn note(&mut self) {
+        let report = self.drive.take_report();
+        self.events += report.events.values().sum::<u64>();
+        self.decisions += report.decisions.len() as u64;
+        for (sum, count) in self.verified.iter_mut().zip(report.verified) {
+            *sum += count;
+        }
+        self.differences.extend(report.differences);
+        report.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
+    }
+}
+
+impl<L: Log, S: Store> Drive<L, S> {
+    /// Whether everything said was counted, and nothing more waits in own lanes.
+    pub fn is_at_end(&self) -> bool {
+        self.behind() == 0 && self.own_lanes_at_end()
+    }
+}

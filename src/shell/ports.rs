@@ -1,0 +1,99 @@
+//! The ports as a command line names them: a directory or a Kafka; a store or none.
+
+use crate::core::cut::{Cut, Lane};
+use crate::drive::port::{
+    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, Output, Store, StoreError,
+};
+use crate::shell::dirlog::DirLog;
+use crate::shell::kafka::KafkaLog;
+use crate::shell::store::SledStore;
+use std::time::Duration;
+
+/// Either log.
+pub enum AnyLog {
+    /// A directory.
+    Dir(DirLog),
+    /// A Kafka.
+    Kafka(Box<KafkaLog>),
+}
+
+macro_rules! either {
+    ($self:ident, $log:ident => $call:expr) => {
+        match $self {
+            AnyLog::Dir($log) => $call,
+            AnyLog::Kafka($log) => $call,
+        }
+    };
+}
+
+impl Log for AnyLog {
+    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
+        either!(self, log => log.lanes())
+    }
+
+    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
+        either!(self, log => log.assign(from))
+    }
+
+    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+        either!(self, log => log.hold(lanes, held))
+    }
+
+    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
+        either!(self, log => log.take(batch, max, wait))
+    }
+
+    fn lead(&mut self) -> Result<(), LogError> {
+        either!(self, log => log.lead())
+    }
+
+    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        either!(self, log => log.say(outputs, progress))
+    }
+
+    fn is_settled(&mut self) -> bool {
+        either!(self, log => log.is_settled())
+    }
+
+    fn settle(&mut self) -> Result<(), LogError> {
+        either!(self, log => log.settle())
+    }
+}
+
+/// A store, or none: then everything is rebuilt from the log at each start.
+pub enum AnyStore {
+    /// sled.
+    Sled(Box<SledStore>),
+    /// Nothing is kept.
+    Nothing,
+}
+
+impl Store for AnyStore {
+    fn load(&mut self) -> Result<Option<Kept>, StoreError> {
+        match self {
+            AnyStore::Sled(store) => store.load(),
+            AnyStore::Nothing => Ok(None),
+        }
+    }
+
+    fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
+        match self {
+            AnyStore::Sled(store) => store.keep(checkpoint),
+            AnyStore::Nothing => Ok(()),
+        }
+    }
+
+    fn is_busy(&mut self) -> bool {
+        match self {
+            AnyStore::Sled(store) => store.is_busy(),
+            AnyStore::Nothing => false,
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        match self {
+            AnyStore::Sled(store) => store.flush(),
+            AnyStore::Nothing => Ok(()),
+        }
+    }
+}
