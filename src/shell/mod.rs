@@ -1,4 +1,5 @@
 //! Hands: everything that touches the world.
 
 pub mod dirlog;
+pub mod kafka;
 pub mod store;

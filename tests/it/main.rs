@@ -5,6 +5,8 @@ mod contract;
 mod dirlog;
 mod drive;
 mod import;
+#[cfg(feature = "shell")]
+mod kafka;
 mod logs;
 #[cfg(feature = "shell")]
 mod store;
