@@ -1,7 +1,12 @@
 //! Hands: everything that touches the world.
 
+pub mod cli;
+pub mod clock;
 pub mod dirlog;
 pub mod http;
+pub mod kafka;
 pub mod metrics;
+pub mod ports;
+pub mod serve;
 pub mod status;
 pub mod store;

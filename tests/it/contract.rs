@@ -263,5 +263,6 @@ fn duties_of_the_caller_are_checked<W: World>(world: &mut W, log: &mut W::L) {
     let mut reading = Reading::new();
     other.assign(&cut(&[(PROGRESS, 0)])).unwrap();
     reading.until(&mut other, 100, |reading| reading.count(PROGRESS) == 4);
-    reading.until(&mut other, 100, |reading| reading.marks[&PROGRESS].flags == at_end);
+    let flags = |reading: &Reading| reading.marks.get(&PROGRESS).map(|mark| mark.flags);
+    reading.until(&mut other, 100, |reading| flags(reading) == Some(at_end));
 }

@@ -7,6 +7,8 @@ mod drive;
 #[cfg(feature = "shell")]
 mod http;
 mod import;
+#[cfg(feature = "shell")]
+mod kafka;
 mod logs;
 #[cfg(feature = "shell")]
 mod store;

@@ -1,0 +1,160 @@
+//! Makes topics and looks at them: for `topology apply` and `topology check`.
+
+use super::conf::{KafkaConf, Role};
+use crate::drive::port::LogError;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Between two looks at a topic that was just made.
+const NAP: Duration = Duration::from_millis(20);
+
+/// A topic to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTopicSpec {
+    /// Name on the bus.
+    pub name: String,
+    /// Partitions.
+    pub partitions: u32,
+    /// Replicas; -1 for the broker's default.
+    pub replication: i32,
+    /// Settings, such as `cleanup.policy`, `retention.ms`, `message.timestamp.type`.
+    pub configs: Vec<(String, String)>,
+}
+
+/// What became of a topic that was to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// It was made.
+    Made,
+    /// It was there already, and was left as it is.
+    Exists,
+}
+
+/// A topic as the broker has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicFound {
+    /// Partitions.
+    pub partitions: u32,
+    /// Every setting, the broker's defaults included.
+    pub configs: BTreeMap<String, String>,
+}
+
+/// A client for topics.
+pub struct KafkaAdmin {
+    client: AdminClient<DefaultClientContext>,
+    runtime: tokio::runtime::Runtime,
+    patience: Duration,
+}
+
+impl KafkaAdmin {
+    /// Makes the client. Nothing is asked of the broker yet.
+    pub fn open(conf: &KafkaConf) -> Result<KafkaAdmin, LogError> {
+        let stop = |error: &dyn std::fmt::Display| {
+            LogError::Stop(format!("cannot make a Kafka client for {}: {error}", conf.bootstrap))
+        };
+        let client = conf.client(Role::Admin)?.create().map_err(|error| stop(&error))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.map_err(|error| stop(&error))?;
+        Ok(KafkaAdmin { client, runtime, patience: conf.patience })
+    }
+
+    /// Makes topics, in one request; each with what became of it. Returns once the broker knows
+    /// them: it makes a topic first and tells of it later.
+    pub fn create(&self, topics: &[NewTopicSpec]) -> Result<Vec<(String, Created)>, LogError> {
+        let asked: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
+        let answer = self.runtime.block_on(self.client.create_topics(&asked, &self.options()));
+        let mut made = Vec::new();
+        for result in answer.map_err(|error| unreachable(&error))? {
+            match result {
+                Ok(name) => made.push((name, Created::Made)),
+                Err((name, RDKafkaErrorCode::TopicAlreadyExists)) => {
+                    made.push((name, Created::Exists));
+                }
+                Err((name, code)) => return Err(refused(&name, code)),
+            }
+        }
+        let start = Instant::now();
+        for (name, _) in &made {
+            while self.partitions(name)?.is_none() {
+                if start.elapsed() > self.patience {
+                    return Err(LogError::Unreachable(format!("{name} was made but is not there")));
+                }
+                std::thread::sleep(NAP);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Topics as the broker has them; `None` for one that is not there.
+    pub fn describe(
+        &self,
+        names: &[String],
+    ) -> Result<BTreeMap<String, Option<TopicFound>>, LogError> {
+        let mut found = BTreeMap::new();
+        for name in names {
+            let partitions = self.partitions(name)?;
+            let known =
+                partitions.map(|partitions| TopicFound { partitions, configs: BTreeMap::new() });
+            found.insert(name.clone(), known);
+        }
+        let there = found.iter().filter(|(_, known)| known.is_some());
+        let asked: Vec<ResourceSpecifier<'_>> =
+            there.map(|(name, _)| ResourceSpecifier::Topic(name)).collect();
+        if asked.is_empty() {
+            return Ok(found);
+        }
+        let answer = self.runtime.block_on(self.client.describe_configs(&asked, &self.options()));
+        let mut configs = Vec::new();
+        for resource in answer.map_err(|error| unreachable(&error))? {
+            let resource = resource.map_err(|code| refused("the settings of topics", code))?;
+            if let rdkafka::admin::OwnedResourceSpecifier::Topic(name) = resource.specifier {
+                configs.push((name, resource.entries));
+            }
+        }
+        for (name, entries) in configs {
+            if let Some(Some(known)) = found.get_mut(&name) {
+                let value = |entry: rdkafka::admin::ConfigEntry| Some((entry.name, entry.value?));
+                known.configs = entries.into_iter().filter_map(value).collect();
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many partitions a topic has; `None` when it is not there.
+    fn partitions(&self, name: &str) -> Result<Option<u32>, LogError> {
+        let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
+        let metadata = metadata.map_err(|error| unreachable(&error))?;
+        let topic = metadata.topics().iter().find(|topic| topic.name() == name);
+        let Some(topic) = topic else { return Ok(None) };
+        match topic.error().map(RDKafkaErrorCode::from) {
+            None => Ok(Some(topic.partitions().len() as u32)),
+            Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => {
+                Ok(None)
+            }
+            Some(code) => Err(refused(name, code)),
+        }
+    }
+
+    fn options(&self) -> AdminOptions {
+        let patience = Some(self.patience);
+        AdminOptions::new().request_timeout(patience).operation_timeout(patience)
+    }
+}
+
+fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {
+    let replication = TopicReplication::Fixed(spec.replication);
+    let partitions = i32::try_from(spec.partitions).unwrap_or(i32::MAX);
+    let topic = NewTopic::new(&spec.name, partitions, replication);
+    spec.configs.iter().fold(topic, |topic, (name, value)| topic.set(name, value))
+}
+
+fn unreachable(error: &KafkaError) -> LogError {
+    LogError::Unreachable(error.to_string())
+}
+
+fn refused(name: &str, code: RDKafkaErrorCode) -> LogError {
+    LogError::Stop(format!("the broker refuses {name}: {code}"))
+}

@@ -1,0 +1,288 @@
+//! How to reach a Kafka, and which librdkafka property goes to which client.
+
+use crate::core::cut::Topic;
+use crate::drive::port::LogError;
+use rdkafka::ClientConfig;
+use rdkafka::error::KafkaError;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a topic is called on the bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicMap {
+    /// The topic.
+    pub topic: Topic,
+    /// Its name.
+    pub name: String,
+}
+
+/// How to reach a Kafka, and what to read and speak there.
+#[derive(Clone, Debug)]
+pub struct KafkaConf {
+    /// `host:port`, several separated by commas.
+    pub bootstrap: String,
+    /// librdkafka properties, passed through.
+    pub properties: BTreeMap<String, String>,
+    /// Who speaks; of all with the same one only the last to lead can.
+    pub transactional_id: String,
+    /// Consumer group whose offsets are set now and then, for Kafka's own lag tools alone; `None`
+    /// to set none.
+    pub group: Option<String>,
+    /// The topics. One without a lane assigned costs nothing.
+    pub topics: Vec<TopicMap>,
+    /// How long one question to the broker may take.
+    pub patience: Duration,
+    /// How long a lane may fail before it counts as unreadable (design: 60 s).
+    pub unreadable_after: Duration,
+}
+
+/// Properties on which the guarantees rest, set by us alone.
+const OURS: [&str; 9] = [
+    "auto.offset.reset",
+    "bootstrap.servers",
+    "enable.auto.commit",
+    "enable.auto.offset.store",
+    "enable.idempotence",
+    "enable.partition.eof",
+    "group.id",
+    "isolation.level",
+    "transactional.id",
+];
+
+/// Properties (or their beginnings, with a dot or underscore last) that only a consumer has.
+const CONSUMER: [&str; 18] = [
+    "check.crcs",
+    "consume.callback.max.messages",
+    "consume_",
+    "coordinator.query.interval.ms",
+    "auto.commit.",
+    "fetch.",
+    "group.",
+    "heartbeat.interval.ms",
+    "max.partition.fetch.bytes",
+    "max.poll.interval.ms",
+    "offset.store.",
+    "offset_commit_cb",
+    "partition.assignment.strategy",
+    "queued.",
+    "rebalance_cb",
+    "session.timeout.ms",
+    "auto.offset.",
+    "allow.auto.create.topics",
+];
+
+/// The same for a producer.
+const PRODUCER: [&str; 20] = [
+    "acks",
+    "batch.",
+    "compression.",
+    "delivery.",
+    "dr_",
+    "enable.gapless.guarantee",
+    "linger.ms",
+    "message.send.max.retries",
+    "message.timeout.ms",
+    "msg_order_cmp",
+    "partitioner",
+    "produce.",
+    "queue.buffering.",
+    "queuing.strategy",
+    "request.required.acks",
+    "request.timeout.ms",
+    "retries",
+    "retry.backoff.",
+    "sticky.partitioning.linger.ms",
+    "transaction.timeout.ms",
+];
+
+/// What a client is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Reads what is committed.
+    Reader,
+    /// Looks how far lanes reach, open transactions included.
+    Looker,
+    /// Speaks in transactions.
+    Speaker,
+    /// Appends without transactions.
+    Writer,
+    /// Makes and describes topics.
+    Admin,
+}
+
+impl KafkaConf {
+    /// A Kafka at an address, with everything else as usual.
+    pub fn new(bootstrap: &str, transactional_id: &str, topics: Vec<TopicMap>) -> KafkaConf {
+        KafkaConf {
+            bootstrap: bootstrap.to_string(),
+            properties: BTreeMap::new(),
+            transactional_id: transactional_id.to_string(),
+            group: None,
+            topics,
+            patience: Duration::from_secs(10),
+            unreadable_after: Duration::from_secs(60),
+        }
+    }
+
+    /// Looks at every property, and names each that librdkafka does not know, or that is ours.
+    pub fn check(&self) -> Result<(), Vec<String>> {
+        let mut complaints = Vec::new();
+        for (name, value) in &self.properties {
+            if OURS.contains(&name.as_str()) {
+                complaints.push(format!("{name} is set by yardmaster itself; leave it out"));
+                continue;
+            }
+            let mut config = ClientConfig::new();
+            if let Err(error) = config.set(name, value).create_native_config() {
+                complaints.push(property_text(&error, name, value));
+            }
+        }
+        if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+    }
+
+    /// The name of a topic.
+    pub(super) fn name(&self, topic: Topic) -> Option<&str> {
+        let found = self.topics.iter().find(|map| map.topic == topic);
+        found.map(|map| map.name.as_str())
+    }
+
+    /// The configuration of a client.
+    pub(super) fn client(&self, role: Role) -> Result<ClientConfig, LogError> {
+        self.check().map_err(|complaints| LogError::Stop(complaints.join("; ")))?;
+        let mut config = ClientConfig::new();
+        for (name, value) in defaults(role) {
+            config.set(*name, *value);
+        }
+        for (name, value) in &self.properties {
+            if goes_to(name, role) {
+                config.set(name, value);
+            }
+        }
+        config.set("bootstrap.servers", &self.bootstrap);
+        for (name, value) in fixed(role) {
+            config.set(*name, *value);
+        }
+        match role {
+            Role::Reader | Role::Looker => {
+                // Assigned partitions need no group, but the client wants the name of one.
+                let group = self.group.as_deref().unwrap_or(&self.transactional_id);
+                config.set("group.id", group);
+            }
+            Role::Speaker => {
+                config.set("transactional.id", &self.transactional_id);
+            }
+            Role::Writer | Role::Admin => {}
+        }
+        Ok(config)
+    }
+}
+
+/// What a property may replace.
+fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
+    match role {
+        // With the usual 1000 ms a full local queue stalls the fetching for that long.
+        Role::Reader => &[
+            ("fetch.queue.backoff.ms", "2"),
+            ("fetch.wait.max.ms", "10"),
+            ("fetch.error.backoff.ms", "50"),
+            ("reconnect.backoff.ms", "50"),
+            ("reconnect.backoff.max.ms", "2000"),
+        ],
+        Role::Looker | Role::Admin => &[("reconnect.backoff.max.ms", "2000")],
+        Role::Speaker => &[
+            ("linger.ms", "1"),
+            ("transaction.timeout.ms", "30000"),
+            ("reconnect.backoff.ms", "50"),
+            ("reconnect.backoff.max.ms", "2000"),
+        ],
+        // The partition of a key is that of Kafka's own Java client.
+        Role::Writer => &[("linger.ms", "5"), ("partitioner", "murmur2_random")],
+    }
+}
+
+/// What nobody may replace.
+fn fixed(role: Role) -> &'static [(&'static str, &'static str)] {
+    match role {
+        Role::Reader => &[
+            ("isolation.level", "read_committed"),
+            ("enable.partition.eof", "true"),
+            ("enable.auto.commit", "false"),
+            ("enable.auto.offset.store", "false"),
+            ("auto.offset.reset", "error"),
+        ],
+        Role::Looker => &[
+            ("isolation.level", "read_uncommitted"),
+            ("enable.auto.commit", "false"),
+            ("enable.auto.offset.store", "false"),
+        ],
+        Role::Speaker | Role::Writer => &[("enable.idempotence", "true"), ("acks", "all")],
+        Role::Admin => &[],
+    }
+}
+
+/// Whether a client of this role has the property.
+fn goes_to(name: &str, role: Role) -> bool {
+    let within = |list: &[&str]| {
+        list.iter()
+            .any(|entry| name == *entry || (entry.ends_with(['.', '_']) && name.starts_with(entry)))
+    };
+    match role {
+        Role::Reader | Role::Looker => !within(&PRODUCER),
+        Role::Speaker | Role::Writer => !within(&CONSUMER),
+        Role::Admin => !within(&PRODUCER) && !within(&CONSUMER),
+    }
+}
+
+/// What is wrong with a property, for people.
+fn property_text(error: &KafkaError, name: &str, value: &str) -> String {
+    match error {
+        KafkaError::ClientConfig(_, what, ..) => {
+            format!("librdkafka refuses the property {name}={value}: {what}")
+        }
+        other => format!("librdkafka refuses the property {name}={value}: {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conf(properties: &[(&str, &str)]) -> KafkaConf {
+        let mut conf = KafkaConf::new("127.0.0.1:1", "yardmaster-test", Vec::new());
+        let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+        conf.properties = properties.iter().map(own).collect();
+        conf
+    }
+
+    #[test]
+    fn properties_go_where_they_belong() {
+        let conf = conf(&[
+            ("client.id", "me"),
+            ("compression.type", "lz4"),
+            ("fetch.wait.max.ms", "7"),
+            ("linger.ms", "3"),
+        ]);
+        let reader = conf.client(Role::Reader).unwrap();
+        assert_eq!(reader.get("client.id"), Some("me"));
+        assert_eq!(reader.get("fetch.wait.max.ms"), Some("7"));
+        assert_eq!(reader.get("linger.ms"), None);
+        assert_eq!(reader.get("isolation.level"), Some("read_committed"));
+        let speaker = conf.client(Role::Speaker).unwrap();
+        assert_eq!(speaker.get("compression.type"), Some("lz4"));
+        assert_eq!(speaker.get("linger.ms"), Some("3"));
+        assert_eq!(speaker.get("fetch.wait.max.ms"), None);
+        assert_eq!(speaker.get("transactional.id"), Some("yardmaster-test"));
+        assert_eq!(conf.client(Role::Admin).unwrap().get("linger.ms"), None);
+    }
+
+    #[test]
+    fn every_wrong_property_is_named() {
+        let conf = conf(&[("isolation.level", "x"), ("liger.ms", "1"), ("linger.ms", "soon")]);
+        let complaints = conf.check().unwrap_err().join("\n");
+        for name in ["isolation.level", "liger.ms=1", "linger.ms=soon"] {
+            assert!(complaints.contains(name), "{complaints}");
+        }
+        let stop = conf.client(Role::Reader).err().unwrap().to_string();
+        assert!(stop.contains("liger.ms"), "{stop}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Kafka as a log, through librdkafka.
+//!
+//! Partitions are assigned, never subscribed to: who reads what is the caller's to say. All of
+//! them come through one queue, many records at a time. What is said goes out in transactions, by
+//! a thread of its own; whoever takes the lead fences the others by the transactional id.
+
+mod admin;
+mod conf;
+mod extent;
+mod health;
+mod queue;
+mod reader;
+mod speaker;
+mod writer;
+
+pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
+pub use conf::{KafkaConf, TopicMap};
+pub use writer::KafkaWriter;
+
+use crate::core::cut::{Cut, Lane};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
+use conf::Role;
+use queue::Client;
+use reader::Reader;
+use speaker::Speaker;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A Kafka as a log.
+pub struct KafkaLog {
+    conf: KafkaConf,
+    /// Asks how far lanes reach: once as a committed reader, once with open transactions.
+    reader: Arc<Client>,
+    looker: Arc<Client>,
+    reading: Option<Reader>,
+    speaker: Option<Speaker>,
+}
+
+impl KafkaLog {
+    /// Makes the clients. Nothing is asked of the broker yet, so it may be away.
+    pub fn open(conf: KafkaConf) -> Result<KafkaLog, LogError> {
+        let reader = reader::open(&conf, Role::Reader)?;
+        let looker = reader::open(&conf, Role::Looker)?;
+        Ok(KafkaLog { conf, reader, looker, reading: None, speaker: None })
+    }
+
+    /// For how long the broker has not answered; `None` while it does, or before anything is
+    /// read. A `take` meanwhile is empty: the client goes on by itself once the broker is back.
+    pub fn unreachable(&self) -> Option<Duration> {
+        let since: Option<Instant> = self.reading.as_ref().and_then(Reader::unreachable);
+        since.map(|since| since.elapsed())
+    }
+
+    fn names(&self) -> Result<Vec<(Lane, String)>, LogError> {
+        extent::lanes(&self.conf, &self.reader)
+    }
+
+    fn spans(&self, lanes: &[(Lane, String)]) -> Result<Vec<LaneSpan>, LogError> {
+        // These clients are asked only, so their events would pile up unseen.
+        for client in [&self.reader, &self.looker] {
+            let _ = client.poll(Duration::ZERO);
+        }
+        extent::spans(&self.conf, &self.reader, &self.looker, lanes)
+    }
+}
+
+impl Log for KafkaLog {
+    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
+        let names = self.names()?;
+        self.spans(&names)
+    }
+
+    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
+        let mut names = self.names()?;
+        names.retain(|(lane, _)| from.next(*lane).is_some());
+        for lane in from.0.keys() {
+            if !names.iter().any(|(known, _)| known == lane) {
+                return Err(LogError::Stop(format!(
+                    "the broker has no partition for {lane}, which the store has read: bring the \
+                     topic back as it was, or delete the store"
+                )));
+            }
+        }
+        for span in self.spans(&names)? {
+            let wanted = from.next(span.lane).unwrap_or(0);
+            if wanted < span.first {
+                return Err(LogError::OutOfRange { lane: span.lane, wanted, first: span.first });
+            }
+            if wanted > span.end {
+                return Err(reader::beyond(span.lane, wanted, span.end));
+            }
+        }
+        // A client that has read before would mix up old and new positions, so each assignment
+        // has one of its own.
+        self.reading = None;
+        self.reading = Some(Reader::start(&self.conf, &names, from)?);
+        Ok(())
+    }
+
+    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+        self.reading.as_mut().map_or(Ok(()), |reading| reading.hold(lanes, held))
+    }
+
+    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
+        let leads = self.speaker.is_some();
+        match &mut self.reading {
+            Some(reading) => reading.take(batch, max, wait, leads),
+            None => Ok(()),
+        }
+    }
+
+    fn lead(&mut self) -> Result<(), LogError> {
+        self.speaker = None;
+        self.speaker = Some(Speaker::start(&self.conf)?);
+        Ok(())
+    }
+
+    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        match &mut self.speaker {
+            Some(speaker) => speaker.say(outputs, progress),
+            None => Err(LogError::Stop("say came before lead".into())),
+        }
+    }
+
+    fn is_settled(&mut self) -> bool {
+        self.speaker.as_mut().is_none_or(Speaker::is_settled)
+    }
+
+    fn settle(&mut self) -> Result<(), LogError> {
+        let settled = self.speaker.as_mut().map_or(Ok(()), Speaker::settle);
+        if settled.is_err() {
+            // After an indefinite result nothing this producer says can be trusted.
+            self.speaker = None;
+        }
+        settled
+    }
+}

@@ -1,0 +1,168 @@
+//! One queue for all assigned partitions, emptied many messages at a time: through it a record
+//! costs half of what it costs through the Rust interface of the client.
+
+use super::health::Watch;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::RDKafkaErrorCode;
+use rdkafka_sys as rdsys;
+use std::ffi::CStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A consumer that tells us of its troubles.
+pub(super) type Client = BaseConsumer<Watch>;
+
+/// What comes out of the queue.
+pub(super) enum Event<'a> {
+    /// A record.
+    Record {
+        /// ms since 1970; 0 when the broker gives none.
+        timestamp: i64,
+        key: Option<&'a [u8]>,
+        value: Option<&'a [u8]>,
+    },
+    /// The end of the partition, as far as it is committed.
+    End,
+    /// The partition cannot be read.
+    Trouble(RDKafkaErrorCode),
+}
+
+/// Where an event belongs.
+pub(super) struct Origin<'a> {
+    pub topic: &'a CStr,
+    pub partition: i32,
+    pub offset: i64,
+}
+
+/// The queue. It goes before its client does.
+pub(super) struct Queue {
+    queue: *mut rdsys::rd_kafka_queue_t,
+    messages: Vec<*mut rdsys::rd_kafka_message_t>,
+    client: Arc<Client>,
+}
+
+// SAFETY: librdkafka's queues may be used from any thread, and `messages` holds nothing between
+// two calls of `take`.
+unsafe impl Send for Queue {}
+
+impl Queue {
+    /// A queue of a client.
+    pub fn new(client: &Arc<Client>) -> Queue {
+        // SAFETY: the handle is that of a live client, kept alive by `client` below.
+        let queue = unsafe { rdsys::rd_kafka_queue_new(client.client().native_ptr()) };
+        Queue { queue, messages: Vec::new(), client: client.clone() }
+    }
+
+    /// Leads a partition into the queue. Has to come before the partition is assigned, else its
+    /// first messages go elsewhere.
+    pub fn forward(&self, topic: &CStr, partition: i32) {
+        let handle = self.client.client().native_ptr();
+        // SAFETY: the client and this queue are alive, the name ends with a zero; the reference
+        // to the partition's queue is given back at once, the forwarding holds its own.
+        unsafe {
+            let from = rdsys::rd_kafka_queue_get_partition(handle, topic.as_ptr(), partition);
+            if !from.is_null() {
+                rdsys::rd_kafka_queue_forward(from, self.queue);
+                rdsys::rd_kafka_queue_destroy(from);
+            }
+        }
+    }
+
+    /// Hands over at most `max` events, waiting at most `wait` for the first.
+    pub fn take(
+        &mut self,
+        max: usize,
+        wait: Duration,
+        each: &mut dyn FnMut(&Origin<'_>, Event<'_>),
+    ) -> usize {
+        // The client waits until it has as many as it is asked for, so it is asked for one first.
+        let first = self.fetch(1.min(max), wait, each);
+        if first == 0 { 0 } else { first + self.fetch(max - first, Duration::ZERO, each) }
+    }
+
+    fn fetch(
+        &mut self,
+        max: usize,
+        wait: Duration,
+        each: &mut dyn FnMut(&Origin<'_>, Event<'_>),
+    ) -> usize {
+        if max == 0 {
+            return 0;
+        }
+        self.messages.resize(max, std::ptr::null_mut());
+        let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: the queue is alive and the array has room for `max` messages.
+        let count = unsafe {
+            let room = self.messages.as_mut_ptr();
+            rdsys::rd_kafka_consume_batch_queue(self.queue, wait, room, max)
+        };
+        let count = usize::try_from(count).unwrap_or(0);
+        for message in &self.messages[..count] {
+            // SAFETY: the client gave us this message; it is read here and destroyed once below.
+            unsafe {
+                let (origin, event) = read(&**message);
+                each(&origin, event);
+                rdsys::rd_kafka_message_destroy(*message);
+            }
+        }
+        count
+    }
+
+    /// The client's own knowledge of a partition's high watermark, as of its last fetch.
+    pub fn high(&self, topic: &CStr, partition: i32) -> Option<u64> {
+        let (mut low, mut high) = (-1, -1);
+        let handle = self.client.client().native_ptr();
+        // SAFETY: the client is alive, the name ends with a zero, both numbers are ours.
+        unsafe {
+            let name = topic.as_ptr();
+            rdsys::rd_kafka_get_watermark_offsets(handle, name, partition, &mut low, &mut high);
+        }
+        u64::try_from(high).ok()
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, destroyed once, and the client it belongs to is still alive.
+        unsafe { rdsys::rd_kafka_queue_destroy(self.queue) }
+    }
+}
+
+/// Reads a message without copying it.
+///
+/// # Safety
+/// The message is one that the client gave and that was not destroyed; what is returned lives no
+/// longer than it does.
+unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
+    // SAFETY: a partition's message names its topic by a text that lives as long as the topic,
+    // which the message holds on to.
+    let topic = unsafe { CStr::from_ptr(rdsys::rd_kafka_topic_name(message.rkt)) };
+    let origin = Origin { topic, partition: message.partition, offset: message.offset };
+    let event = match message.err {
+        rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR => {
+            let mut kind = rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+            // SAFETY: the message is alive and `kind` is ours.
+            let timestamp = unsafe { rdsys::rd_kafka_message_timestamp(message, &mut kind) };
+            // SAFETY: the message says where its key and payload lie and how long they are.
+            let (key, value) = unsafe {
+                (bytes(message.key, message.key_len), bytes(message.payload, message.len))
+            };
+            Event::Record { timestamp: timestamp.max(0), key, value }
+        }
+        rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__PARTITION_EOF => Event::End,
+        error => Event::Trouble(error.into()),
+    };
+    (origin, event)
+}
+
+/// The bytes at a place; `None` for a null.
+///
+/// # Safety
+/// A place that is not null holds `length` bytes that live as long as `'a`.
+unsafe fn bytes<'a>(place: *const std::ffi::c_void, length: usize) -> Option<&'a [u8]> {
+    if place.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    Some(unsafe { std::slice::from_raw_parts(place.cast(), length) })
+}

@@ -1,0 +1,279 @@
+//! Speaks in transactions. A thread does it, so that the next batch is folded meanwhile.
+
+use super::conf::{KafkaConf, Role};
+use crate::drive::port::{LogError, Output};
+use rdkafka::ClientContext;
+use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Between two looks at what is still on its way. A commit that waits for the client's own flush
+/// takes 100 ms at least.
+const NAP: Duration = Duration::from_micros(200);
+/// How long something that may be tried again is tried again. The broker ends a transaction by
+/// itself after `transaction.timeout.ms`, so much longer is of no use.
+const TRIES: Duration = Duration::from_secs(60);
+/// The longest pause between two tries.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+type Said = Result<(), LogError>;
+type Words = (Vec<Output>, Output);
+
+/// The leader's voice: it goes with the first error, and another `lead` makes another.
+pub(super) struct Speaker {
+    orders: Option<Sender<Words>>,
+    answers: Receiver<Said>,
+    thread: Option<JoinHandle<()>>,
+    waiting: bool,
+    answer: Option<Said>,
+}
+
+/// Remembers the first record that did not get through.
+#[derive(Clone, Default)]
+struct Deliveries {
+    failed: Arc<Mutex<Option<(KafkaError, String)>>>,
+}
+
+impl ClientContext for Deliveries {}
+
+impl ProducerContext for Deliveries {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
+        use rdkafka::Message;
+        if let Err((error, message)) = result {
+            let place = format!("{}[{}]", message.topic(), message.partition());
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert((error.clone(), place));
+        }
+    }
+}
+
+/// What the thread has.
+struct Mouth {
+    producer: ThreadedProducer<Deliveries>,
+    deliveries: Deliveries,
+    conf: KafkaConf,
+}
+
+impl Speaker {
+    /// Takes the lead: whoever spoke under the same transactional id is fenced from here on.
+    pub fn start(conf: &KafkaConf) -> Result<Speaker, LogError> {
+        let deliveries = Deliveries::default();
+        let config = conf.client(Role::Speaker)?;
+        let made: Result<ThreadedProducer<Deliveries>, _> =
+            config.create_with_context(deliveries.clone());
+        let producer = made.map_err(|error| {
+            LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
+        })?;
+        let mut mouth = Mouth { producer, deliveries, conf: conf.clone() };
+        mouth.retry(|producer, wait| producer.init_transactions(wait))?;
+        let (orders, inbox) = channel::<Words>();
+        let (outbox, answers) = channel();
+        let work = move || {
+            for (outputs, progress) in inbox {
+                let said = mouth.say(&outputs, &progress);
+                let failed = said.is_err();
+                if outbox.send(said).is_err() || failed {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("kafka-commit".into()).spawn(work);
+        let thread = thread.map_err(|error| {
+            LogError::Stop(format!("cannot start the thread that commits: {error}"))
+        })?;
+        let (orders, thread) = (Some(orders), Some(thread));
+        Ok(Speaker { orders, answers, thread, waiting: false, answer: None })
+    }
+
+    /// Hands a cycle to the thread.
+    pub fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        if self.waiting {
+            return Err(LogError::Stop("say came before the one before was settled".into()));
+        }
+        match &self.orders {
+            Some(orders) if orders.send((outputs, progress)).is_ok() => {
+                self.waiting = true;
+                Ok(())
+            }
+            _ => Err(gone()),
+        }
+    }
+
+    /// Whether `settle` would not wait.
+    pub fn is_settled(&mut self) -> bool {
+        if self.waiting && self.answer.is_none() {
+            self.answer = match self.answers.try_recv() {
+                Ok(answer) => Some(answer),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => Some(Err(gone())),
+            };
+        }
+        !self.waiting || self.answer.is_some()
+    }
+
+    /// Waits for the cycle.
+    pub fn settle(&mut self) -> Result<(), LogError> {
+        if !self.waiting {
+            return Ok(());
+        }
+        self.waiting = false;
+        match self.answer.take() {
+            Some(answer) => answer,
+            None => self.answers.recv().unwrap_or_else(|_| Err(gone())),
+        }
+    }
+}
+
+impl Drop for Speaker {
+    /// Waits for what is being said: it ends well or badly, but not halfway through our exit.
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Mouth {
+    fn say(&mut self, outputs: &[Output], progress: &Output) -> Said {
+        self.retry(|producer, _| producer.begin_transaction())?;
+        let said = outputs
+            .iter()
+            .chain([progress])
+            .try_for_each(|output| self.send(output))
+            .and_then(|()| self.drain());
+        if let Err(error) = said {
+            // The transaction goes either way; ended by us it goes at once.
+            let _ = self.producer.abort_transaction(self.conf.patience);
+            return Err(error);
+        }
+        self.retry(|producer, wait| producer.commit_transaction(wait))
+    }
+
+    /// Hands one record to the client.
+    fn send(&self, output: &Output) -> Said {
+        let name = self.conf.name(output.lane.topic).ok_or_else(|| {
+            LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
+        })?;
+        let mut headers = OwnedHeaders::new();
+        for (key, value) in &output.headers {
+            headers = headers.insert(Header { key, value: Some(value) });
+        }
+        let mut record = BaseRecord::to(name).key(&output.key[..]).headers(headers);
+        record.partition = Some(output.lane.partition as i32);
+        record.payload = output.value.as_deref();
+        loop {
+            match self.producer.send(record) {
+                Ok(()) => return Ok(()),
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), same)) => {
+                    record = same;
+                    std::thread::sleep(NAP);
+                }
+                Err((error, _)) => return Err(self.refused(&error, &output.lane.to_string())),
+            }
+        }
+    }
+
+    /// Waits until every record has got to the broker.
+    fn drain(&self) -> Said {
+        while self.producer.in_flight_count() > 0 {
+            std::thread::sleep(NAP);
+        }
+        let failed = self.deliveries.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        failed.map_or(Ok(()), |(error, place)| Err(self.refused(&error, &place)))
+    }
+
+    /// Why a record did not get through.
+    fn refused(&self, error: &KafkaError, place: &str) -> LogError {
+        if let Some((code, text)) = self.producer.client().fatal_error() {
+            return fatal(code, &text);
+        }
+        match error.rdkafka_error_code() {
+            Some(RDKafkaErrorCode::MessageSizeTooLarge) => LogError::Stop(format!(
+                "a record for {place} is larger than the broker takes: raise max.message.bytes \
+                 of the topic (and message.max.bytes here), or lower max.output.bytes"
+            )),
+            Some(code) if forbids(code) => fatal(code, place),
+            _ => LogError::Aborted(format!("a record for {place}: {error}")),
+        }
+    }
+
+    /// Does one step of a transaction, again and again while that may help.
+    fn retry(
+        &mut self,
+        step: impl Fn(&ThreadedProducer<Deliveries>, Duration) -> Result<(), KafkaError>,
+    ) -> Said {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let error = match step(&self.producer, self.conf.patience) {
+                Ok(()) => return Ok(()),
+                Err(KafkaError::Transaction(error)) => error,
+                Err(other) => return Err(self.refused(&other, "the transaction")),
+            };
+            if !error.is_retriable() || start.elapsed() > TRIES {
+                return Err(self.ended(&error));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// What an error that ends a transaction means.
+    fn ended(&self, error: &RDKafkaError) -> LogError {
+        let text = error.string();
+        if error.is_fatal() || forbids(error.code()) {
+            return fatal(error.code(), &text);
+        }
+        if error.txn_requires_abort() {
+            let _ = self.producer.abort_transaction(self.conf.patience);
+            return LogError::Aborted(text);
+        }
+        if error.is_retriable() {
+            let seconds = TRIES.as_secs();
+            return LogError::Unreachable(format!("tried for {seconds} s: {text}"));
+        }
+        LogError::Aborted(text)
+    }
+}
+
+/// Whether a person has to give a right first.
+fn forbids(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode::{
+        ClusterAuthorizationFailed, InvalidTransactionTimeout, SaslAuthenticationFailed,
+        TopicAuthorizationFailed, TransactionalIdAuthorizationFailed, UnsupportedFeature,
+    };
+    matches!(
+        code,
+        ClusterAuthorizationFailed
+            | InvalidTransactionTimeout
+            | SaslAuthenticationFailed
+            | TopicAuthorizationFailed
+            | TransactionalIdAuthorizationFailed
+            | UnsupportedFeature
+    )
+}
+
+/// An error after which this producer can do no more.
+fn fatal(code: RDKafkaErrorCode, text: &str) -> LogError {
+    use RDKafkaErrorCode::{Fenced, InvalidProducerEpoch, ProducerFenced};
+    match code {
+        Fenced | InvalidProducerEpoch | ProducerFenced => LogError::Fenced(text.to_string()),
+        code if forbids(code) => LogError::Stop(format!(
+            "the broker refuses what we say: {code} ({text}); give this user the rights to \
+             Write the topics and the transactional id, and look at the producer's properties"
+        )),
+        code => LogError::Aborted(format!("{code}: {text}")),
+    }
+}
+
+fn gone() -> LogError {
+    LogError::Aborted("the producer is gone: take the lead again".into())
+}

@@ -1,0 +1,119 @@
+//! A plain producer, for `import`, the simulated grid and the tests. Idempotent, so a retry of
+//! the client appends nothing twice; no transactions.
+
+use super::conf::{KafkaConf, Role};
+use crate::core::unit::Millis;
+use crate::drive::port::LogError;
+use rdkafka::ClientContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Between two looks at a full queue, or at what is on its way.
+const NAP: Duration = Duration::from_micros(200);
+
+/// Appends records. What was appended is durable once `flush` has said so.
+pub struct KafkaWriter {
+    producer: ThreadedProducer<Failures>,
+    failures: Failures,
+}
+
+/// The first record that did not get through.
+#[derive(Clone, Default)]
+struct Failures {
+    first: Arc<Mutex<Option<LogError>>>,
+}
+
+impl ClientContext for Failures {}
+
+impl ProducerContext for Failures {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
+        use rdkafka::Message;
+        if let Err((error, message)) = result {
+            let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert_with(|| refused(error, message.topic()));
+        }
+    }
+}
+
+impl KafkaWriter {
+    /// Makes the producer. Nothing is asked of the broker yet.
+    pub fn open(conf: &KafkaConf) -> Result<KafkaWriter, LogError> {
+        let failures = Failures::default();
+        let producer = conf.client(Role::Writer)?.create_with_context(failures.clone());
+        let producer = producer.map_err(|error| {
+            LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
+        })?;
+        Ok(KafkaWriter { producer, failures })
+    }
+
+    /// Appends a record; waits while the client's queue is full. Without a partition the key
+    /// decides, as it does for Kafka's Java client; without a time stamp the clock does.
+    pub fn append(
+        &self,
+        topic: &str,
+        partition: Option<u32>,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: &[(String, Vec<u8>)],
+        timestamp: Option<Millis>,
+    ) -> Result<(), LogError> {
+        let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(topic);
+        record.partition = partition.map(|partition| partition as i32);
+        record.key = key;
+        record.payload = value;
+        record.timestamp = timestamp;
+        if !headers.is_empty() {
+            let mut owned = OwnedHeaders::new();
+            for (key, value) in headers {
+                owned = owned.insert(Header { key, value: Some(value) });
+            }
+            record.headers = Some(owned);
+        }
+        loop {
+            match self.producer.send(record) {
+                Ok(()) => return Ok(()),
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), same)) => {
+                    record = same;
+                    std::thread::sleep(NAP);
+                }
+                Err((error, _)) => return Err(refused(&error, topic)),
+            }
+        }
+    }
+
+    /// Waits until everything is durable, or tells what did not get through.
+    pub fn flush(&self) -> Result<(), LogError> {
+        while self.producer.in_flight_count() > 0 {
+            std::thread::sleep(NAP);
+        }
+        let first = self.failures.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        first.map_or(Ok(()), Err)
+    }
+}
+
+/// Why a record did not get through.
+fn refused(error: &KafkaError, topic: &str) -> LogError {
+    use RDKafkaErrorCode::{
+        MessageSizeTooLarge, MessageTimedOut, TopicAuthorizationFailed, UnknownPartition,
+        UnknownTopic, UnknownTopicOrPartition,
+    };
+    match error.rdkafka_error_code() {
+        Some(UnknownTopic | UnknownTopicOrPartition | UnknownPartition) => {
+            super::extent::missing(topic)
+        }
+        Some(MessageSizeTooLarge) => LogError::Stop(format!(
+            "a record for {topic} is larger than the broker takes: raise max.message.bytes of the \
+             topic, and message.max.bytes here"
+        )),
+        Some(TopicAuthorizationFailed) => LogError::Stop(format!(
+            "we may not write topic {topic}: give this user the right to Write it"
+        )),
+        Some(MessageTimedOut) => LogError::Unreachable(format!("topic {topic}: {error}")),
+        _ => LogError::Aborted(format!("a record for {topic}: {error}")),
+    }
+}
