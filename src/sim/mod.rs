@@ -1,4 +1,6 @@
-//! Stand-ins for the world: ports on paper, and faults at will. Nothing here touches a disk, a
-//! clock or a network.
+//! Stand-ins for the world: a grid in a box, ports on paper, and faults at will. Nothing here
+//! touches a disk, a clock or a network.
 
+pub mod dice;
+pub mod grid;
 pub mod paper;

@@ -1,0 +1,223 @@
+//! Tasks and their chunks: they ask, are answered, make jobs, and end.
+
+use super::Grid;
+use super::agenda::Planned;
+use super::pool::Place;
+use super::work::Arrival;
+use crate::core::decision::{self, Decision, Ranked, request_name};
+use crate::core::event::{ChunkKind, Outcome, OutcomeKind, Task, TaskPhase};
+use crate::core::unit::{MINUTE, Millis, SECOND};
+
+/// A task that has not ended.
+pub struct LiveTask {
+    pub arrival: Arrival,
+    /// Part of its jobs that fail.
+    pub fail_rate: f64,
+    /// Chunks that live, and the number of the next.
+    left: u32,
+    next: u32,
+    /// Chunks that wait for the scouts.
+    held: Vec<(ChunkKind, u32)>,
+}
+
+/// A chunk that has not ended.
+pub struct Chunk {
+    pub task: Place,
+    /// What it asks, as last said.
+    pub ask: Task,
+    /// Name of that request: what its jobs carry.
+    pub request: String,
+    first_asked: Millis,
+    stage: Stage,
+    /// Jobs that are not over.
+    pub left: u32,
+}
+
+enum Stage {
+    /// Has not asked yet, or not again.
+    Silent,
+    /// Waits for an answer.
+    Asking,
+    /// Has an answer that is not carried out yet.
+    Answered(Box<Decision>),
+    /// Has jobs.
+    Working,
+}
+
+/// Part of all assignments that are not carried out.
+const REFUSED: f64 = 0.01;
+/// An assignment is carried out after so long.
+const CARRYING_OUT: (Millis, Millis) = (5 * SECOND, 90 * SECOND);
+/// What was refused asks again after so long.
+const AGAIN: (Millis, Millis) = (2 * MINUTE, 10 * MINUTE);
+/// Chunks of a task follow each other by up to this.
+const APART: Millis = 3 * MINUTE;
+/// Part of the jobs of a task that fail, from..to (published: 3-10 %).
+const FAILING: (f64, f64) = (0.03, 0.10);
+
+impl Grid {
+    pub(super) fn task_arrives(&mut self) {
+        let arrival = self.workload.next(self.now);
+        let seconds = arrival.work_hs06s / self.queues.power_hs06 / self.load();
+        let gap = (self.workload.gap() * seconds * 1_000.0) as Millis;
+        if self.now.saturating_add(gap) < self.end {
+            self.after(gap.max(1), Planned::TaskArrives);
+        }
+        self.count.tasks.0 += 1;
+        let mut chunks = arrival.chunks.clone();
+        let scouted = chunks.first().is_some_and(|(kind, _)| *kind == ChunkKind::Scout);
+        let held = if scouted { chunks.split_off(1) } else { Vec::new() };
+        let fail_rate = self.dice.within(FAILING.0, FAILING.1);
+        let task = LiveTask { arrival, fail_rate, left: 0, next: 1, held };
+        let task = self.tasks.insert(task);
+        for (kind, jobs) in chunks {
+            self.add_chunk(task, kind, jobs);
+        }
+    }
+
+    /// A chunk of a task, which will ask soon.
+    pub(super) fn add_chunk(&mut self, place: Place, kind: ChunkKind, jobs: u32) {
+        let Some(task) = self.tasks.get_mut(place) else { return };
+        let ask = task.arrival.request(task.next, kind, jobs, self.now);
+        task.next += 1;
+        task.left += 1;
+        let subject = ask.subject.clone();
+        let (request, first_asked) = (String::new(), Millis::MAX);
+        let stage = Stage::Silent;
+        let chunk = Chunk { task: place, ask, request, first_asked, stage, left: 0 };
+        let chunk = self.chunks.insert(chunk);
+        self.by_subject.insert(subject, chunk);
+        self.after_between(0, APART, Planned::ChunkAsks(chunk));
+    }
+
+    pub(super) fn chunk_asks(&mut self, place: Place) {
+        let Some(chunk) = self.chunks.get_mut(place) else { return };
+        chunk.stage = Stage::Asking;
+        chunk.ask.asked_at = self.now;
+        chunk.ask.changed_at = self.now;
+        chunk.request = request_name(&chunk.ask.subject, chunk.ask.attempt);
+        if chunk.first_asked == Millis::MAX {
+            chunk.first_asked = self.now;
+            self.count.chunks += 1;
+        }
+        self.count.requests += 1;
+        self.count.chunks_waiting += 1;
+        self.voice.task(&chunk.ask);
+    }
+
+    /// An answer, if it is to what is asked.
+    pub(super) fn hear(&mut self, decision: &Decision) {
+        let Some(&place) = self.by_subject.get(&decision.subject) else { return };
+        let Some(chunk) = self.chunks.get_mut(place) else { return };
+        let asked = matches!(chunk.stage, Stage::Asking);
+        let ours = decision.domain == self.domain && decision.attempt == chunk.ask.attempt;
+        if !asked || !ours {
+            return;
+        }
+        match &decision.outcome {
+            decision::Outcome::Defer { .. } => self.count.deferrals += 1,
+            decision::Outcome::Reject { .. } => {
+                self.count.rejected += 1;
+                self.count.chunks_waiting -= 1;
+                self.chunk_ends(place);
+            }
+            decision::Outcome::Assign(_) => {
+                self.count.chunks_waiting -= 1;
+                self.assignments.add(self.now - chunk.first_asked);
+                chunk.stage = Stage::Answered(Box::new(decision.clone()));
+                self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(place));
+            }
+        }
+    }
+
+    /// An assignment is carried out, or not.
+    pub(super) fn answered(&mut self, place: Place) {
+        let Some(chunk) = self.chunks.get_mut(place) else { return };
+        let Stage::Answered(decision) = std::mem::replace(&mut chunk.stage, Stage::Working) else {
+            return;
+        };
+        let decision::Outcome::Assign(ranked) = &decision.outcome else { return };
+        let refusal = match self.places(ranked) {
+            Err(reason) => Some((OutcomeKind::Failed, reason)),
+            Ok(_) if self.dice.chance(REFUSED) => {
+                Some((OutcomeKind::Refused, "the task was changed meanwhile".to_owned()))
+            }
+            Ok(places) => {
+                self.generate(place, &places);
+                None
+            }
+        };
+        let refused = refusal.is_some();
+        let (kind, reason) = refusal.unwrap_or((OutcomeKind::Accepted, String::new()));
+        let subject = decision.subject.clone();
+        let (decision, at) = (decision.id, self.now);
+        self.voice.outcome(&Outcome { subject, decision, kind, at, reason });
+        if !refused {
+            self.count.accepted += 1;
+            return;
+        }
+        self.count.refused += 1;
+        if let Some(chunk) = self.chunks.get_mut(place) {
+            chunk.stage = Stage::Silent;
+            chunk.ask.attempt += 1;
+        }
+        self.after_between(AGAIN.0, AGAIN.1, Planned::ChunkAsks(place));
+    }
+
+    /// Where an assignment sends how many jobs: queue, slot, jobs.
+    fn places(&self, ranked: &[Ranked]) -> Result<Vec<(u32, u16, u32)>, String> {
+        let mut places = Vec::new();
+        for it in ranked.iter().filter(|it| it.jobs > 0) {
+            let Some((queue, slot)) = self.queues.find(&it.queue) else {
+                return Err(format!("queue {} takes no jobs here", it.queue));
+            };
+            places.push((queue, slot, it.jobs));
+        }
+        if places.is_empty() { Err("no jobs were assigned".to_owned()) } else { Ok(places) }
+    }
+
+    fn generate(&mut self, place: Place, places: &[(u32, u16, u32)]) {
+        let jobs = places.iter().map(|(_, _, jobs)| jobs).sum();
+        if let Some(chunk) = self.chunks.get_mut(place) {
+            chunk.left = jobs;
+        }
+        for &(queue, slot, jobs) in places {
+            for _ in 0..jobs {
+                self.new_job(place, queue, slot);
+            }
+        }
+    }
+
+    /// One of a chunk's jobs is over.
+    pub(super) fn job_over(&mut self, place: Place) {
+        let Some(chunk) = self.chunks.get_mut(place) else { return };
+        chunk.left -= 1;
+        if chunk.left == 0 {
+            self.chunk_ends(place);
+        }
+    }
+
+    fn chunk_ends(&mut self, place: Place) {
+        let Some(chunk) = self.chunks.remove(place) else { return };
+        self.by_subject.remove(&chunk.ask.subject);
+        let mut ask = chunk.ask;
+        ask.phase = TaskPhase::Ended;
+        ask.changed_at = self.now;
+        self.voice.task(&ask);
+        let Some(task) = self.tasks.get_mut(chunk.task) else { return };
+        task.left -= 1;
+        let held = std::mem::take(&mut task.held);
+        let over = task.left == 0 && held.is_empty();
+        for (kind, jobs) in held {
+            self.add_chunk(chunk.task, kind, jobs);
+        }
+        if over {
+            self.tasks.remove(chunk.task);
+            self.count.tasks.1 += 1;
+            ask.subject = ask.task.clone();
+            ask.attempt = 0;
+            ask.jobs = 0;
+            self.voice.task(&ask);
+        }
+    }
+}

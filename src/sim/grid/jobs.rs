@@ -1,0 +1,442 @@
+//! Jobs: from generation to their end, through the states of PanDA (spec atlas 9).
+
+use super::Grid;
+use super::agenda::Planned;
+use super::chunks::Chunk;
+use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
+use super::pool::Place;
+use super::queues::{LiveQueue, node_name, power};
+use super::voice::Voice;
+use super::work::{BASE_S, EFFICIENCY};
+use crate::core::event::{Heartbeat, JobState, Pilot, Status};
+use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+
+/// One try of a job that is not over.
+pub struct LiveJob {
+    /// Its name: a number, as PanDA's.
+    pub name: String,
+    /// Which attempt under that name.
+    attempt: u32,
+    /// Tries before this one, under whatever name.
+    tries: u32,
+    /// Its chunk, queue, and place among the queue's records.
+    pub chunk: Place,
+    pub queue: u32,
+    pub slot: u16,
+    /// Cores it takes.
+    pub cores: u32,
+    /// Where it runs.
+    pub node: u32,
+    /// Its state, since when, and the one before.
+    pub status: Status,
+    changed_at: Millis,
+    before: Option<(Status, Millis)>,
+    /// When this try was generated, started, ended.
+    pub created_at: Millis,
+    started_at: Millis,
+    ended_at: Millis,
+    /// What becomes of its payload, and how long it takes.
+    fate: Fate,
+    wall: Millis,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Finishes,
+    Fails,
+    /// Nothing is said of it after half its time.
+    FallsSilent,
+}
+
+/// Parts of the jobs that fall silent, that are killed within some hours of their generation.
+const SILENT: f64 = 0.002;
+const KILLED: (f64, Millis) = (0.004, 6 * HOUR);
+/// Parts of the states that are passed over without a word.
+const SKIPPED: f64 = 0.1;
+/// Of a thousand states, so many are followed by the one before, said again.
+const STALE: f64 = 2.0 / 1_000.0;
+/// What follows a failure: another job in its place, its next attempt, else nothing; and the
+/// most tries.
+const REPLACED: f64 = 0.7;
+const REPEATED: f64 = 0.9;
+const TRIES_MOST: u32 = 3;
+/// Signs of life come so often (pilot: 1,800 s).
+const BEAT: (Millis, Millis) = (27 * MINUTE, 33 * MINUTE);
+/// Time in the states between.
+const SETUP: (Millis, Millis) = (SECOND, 20 * SECOND);
+const HANDOVER: (Millis, Millis) = (2 * SECOND, 15 * SECOND);
+/// Stage-in: 37-41 s for most, 65 s at the 90th percentile; a push queue waits for its batch system.
+const PULL_START: (Millis, Millis) = (30 * SECOND, 70 * SECOND);
+const PUSH_START: (Millis, Millis) = (MINUTE, 15 * MINUTE);
+/// Stage-out: 20-60 s for most.
+const STAGE_OUT: (Millis, Millis) = (10 * SECOND, 90 * SECOND);
+
+impl Grid {
+    /// A job of a chunk.
+    pub(super) fn new_job(&mut self, chunk: Place, queue: u32, slot: u16) {
+        self.next_job += 1;
+        let name = self.next_job.to_string();
+        self.add_job(chunk, queue, slot, (name, 0, 0));
+    }
+
+    fn add_job(
+        &mut self,
+        chunk: Place,
+        at: u32,
+        slot: u16,
+        (name, attempt, tries): (String, u32, u32),
+    ) {
+        let (Some(held), queue) = (self.chunks.get(chunk), &self.queues.all[at as usize]) else {
+            return;
+        };
+        let fail_rate = self.tasks.get(held.task).map_or(0.0, |task| task.fail_rate);
+        let fate = match self.dice.unit() {
+            unit if unit < SILENT => Fate::FallsSilent,
+            unit if unit < SILENT + fail_rate => Fate::Fails,
+            _ => Fate::Finishes,
+        };
+        let wanted = held.ask.core_count.unwrap_or(1);
+        let record = &queue.slots[usize::from(slot)];
+        let cores = if wanted == 1 { 1 } else { record.cores.max(1) };
+        let speed = f64::from(cores) * power(record) * f64::from(EFFICIENCY) / 100.0;
+        let cpu = held.ask.cpu_hs06s_per_event.unwrap_or(0.0) * held.ask.atom_events as f64;
+        let whole = (f64::from(BASE_S) + cpu / speed) * self.dice.within(0.75, 1.25);
+        let part = if fate == Fate::Fails { self.dice.unit() } else { 1.0 };
+        let pending = attempt == 0 && !self.dice.chance(0.5);
+        let job = LiveJob {
+            name,
+            attempt,
+            tries,
+            chunk,
+            queue: at,
+            slot,
+            cores: cores.min(queue.cores),
+            node: 0,
+            status: if pending { Status::Pending } else { Status::Defined },
+            changed_at: self.now,
+            before: None,
+            created_at: self.now,
+            started_at: 0,
+            ended_at: 0,
+            fate,
+            wall: (whole * part * 1_000.0) as Millis + SECOND,
+        };
+        say(&mut self.voice, &job, held, queue, "");
+        let job = self.jobs.insert(job);
+        self.count.generated += 1;
+        self.after_between(SETUP.0, SETUP.1, Planned::JobStep(job));
+        if self.dice.chance(KILLED.0) {
+            self.after_between(SECOND, KILLED.1, Planned::Killed(job));
+        }
+    }
+
+    /// What follows a job's state.
+    pub(super) fn job_step(&mut self, place: Place) {
+        let Some(job) = self.jobs.get(place) else { return };
+        match job.status {
+            Status::Pending => {
+                self.reach(place, Status::Defined);
+                self.after_between(SETUP.0, SETUP.1, Planned::JobStep(place));
+            }
+            Status::Defined => self.set_up(place),
+            Status::Assigned => self.activated(place),
+            Status::Sent => {
+                if !self.dice.chance(SKIPPED) {
+                    self.reach(place, Status::Starting);
+                }
+                self.starts_within(place);
+            }
+            Status::Starting => self.runs(place),
+            Status::Running => self.payload_ends(place),
+            Status::Holding => self.register(place),
+            Status::Transferring => self.over(place, Status::Finished, ""),
+            Status::Throttled
+            | Status::Activated
+            | Status::Merging
+            | Status::Finished
+            | Status::Failed
+            | Status::Cancelled
+            | Status::Closed => {}
+        }
+    }
+
+    /// Input is there, or is sent for.
+    fn set_up(&mut self, place: Place) {
+        match self.input_from(place) {
+            None => self.activated(place),
+            Some((source, files, bytes)) => {
+                self.reach(place, Status::Assigned);
+                let Some(job) = self.jobs.get(place) else { return };
+                let destination =
+                    self.queues.all[job.queue as usize].storage_site().to_owned();
+                let activity = INPUT;
+                let shipment =
+                    Shipment { job: place, activity, source, destination, files, bytes, tries: 0 };
+                self.ship(shipment);
+            }
+        }
+    }
+
+    /// Where input that is not at a job's queue would come from, with its files and bytes.
+    fn input_from(&mut self, place: Place) -> Option<(String, u32, u64)> {
+        let job = self.jobs.get(place)?;
+        let chunk = self.chunks.get(job.chunk)?;
+        let arrival = &self.tasks.get(chunk.task)?.arrival;
+        let record = &self.queues.all[job.queue as usize].slots[usize::from(job.slot)];
+        let here = |endpoint: &String| record.endpoints.read.contains(endpoint);
+        let parts = arrival.stock.iter().filter(|it| !it.tape && here(&it.endpoint));
+        let most = parts.map(|it| it.part).fold(0.0, f64::max);
+        let source = arrival.stock.first()?;
+        let files = arrival.input_files;
+        if files == 0 || source.site == record.storage_site || self.dice.chance(most) {
+            return None;
+        }
+        Some((source.site.clone(), files, chunk.ask.atom_bytes))
+    }
+
+    fn activated(&mut self, place: Place) {
+        self.reach(place, Status::Activated);
+        let chunk = self.jobs.get(place).and_then(|job| self.chunks.get(job.chunk));
+        let Some(priority) = chunk.map(|chunk| chunk.ask.priority) else { return };
+        self.enqueue(place, priority);
+    }
+
+    /// A pilot has the job.
+    pub(super) fn handed_over(&mut self, place: Place) {
+        let Some(job) = self.jobs.get(place) else { return };
+        if self.queues.all[job.queue as usize].pulls {
+            self.reach(place, Status::Sent);
+            self.after_between(HANDOVER.0, HANDOVER.1, Planned::JobStep(place));
+        } else {
+            self.reach(place, Status::Starting);
+            self.starts_within(place);
+        }
+    }
+
+    /// The payload starts after stage-in. The state is `starting`, said or not.
+    fn starts_within(&mut self, place: Place) {
+        let Some(job) = self.jobs.get_mut(place) else { return };
+        job.status = Status::Starting;
+        let pulls = self.queues.all[job.queue as usize].pulls;
+        let (from, to) = if pulls { PULL_START } else { PUSH_START };
+        self.after_between(from, to, Planned::JobStep(place));
+    }
+
+    fn runs(&mut self, place: Place) {
+        self.usage.settle(self.now);
+        let Some(job) = self.jobs.get_mut(place) else { return };
+        job.started_at = self.now;
+        self.usage.busy += u64::from(job.cores);
+        self.count.running += 1;
+        self.waits.add(self.now - job.created_at);
+        let wall = job.wall;
+        self.reach(place, Status::Running);
+        self.after(wall, Planned::JobStep(place));
+        self.after_between(BEAT.0, BEAT.1, Planned::Heartbeat(place));
+    }
+
+    pub(super) fn heartbeat(&mut self, place: Place) {
+        let Some(job) = self.jobs.get(place) else { return };
+        let Some(chunk) = self.chunks.get(job.chunk) else { return };
+        let passed = self.now - job.started_at;
+        let lost = job.fate == Fate::FallsSilent && passed > job.wall / 2;
+        if job.status != Status::Running || lost {
+            return;
+        }
+        let part = passed as f64 / job.wall as f64;
+        let cpu = passed as f64 / 1_000.0 * f64::from(job.cores);
+        let disk_io = f64::from(chunk.ask.disk_io_kbps.unwrap_or(0));
+        let rss = f64::from(chunk.ask.ram_count_mb.unwrap_or(0)) * f64::from(job.cores);
+        self.voice.heartbeat(&Heartbeat {
+            job: &job.name,
+            at: self.now,
+            attempt: job.attempt,
+            cpu_s: (cpu * self.dice.within(0.8, 0.95)) as u32,
+            disk_io_kbps: (disk_io * self.dice.within(0.7, 1.3)) as u32,
+            rss_mb: (rss * self.dice.within(0.6, 0.9)) as u32,
+            events: (chunk.ask.atom_events as f64 * part) as u32,
+        });
+        let queue = &self.queues.all[job.queue as usize].name;
+        let node = node_name(queue, job.node);
+        self.voice.pilot(&Pilot::UpdatedJob { queue, node: &node, at: self.now });
+        self.after_between(BEAT.0, BEAT.1, Planned::Heartbeat(place));
+    }
+
+    fn payload_ends(&mut self, place: Place) {
+        self.give_back(place);
+        let Some(job) = self.jobs.get_mut(place) else { return };
+        job.ended_at = self.now;
+        match job.fate {
+            Fate::Fails => self.over(place, Status::Failed, "payload_error"),
+            Fate::FallsSilent => {
+                let chunk = job.chunk;
+                self.jobs.remove(place);
+                self.count.silent += 1;
+                self.job_over(chunk);
+            }
+            Fate::Finishes => {
+                if self.dice.chance(SKIPPED) {
+                    return self.register(place);
+                }
+                self.reach(place, Status::Holding);
+                self.after_between(STAGE_OUT.0, STAGE_OUT.1, Planned::JobStep(place));
+            }
+        }
+    }
+
+    /// Output goes to the nucleus, if it is not there.
+    fn register(&mut self, place: Place) {
+        let Some(job) = self.jobs.get(place) else { return };
+        let Some(chunk) = self.chunks.get(job.chunk) else { return };
+        let source = self.queues.all[job.queue as usize].storage_site().to_owned();
+        let destination = chunk.ask.nucleus.clone();
+        if source == destination {
+            return self.over(place, Status::Finished, "");
+        }
+        let bytes = output_bytes(chunk);
+        let files = self.tasks.get(chunk.task).map_or(1, |task| task.arrival.output_files);
+        let urgent = chunk.ask.processing_type == "urgent" || chunk.ask.priority >= 1_000;
+        let activity = if urgent { EXPRESS } else { PRODUCTION };
+        self.reach(place, Status::Transferring);
+        self.ship(Shipment { job: place, activity, source, destination, files, bytes, tries: 0 });
+    }
+
+    pub(super) fn killed(&mut self, place: Place) {
+        self.over(place, Status::Cancelled, "");
+    }
+
+    /// Taken away from its queue, to be brokered again.
+    pub(super) fn closed(&mut self, place: Place) {
+        self.over(place, Status::Closed, "toreassign");
+    }
+
+    /// A transfer that it needed was given up.
+    pub(super) fn transfer_failed(&mut self, place: Place) {
+        self.over(place, Status::Failed, "transfer_error");
+    }
+
+    /// Gives back cores, or the place among those that wait.
+    fn give_back(&mut self, place: Place) {
+        let Some(job) = self.jobs.get(place) else { return };
+        let queue = &mut self.queues.all[job.queue as usize];
+        match job.status {
+            Status::Activated => return queue.unqueue(job.slot),
+            Status::Sent | Status::Starting => {}
+            Status::Running => {
+                self.usage.settle(self.now);
+                self.usage.busy -= u64::from(job.cores);
+                self.count.running -= 1;
+            }
+            _ => return,
+        }
+        queue.release(job.slot, job.cores);
+        let queue = job.queue;
+        self.call_pilots(queue);
+    }
+
+    /// The end of a try; after a failure perhaps not of the job.
+    fn over(&mut self, place: Place, end: Status, sub_status: &str) {
+        let Some(job) = self.jobs.get(place) else { return };
+        if job.started_at == 0 || job.ended_at == 0 {
+            self.give_back(place);
+        }
+        let Some(mut job) = self.jobs.remove(place) else { return };
+        if job.started_at != 0 && job.ended_at == 0 {
+            job.ended_at = self.now;
+        }
+        (job.status, job.changed_at) = (end, self.now);
+        if let Some(chunk) = self.chunks.get(job.chunk) {
+            let queue = &self.queues.all[job.queue as usize];
+            say(&mut self.voice, &job, chunk, queue, sub_status);
+            if end == Status::Finished {
+                self.storages.store(&chunk.ask.nucleus, output_bytes(chunk));
+            }
+        }
+        match end {
+            Status::Finished => self.count.finished += 1,
+            Status::Cancelled => self.count.cancelled += 1,
+            Status::Closed => self.count.closed += 1,
+            _ => {
+                self.count.failed += 1;
+                if self.tried_again(&job) {
+                    return;
+                }
+            }
+        }
+        self.job_over(job.chunk);
+    }
+
+    /// Whether another try takes the place of a failed one.
+    fn tried_again(&mut self, job: &LiveJob) -> bool {
+        let tries = job.tries + 1;
+        if tries >= TRIES_MOST {
+            return false;
+        }
+        let next = match self.dice.unit() {
+            unit if unit < REPLACED => {
+                self.next_job += 1;
+                (self.next_job.to_string(), 0, tries)
+            }
+            unit if unit < REPEATED => (job.name.clone(), job.attempt + 1, tries),
+            _ => return false,
+        };
+        self.count.repeated += 1;
+        self.add_job(job.chunk, job.queue, job.slot, next);
+        true
+    }
+
+    /// A job reaches a state and says so, now and then followed by what it said before.
+    fn reach(&mut self, place: Place, status: Status) {
+        let Some(job) = self.jobs.get_mut(place) else { return };
+        job.before = Some((job.status, job.changed_at));
+        (job.status, job.changed_at) = (status, self.now);
+        let Some(chunk) = self.chunks.get(job.chunk) else { return };
+        let queue = &self.queues.all[job.queue as usize];
+        say(&mut self.voice, job, chunk, queue, "");
+        if self.dice.chance(STALE)
+            && let Some((status, changed_at)) = job.before
+        {
+            let now = (job.status, job.changed_at);
+            (job.status, job.changed_at) = (status, changed_at);
+            say(&mut self.voice, job, chunk, queue, "");
+            (job.status, job.changed_at) = now;
+        }
+    }
+}
+
+fn output_bytes(chunk: &Chunk) -> u64 {
+    let events = chunk.ask.atom_events as f64;
+    (chunk.ask.output_per_event.unwrap_or(0.0) * events) as u64
+}
+
+fn say(voice: &mut Voice, job: &LiveJob, chunk: &Chunk, queue: &LiveQueue, sub_status: &str) {
+    let record = &queue.slots[usize::from(job.slot)];
+    let typed = &record.resource_type;
+    let resource_type = if typed.is_empty() { &chunk.ask.resource_type } else { typed };
+    let done = job.ended_at != 0 && job.fate == Fate::Finishes;
+    voice.job(&JobState {
+        job: &job.name,
+        status: job.status,
+        changed_at: job.changed_at,
+        revision: 0,
+        attempt: job.attempt,
+        task: &chunk.ask.task,
+        request: &chunk.request,
+        queue: &queue.name,
+        user: &chunk.ask.user,
+        group: &chunk.ask.working_group,
+        gshare: &chunk.ask.gshare,
+        resource_type,
+        nucleus: &chunk.ask.nucleus,
+        workflow: &record.workflow,
+        label: &chunk.ask.label,
+        sub_status,
+        cores: job.cores,
+        priority: chunk.ask.priority,
+        created_at: job.created_at,
+        started_at: job.started_at,
+        ended_at: job.ended_at,
+        input_bytes: chunk.ask.atom_bytes,
+        output_bytes: if done { output_bytes(chunk) } else { 0 },
+    });
+}

@@ -1,0 +1,273 @@
+//! A grid in a box: tasks arrive, decisions are obeyed, jobs are generated, pilots fetch them,
+//! states change, heartbeats and transfers flow, some fail, some lie, some fall silent.
+//!
+//! Pure and seeded: the same plan and the same decisions at the same times give the same records,
+//! byte for byte. Rates are those published of ATLAS times a scale: at 1, some 300,000 cores and a
+//! million jobs a day. What arrives depends on the seed alone; what becomes of it, on the decisions
+//! as well.
+
+mod agenda;
+mod built_in;
+mod chunks;
+mod facts;
+mod jobs;
+mod links;
+mod pool;
+mod queues;
+mod storages;
+mod tally;
+mod voice;
+mod work;
+
+pub use facts::{Facts, Unfit};
+pub use tally::Summary;
+
+use crate::core::cut::Topic;
+use crate::core::decision::Decision;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::sim::dice::Dice;
+use agenda::{Agenda, Planned};
+use chunks::{Chunk, LiveTask};
+use jobs::LiveJob;
+use links::Links;
+use pool::{Place, Pool};
+use queues::Queues;
+use std::collections::BTreeMap;
+use storages::Storages;
+use tally::{SPAN, Spans, Use};
+use voice::Voice;
+use work::Workload;
+
+/// What is to be simulated.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Decides everything that is drawn.
+    pub seed: u64,
+    /// Size beside ATLAS: 1 is about 300,000 cores and a million jobs a day.
+    pub scale: f64,
+    /// Simulated time of the first record; ms since 1970.
+    pub start: Millis,
+    /// Tasks arrive for so long; what has arrived goes on to its end after that.
+    pub hours: u32,
+    /// Domain that the requests are for.
+    pub domain: String,
+    /// What the grid is made of.
+    pub facts: Facts,
+}
+
+/// A record as it goes on the bus: single-object Avro under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Topic.
+    pub topic: Topic,
+    /// Key: what keeps the records about one thing in one lane.
+    pub key: Vec<u8>,
+    /// Value.
+    pub value: Option<Vec<u8>>,
+    /// Simulated time at which it was said; never falls.
+    pub at: Millis,
+}
+
+/// See the module.
+pub struct Grid {
+    now: Millis,
+    end: Millis,
+    start: Millis,
+    domain: String,
+    agenda: Agenda,
+    voice: Voice,
+    dice: Dice,
+    workload: Workload,
+    tasks: Pool<LiveTask>,
+    chunks: Pool<Chunk>,
+    by_subject: BTreeMap<String, Place>,
+    jobs: Pool<LiveJob>,
+    next_job: u64,
+    queues: Queues,
+    links: Links,
+    storages: Storages,
+    usage: Use,
+    waits: Spans,
+    assignments: Spans,
+    count: Summary,
+}
+
+/// Cores at scale 1 (README of the published figures: 250,000-350,000).
+const CORES: f64 = 300_000.0;
+/// Number of the first job; PanDA's are of this size.
+const FIRST_JOB: u64 = 6_500_000_000;
+/// At the start the grid is empty: for so long, tasks arrive faster by so much, until a few hours
+/// of work are at hand.
+const FILLING: (Millis, f64) = (30 * MINUTE, 10.0);
+/// Work offered over what the cores can do swings by so much around 1, with this period.
+const SWING: (f64, Millis) = (0.05, 8 * HOUR);
+
+impl Grid {
+    /// A grid that has said nothing yet: its configuration comes with the first `advance`.
+    pub fn new(plan: Plan) -> Result<Grid, Unfit> {
+        let Plan { seed, scale, start, hours, domain, facts } = plan;
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(Unfit::Scale(scale));
+        }
+        if work::nuclei(&facts).next().is_none() {
+            return Err(Unfit::Nuclei { found: facts.sites.len() });
+        }
+        let queues = Queues::new(seed, scale * CORES, &facts)?;
+        let cores = queues.all.iter().map(|queue| u64::from(queue.cores)).sum();
+        let mut grid = Grid {
+            now: start,
+            end: start.saturating_add(Millis::from(hours) * HOUR),
+            start,
+            agenda: Agenda::default(),
+            voice: Voice::new(seed, start),
+            dice: Dice::new(seed, "grid"),
+            workload: Workload::new(seed, scale, &domain, &facts),
+            domain,
+            tasks: Pool::default(),
+            chunks: Pool::default(),
+            by_subject: BTreeMap::new(),
+            jobs: Pool::default(),
+            next_job: FIRST_JOB,
+            queues,
+            links: Links::new(&facts),
+            storages: Storages::new(&facts),
+            usage: Use::new(start, cores),
+            waits: Spans::default(),
+            assignments: Spans::default(),
+            count: Summary { cores, ..Summary::default() },
+        };
+        grid.begin(&facts);
+        Ok(grid)
+    }
+
+    /// Hears decisions, as of the time reached, and lets the grid go on to a later time. Appends
+    /// what is said on the way. Decisions may come late, twice, or be nobody's: only the first
+    /// answer to a request that waits has an effect.
+    pub fn advance(&mut self, to: Millis, said: &[Decision], out: &mut Vec<Record>) {
+        self.voice.out = std::mem::take(out);
+        for decision in said {
+            self.hear(decision);
+        }
+        while let Some((at, planned)) = self.agenda.next(to) {
+            self.now = at;
+            self.voice.now = at;
+            self.happen(planned);
+        }
+        self.now = self.now.max(to);
+        self.voice.now = self.now;
+        *out = std::mem::take(&mut self.voice.out);
+    }
+
+    /// How it fares.
+    pub fn summary(&self) -> Summary {
+        let mut usage = self.usage.clone();
+        usage.settle(self.now);
+        let (cpu_use, cpu_use_recent) = usage.parts();
+        let waiting = self.queues.all.iter().map(|queue| queue.waits()).sum();
+        Summary {
+            now: self.now,
+            records: self.voice.said,
+            live: self.jobs.len() as u64,
+            waiting,
+            transfers: self.links.transfers.len() as u64,
+            cores_available: usage.available,
+            cores_busy: usage.busy,
+            cpu_use,
+            cpu_use_recent,
+            wait_median: self.waits.quantile(0.5),
+            wait_p95: self.waits.quantile(0.95),
+            assignment_median: self.assignments.quantile(0.5),
+            assignment_p95: self.assignments.quantile(0.95),
+            ..self.count.clone()
+        }
+    }
+
+    fn happen(&mut self, planned: Planned) {
+        match planned {
+            Planned::Begins => self.say_facts(),
+            Planned::TaskArrives => self.task_arrives(),
+            Planned::ChunkAsks(chunk) => self.chunk_asks(chunk),
+            Planned::Answered(chunk) => self.answered(chunk),
+            Planned::JobStep(job) => self.job_step(job),
+            Planned::Heartbeat(job) => self.heartbeat(job),
+            Planned::Killed(job) => self.killed(job),
+            Planned::TransferStep(transfer) => self.transfer_step(transfer),
+            Planned::Fetch(queue) => self.fetch(queue),
+            Planned::Look(queue) => self.look(queue),
+            Planned::Workers(queue) => self.workers(queue),
+            Planned::GoesDown(queue) => self.goes_down(queue),
+            Planned::Cleared(queue) => self.cleared(queue),
+            Planned::ComesBack(queue) => self.comes_back(queue),
+            Planned::LinkMeasured(link) => self.link_measured(link),
+            Planned::StorageMeasured => self.storage_measured(),
+            Planned::UseSpan => {
+                self.usage.end_span(self.now);
+                self.after(SPAN, Planned::UseSpan);
+            }
+        }
+    }
+
+    /// Plans all that goes on by itself.
+    fn begin(&mut self, facts: &Facts) {
+        self.queues.sites = facts.sites.clone();
+        self.agenda.plan(self.start, Planned::Begins);
+        self.after_between(MINUTE, 3 * MINUTE, Planned::TaskArrives);
+        self.after(SPAN, Planned::UseSpan);
+        self.after(storages::PERIOD, Planned::StorageMeasured);
+        for queue in 0..self.queues.all.len() as u32 {
+            self.after_between(1_000, 2 * MINUTE, Planned::Look(queue));
+            self.after_between(1_000, 5 * MINUTE, Planned::Workers(queue));
+            let up = self.dice.exponential() * (queues::UP_DAYS * DAY) as f64;
+            self.after(up as Millis + HOUR, Planned::GoesDown(queue));
+        }
+        for link in 0..self.links.all.len() as u32 {
+            let period = self.links.all[link as usize].period;
+            self.after_between(MINUTE, period, Planned::LinkMeasured(link));
+        }
+    }
+
+    /// The whole configuration, as of the start.
+    fn say_facts(&mut self) {
+        let now = self.now;
+        for site in &mut self.queues.sites {
+            site.changed_at = now;
+            self.voice.site(site);
+        }
+        for live in &mut self.storages.all {
+            live.storage.changed_at = now;
+            self.voice.storage(&live.storage);
+        }
+        for link in &mut self.links.all {
+            link.link.changed_at = now;
+            link.say(&mut self.voice);
+        }
+        for queue in &mut self.queues.idle {
+            queue.changed_at = now;
+            self.voice.queue(queue);
+        }
+        for queue in self.queues.all.iter_mut().flat_map(|queue| &mut queue.slots) {
+            queue.changed_at = now;
+            self.voice.queue(queue);
+        }
+    }
+
+    fn after(&mut self, span: Millis, what: Planned) {
+        self.agenda.plan(self.now.saturating_add(span.max(0)), what);
+    }
+
+    fn after_between(&mut self, from: Millis, to: Millis, what: Planned) {
+        let span = self.dice.between(from, to);
+        self.after(span, what);
+    }
+
+    /// Work that arrives now over what the cores can do.
+    fn load(&self) -> f64 {
+        let passed = self.now - self.start;
+        if passed < FILLING.0 {
+            return FILLING.1;
+        }
+        let part = (passed % SWING.1) as f64 / SWING.1 as f64;
+        let triangle = if part < 0.5 { 4.0 * part - 1.0 } else { 3.0 - 4.0 * part };
+        1.0 + SWING.0 * triangle
+    }
+}

@@ -1,0 +1,125 @@
+//! What the grid says: records as they go on the bus, some of them as wrong as in life.
+
+use super::Record;
+use crate::core::cut::Topic;
+use crate::core::event::{
+    Heartbeat, JobState, Link, Outcome, Pilot, Queue, Site, Storage, Task, Transfer,
+};
+use crate::core::fold::link_name;
+use crate::core::unit::Millis;
+use crate::sim::dice::Dice;
+use crate::wire::record;
+
+/// Of a thousand job states, so many are said twice.
+const REPEATED: f64 = 2.0 / 1_000.0;
+/// Of a thousand heartbeats and job states, so many come with a clock that is hours ahead.
+const AHEAD: f64 = 0.5 / 1_000.0;
+/// How far a wrong clock is ahead; ms.
+const AHEAD_MS: (i64, i64) = (10 * 60_000, 6 * 3_600_000);
+/// Bytes of a usual record, so that its memory is taken at once.
+const USUAL_BYTES: usize = 224;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    /// What was said and not yet taken.
+    pub out: Vec<Record>,
+    /// How many records were said so far.
+    pub said: u64,
+    /// Now.
+    pub now: Millis,
+    dice: Dice,
+}
+
+impl Voice {
+    /// A voice that has said nothing.
+    pub fn new(seed: u64, now: Millis) -> Voice {
+        Voice { out: Vec::new(), said: 0, now, dice: Dice::new(seed, "voice") }
+    }
+
+    fn say(&mut self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut value = Vec::with_capacity(USUAL_BYTES);
+        write(&mut value);
+        self.out.push(Record {
+            topic,
+            key: key.as_bytes().to_vec(),
+            value: Some(value),
+            at: self.now,
+        });
+        self.said += 1;
+    }
+
+    /// A job's state. Now and then with a clock that is ahead, or twice; an end never is wrong.
+    pub fn job(&mut self, job: &JobState<'_>) {
+        let mut told = *job;
+        if !job.status.is_ended() && self.dice.chance(AHEAD) {
+            told.changed_at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
+        }
+        let times = if self.dice.chance(REPEATED) { 2 } else { 1 };
+        for _ in 0..times {
+            self.say(Topic::JobState, job.job, |value| record::write_job_state(value, &told));
+        }
+    }
+
+    /// A sign of life. Now and then with a clock that is ahead.
+    pub fn heartbeat(&mut self, beat: &Heartbeat<'_>) {
+        let mut told = *beat;
+        if self.dice.chance(AHEAD) {
+            told.at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
+        }
+        self.say(Topic::Heartbeat, beat.job, |value| record::write_heartbeat(value, &told));
+    }
+
+    /// A transfer's state.
+    pub fn transfer(&mut self, transfer: &Transfer<'_>) {
+        let key = transfer.request;
+        self.say(Topic::Transfer, key, |value| record::write_transfer(value, transfer));
+    }
+
+    /// A report of a pilot or harvester; keyed by queue, who reports, and node or resource type.
+    pub fn pilot(&mut self, pilot: &Pilot<'_>) {
+        let key = match *pilot {
+            Pilot::AskedJob { queue, node, .. } => format!("{queue}/pilot/{node}"),
+            Pilot::UpdatedJob { queue, node, .. } => format!("{queue}/job/{node}"),
+            Pilot::Workers { queue, harvester, resource_type, .. } => {
+                format!("{queue}/{harvester}/{resource_type}")
+            }
+            Pilot::Slots { queue, gshare, resource_type, .. } => {
+                format!("{queue}/slots/{gshare}/{resource_type}")
+            }
+        };
+        self.say(Topic::Pilot, &key, |value| record::write_pilot(value, pilot));
+    }
+
+    /// A request, keyed by its task.
+    pub fn task(&mut self, task: &Task) {
+        self.say(Topic::Task, &task.task, |value| record::write_task(value, task));
+    }
+
+    /// What became of a decision.
+    pub fn outcome(&mut self, outcome: &Outcome) {
+        let key = &outcome.subject;
+        self.say(Topic::Outcome, key, |value| record::write_outcome(value, outcome));
+    }
+
+    /// A queue's configuration.
+    pub fn queue(&mut self, queue: &Queue) {
+        self.say(Topic::Queue, &queue.name, |value| record::write_queue(value, queue));
+    }
+
+    /// A site.
+    pub fn site(&mut self, site: &Site) {
+        self.say(Topic::Site, &site.name, |value| record::write_site(value, site));
+    }
+
+    /// A storage endpoint.
+    pub fn storage(&mut self, storage: &Storage) {
+        self.say(Topic::Storage, &storage.name, |value| record::write_storage(value, storage));
+    }
+
+    /// A link's measurements.
+    pub fn link(&mut self, link: &Link) {
+        let key = link_name(&link.source, &link.destination);
+        self.say(Topic::Link, &key, |value| record::write_link(value, link));
+    }
+}

@@ -1,0 +1,432 @@
+//! What is asked of the grid: tasks as production makes them, drawn from measured distributions.
+//! Their dice are their own, so that the same seed asks the same whatever becomes of it.
+
+use super::facts::{Facts, takes_production};
+use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
+use crate::core::unit::{MIB, Millis};
+use crate::sim::dice::{Dice, Quantiles};
+use std::collections::BTreeMap;
+
+/// Walltimes of long jobs: IN2P3-CC, 10,737 jobs; s.
+const LONG_S: Quantiles = [672.0, 1_964.0, 7_428.0, 14_614.0, 18_701.0, 20_829.0, 27_562.0];
+/// Walltimes of short jobs: ATLAS task 15350577, 10,886 jobs in 40 queues; s.
+const SHORT_S: Quantiles = [458.0, 627.0, 824.0, 1_443.0, 1_696.0, 1_824.0, 2_235.0];
+/// CPU times of all kinds of jobs: 96 queues in 2024, 8,916 jobs; s.
+const MIXED_S: Quantiles = [36.0, 833.0, 3_847.0, 17_290.0, 42_359.0, 61_978.0, 111_344.0];
+/// Jobs of a chunk.
+const JOBS: Quantiles = [10.0, 20.0, 40.0, 90.0, 180.0, 260.0, 400.0];
+/// Chunks of a task.
+const CHUNKS: Quantiles = [1.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0];
+/// Fewest jobs of an ordinary chunk.
+const JOBS_LEAST: f64 = 10.0;
+/// Core power at which the walltimes were about measured: CRIC's median; HS06 per core.
+const POWER: f64 = 13.75;
+/// CPU efficiency of a task; %.
+pub const EFFICIENCY: u32 = 90;
+/// Walltime of a job beside its events; s.
+pub const BASE_S: u32 = 300;
+/// Mean size of an input and an output file (NorduGrid 2011); bytes.
+const INPUT_FILE: f64 = 338e6;
+/// See `INPUT_FILE`.
+const OUTPUT_FILE: f64 = 100e6;
+/// Number of the first task; PanDA's are of this size.
+const FIRST_TASK: u64 = 40_000_000;
+/// Parts of all tasks that are urgent, and that have high priority.
+const URGENT: f64 = 0.015;
+/// See `URGENT`.
+const HIGH: f64 = 0.02;
+/// Part of all tasks that send scouts first.
+const SCOUTED: f64 = 0.25;
+
+/// A kind of production.
+struct Class {
+    /// Share among all tasks.
+    weight: f64,
+    processing_type: &'static str,
+    gshare: &'static str,
+    group: &'static str,
+    resource_type: &'static str,
+    cores: u32,
+    /// Memory per core, from..=to; MB.
+    ram_mb: (i64, i64),
+    wall_s: &'static Quantiles,
+    /// Files a job reads and writes.
+    input_files: i64,
+    output_files: i64,
+    /// Disk I/O, from..=to; kB/s per core.
+    disk_io: (i64, i64),
+    chunk: ChunkKind,
+}
+
+const COMMON: Class = Class {
+    weight: 0.0,
+    processing_type: "simul",
+    gshare: "MC Default",
+    group: "AP_MCGN",
+    resource_type: "MCORE",
+    cores: 8,
+    ram_mb: (800, 1_900),
+    wall_s: &LONG_S,
+    input_files: 1,
+    output_files: 2,
+    disk_io: (20, 200),
+    chunk: ChunkKind::Normal,
+};
+
+const CLASSES: &[Class] = &[
+    Class { weight: 22.0, ..COMMON },
+    Class {
+        weight: 24.0,
+        processing_type: "evgen",
+        resource_type: "SCORE",
+        cores: 1,
+        input_files: 0,
+        disk_io: (10, 100),
+        ..COMMON
+    },
+    Class {
+        weight: 12.0,
+        processing_type: "pile",
+        input_files: 7,
+        disk_io: (200, 1_500),
+        ..COMMON
+    },
+    Class {
+        weight: 4.0,
+        processing_type: "reprocessing",
+        gshare: "Reprocessing",
+        group: "AP_REPR",
+        input_files: 5,
+        disk_io: (200, 2_000),
+        ..COMMON
+    },
+    Class {
+        weight: 20.0,
+        processing_type: "deriv",
+        gshare: "Data Derivations",
+        group: "AP_PHYS",
+        resource_type: "SCORE",
+        cores: 1,
+        wall_s: &SHORT_S,
+        input_files: 7,
+        output_files: 3,
+        disk_io: (500, 4_000),
+        ..COMMON
+    },
+    Class {
+        weight: 9.0,
+        processing_type: "merge",
+        gshare: "Group Production",
+        group: "GP_MERGE",
+        resource_type: "SCORE",
+        cores: 1,
+        wall_s: &SHORT_S,
+        input_files: 10,
+        output_files: 1,
+        disk_io: (1_000, 6_000),
+        chunk: ChunkKind::Merge,
+        ..COMMON
+    },
+    Class {
+        weight: 4.0,
+        processing_type: "simul",
+        gshare: "Group Production",
+        group: "GP_HIMEM",
+        resource_type: "SCORE_HIMEM",
+        cores: 1,
+        ram_mb: (2_600, 3_900),
+        wall_s: &MIXED_S,
+        ..COMMON
+    },
+    Class {
+        weight: 3.0,
+        processing_type: "reprocessing",
+        gshare: "Reprocessing",
+        group: "AP_REPR",
+        resource_type: "MCORE_HIMEM",
+        ram_mb: (2_400, 3_900),
+        input_files: 5,
+        disk_io: (200, 2_000),
+        ..COMMON
+    },
+    Class {
+        weight: 2.0,
+        processing_type: "validation",
+        gshare: "Validation",
+        group: "AP_VALI",
+        resource_type: "SCORE",
+        cores: 1,
+        wall_s: &MIXED_S,
+        ..COMMON
+    },
+];
+
+/// A place where input of a task lies.
+#[derive(Clone, Debug)]
+pub struct Stock {
+    /// Storage endpoint.
+    pub endpoint: String,
+    /// Its site.
+    pub site: String,
+    /// Whether it is tape.
+    pub tape: bool,
+    /// Part of the files that is there.
+    pub part: f64,
+}
+
+/// A task as it arrives.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// What is the same in the requests of all its chunks.
+    pub ask: Task,
+    /// Kind and jobs of its chunks, first first. Scouts must end before the rest asks.
+    pub chunks: Vec<(ChunkKind, u32)>,
+    /// Files a job reads.
+    pub input_files: u32,
+    /// Where they lie.
+    pub stock: Vec<Stock>,
+    /// Files a job writes.
+    pub output_files: u32,
+    /// What all its jobs take of the grid's cores; HS06 s.
+    pub work_hs06s: f64,
+}
+
+/// Where tasks come from.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    dice: Dice,
+    domain: String,
+    next_task: u64,
+    size: f64,
+    nuclei: Vec<String>,
+    disks: Vec<(String, String)>,
+    tapes: Vec<(String, String)>,
+}
+
+impl Workload {
+    /// A source of tasks for a grid.
+    pub fn new(seed: u64, scale: f64, domain: &str, facts: &Facts) -> Workload {
+        let sites: BTreeMap<&str, &str> =
+            facts.storages.iter().map(|it| (it.name.as_str(), it.site.as_str())).collect();
+        let mut disks: Vec<(String, String)> = Vec::new();
+        for queue in facts.queues.iter().filter(|queue| takes_production(queue)) {
+            let tape = |name: &String| facts.storages.iter().any(|it| it.name == *name && it.tape);
+            for name in queue.endpoints.read.iter().take(1).filter(|name| !tape(name)) {
+                if let Some(site) = sites.get(name.as_str()) {
+                    disks.push((name.clone(), (*site).to_owned()));
+                }
+            }
+        }
+        disks.sort_unstable();
+        disks.dedup();
+        let tapes = facts.storages.iter().filter(|storage| storage.tape);
+        Workload {
+            dice: Dice::new(seed, "workload"),
+            domain: domain.to_owned(),
+            next_task: FIRST_TASK,
+            // A small grid gets smaller chunks, so that no single task fills it for a day.
+            size: (scale * 10.0).sqrt().clamp(0.05, 1.0),
+            nuclei: nuclei(facts).map(str::to_owned).collect(),
+            disks,
+            tapes: tapes.map(|it| (it.name.clone(), it.site.clone())).collect(),
+        }
+    }
+
+    /// The next task.
+    pub fn next(&mut self, now: Millis) -> Arrival {
+        let class = &CLASSES[self.dice.weighted(CLASSES.iter().map(|class| class.weight))];
+        self.next_task += 1;
+        let mut ask = self.ask(class, now);
+        let reads = class.input_files > 0 && !self.disks.is_empty();
+        let input_files = if reads { self.dice.between(1, 2 * class.input_files - 1) } else { 0 };
+        let input_bytes = input_files as f64 * INPUT_FILE * self.dice.within(0.5, 1.5);
+        let output_bytes = class.output_files as f64 * OUTPUT_FILE * self.dice.within(0.3, 2.5);
+        let wall_s = self.dice.measured(class.wall_s).max(60.0);
+        let events = self.dice.between(1, 40) as u64 * 50;
+        let cpu = wall_s * f64::from(class.cores) * POWER * f64::from(EFFICIENCY) / 100.0;
+        ask.cpu_hs06s_per_event = Some(cpu / events as f64);
+        ask.output_per_event = Some(output_bytes / events as f64);
+        ask.atom_events = events;
+        ask.atom_bytes = input_bytes as u64;
+        ask.atom_effective_mb = (input_bytes / MIB as f64).max(1.0);
+        ask.io_intensity_kbps = Some((input_bytes / wall_s / 1_000.0) as u32);
+        let chunks = self.chunks(class);
+        let per_job = f64::from(BASE_S) * f64::from(class.cores) * POWER
+            + cpu * 100.0 / f64::from(EFFICIENCY);
+        let jobs: u32 = chunks.iter().map(|(_, jobs)| jobs).sum();
+        Arrival {
+            ask,
+            chunks,
+            input_files: input_files as u32,
+            stock: if reads { self.stock() } else { Vec::new() },
+            output_files: class.output_files as u32,
+            work_hs06s: per_job * f64::from(jobs),
+        }
+    }
+
+    /// Waiting time to the next arrival beside its mean.
+    pub fn gap(&mut self) -> f64 {
+        self.dice.exponential()
+    }
+
+    fn chunks(&mut self, class: &Class) -> Vec<(ChunkKind, u32)> {
+        let mut chunks = Vec::new();
+        if class.chunk == ChunkKind::Normal && self.dice.chance(SCOUTED) {
+            chunks.push((ChunkKind::Scout, self.dice.between(4, 10) as u32));
+        }
+        for _ in 0..self.dice.measured(&CHUNKS).max(1.0) as u32 {
+            let jobs = (self.dice.measured(&JOBS) * self.size).max(JOBS_LEAST);
+            chunks.push((class.chunk, jobs as u32));
+        }
+        chunks
+    }
+
+    /// Disk at one to four sites, all of it at the first; sometimes tape as well.
+    fn stock(&mut self) -> Vec<Stock> {
+        let mut stock: Vec<Stock> = Vec::new();
+        for copy in 0..self.dice.between(1, 4) {
+            let (endpoint, site) = &self.disks[self.dice.below(self.disks.len())];
+            if stock.iter().any(|held| held.endpoint == *endpoint) {
+                continue;
+            }
+            let whole = copy == 0 || self.dice.chance(0.6);
+            let part = if whole { 1.0 } else { self.dice.within(0.2, 1.0) };
+            let (endpoint, site) = (endpoint.clone(), site.clone());
+            stock.push(Stock { endpoint, site, tape: false, part });
+        }
+        if !self.tapes.is_empty() && self.dice.chance(0.3) {
+            let (endpoint, site) = self.tapes[self.dice.below(self.tapes.len())].clone();
+            stock.push(Stock { endpoint, site, tape: true, part: 1.0 });
+        }
+        stock
+    }
+
+    fn ask(&mut self, class: &Class, now: Millis) -> Task {
+        let dice = &mut self.dice;
+        let urgent = dice.chance(URGENT);
+        let priority = match (urgent, dice.chance(HIGH)) {
+            (true, _) => dice.between(1_000, 1_100),
+            (false, true) => dice.between(900, 990),
+            (false, false) => dice.between(300, 790),
+        } as i32;
+        let cores = class.cores;
+        Task {
+            subject: String::new(),
+            attempt: 0,
+            task: self.next_task.to_string(),
+            domain: self.domain.clone(),
+            policy: "production-job".to_owned(),
+            phase: TaskPhase::Asking,
+            asked_at: now,
+            changed_at: now,
+            revision: 0,
+            chunk: class.chunk,
+            jobs: 0,
+            priority,
+            task_priority: priority,
+            label: "managed".to_owned(),
+            processing_type: if urgent { "urgent" } else { class.processing_type }.to_owned(),
+            working_group: class.group.to_owned(),
+            user: format!("prod{:02}", dice.weighted([32.0, 9.0, 7.0, 4.5, 3.0].into_iter())),
+            gshare: if urgent { "Express" } else { class.gshare }.to_owned(),
+            resource_type: class.resource_type.to_owned(),
+            nucleus: self.nuclei[dice.below(self.nuclei.len())].clone(),
+            site: String::new(),
+            core_count: Some(cores),
+            merge_core_count: (class.chunk == ChunkKind::Merge).then_some(cores),
+            max_core_count: None,
+            ram_count_mb: Some(dice.between(class.ram_mb.0, class.ram_mb.1) as u32),
+            ram_unit: RamUnit::MbPerCore,
+            base_ram_mb: None,
+            merge_ram_mb: (class.chunk == ChunkKind::Merge).then_some(2_000),
+            cpu_hs06s_per_event: None,
+            cpu_efficiency: Some(EFFICIENCY),
+            base_walltime_s: Some(BASE_S),
+            walltime_s_per_mb: None,
+            output_per_event: None,
+            output_per_mb: None,
+            work_bytes: Some(dice.between(50, 500) as u64 * MIB),
+            disk_io_kbps: Some(dice.between(class.disk_io.0, class.disk_io.1) as u32 * cores),
+            io_intensity_kbps: None,
+            atom_bytes: 0,
+            atom_effective_mb: 1.0,
+            atom_events: 0,
+            total_bytes: 0,
+            total_files: 0,
+            allow_input_lan: dice.chance(0.7),
+            use_local_io: false,
+            replicas: Vec::new(),
+        }
+    }
+}
+
+impl Arrival {
+    /// The request of one of its chunks.
+    pub fn request(&self, number: u32, kind: ChunkKind, jobs: u32, now: Millis) -> Task {
+        let files = self.input_files * jobs;
+        let bytes = self.ask.atom_bytes * u64::from(jobs);
+        let replica = |stock: &Stock| ReplicaSummary {
+            endpoint: stock.endpoint.clone(),
+            files: (f64::from(files) * stock.part) as u32,
+            bytes: (bytes as f64 * stock.part) as u64,
+            tape: stock.tape,
+        };
+        Task {
+            subject: format!("{}/{number}", self.ask.task),
+            asked_at: now,
+            changed_at: now,
+            chunk: kind,
+            jobs,
+            total_files: files,
+            total_bytes: bytes,
+            replicas: self.stock.iter().map(replica).collect(),
+            ..self.ask.clone()
+        }
+    }
+}
+
+/// The active nuclei, in order of the facts.
+pub(super) fn nuclei(facts: &Facts) -> impl Iterator<Item = &str> {
+    facts.sites.iter().filter(|site| site.nucleus && site.active).map(|site| site.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(seed: u64) -> Workload {
+        Workload::new(seed, 1.0, "atlas", &Facts::built_in())
+    }
+
+    #[test]
+    fn jobs_take_about_what_atlas_jobs_take() {
+        let mut workload = workload(1);
+        let (mut work, mut jobs) = (0.0, 0);
+        for _ in 0..3_000 {
+            let arrival = workload.next(0);
+            work += arrival.work_hs06s;
+            jobs += arrival.chunks.iter().map(|(_, jobs)| jobs).sum::<u32>();
+        }
+        // 300,000 cores and a million jobs a day are 7.2 core hours a job.
+        let core_hours = work / POWER / 3_600.0 / f64::from(jobs);
+        assert!((5.0..9.5).contains(&core_hours), "{core_hours}");
+    }
+
+    #[test]
+    fn requests_are_whole_and_the_seed_decides() {
+        let (mut one, mut same, mut other) = (workload(1), workload(1), workload(2));
+        let mut differs = false;
+        for _ in 0..200 {
+            let arrival = one.next(5);
+            let (kind, jobs) = arrival.chunks[0];
+            let request = arrival.request(1, kind, jobs, 5);
+            assert_eq!(same.next(5).request(1, kind, jobs, 5), request);
+            differs |= other.next(5).request(1, kind, jobs, 5) != request;
+            assert!((4..=400).contains(&request.jobs), "{}", request.jobs);
+            assert_eq!(request.total_bytes > 0, !request.replicas.is_empty());
+            let whole = request.replicas.iter().any(|it| it.bytes == request.total_bytes);
+            assert!(whole || request.total_bytes == 0);
+        }
+        assert!(differs);
+    }
+}
