@@ -27,6 +27,12 @@ pub struct Policy {
     hash: String,
 }
 
+impl std::fmt::Debug for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Policy {} {}", self.spec.name, self.hash)
+    }
+}
+
 /// The parameters of a policy with gdpconfig's values in place, for one share. Two that are equal
 /// judge alike.
 #[derive(Clone, Debug, PartialEq)]

@@ -88,7 +88,7 @@ fn the_text_and_the_hash_change_with_everything_that_decides() {
     add(|spec| spec.weights.clear());
     add(|spec| spec.filters[0].args = vec![("compensation".into(), Arg::Float(0.8))]);
     add(|spec| spec.weights[0].args = vec![("many_assigned".into(), Arg::Text("plus_one".into()))]);
-    let compiled = |spec: &PolicySpec| Policy::compile(spec).ok().expect("allowed");
+    let compiled = |spec: &PolicySpec| Policy::compile(spec).expect("allowed");
     let hashes: BTreeSet<String> = all.iter().map(|s| compiled(s).hash().to_string()).collect();
     assert_eq!(hashes.len(), all.len());
     assert!(hashes.iter().all(|hash| hash.len() == 16));
@@ -103,7 +103,7 @@ fn the_text_and_the_hash_change_with_everything_that_decides() {
 fn gdpconfig_wins_over_the_topology() {
     let given = [("NQUEUED_SAT_CAP", Arg::Int(99))];
     let policy = Policy::compile(&spec(vec![step("link", &given), step("cap", &[])], vec![]));
-    let policy = policy.ok().expect("allowed");
+    let policy = policy.expect("allowed");
     assert_eq!(policy.unchanged().filters[0].number(0), 99.0);
     let lookup = |component: &str, key: &str| match (component, key) {
         ("jobbroker", "NQUEUED_SAT_CAP") => Some("7"),
@@ -121,7 +121,7 @@ fn gdpconfig_wins_over_the_topology() {
 
 #[test]
 fn a_value_of_the_wrong_type_is_ignored_and_noted() {
-    let policy = Policy::compile(&spec(vec![step("link", &[])], vec![])).ok().expect("allowed");
+    let policy = Policy::compile(&spec(vec![step("link", &[])], vec![])).expect("allowed");
     for wrong in ["many", "", "-5", "1.5", "NaN", "inf", "true", "1e300"] {
         let resolved = policy.resolve(&|_, key| (key == "NQUEUED_SAT_CAP").then_some(wrong), "");
         assert_eq!(resolved.filters[0].number(0), 150.0, "{wrong}");
@@ -130,6 +130,20 @@ fn a_value_of_the_wrong_type_is_ignored_and_noted() {
     }
     let resolved = policy.resolve(&|_, _| Some(" 160.0 "), "");
     assert_eq!(resolved.filters[0].number(0), 160.0);
+}
+
+/// The shipped topology names every filter and weight there is, in the specification's order.
+#[test]
+fn the_shipped_topology_lists_all() {
+    let shipped = include_str!("../../../../topology/atlas.toml");
+    let (_, mut rest) = shipped.split_once("kind = \"atlas-production-job\"").expect("its kind");
+    let flavour = kind("atlas-production-job").expect("built in");
+    let names = flavour.filters.iter().map(|filter| filter.name);
+    for name in names.chain(flavour.weights.iter().map(|weight| weight.name)) {
+        let quoted = format!("\"{name}\"");
+        let at = rest.find(&quoted).unwrap_or_else(|| panic!("{name} is not there, or misplaced"));
+        rest = &rest[at + quoted.len()..];
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ use proptest::prelude::*;
 fn odd_queue(number: usize, dice: &[u8]) -> Queue {
     let mut queue = queue(&format!("Q{number:03}"));
     let pick = |at: usize, choices: &[u32]| choices[usize::from(dice[at]) % choices.len()];
-    queue.status = QueueStatus::ALL[usize::from(dice[0]) % 6 * usize::from(dice[0] % 4 == 0)];
+    queue.status =
+        QueueStatus::ALL[usize::from(dice[0]) % 6 * usize::from(dice[0].is_multiple_of(4))];
     queue.cores = pick(1, &[8, 8, 8, 16, 1]);
     queue.max_rss_mb = pick(2, &[0, 16_000, 32_000, 8_000]);
     queue.max_time_s = pick(3, &[0, 172_800, 345_600, 600]);
@@ -32,10 +33,10 @@ fn odd_candidate<'a>(queue: &'a Queue, dice: &[u8]) -> Candidate<'a> {
     candidate.load_all = load(&[(Status::Transferring, count(10)), (Status::Running, count(6))]);
     candidate.pilots = count(11) / 16;
     candidate.link = LinkView {
-        source_known: dice[12] % 4 != 0,
-        closeness: (dice[13] % 16 == 0).then_some(-1).or(Some(i32::from(dice[13] % 12))),
+        source_known: !dice[12].is_multiple_of(4),
+        closeness: dice[13].is_multiple_of(16).then_some(-1).or(Some(i32::from(dice[13] % 12))),
         queued_files: Some(u64::from(dice[14])),
-        mbps_1h: (dice[15] % 2 == 0).then_some(f64::from(dice[15])),
+        mbps_1h: dice[15].is_multiple_of(2).then_some(f64::from(dice[15])),
         mbps_1d: None,
         mbps_1w: None,
         until: None,
@@ -139,7 +140,8 @@ fn the_heaviest_are_kept_and_equals_go_by_name() {
     let queues: Vec<Queue> = (0..30).map(|number| queue(&format!("Q{number:02}"))).collect();
     let mut candidates: Vec<Candidate<'_>> = queues.iter().map(candidate).collect();
     for (number, candidate) in candidates.iter_mut().enumerate() {
-        candidate.load = load(&[(Status::Running, if number % 3 == 0 { 100 } else { 50 })]);
+        candidate.load =
+            load(&[(Status::Running, if number.is_multiple_of(3) { 100 } else { 50 })]);
     }
     candidates.reverse();
     let (policy, resolved) = policy(Rules::Documented);
@@ -160,7 +162,7 @@ fn filters_after_weighing_come_last_wherever_they_are_listed() {
     let (full, _) = policy(Rules::Documented);
     let mut spec = full.spec.clone();
     spec.filters.reverse();
-    let policy = Policy::compile(&spec).ok().expect("allowed");
+    let policy = Policy::compile(&spec).expect("allowed");
     let resolved = policy.unchanged();
     let task = task(|_| {});
     let mut queue = queue("A");

@@ -1,0 +1,229 @@
+//! One judgement: every filter and weight of ATLAS production jobs over a grid of queues, a third
+//! of them fit. Gathering the candidates is not part of it.
+
+use divan::{Bencher, black_box};
+use yardmaster::core::dice::Dice;
+use yardmaster::core::event::{
+    ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
+};
+use yardmaster::core::policy::{Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, kind};
+use yardmaster::core::unit::GIB;
+
+fn main() {
+    divan::main();
+}
+
+/// Filters, weights, ranking.
+#[divan::bench(args = [300, 1_000])]
+fn judge(bencher: Bencher<'_, '_>, queues: usize) {
+    let grid = Grid::new(queues, |number| number % 3);
+    let candidates = grid.candidates();
+    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let found = grid.policy.judge(&case, &candidates, &grid.resolved);
+    assert_eq!(found.passed as usize, queues.div_ceil(3));
+    bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates, &grid.resolved));
+}
+
+/// The same where every queue is fit: nothing ends early.
+#[divan::bench(args = [300, 1_000])]
+fn judge_all_fit(bencher: Bencher<'_, '_>, queues: usize) {
+    let grid = Grid::new(queues, |_| 0);
+    let candidates = grid.candidates();
+    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let found = grid.policy.judge(&case, &candidates, &grid.resolved);
+    assert_eq!(found.passed as usize, queues);
+    bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates, &grid.resolved));
+}
+
+/// One candidate through everything: what waking costs.
+#[divan::bench]
+fn object_one(bencher: Bencher<'_, '_>) {
+    let grid = Grid::new(1, |_| 0);
+    let candidates = grid.candidates();
+    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    bencher
+        .bench_local(|| grid.policy.object_one(black_box(&case), &candidates[0], &grid.resolved));
+}
+
+/// A thousand jobs among ten queues.
+#[divan::bench]
+fn divide(bencher: Bencher<'_, '_>) {
+    let grid = Grid::new(300, |_| 0);
+    let candidates = grid.candidates();
+    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let found = grid.policy.judge(&case, &candidates, &grid.resolved);
+    bencher.bench_local(|| {
+        let mut dice = Dice::of("atlas", "40000001/1", 0, 1, black_box(1));
+        grid.policy.divide(&case, &candidates, &found, &grid.resolved, &mut dice)
+    });
+}
+
+struct Grid {
+    policy: Policy,
+    resolved: Resolved,
+    task: Task,
+    queues: Vec<Queue>,
+    storage: Storage,
+    fit: fn(usize) -> usize,
+}
+
+impl Grid {
+    /// `fit` of a queue's number: 0 is fit, others fail early (1, cores) or late (2, cap).
+    fn new(queues: usize, fit: fn(usize) -> usize) -> Grid {
+        let flavour = kind("atlas-production-job").expect("built in");
+        let spec = PolicySpec::full("production-job", flavour, Rules::Documented);
+        let policy = Policy::compile(&spec).expect("the defaults are allowed");
+        let resolved = policy.unchanged();
+        let queues = (0..queues).map(|number| queue(number, fit(number))).collect();
+        Grid { policy, resolved, task: task(), queues, storage: storage(), fit }
+    }
+
+    fn candidates(&self) -> Vec<Candidate<'_>> {
+        let all = self.queues.iter().enumerate();
+        all.map(|(number, queue)| candidate(queue, &self.storage, number, (self.fit)(number)))
+            .collect()
+    }
+}
+
+fn candidate<'a>(
+    queue: &'a Queue,
+    storage: &'a Storage,
+    number: usize,
+    fit: usize,
+) -> Candidate<'a> {
+    let mut load = [0; Status::COUNT];
+    load[Status::Running.index()] = 100 + number as u32 * 7 % 1_000;
+    load[Status::Activated.index()] = if fit == 2 { 9_999 } else { 30 };
+    load[Status::Assigned.index()] = 10;
+    load[Status::Starting.index()] = 5;
+    load[Status::Transferring.index()] = 50;
+    let link = LinkView {
+        source_known: true,
+        closeness: Some(3),
+        queued_files: Some(number as u64 % 140),
+        mbps_1h: Some(number as f64 % 250.0),
+        mbps_1d: Some(20.0),
+        mbps_1w: Some(30.0),
+        until: Some(1),
+    };
+    Candidate {
+        queue,
+        load,
+        load_type: load,
+        load_all: load,
+        promised: 0,
+        at_nucleus: false,
+        link,
+        output: Some(storage),
+        input: Some(storage),
+        pilots: 100,
+        workers: 10,
+        slots: None,
+        disk_io_kbps: Some(100.0),
+        available_bytes: 0,
+        available_files: 0,
+    }
+}
+
+fn task() -> Task {
+    Task {
+        subject: "40000001/1".into(),
+        attempt: 0,
+        task: "40000001".into(),
+        domain: "atlas".into(),
+        policy: "production-job".into(),
+        phase: TaskPhase::Asking,
+        asked_at: 0,
+        changed_at: 0,
+        revision: 0,
+        chunk: ChunkKind::Normal,
+        jobs: 1_000,
+        priority: 500,
+        task_priority: 500,
+        label: "managed".into(),
+        processing_type: "simul".into(),
+        working_group: "AP_MCGN".into(),
+        user: "prod".into(),
+        gshare: "MC Default".into(),
+        resource_type: "MCORE".into(),
+        nucleus: "CERN-PROD".into(),
+        site: String::new(),
+        core_count: Some(8),
+        merge_core_count: None,
+        max_core_count: None,
+        ram_count_mb: Some(1_500),
+        ram_unit: RamUnit::MbPerCore,
+        base_ram_mb: Some(500),
+        merge_ram_mb: None,
+        cpu_hs06s_per_event: Some(200.0),
+        cpu_efficiency: Some(90),
+        base_walltime_s: Some(600),
+        walltime_s_per_mb: None,
+        output_per_event: Some(300_000.0),
+        output_per_mb: None,
+        work_bytes: Some(1 << 30),
+        disk_io_kbps: Some(100),
+        io_intensity_kbps: Some(50),
+        atom_bytes: 2 << 30,
+        atom_effective_mb: 2_048.0,
+        atom_events: 1_000,
+        total_bytes: 20 << 30,
+        total_files: 10,
+        allow_input_lan: true,
+        use_local_io: false,
+        replicas: Vec::new(),
+    }
+}
+
+fn queue(number: usize, fit: usize) -> Queue {
+    Queue {
+        name: format!("QUEUE_{number:04}/MCORE"),
+        unified: format!("QUEUE_{number:04}"),
+        resource_type: "MCORE".into(),
+        changed_at: 0,
+        status: QueueStatus::Online,
+        production: true,
+        analysis: true,
+        cloud: "DE".into(),
+        site: "DESY-HH".into(),
+        storage_site: "DESY-HH".into(),
+        cores: if fit == 1 { 1 } else { 8 },
+        core_power_mhs06: 10_000,
+        max_rss_mb: 16_000,
+        min_rss_mb: 0,
+        max_time_s: 345_600,
+        min_time_s: 0,
+        max_wdir_mb: 120_000,
+        max_input_mb: 14_000,
+        max_disk_io_kbps: 0,
+        transferring_limit: 0,
+        pledged_cpu: 0,
+        fairshare_policy: String::new(),
+        workflow: "pull_ups".into(),
+        ucore: true,
+        wn_connectivity: String::new(),
+        direct_access_lan: true,
+        direct_access_wan: false,
+        releases: vec!["AUTO".into()],
+        jobseed: "std".into(),
+        catchall: String::new(),
+        endpoints: Endpoints::default(),
+    }
+}
+
+fn storage() -> Storage {
+    Storage {
+        name: "DESY-HH_DATADISK".into(),
+        changed_at: 0,
+        site: "DESY-HH".into(),
+        kind: "DATADISK".into(),
+        tape: false,
+        total_bytes: 9_000 * GIB,
+        free_bytes: 5_000 * GIB,
+        expired_bytes: 0,
+        read_lan: true,
+        write_lan: true,
+        read_wan: true,
+        write_wan: true,
+    }
+}
