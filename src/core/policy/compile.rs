@@ -4,7 +4,7 @@
 use super::flavour::{Flavour, kind, kinds};
 use super::param::{Arg, Args, Mistake, Param, Step};
 use super::spec::PolicySpec;
-use super::{Filter, Judge, Weigh, Weight};
+use super::{After, Before, Filter, Judge, Weigh, Weight};
 use sha2::{Digest, Sha256};
 
 /// A policy that judges.
@@ -19,9 +19,12 @@ pub struct Policy {
     pub(super) filters: Vec<(&'static Filter, Args)>,
     /// Weights in the order of the topology file.
     pub(super) weights: Vec<(&'static Weight, Args)>,
-    /// Places of `filters` in the order they are asked: those before weighing, then the others.
-    pub(super) before: Vec<u16>,
-    pub(super) after: Vec<u16>,
+    /// Filters asked before weighing, in order: place in `filters`, and how they judge.
+    pub(super) before: Vec<(u16, Before)>,
+    /// Filters asked after weighing.
+    pub(super) after: Vec<(u16, After)>,
+    /// How many of `weights` are factors.
+    pub(super) factor_count: usize,
     factor_names: Vec<String>,
     text: String,
     hash: String,
@@ -63,12 +66,16 @@ impl Policy {
         if !check.mistakes.is_empty() {
             return Err(check.mistakes);
         }
-        let places = |wanted: fn(&Judge) -> bool| -> Vec<u16> {
-            let indexed = filters.iter().enumerate();
-            indexed.filter(|(_, (f, _))| wanted(&f.judge)).map(|(at, _)| at as u16).collect()
-        };
-        let before = places(|judge| matches!(judge, Judge::Before(_)));
-        let after = places(|judge| matches!(judge, Judge::After(_)));
+        let mut before = Vec::new();
+        let mut after = Vec::new();
+        for (at, (filter, _)) in filters.iter().enumerate() {
+            match filter.judge {
+                Judge::Before(judge) => before.push((at as u16, judge)),
+                Judge::After(judge) => after.push((at as u16, judge)),
+            }
+        }
+        let is_factor = |weigh: &Weigh| matches!(weigh, Weigh::Factor(_));
+        let factor_count = weights.iter().filter(|(weight, _)| is_factor(&weight.weigh)).count();
         let factor_names = factor_names(&weights);
         let text = text_of(spec, flavour, &own, &filters, &weights);
         let hash = hash_of(&text);
@@ -81,6 +88,7 @@ impl Policy {
             weights,
             before,
             after,
+            factor_count,
             factor_names,
             text,
             hash,

@@ -170,10 +170,16 @@ pub struct Filter {
 #[derive(Clone, Copy)]
 pub enum Judge {
     /// Before weighing.
-    Before(fn(&Case<'_>, &Candidate<'_>, &Args) -> Verdict),
+    Before(Before),
     /// After weighing.
-    After(fn(&Case<'_>, &Candidate<'_>, &Weighed, &Args) -> Verdict),
+    After(After),
 }
+
+/// A judgement before weighing.
+pub type Before = fn(&Case<'_>, &Candidate<'_>, &Args) -> Verdict;
+
+/// A judgement with the weight known.
+pub type After = fn(&Case<'_>, &Candidate<'_>, &Weighed, &Args) -> Verdict;
 
 /// One weight there may be.
 pub struct Weight {
@@ -194,8 +200,8 @@ pub struct Weight {
     pub weigh: Weigh,
 }
 
-/// What a weight gives. It pushes exactly its declared figures, all of them finite; -1 stands for
-/// "not known".
+/// What a weight gives. It leaves exactly its declared figures behind, all of them finite; -1
+/// stands for "not known".
 #[derive(Clone, Copy)]
 pub enum Weigh {
     /// Figures that later weights and the filters after weighing use; no factor.
@@ -214,13 +220,27 @@ pub struct Weighed {
     pub network: f64,
     /// The product of all factors.
     pub total: f64,
-    /// The factors, in the order of the policy's list, then the figures behind them.
+    /// The factors, in the order of the policy's list, then the figures behind them; empty when
+    /// they are not kept.
     pub factors: Vec<f64>,
+    /// Whether `factors` are kept: they are for the few that are chosen.
+    kept: bool,
+}
+
+impl Weighed {
+    /// Leaves figures behind, in the order a weight declares them.
+    #[inline]
+    fn leave<const N: usize>(&mut self, figures: impl FnOnce() -> [f64; N]) {
+        if self.kept {
+            self.factors.extend(figures());
+        }
+    }
 }
 
 impl Case<'_> {
     /// Whether the whole input lies on disk at the candidate already, or there is none: jobs that
     /// wait for data are then not in the way (spec atlas 2.5.2).
+    #[inline]
     pub fn is_local(&self, candidate: &Candidate<'_>) -> bool {
         candidate.available_bytes >= self.task.total_bytes
     }
@@ -237,21 +257,25 @@ impl Case<'_> {
 
 impl Candidate<'_> {
     /// Jobs of the share in a state.
+    #[inline]
     pub fn jobs(&self, status: Status) -> f64 {
         f64::from(self.load[status.index()])
     }
 
     /// Defined jobs of the share, with those promised and not yet seen.
+    #[inline]
     pub fn defined(&self) -> f64 {
         self.jobs(Status::Defined) + f64::from(self.promised)
     }
 
     /// Jobs of all shares in a state.
+    #[inline]
     pub fn jobs_all(&self, status: Status) -> f64 {
         f64::from(self.load_all[status.index()])
     }
 
     /// Cores of a slot; 1 when not set.
+    #[inline]
     pub fn cores(&self) -> f64 {
         f64::from(self.queue.cores.max(1))
     }

@@ -237,16 +237,19 @@ impl Args {
     }
 
     /// The value of the parameter at a place of the declaration.
+    #[inline]
     pub fn number(&self, at: usize) -> f64 {
         self.0[at]
     }
 
     /// Whether the flag at a place of the declaration is set.
+    #[inline]
     pub fn flag(&self, at: usize) -> bool {
         self.0[at] != 0.0
     }
 
     /// Which of its words the parameter at a place of the declaration has, from 0.
+    #[inline]
     pub fn word(&self, at: usize) -> usize {
         self.0[at] as usize
     }

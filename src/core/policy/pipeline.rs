@@ -90,7 +90,7 @@ impl Policy {
         judgement.passed = passed.len() as u32;
         best(&mut passed, candidates, self.spec.candidates_max as usize);
         for (_, place) in passed {
-            let mut weighed = Weighed::default();
+            let mut weighed = Weighed { kept: true, ..Weighed::default() };
             self.weigh(case, &candidates[place as usize], resolved, &mut weighed);
             judgement.ranked.push(Chosen { candidate: place, weighed });
         }
@@ -118,11 +118,19 @@ impl Policy {
         resolved: &Resolved,
     ) -> Option<Objection> {
         let (entry, _) = self.filters.get(filter)?;
-        let mut weighed = Weighed::default();
-        if matches!(entry.judge, Judge::After(_)) {
-            self.weigh(case, candidate, resolved, &mut weighed);
+        let args = &resolved.filters[filter];
+        let verdict = match entry.judge {
+            Judge::Before(judge) => judge(case, candidate, args),
+            Judge::After(judge) => {
+                let mut weighed = Weighed::default();
+                self.weigh(case, candidate, resolved, &mut weighed);
+                judge(case, candidate, &weighed, args)
+            }
+        };
+        match verdict {
+            Verdict::Pass => None,
+            Verdict::Object(objection) => Some(bounded(objection)),
         }
-        self.verdict(filter as u16, case, candidate, resolved, &weighed)
     }
 
     /// What a filter reads, by its index: when none of these changed, it says the same again.
@@ -151,42 +159,20 @@ impl Policy {
         resolved: &Resolved,
         weighed: &mut Weighed,
     ) -> Option<(u16, Objection)> {
-        for &at in &self.before {
-            if let Some(objection) = self.verdict(at, case, candidate, resolved, weighed) {
-                return Some((at, objection));
+        for (at, judge) in &self.before {
+            let verdict = judge(case, candidate, &resolved.filters[usize::from(*at)]);
+            if let Verdict::Object(objection) = verdict {
+                return Some((*at, bounded(objection)));
             }
         }
         self.weigh(case, candidate, resolved, weighed);
-        for &at in &self.after {
-            if let Some(objection) = self.verdict(at, case, candidate, resolved, weighed) {
-                return Some((at, objection));
+        for (at, judge) in &self.after {
+            let verdict = judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]);
+            if let Verdict::Object(objection) = verdict {
+                return Some((*at, bounded(objection)));
             }
         }
         None
-    }
-
-    fn verdict(
-        &self,
-        at: u16,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        weighed: &Weighed,
-    ) -> Option<Objection> {
-        let at = usize::from(at);
-        let args = &resolved.filters[at];
-        let verdict = match self.filters[at].0.judge {
-            Judge::Before(judge) => judge(case, candidate, args),
-            Judge::After(judge) => judge(case, candidate, weighed, args),
-        };
-        match verdict {
-            Verdict::Pass => None,
-            Verdict::Object(objection) => Some(Objection {
-                measured: finite(objection.measured),
-                limit: finite(objection.limit),
-                ..objection
-            }),
-        }
     }
 
     fn weigh(
@@ -196,22 +182,24 @@ impl Policy {
         resolved: &Resolved,
         weighed: &mut Weighed,
     ) {
-        let is_factor = |weigh: &Weigh| matches!(weigh, Weigh::Factor(_));
-        let factors = self.weights.iter().filter(|(weight, _)| is_factor(&weight.weigh)).count();
         weighed.running = candidate.jobs(Status::Running);
         weighed.network = 1.0;
         weighed.total = 1.0;
-        weighed.factors.clear();
-        weighed.factors.resize(factors, 1.0);
+        if weighed.kept {
+            weighed.factors.clear();
+            weighed.factors.resize(self.factor_count, 1.0);
+        }
         let mut slot = 0;
         for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
             match weight.weigh {
                 Weigh::Figure(figure) => figure(case, candidate, args, weighed),
                 Weigh::Factor(factor) => {
                     let value = factor(case, candidate, args, weighed);
-                    weighed.factors[slot] = value;
                     weighed.total *= value;
-                    slot += 1;
+                    if weighed.kept {
+                        weighed.factors[slot] = value;
+                        slot += 1;
+                    }
                 }
             }
         }
@@ -230,7 +218,12 @@ fn best(passed: &mut Vec<(f64, u32)>, candidates: &[Candidate<'_>], most: usize)
     passed.sort_unstable_by(order);
 }
 
-/// A number that can be written anywhere: what is not finite becomes the largest that is, or 0.
-fn finite(value: f64) -> f64 {
-    if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
+/// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
+/// is, or 0.
+fn bounded(objection: Objection) -> Objection {
+    let finite = |value: f64| {
+        if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
+    };
+    let (measured, limit) = (finite(objection.measured), finite(objection.limit));
+    Objection { measured, limit, ..objection }
 }

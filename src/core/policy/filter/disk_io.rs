@@ -1,6 +1,6 @@
 //! Sends no I/O-heavy task to a queue whose running jobs already do too much disk I/O.
 
-use super::object;
+use super::{object, whole};
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
 
 pub(super) const FILTER: Filter = Filter {
@@ -37,7 +37,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
     let share = if multi_core { candidate.cores() } else { 1.0 };
     let per_core = match args.word(DIVISION) {
-        FLOOR => (f64::from(task_io) / share).trunc(),
+        FLOOR => whole(f64::from(task_io) / share),
         _ => f64::from(task_io) / share,
     };
     if limit > 0.0 && usage > limit && per_core > limit {

@@ -1,6 +1,6 @@
 //! Keeps queues whose memory range holds what a job is expected to need.
 
-use super::object;
+use super::{object, whole};
 use crate::core::event::{ChunkKind, RamUnit};
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
 
@@ -57,5 +57,5 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
             (Some(ram), RamUnit::Mb) => f64::from(ram),
         },
     };
-    (plain * args.number(COMPENSATION)).trunc()
+    whole(plain * args.number(COMPENSATION))
 }

@@ -39,11 +39,20 @@ pub(super) const PRODUCTION_JOB: &[&Filter] = &[
 const BOUNDARY: &[&str] = &["above", "at_least"];
 
 /// Whether a figure is beyond its limit: above it, or with `at_least` (1) also equal to it.
+#[inline]
 fn beyond(measured: f64, limit: f64, boundary: usize) -> bool {
     measured > limit || (boundary == 1 && measured == limit)
 }
 
+/// A number cut to a whole one, as an integer division cuts: 0 for what is not a number, and never
+/// beyond what an `i64` holds.
+#[inline]
+fn whole(value: f64) -> f64 {
+    value as i64 as f64
+}
+
 /// An objection that falls only when a fact changes.
+#[inline]
 fn object(reason: &'static str, measured: f64, limit: f64) -> Verdict {
     Verdict::Object(Objection { reason, measured, limit, recheck_at: None })
 }

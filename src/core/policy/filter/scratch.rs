@@ -1,6 +1,6 @@
 //! Keeps queues whose slots have the scratch space a job is expected to fill.
 
-use super::object;
+use super::{object, whole};
 use crate::core::event::ChunkKind;
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
 use crate::core::unit::MIB;
@@ -59,7 +59,7 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
     let output = output.max(args.number(MIN_OUTPUT) * mib);
     let work = task.work_bytes.unwrap_or(0) as f64 + args.number(WORK_MARGIN) * mib;
     let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
-    ((output + work + input) / mib).floor()
+    whole((output + work + input) / mib)
 }
 
 /// Whether input is read from storage instead of being copied to scratch.

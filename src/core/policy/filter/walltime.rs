@@ -1,6 +1,6 @@
 //! Keeps queues whose time limits hold what a job is expected to take.
 
-use super::object;
+use super::{object, whole};
 use crate::core::event::{ChunkKind, Queue, Task};
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
 use crate::core::unit::{DAY, SECOND};
@@ -153,7 +153,7 @@ impl Slot {
     fn capacity(&self, time_s: u32) -> f64 {
         let time_s = f64::from(time_s);
         match self.work {
-            Work::Hs06 { rate } => ((time_s - self.base_s) * rate).trunc(),
+            Work::Hs06 { rate } => whole((time_s - self.base_s) * rate),
             Work::CoreSeconds => time_s * self.cores,
             Work::Base => time_s,
         }

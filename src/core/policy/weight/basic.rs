@@ -37,9 +37,10 @@ fn basic(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut 
         true => (ready, 1.0),
         false => (ready + assigned, many_assigned(assigned, activated, args)),
     };
-    let (defined, promised) = (candidate.jobs(Status::Defined), f64::from(candidate.promised));
-    let figures = [activated, assigned, starting, defined, promised, queued, many];
-    weighed.factors.extend(figures);
+    weighed.leave(|| {
+        let (defined, promised) = (candidate.jobs(Status::Defined), f64::from(candidate.promised));
+        [activated, assigned, starting, defined, promised, queued, many]
+    });
     (weighed.running + 1.0) / ((queued + QUEUED_OFFSET) * many)
 }
 

@@ -23,7 +23,7 @@ fn data(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args, weighed: &mut Weig
     let total = case.task.total_bytes as f64;
     let available = candidate.available_bytes.min(case.task.total_bytes) as f64;
     let missing = f64::from(case.task.total_files.saturating_sub(candidate.available_files));
-    weighed.factors.extend([available, missing]);
+    weighed.leave(|| [available, missing]);
     if total == 0.0 {
         return 1.0;
     }

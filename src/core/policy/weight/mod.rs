@@ -16,6 +16,7 @@ pub(super) const PRODUCTION_JOB: &[&Weight] =
 const UNKNOWN: f64 = -1.0;
 
 /// A figure that can be written anywhere: known, finite, or [`UNKNOWN`].
+#[inline]
 fn figure(value: Option<f64>) -> f64 {
     value.filter(|value| value.is_finite()).unwrap_or(UNKNOWN)
 }

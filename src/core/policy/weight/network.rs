@@ -1,6 +1,6 @@
 //! The link over which the output will go to the nucleus: how full it is, how fast it has been.
 
-use super::{UNKNOWN, figure};
+use super::figure;
 use crate::core::policy::{Args, Candidate, Case, LinkView, Param, Reads, Weigh, Weighed, Weight};
 
 pub(in crate::core::policy) const WEIGHT: Weight = Weight {
@@ -77,27 +77,28 @@ const CLOSENESS_MAX: f64 = 11.0;
 fn network(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
     let passive = args.word(ACTIVE) == 1 && !args.flag(NW_ACTIVE);
     let link = &candidate.link;
-    let files = figure(link.queued_files.map(|files| files as f64));
-    let closeness = figure(link.closeness.map(f64::from));
-    if passive || case.task.nucleus.is_empty() {
-        weighed.factors.extend([1.0, 1.0, files, UNKNOWN, closeness]);
-        return 1.0;
-    }
-    if candidate.at_nucleus {
-        let own = args.number(AT_NUCLEUS);
-        weighed.factors.extend([own, own, files, UNKNOWN, closeness]);
-        weighed.network = own;
-        return own;
-    }
-    let mbps = throughput(link, args);
-    let queued_weight = queued_weight(link.queued_files.unwrap_or(0) as f64, args);
-    let throughput_weight = match mbps {
-        Some(mbps) => throughput_weight(mbps, args),
-        None => closeness_weight(link.closeness, args),
+    let (queued_weight, throughput_weight, mbps) = if passive || case.task.nucleus.is_empty() {
+        weighed.network = 1.0;
+        (1.0, 1.0, None)
+    } else if candidate.at_nucleus {
+        weighed.network = args.number(AT_NUCLEUS);
+        (weighed.network, weighed.network, None)
+    } else {
+        let mbps = throughput(link, args);
+        let queued_weight = queued_weight(link.queued_files.unwrap_or(0) as f64, args);
+        let throughput_weight = match mbps {
+            Some(mbps) => throughput_weight(mbps, args),
+            None => closeness_weight(link.closeness, args),
+        };
+        let part = args.number(QUEUE_IMPORTANCE);
+        weighed.network = part * queued_weight + (1.0 - part) * throughput_weight;
+        (queued_weight, throughput_weight, mbps)
     };
-    let part = args.number(QUEUE_IMPORTANCE);
-    weighed.factors.extend([queued_weight, throughput_weight, files, figure(mbps), closeness]);
-    weighed.network = part * queued_weight + (1.0 - part) * throughput_weight;
+    weighed.leave(|| {
+        let files = figure(link.queued_files.map(|files| files as f64));
+        let closeness = figure(link.closeness.map(f64::from));
+        [queued_weight, throughput_weight, files, figure(mbps), closeness]
+    });
     weighed.network
 }
 
@@ -125,18 +126,18 @@ fn throughput(link: &LinkView, args: &Args) -> Option<f64> {
 
 /// The steps of the documents' plot; a value at a step belongs to the level below.
 fn throughput_weight(mbps: f64, args: &Args) -> f64 {
-    let level_50_75 = args.number(LEVEL_50_75);
-    let steps = [
-        (200.0, 2.0),
-        (100.0, 1.9),
-        (75.0, 1.8),
-        (50.0, level_50_75),
-        (20.0, 1.5),
-        (10.0, 1.3),
-        (2.0, 1.2),
-        (1.0, 1.1),
-    ];
-    steps.into_iter().find(|(above, _)| mbps > *above).map_or(1.0, |(_, level)| level)
+    let above = |step: f64| mbps > step;
+    match () {
+        () if above(200.0) => 2.0,
+        () if above(100.0) => 1.9,
+        () if above(75.0) => 1.8,
+        () if above(50.0) => args.number(LEVEL_50_75),
+        () if above(20.0) => 1.5,
+        () if above(10.0) => 1.3,
+        () if above(2.0) => 1.2,
+        () if above(1.0) => 1.1,
+        () => 1.0,
+    }
 }
 
 fn closeness_weight(closeness: Option<i32>, args: &Args) -> f64 {

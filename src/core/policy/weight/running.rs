@@ -44,8 +44,11 @@ fn running(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mu
         0 => largest(candidate, args),
         _ => replaced(case, candidate, args),
     };
-    let slots = figure(candidate.slots.map(f64::from));
-    weighed.factors.extend([weighed.running, real, f64::from(candidate.workers), slots]);
+    let used = weighed.running;
+    weighed.leave(|| {
+        let slots = figure(candidate.slots.map(f64::from));
+        [used, real, f64::from(candidate.workers), slots]
+    });
 }
 
 fn largest(candidate: &Candidate<'_>, args: &Args) -> f64 {
@@ -81,5 +84,5 @@ fn by_workers(candidate: &Candidate<'_>, args: &Args) -> f64 {
 
 /// Slots are cores: a job takes as many as the queue has.
 fn slot_jobs(candidate: &Candidate<'_>) -> f64 {
-    (f64::from(candidate.slots.unwrap_or(0)) / candidate.cores()).trunc()
+    f64::from(candidate.slots.unwrap_or(0) / candidate.queue.cores.max(1))
 }
