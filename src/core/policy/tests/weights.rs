@@ -269,6 +269,33 @@ fn the_queue_part_and_its_span_diff_28() {
     assert!(near(mixed, 0.8 * 1.5 + 0.2 * 1.7));
 }
 
+#[test]
+fn a_throughput_that_is_no_number_is_not_known() {
+    for hostile in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut link = link(Some(0), Some(30.0), None);
+        link.mbps_1h = Some(hostile);
+        assert!(near(network(Rules::Documented, link, false), 1.75), "{hostile}");
+    }
+}
+
+#[test]
+fn more_than_all_of_the_input_counts_as_all() {
+    let (queue, task) = (queue("A"), task(|task| (task.total_bytes, task.total_files) = (10, 1)));
+    let mut candidate = candidate(&queue);
+    (candidate.available_bytes, candidate.available_files) = (1_000, 9);
+    assert_eq!(Figures::of(Rules::Documented, &task, &candidate).get("data"), 2.0);
+}
+
+#[test]
+fn promised_jobs_weigh_as_defined_ones() {
+    let (queue, task) = (queue("A"), task(|_| {}));
+    let mut candidate = candidate(&queue);
+    candidate.promised = 30;
+    let figures = Figures::of(Rules::Documented, &task, &candidate);
+    assert!(near(figures.get("basic"), 1.0 / 40.0));
+    assert_eq!([figures.get("promised"), figures.get("defined")], [30.0, 0.0]);
+}
+
 fn any_number() -> impl Strategy<Value = Option<f64>> {
     let hostile = prop::sample::select(vec![
         f64::NAN,
