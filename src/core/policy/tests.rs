@@ -1,11 +1,18 @@
 //! The policy's laws, the specification's worked examples, and both sides of every difference.
 
+#[cfg(test)]
 mod candidates;
+#[cfg(test)]
 mod caps;
+#[cfg(test)]
 mod compile;
+#[cfg(test)]
 mod laws;
+#[cfg(test)]
 mod places;
+#[cfg(test)]
 mod sizes;
+#[cfg(test)]
 mod weights;
 
 use super::sample::{case, policy};
