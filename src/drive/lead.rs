@@ -479,6 +479,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(())
     }
 
+    /// Whether this leader has caught up, and answers.
+    pub fn has_spoken(&self) -> bool {
+        matches!(&self.role, Role::Leader(lead) if lead.caught_up)
+    }
+
     /// What a lane's end looked like at the last cycle.
     pub fn lane_flags(&self, lane: Lane) -> LaneFlags {
         self.feed.flags(lane)

@@ -230,6 +230,17 @@ impl<L: Log, S: Store> Drive<L, S> {
         own.all(|lane| self.feed.flags(lane).at_end)
     }
 
+    /// How many records of a topic were read and wait to be folded.
+    pub fn lag(&self, topic: Topic) -> u64 {
+        let lanes = self.feed.lanes().filter(|lane| lane.topic == topic);
+        lanes.map(|lane| self.feed.waiting_in(lane) as u64).sum()
+    }
+
+    /// Whether records were read that no cycle has folded yet.
+    pub fn has_more(&self) -> bool {
+        self.feed.waiting() > 0
+    }
+
     fn input_lanes(&self) -> Vec<Lane> {
         self.feed.lanes().filter(|lane| !lane.topic.is_own()).collect()
     }

@@ -1,7 +1,6 @@
 //! The command line: one file per verb.
 
 mod audit;
-mod bench;
 mod counters;
 mod demo;
 mod explain;
@@ -44,8 +43,6 @@ enum Verb {
     Import(import::Import),
     /// Describe, check, apply the topology.
     Topology(topology::Topology),
-    /// Measure this machine.
-    Bench(bench::Bench),
 }
 
 /// How a verb ended, when it did not fail.
@@ -72,7 +69,6 @@ pub fn main() -> ExitCode {
         Verb::Counters(verb) => verb.run(),
         Verb::Import(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
-        Verb::Bench(verb) => verb.run(),
     };
     match ended {
         Ok(code) => code,

@@ -1,0 +1,344 @@
+//! `demo`: a simulated grid on the embedded log, in a closed loop.
+
+use crate::core::audit::audit;
+use crate::core::decision::Decision;
+use crate::core::event::Event;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::drive::{Config, Drive};
+use crate::shell::cli::place::{Read, dir_topics, open_store};
+use crate::shell::cli::{Ended, Usage, import};
+use crate::shell::clock;
+use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
+use crate::shell::ports::{AnyLog, AnyStore};
+use crate::shell::serve::Show;
+use crate::sim::grid::{Facts, Grid, Plan, Record, Summary};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+/// When the simulated time begins: a fixed moment, so that the same seed gives the same log.
+const START: Millis = 1_760_400_000_000;
+/// Simulated time between two cycles.
+const STEP: Millis = 10 * SECOND;
+/// Marks a directory as ours to clear.
+const MARK: &str = "yardmaster-demo";
+
+/// Runs a simulated grid against the real line: tasks arrive, decisions are obeyed, jobs run,
+/// transfers flow, some fail, some lie. The log is a directory; nothing else is needed. At the end
+/// prints a summary and audits everything; exits 0 only if the audit was clean.
+///
+/// Examples:
+///   yardmaster demo
+///   yardmaster demo --hours 6 --scale 0.02 --seed 7 --dir yard
+///   yardmaster demo --cric queues.json --netmetrics links.json --storage space.json
+#[derive(Args)]
+pub struct Demo {
+    /// Simulated hours.
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=8760))]
+    hours: u32,
+    /// Size against ATLAS: 1 is about a million jobs a day.
+    #[arg(long, default_value_t = 0.02)]
+    scale: f64,
+    /// Same seed, same log.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Directory for log and store; an earlier demo there is cleared.
+    #[arg(long, value_name = "DIR", default_value = "yardmaster-demo")]
+    dir: PathBuf,
+    /// Queues from a CRIC dump instead of the built-in grid.
+    #[arg(long, value_name = "FILE", requires = "netmetrics", requires = "storage")]
+    cric: Option<PathBuf>,
+    /// Links from a network matrix.
+    #[arg(long, value_name = "FILE", requires = "cric")]
+    netmetrics: Option<PathBuf>,
+    /// Storage space.
+    #[arg(long, value_name = "FILE", requires = "cric")]
+    storage: Option<PathBuf>,
+    /// Nuclei; without it tier-1 and the largest tier-2 sites of the CRIC dump.
+    #[arg(long, value_name = "FILE", requires = "cric")]
+    nuclei: Option<PathBuf>,
+    /// Topology file; without it the built-in one for ATLAS.
+    #[arg(long, value_name = "FILE")]
+    topology: Option<PathBuf>,
+    /// Where metrics are served meanwhile; port 0 for any free one.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
+    http: SocketAddr,
+}
+
+impl Demo {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = Read::open(self.topology.as_deref())?;
+        clear(&self.dir)?;
+        let facts = self.facts()?;
+        let plan = Plan {
+            seed: self.seed,
+            scale: self.scale,
+            start: START,
+            hours: self.hours,
+            domain: read.topology.domain.clone(),
+            facts,
+        };
+        let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
+        let mut show = Show::new(read.topology.limits.metric_labels_max);
+        self.listen(&mut show);
+        println!("log and store in {}", self.dir.display());
+        let mut demo = Live::start(&self.dir, &read, grid, show)?;
+        demo.run(START + Millis::from(self.hours) * HOUR)?;
+        demo.end()
+    }
+
+    /// The port may be taken, by another demo perhaps: then any free one will do.
+    fn listen(&self, show: &mut Show) {
+        let any = SocketAddr::new(self.http.ip(), 0);
+        let wait = Duration::from_secs(10);
+        match show.listen(self.http, wait).or_else(|_| show.listen(any, wait)) {
+            Ok(bound) => println!("metrics on http://{bound}/metrics"),
+            Err(error) => println!("no metrics: {error:#}"),
+        }
+    }
+
+    fn facts(&self) -> anyhow::Result<Facts> {
+        let (Some(cric), Some(netmetrics), Some(storage)) =
+            (&self.cric, &self.netmetrics, &self.storage)
+        else {
+            return Ok(Facts::built_in());
+        };
+        let sites: [&Path; 1] = [netmetrics];
+        let nuclei = self.nuclei.as_ref().unwrap_or(cric);
+        let mut facts = Facts { queues: vec![], sites: vec![], storages: vec![], links: vec![] };
+        let files = [("cric", cric), ("netmetrics", netmetrics), ("storage", storage)];
+        for (kind, path) in files.into_iter().chain([("nuclei", nuclei)]) {
+            let imported = import::load(kind, path, &sites, START)?;
+            println!("{}: {} records", path.display(), imported.records.len());
+            imported.complaints.iter().for_each(|complaint| println!("  {complaint}"));
+            for record in imported.records {
+                match record {
+                    Event::Queue(queue) => facts.queues.push(*queue),
+                    Event::Site(site) if kind == "nuclei" => facts.sites.push(site),
+                    Event::Storage(storage) => facts.storages.push(storage),
+                    Event::Link(link) => facts.links.push(link),
+                    _ => {}
+                }
+            }
+        }
+        Ok(facts)
+    }
+}
+
+/// Makes room: removes what an earlier demo left, and nothing else.
+fn clear(dir: &Path) -> anyhow::Result<()> {
+    let mark = dir.join(MARK);
+    if dir.is_dir() && std::fs::read_dir(dir)?.next().is_some() {
+        if !mark.is_file() {
+            let dir = dir.display();
+            return Err(Usage(format!(
+                "--dir {dir}: not empty, and no earlier demo; name another directory"
+            ))
+            .into());
+        }
+        std::fs::remove_dir_all(dir)?;
+    }
+    std::fs::create_dir_all(dir)?;
+    std::fs::write(mark, "made by yardmaster demo; the next demo here clears it\n")?;
+    Ok(())
+}
+
+/// A demo under way.
+struct Live {
+    drive: Drive<AnyLog, AnyStore>,
+    writer: DirWriter,
+    grid: Grid,
+    show: Show,
+    clock: Arc<AtomicI64>,
+    partitions: BTreeMap<crate::core::cut::Topic, u32>,
+    now: Millis,
+    /// Decisions said and not yet obeyed.
+    said: Vec<Decision>,
+    tally: Tally,
+    told_ns: u64,
+    told_events: u64,
+}
+
+/// What the demo counts for its summary.
+#[derive(Default)]
+struct Tally {
+    events: u64,
+    outcomes: BTreeMap<&'static str, u64>,
+    rejected: BTreeMap<String, u64>,
+    first_answer: BTreeMap<String, Millis>,
+}
+
+impl Live {
+    fn start(dir: &Path, read: &Read, grid: Grid, show: Show) -> anyhow::Result<Live> {
+        let clock = Arc::new(AtomicI64::new(START));
+        let simulated = Arc::clone(&clock);
+        let options =
+            DirOptions { sync: false, clock: Arc::new(move || simulated.load(Ordering::Relaxed)) };
+        let log = DirLog::open(dir, Mode::Write, &dir_topics(&read.topology), options)?;
+        let writer = log.writer()?;
+        let config = Config {
+            instance: "demo".to_owned(),
+            terms: read.terms()?,
+            stopwatch: clock::stopwatch,
+            verify: false,
+            keeps: true,
+        };
+        let store = open_store(&dir.join("store"))?;
+        let mut drive = Drive::start(AnyLog::Dir(log), store, config)?;
+        while !drive.own_lanes_at_end() {
+            drive.pump(Duration::from_millis(10))?;
+        }
+        drive.take_lead(START)?;
+        let topics = &read.topology.topics;
+        Ok(Live {
+            drive,
+            writer,
+            grid,
+            show,
+            clock,
+            partitions: topics.iter().map(|(topic, it)| (*topic, it.partitions)).collect(),
+            now: START,
+            said: Vec::new(),
+            tally: Tally::default(),
+            told_ns: clock::stopwatch(),
+            told_events: 0,
+        })
+    }
+
+    fn run(&mut self, end: Millis) -> anyhow::Result<()> {
+        while self.now < end {
+            self.now += STEP;
+            self.clock.store(self.now, Ordering::Relaxed);
+            let said = std::mem::take(&mut self.said);
+            let mut records = Vec::new();
+            self.grid.advance(self.now, &said, &mut records);
+            self.append(records)?;
+            self.cycle()?;
+            if clock::stopwatch() - self.told_ns > 1_000_000_000 {
+                self.progress();
+            }
+        }
+        self.progress();
+        Ok(())
+    }
+
+    fn append(&mut self, records: Vec<Record>) -> anyhow::Result<()> {
+        for Record { topic, key, value, at } in records {
+            let partitions = self.partitions.get(&topic).copied().unwrap_or(1);
+            let lane = import::lane(topic, &String::from_utf8_lossy(&key), partitions);
+            self.writer.append(lane, Some(&key), value.as_deref(), &[], at)?;
+        }
+        Ok(self.writer.flush()?)
+    }
+
+    /// Reads all there is, and makes a cycle of it.
+    fn cycle(&mut self) -> anyhow::Result<()> {
+        loop {
+            while self.drive.pump(Duration::ZERO)? > 0 {}
+            self.drive.lead(self.now)?;
+            let report = self.show.tell(&mut self.drive);
+            self.tally.count(&report.decisions);
+            self.tally.events += report.events.values().sum::<u64>();
+            self.said.extend(report.decisions);
+            if !self.drive.has_more() {
+                return Ok(());
+            }
+            // More came than one cycle takes: the next follows at once, a moment later.
+            self.now += 200;
+            self.clock.store(self.now, Ordering::Relaxed);
+        }
+    }
+
+    fn progress(&mut self) {
+        let now = clock::stopwatch();
+        let seconds = (now - self.told_ns) as f64 / 1e9;
+        let rate = (self.tally.events - self.told_events) as f64 / seconds.max(1e-9);
+        (self.told_ns, self.told_events) = (now, self.tally.events);
+        let summary = self.grid.summary();
+        let simulated = self.now - START;
+        let decisions: u64 = self.tally.outcomes.values().sum();
+        println!(
+            "day {} {:02}:{:02}  {rate:>8.0} events/s  {:>9} events  {decisions:>6} decisions  {:>7} \
+             running  {:>3.0} % of cores busy  {} waiting",
+            simulated / DAY,
+            simulated % DAY / HOUR,
+            simulated % HOUR / MINUTE,
+            self.tally.events,
+            summary.running,
+            100.0 * summary.cpu_use_recent,
+            summary.chunks_waiting,
+        );
+    }
+
+    fn end(mut self) -> Ended {
+        self.drive.farewell(self.now)?;
+        let drifts = audit(self.drive.state());
+        self.tally.print(&self.grid.summary(), self.drive.state().number);
+        for drift in drifts.iter().take(10) {
+            println!("  drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
+        }
+        let counters = crate::core::counters::counters(self.drive.state()).len();
+        match drifts.len() {
+            0 => println!("audit: clean, {counters} counters recounted"),
+            some => println!("audit: {some} of {counters} counters drifted"),
+        }
+        self.show.stop();
+        Ok(if drifts.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+impl Tally {
+    fn count(&mut self, decisions: &[Decision]) {
+        for decision in decisions {
+            *self.outcomes.entry(decision.outcome.name()).or_default() += 1;
+            for count in &decision.counts {
+                *self.rejected.entry(count.filter.clone()).or_default() += u64::from(count.rejected);
+            }
+            if decision.outcome.is_final() {
+                self.first_answer.entry(decision.subject.clone()).or_insert(decision.now);
+            }
+        }
+    }
+
+    fn print(&self, summary: &Summary, cycles: u64) {
+        println!();
+        println!("{} events, {cycles} cycles", self.events);
+        println!(
+            "jobs: {} finished, {} failed, {} cancelled, {} closed, {} live, {} fell silent",
+            summary.finished,
+            summary.failed,
+            summary.cancelled,
+            summary.closed,
+            summary.live,
+            summary.silent
+        );
+        println!("grid: {} cores, {:.1} % of them busy over the run", summary.cores, 100.0 * summary.cpu_use);
+        println!(
+            "wait from generation to start: median {}, p95 {}",
+            span(summary.wait_median),
+            span(summary.wait_p95)
+        );
+        let outcomes: Vec<String> =
+            self.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        println!("decisions: {}", outcomes.join(", "));
+        let mut rejected: Vec<_> = self.rejected.iter().collect();
+        rejected.sort_by(|a, b| b.1.cmp(a.1));
+        let top: Vec<String> =
+            rejected.iter().take(6).map(|(filter, count)| format!("{filter} {count}")).collect();
+        println!("queues rejected by: {}", top.join(", "));
+    }
+}
+
+fn span(millis: Millis) -> String {
+    match millis {
+        short if short < MINUTE => format!("{} s", short / SECOND),
+        middle if middle < HOUR => format!("{} min", middle / MINUTE),
+        long => format!("{:.1} h", long as f64 / HOUR as f64),
+    }
+}

@@ -1,0 +1,212 @@
+//! `import`: other systems' JSON becomes records on the config topics.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::Event;
+use crate::core::fold::{link_name, parameter_name};
+use crate::core::unit::Millis;
+use crate::shell::cli::place::{Place, Read, dir_topics};
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::clock;
+use crate::shell::dirlog::{DirLog, DirOptions, Mode};
+use crate::shell::kafka::KafkaWriter;
+use crate::wire::import::{self, Imported, Sites};
+use crate::wire::record;
+use clap::{Args, Subcommand};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
+/// What is missing or wrong is named with its queue and field; it does not stop the rest.
+#[derive(Args)]
+pub struct Import {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Queues, from CRIC's PanDA queue dump.
+    ///
+    /// Example: yardmaster import cric cric_pandaqueues.json --dir yard
+    Cric(Files),
+    /// Links, from the network matrix (netmetrics).
+    Netmetrics(Files),
+    /// Space and status of storage endpoints.
+    Storage(Files),
+    /// Nuclei: a list of names or objects; or a CRIC dump, of which the tier-1 sites and the
+    /// largest tier-2 sites are taken, since it says nothing of nuclei.
+    Nuclei(Files),
+}
+
+#[derive(Args)]
+struct Files {
+    /// JSON to read.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// More JSON to learn site names of storage endpoints from (netmetrics, endpoints).
+    #[arg(long, value_name = "FILE")]
+    sites: Vec<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+    /// Say what would be said, and say nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Import {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let now = clock::now();
+        let (files, imported) = match &self.what {
+            What::Cric(files) => (files, each(files, |text, sites| import::cric(text, now, sites))?),
+            What::Netmetrics(files) => {
+                (files, each(files, |text, _| import::netmetrics(text, now))?)
+            }
+            What::Storage(files) => (files, storage(files, now)?),
+            What::Nuclei(files) => (files, each(files, |text, sites| nuclei(text, now, sites))?),
+        };
+        for complaint in &imported.complaints {
+            eprintln!("{complaint}");
+        }
+        for note in &imported.notes {
+            eprintln!("note: {note}");
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for event in &imported.records {
+            if let Some((topic, _, _)) = encode(event) {
+                *counts.entry(topic.name()).or_default() += 1;
+            }
+        }
+        if !files.dry_run {
+            say(&files.place, &imported.records)?;
+        }
+        let did = if files.dry_run { "would be said" } else { "said" };
+        for (topic, count) in counts {
+            println!("{topic}: {count} records {did}");
+        }
+        println!("{} complaints", imported.complaints.len());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The records of JSON files of one kind, as the demo takes them too.
+pub fn load(
+    kind: &str,
+    path: &Path,
+    sites: &[&Path],
+    now: Millis,
+) -> anyhow::Result<Imported> {
+    let mut known = Sites::new();
+    for path in sites {
+        known.learn(&text(path)?).map_err(|why| Usage(format!("{}: {why}", path.display())))?;
+    }
+    let text = text(path)?;
+    let imported = match kind {
+        "cric" => import::cric(&text, now, &known),
+        "netmetrics" => import::netmetrics(&text, now),
+        "storage" => import::storage(&[&text], now, &known),
+        _ => nuclei(&text, now, &known),
+    };
+    imported.map_err(|why| Usage(format!("{}: {why}", path.display())).into())
+}
+
+fn text(path: &Path) -> anyhow::Result<String> {
+    let failed = |error| Usage(format!("{}: {error}; name a readable file", path.display()));
+    Ok(std::fs::read_to_string(path).map_err(failed)?)
+}
+
+fn sites(files: &Files) -> anyhow::Result<Sites> {
+    let mut sites = Sites::new();
+    for path in &files.sites {
+        sites.learn(&text(path)?).map_err(|why| Usage(format!("{}: {why}", path.display())))?;
+    }
+    Ok(sites)
+}
+
+fn each(
+    files: &Files,
+    read: impl Fn(&str, &Sites) -> Result<Imported, String>,
+) -> anyhow::Result<Imported> {
+    let sites = sites(files)?;
+    let mut all = Imported::default();
+    for path in &files.files {
+        let one = read(&text(path)?, &sites);
+        let one = one.map_err(|why| Usage(format!("{}: {why}", path.display())))?;
+        all.records.extend(one.records);
+        all.complaints.extend(one.complaints);
+        all.notes.extend(one.notes);
+    }
+    Ok(all)
+}
+
+fn storage(files: &Files, now: Millis) -> anyhow::Result<Imported> {
+    let texts: Vec<String> = files.files.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    import::storage(&texts, now, &sites(files)?).map_err(|why| Usage(why).into())
+}
+
+/// A list of nuclei, or what can be taken for one from a CRIC dump.
+fn nuclei(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> {
+    match text.trim_start().starts_with('[') {
+        true => import::nuclei(text, now),
+        false => import::nuclei_from_cric(text, now, sites),
+    }
+}
+
+/// A configuration record: its topic, key and bytes.
+pub fn encode(event: &Event<'_>) -> Option<(Topic, String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let (topic, key) = match event {
+        Event::Queue(queue) => {
+            record::write_queue(&mut bytes, queue);
+            (Topic::Queue, queue.name.clone())
+        }
+        Event::Site(site) => {
+            record::write_site(&mut bytes, site);
+            (Topic::Site, site.name.clone())
+        }
+        Event::Storage(storage) => {
+            record::write_storage(&mut bytes, storage);
+            (Topic::Storage, storage.name.clone())
+        }
+        Event::Link(link) => {
+            record::write_link(&mut bytes, link);
+            (Topic::Link, link_name(&link.source, &link.destination))
+        }
+        Event::Parameter(parameter) => {
+            record::write_parameter(&mut bytes, parameter);
+            (Topic::Parameter, parameter_name(parameter))
+        }
+        _ => return None,
+    };
+    Some((topic, key, bytes))
+}
+
+fn say(place: &Place, records: &[Event<'_>]) -> anyhow::Result<()> {
+    let Read { topology, .. } = place.read()?;
+    place.check()?;
+    let encoded = records.iter().filter_map(encode);
+    if let Some(dir) = &place.dir {
+        let log = DirLog::open(dir, Mode::Write, &dir_topics(&topology), DirOptions::default())?;
+        let mut writer = log.writer()?;
+        for (topic, key, bytes) in encoded {
+            let lane = lane(topic, &key, topology.topic(topic).partitions);
+            writer.append(lane, Some(key.as_bytes()), Some(&bytes), &[], clock::now())?;
+        }
+        writer.flush()?;
+        return Ok(());
+    }
+    let writer = KafkaWriter::open(&place.kafka(&topology)?)?;
+    for (topic, key, bytes) in encoded {
+        let name = &topology.topic(topic).name;
+        writer.append(name, None, Some(key.as_bytes()), Some(&bytes), &[], None)?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// The lane of a key in a directory log.
+pub fn lane(topic: Topic, key: &str, partitions: u32) -> Lane {
+    let hash = crate::core::id::hash(key.as_bytes());
+    Lane::new(topic, (hash % u64::from(partitions.max(1))) as u32)
+}

@@ -1,0 +1,225 @@
+//! `run`: serve.
+
+use crate::drive::port::{LogError, StoreError};
+use crate::drive::{Config, Drive, Halt};
+use crate::shell::cli::Ended;
+use crate::shell::cli::place::{Place, Read, open_store};
+use crate::shell::clock;
+use crate::shell::dirlog::Mode;
+use crate::shell::ports::{AnyLog, AnyStore};
+use crate::shell::serve::Show;
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Serves: as a standby until the lead is free, then as leader. SIGTERM finishes the cycle, says
+/// farewell, keeps everything and exits 0.
+///
+/// Examples:
+///   yardmaster run --bootstrap-server kafka:9092 --store /var/lib/yardmaster
+///   yardmaster run --dir yard
+#[derive(Args)]
+pub struct Run {
+    #[command(flatten)]
+    place: Place,
+    /// Where the store lies; leader and standby have stores of their own.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Where metrics, /livez, /readyz and questions are served; port 0 for any free one.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
+    http: SocketAddr,
+    /// Read the topology and what it says of the log, say what would be done, and stop.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Why one life of the loop ended.
+enum End {
+    /// Asked to stop, and did so in order.
+    Stopped,
+    /// To be begun again, as a standby, with nothing in memory.
+    Again(String),
+}
+
+impl Run {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = self.place.read()?;
+        self.place.check()?;
+        let store = self.place.store(self.store.as_deref(), &read.topology.domain);
+        if self.dry_run {
+            let domain = &read.topology.domain;
+            println!("would serve domain {domain} with its store in {}", store.display());
+            println!("{}", crate::wire::topology::describe(&read.topology));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        let limits = read.topology.limits.clone();
+        let mut show = Show::new(limits.metric_labels_max);
+        let wait = Duration::from_millis(limits.http_timeout_ms as u64);
+        let bound = show.listen(self.http, wait)?;
+        tracing::info!("serving metrics and questions on http://{bound}");
+        let mut pause = Duration::from_millis(200);
+        let longest = Duration::from_millis(limits.backoff_max_ms as u64);
+        while !stop.load(Ordering::Relaxed) {
+            let began = clock::stopwatch();
+            match self.live(&read, &store, &mut show, bound, &stop)? {
+                End::Stopped => break,
+                End::Again(why) => {
+                    tracing::warn!("{why}; starting again as a standby in {pause:?}");
+                    show.status.update(|status| status.leading = false);
+                    nap(pause, &stop);
+                    let lived = Duration::from_nanos(clock::stopwatch() - began);
+                    pause = if lived > longest { Duration::from_millis(200) } else { pause * 2 };
+                    pause = pause.min(longest);
+                }
+            }
+        }
+        show.stop();
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// One life: from the store, as a standby, perhaps as leader, to its end.
+    fn live(
+        &self,
+        read: &Read,
+        store: &std::path::Path,
+        show: &mut Show,
+        bound: SocketAddr,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<End> {
+        show.status.update(|status| status.restoring = true);
+        let mut drive = match self.begin(read, store, bound) {
+            Ok(drive) => drive,
+            Err(error) => return again(error, show),
+        };
+        show.status.update(|status| status.broker_unreachable_since = None);
+        match serve(&mut drive, show, stop) {
+            Ok(()) => Ok(End::Stopped),
+            Err(halt) => again(halt.into(), show),
+        }
+    }
+
+    fn begin(
+        &self,
+        read: &Read,
+        store: &std::path::Path,
+        bound: SocketAddr,
+    ) -> anyhow::Result<Drive<AnyLog, AnyStore>> {
+        let log = self.place.log(&read.topology, Mode::Write)?;
+        let store = open_store(store)?;
+        if let AnyStore::Sled(store) = &store {
+            store.write_address(&bound.to_string())?;
+        }
+        let config = Config {
+            instance: instance(),
+            terms: read.terms()?,
+            stopwatch: clock::stopwatch,
+            verify: false,
+            keeps: true,
+        };
+        Ok(Drive::start(log, store, config)?)
+    }
+}
+
+/// Host, process, and when it was made: no two lives have the same.
+fn instance() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.trim().is_empty() { "localhost" } else { host.trim() };
+    format!("{host}:{}:{}", std::process::id(), clock::now())
+}
+
+/// What can be mended by beginning again is begun again; the rest is for a person.
+fn again(error: anyhow::Error, show: &Show) -> anyhow::Result<End> {
+    if let Some(LogError::Unreachable(_)) = error.downcast_ref::<LogError>() {
+        unreachable_since(show);
+        return Ok(End::Again(error.to_string()));
+    }
+    match error.downcast_ref::<Halt>() {
+        Some(Halt::Log(LogError::Unreachable(why))) => {
+            unreachable_since(show);
+            Ok(End::Again(why.clone()))
+        }
+        Some(Halt::Log(LogError::Fenced(_) | LogError::Aborted(_))) => {
+            Ok(End::Again(error.to_string()))
+        }
+        Some(Halt::Clock { .. }) => {
+            show.status.update(|status| status.silent_because = Some(error.to_string()));
+            Ok(End::Again(error.to_string()))
+        }
+        Some(Halt::Store(StoreError::Stop(_)) | Halt::Log(_) | Halt::Lost(_)) | None => Err(error),
+    }
+}
+
+fn unreachable_since(show: &Show) {
+    show.status.update(|status| {
+        status.broker_unreachable_since.get_or_insert_with(clock::now);
+    });
+}
+
+/// The loop.
+fn serve(
+    drive: &mut Drive<AnyLog, AnyStore>,
+    show: &mut Show,
+    stop: &AtomicBool,
+) -> Result<(), Halt> {
+    let jitter = drive.state().setting.limits.takeover_jitter_ms;
+    let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
+    let (mut newest, mut heard_at) = (drive.newest(), clock::now());
+    let mut was_leading = false;
+    while !stop.load(Ordering::Relaxed) {
+        let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
+        drive.pump(Duration::from_millis(wait as u64))?;
+        if is_unreachable(drive) {
+            unreachable_since(show);
+            heard_at = clock::now();
+        } else {
+            show.status.update(|status| status.broker_unreachable_since = None);
+        }
+        if drive.leads() {
+            drive.lead(clock::now())?;
+        } else {
+            drive.follow()?;
+            if drive.newest() != newest {
+                (newest, heard_at) = (drive.newest(), clock::now());
+            }
+            if drive.may_lead(clock::now(), heard_at, jitter) {
+                drive.take_lead(clock::now())?;
+            }
+        }
+        if drive.leads() != was_leading {
+            was_leading = drive.leads();
+            let state = drive.state();
+            tracing::info!("leading epoch {} from cycle {}", state.epoch, state.number);
+            show.status.update(|status| status.silent_because = None);
+        }
+        show.tell(drive);
+    }
+    tracing::info!("asked to stop: finishing the cycle");
+    drive.farewell(clock::now())
+}
+
+fn is_unreachable(drive: &mut Drive<AnyLog, AnyStore>) -> bool {
+    match drive.log() {
+        AnyLog::Kafka(log) => log.unreachable().is_some(),
+        AnyLog::Dir(_) => false,
+    }
+}
+
+fn nap(span: Duration, stop: &AtomicBool) {
+    let step = Duration::from_millis(50);
+    let mut left = span;
+    while !left.is_zero() && !stop.load(Ordering::Relaxed) {
+        let now = left.min(step);
+        std::thread::sleep(now);
+        left -= now;
+    }
+}

@@ -1,0 +1,178 @@
+//! What a serving process shows of itself: metrics, status, answers to questions.
+
+use crate::core::audit::audit;
+use crate::core::counters::counters;
+use crate::core::cut::Topic;
+use crate::core::event::Status as JobStatus;
+use crate::core::id::Name;
+use crate::drive::port::{Log, Store};
+use crate::drive::report::Report;
+use crate::drive::Drive;
+use crate::shell::http::{Answer, Ask, Server};
+use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
+use crate::shell::status::Status;
+use crate::wire::counter::to_json;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+/// How often gauges are brought up to date.
+const GAUGES: Duration = Duration::from_secs(2);
+
+const JSON_LINES: &str = "application/x-ndjson";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Metrics, status and the HTTP server of one process.
+pub struct Show {
+    /// What the process does.
+    pub status: Arc<Status>,
+    metrics: Metrics,
+    server: Option<Server>,
+    asked: Option<Receiver<Ask>>,
+    gauged: Option<Instant>,
+}
+
+impl Show {
+    /// Shows nothing over HTTP yet.
+    pub fn new(labels_max: usize) -> Show {
+        Show {
+            status: Arc::new(Status::default()),
+            metrics: Metrics::new(labels_max),
+            server: None,
+            asked: None,
+            gauged: None,
+        }
+    }
+
+    /// Serves on an address.
+    pub fn listen(&mut self, address: SocketAddr, wait: Duration) -> anyhow::Result<SocketAddr> {
+        let (server, asked) =
+            Server::start(address, self.metrics.scrape(), Arc::clone(&self.status), wait)?;
+        let bound = server.address();
+        self.server = Some(server);
+        self.asked = Some(asked);
+        Ok(bound)
+    }
+
+    /// Tells what a drive did since last asked, and answers what was asked meanwhile. At a cycle's
+    /// boundary. Gives the report on.
+    pub fn tell<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
+        let report = drive.take_report();
+        self.count(&report);
+        let state = drive.state();
+        let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_spoken());
+        let newest = drive.newest().max(state.number);
+        let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
+        let restoring = !leading && (drive.behind() > 0 || !drive.own_lanes_at_end());
+        let folded = if leading { 0 } else { report.events.values().sum() };
+        self.metrics.record_restore(if leading { 1.0 } else { ratio }, folded);
+        self.status.update(|status| {
+            status.restoring = restoring;
+            status.restored_ratio = ratio;
+            status.catching_up = catching_up;
+            status.leading = leading;
+            status.epoch = state.epoch;
+            status.cycle = state.number;
+            status.now = state.now;
+        });
+        if self.gauged.is_none_or(|gauged| gauged.elapsed() >= GAUGES) {
+            self.gauged = Some(Instant::now());
+            self.gauge(drive);
+        }
+        self.metrics.add();
+        while let Some(ask) = self.asked.as_ref().and_then(|asked| asked.try_recv().ok()) {
+            answer(ask, drive);
+        }
+        report
+    }
+
+    fn count(&mut self, report: &Report) {
+        let metrics = &mut self.metrics;
+        for (topic, count) in &report.events {
+            let odd: u64 =
+                report.oddities.iter().filter(|it| it.0 == *topic).map(|it| it.2).sum();
+            let garbled: u64 = report
+                .garbled
+                .iter()
+                .filter(|((garbled, _), _)| garbled == topic)
+                .map(|(_, count)| count)
+                .sum();
+            let odd = odd.saturating_sub(garbled).min(*count);
+            metrics.record_events(*topic, EventOutcome::Odd, odd);
+            metrics.record_events(*topic, EventOutcome::Garbled, garbled);
+            let folded = count.saturating_sub(odd + garbled);
+            metrics.record_events(*topic, EventOutcome::Folded, folded);
+        }
+        metrics.record_oddities(&report.oddities);
+        let events: u64 = report.events.values().sum();
+        if events > 0 {
+            metrics.record_fold(events, Duration::from_nanos(report.fold_ns));
+        }
+        report.decisions.iter().for_each(|decision| metrics.record_decision(decision));
+        let each = |all: &[u64], mut record: Box<dyn FnMut(Duration) + '_>| {
+            all.iter().for_each(|ns| record(Duration::from_nanos(*ns)));
+        };
+        each(&report.decision_ns, Box::new(|took| metrics.record_judged(took)));
+        each(&report.cycle_ns, Box::new(|took| metrics.record_cycle(took)));
+        each(&report.commit_ns, Box::new(|took| metrics.record_commit(took)));
+        each(&report.checkpoint_ns, Box::new(|took| metrics.record_checkpoint(took)));
+        for ms in &report.latency_ms {
+            metrics.record_answer(Duration::from_millis(u64::try_from(*ms).unwrap_or(0)));
+        }
+        for notice in &report.notices {
+            tracing::warn!("{notice}");
+        }
+    }
+
+    fn gauge<L: Log, S: Store>(&mut self, drive: &Drive<L, S>) {
+        let state = drive.state();
+        for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
+            if state.times.lanes.of(*topic).next().is_some() {
+                let time = state.times.of(*topic).time;
+                self.metrics.record_lag(*topic, drive.lag(*topic), time, state.now);
+            }
+        }
+        let wide = |numbers: &[u32; JobStatus::COUNT]| numbers.map(u64::from);
+        let loads = state.ledger.queue.iter().map(|(key, queue)| QueueLoad {
+            queue: state.names.text(Name(key[0])).to_owned(),
+            jobs: wide(&queue.count.jobs),
+            cores: wide(&queue.count.cores),
+        });
+        self.metrics.record_queues(loads.collect());
+    }
+
+    /// Stops serving.
+    pub fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop();
+        }
+    }
+}
+
+fn answer<L: Log, S: Store>(ask: Ask, drive: &Drive<L, S>) {
+    let state = drive.state();
+    let found = |content_type, text: String| Answer::Found { content_type, body: text.into_bytes() };
+    let answer = match ask.verb.as_str() {
+        "counters" => {
+            let lines: Vec<String> = counters(state).iter().map(to_json).collect();
+            found(JSON_LINES, lines.join("\n") + "\n")
+        }
+        "audit" => {
+            let drifts = audit(state);
+            let mut text = format!(
+                "{} counters at cycle {}, {} drifted\n",
+                counters(state).len(),
+                state.number,
+                drifts.len()
+            );
+            for it in drifts {
+                let (kept, recount) = (&it.kept, &it.recount);
+                text += &format!("{}: kept {kept}, recount {recount}\n", it.counter);
+            }
+            found(TEXT, text)
+        }
+        other => Answer::Unknown(format!("{other:?} is not known; there is: audit, counters")),
+    };
+    ask.answer(answer);
+}
