@@ -242,7 +242,7 @@ fn progress_fields_have_the_names_of_the_struct() {
     assert_eq!((&read.domain[..], read.epoch, read.number), ("atlas", 7, 812_344));
     assert_eq!(read.now, 1_760_000_000_000);
     assert_eq!((&read.instance[..], read.lanes.len()), ("broker1.cern.ch:4711:18f2a0", 5));
-    assert!(read.full && !read.farewell && read.outputs.is_empty());
+    assert!(read.full && read.quiet && !read.farewell && read.outputs.is_empty());
     assert_eq!(read.flags[2].1.blocked_at, Some(1_759_999_980_000));
     assert!(read.flags[0].1.at_end && read.flags[1].1.unreadable);
     assert!(read.policies.is_some_and(|text| text.contains("production-job")));
