@@ -215,7 +215,7 @@ impl Codec {
             };
         }
         match datum(prepared, value, arena) {
-            Ok(datum) => record::read(topic, datum).unwrap_or_else(Event::Garbled),
+            Ok(datum) => record::event(topic, datum),
             Err(garbled) => Event::Garbled(garbled),
         }
     }

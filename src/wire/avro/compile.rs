@@ -263,7 +263,8 @@ impl<'s> Compiler<'s> {
         }
         let walk = theirs.fields.iter().map(|field| self.skip(from.inner(&field.schema)));
         let walk = walk.collect::<Result<Box<[SkipId]>, Mismatch>>()?;
-        Ok(straighten(&walk, &emit).unwrap_or(Op::Sorted { walk, emit: emit.into() }))
+        Ok(straighten(&self.plan.ops, &walk, &emit)
+            .unwrap_or(Op::Sorted { walk, emit: emit.into() }))
     }
 
     fn skip(&mut self, place: Place<'s>) -> Result<SkipId, Mismatch> {
@@ -318,20 +319,60 @@ fn find(theirs: &[RecordField], ours: &RecordField) -> Option<usize> {
 }
 
 /// One pass, if our fields come in the writer's order.
-fn straighten(walk: &[SkipId], emit: &[Source]) -> Option<Op> {
+fn straighten(ops: &[Op], walk: &[SkipId], emit: &[Source]) -> Option<Op> {
     let mut steps = Vec::new();
+    let mut same = Vec::new();
     let mut next = 0;
     for source in emit {
         match source {
             Source::Field(index, op) => {
                 let index = *index as usize;
-                steps.extend(walk.get(next..index)?.iter().map(|skip| Step::Skip(*skip)));
-                steps.push(Step::Field(*op));
+                let skipped = walk.get(next..index)?;
+                if !skipped.is_empty() {
+                    close(&mut same, &mut steps);
+                }
+                steps.extend(skipped.iter().map(|skip| Step::Skip(*skip)));
+                if is_same(&ops[*op as usize]) {
+                    same.push(walk[index]);
+                } else {
+                    close(&mut same, &mut steps);
+                    steps.push(Step::Field(*op));
+                }
                 next = index + 1;
             }
-            Source::Default(bytes) => steps.push(Step::Default(bytes.clone())),
+            Source::Default(bytes) => {
+                close(&mut same, &mut steps);
+                steps.push(Step::Default(bytes.clone()));
+            }
         }
     }
+    close(&mut same, &mut steps);
     steps.extend(walk.get(next..)?.iter().map(|skip| Step::Skip(*skip)));
     Some(Op::Straight(steps.into()))
+}
+
+/// Ends a run of fields that are copied together.
+fn close(same: &mut Vec<SkipId>, steps: &mut Vec<Step>) {
+    if !same.is_empty() {
+        steps.push(Step::Same(std::mem::take(same).into()));
+    }
+}
+
+/// Whether a simple value is laid out the same in both schemas.
+fn is_same(op: &Op) -> bool {
+    match op {
+        Op::Copy(_) | Op::Boolean | Op::Int | Op::Long | Op::Bytes | Op::Text => true,
+        Op::Enum(table) => {
+            table.iter().enumerate().all(|(index, symbol)| *symbol == Some(index as u32))
+        }
+        Op::LongToFloat
+        | Op::LongToDouble
+        | Op::FloatToDouble
+        | Op::Wrap { .. }
+        | Op::Unwrap(_)
+        | Op::Array { .. }
+        | Op::Map { .. }
+        | Op::Straight(_)
+        | Op::Sorted { .. } => false,
+    }
 }

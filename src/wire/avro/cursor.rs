@@ -74,9 +74,26 @@ impl<'a> Cursor<'a> {
         self.long_varint()
     }
 
-    /// Most long numbers are time stamps of six bytes; at most ten bytes make one.
+    /// Most long numbers are time stamps of six bytes: eight bytes are looked at together. Each
+    /// holds seven bits, the last one has its top bit clear.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, Fault> {
+        let Some(chunk) = self.rest.first_chunk::<8>() else { return self.slow_varint() };
+        let word = u64::from_le_bytes(*chunk);
+        let ends = !word & 0x8080_8080_8080_8080;
+        if ends == 0 {
+            return self.slow_varint();
+        }
+        let bits = ends.trailing_zeros() + 1;
+        let septets = word & (u64::MAX >> (64 - bits)) & 0x7F7F_7F7F_7F7F_7F7F;
+        let pairs = septets & 0x007F_007F_007F_007F | (septets & 0x7F00_7F00_7F00_7F00) >> 1;
+        let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2;
+        self.rest = &self.rest[bits as usize / 8..];
+        Ok(fours & 0x0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4)
+    }
+
+    /// Near the end of the bytes, and beyond 56 bits; at most ten bytes make a number.
+    fn slow_varint(&mut self) -> Result<u64, Fault> {
         let mut value = 0u64;
         for (index, byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7F) << (7 * index);
@@ -145,6 +162,45 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Malformed)
     }
 
+    /// So many strings, one after the other, where they lie. As long as each is shorter than 64
+    /// bytes, their lengths are ASCII, and the whole run is valid text just if each of them is:
+    /// looking at it once is faster than looking at each.
+    #[inline]
+    pub fn strings<const N: usize>(&mut self) -> Result<[&'a str; N], Fault> {
+        let mut ends = [0usize; N];
+        let mut end = 0;
+        for slot in &mut ends {
+            let Some(folded @ 0..0x80) = self.rest.get(end).copied() else {
+                return self.long_strings();
+            };
+            if folded & 1 == 1 {
+                return Err(Fault::Malformed);
+            }
+            end += 1 + usize::from(folded >> 1);
+            *slot = end;
+        }
+        let run = self.rest.get(..end).ok_or(Fault::Malformed)?;
+        let run = std::str::from_utf8(run).map_err(|_| Fault::Malformed)?;
+        let mut texts = [""; N];
+        let mut start = 0;
+        for (text, end) in texts.iter_mut().zip(ends) {
+            *text = run.get(start + 1..end).ok_or(Fault::Malformed)?;
+            start = end;
+        }
+        self.rest = &self.rest[end..];
+        Ok(texts)
+    }
+
+    /// The same, each looked at by itself.
+    #[inline(never)]
+    fn long_strings<const N: usize>(&mut self) -> Result<[&'a str; N], Fault> {
+        let mut texts = [""; N];
+        for text in &mut texts {
+            *text = self.string()?;
+        }
+        Ok(texts)
+    }
+
     /// The place in an enum's list of symbols, or of a union's branch.
     #[inline]
     pub fn index(&mut self) -> Result<usize, Fault> {
@@ -181,6 +237,42 @@ mod tests {
             assert_eq!(cursor.long(), Ok(value));
             assert_eq!(cursor.end(), Ok(()));
         }
+    }
+
+    /// Every length of number, in the middle of bytes and at their end.
+    #[test]
+    fn numbers_of_all_lengths_unfold() {
+        for shift in 0..64 {
+            for value in [1i64 << shift, (1i64 << shift).wrapping_sub(1), -(1i64 << (shift / 2))] {
+                let mut bytes = Vec::new();
+                crate::wire::avro::Sink { out: &mut bytes }.long(value);
+                assert_eq!(Cursor::new(&bytes).long(), Ok(value));
+                bytes.extend([0xFF; 9]);
+                let mut cursor = Cursor::new(&bytes);
+                assert_eq!(cursor.long(), Ok(value));
+                assert_eq!(cursor.rest(), [0xFF; 9]);
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_strings_are_strings() {
+        let long = "x".repeat(64);
+        for texts in [["", "a", "é"], ["日本", "", ""], [&long[..], "b", ""]] {
+            let mut bytes = Vec::new();
+            let mut sink = crate::wire::avro::Sink { out: &mut bytes };
+            texts.iter().for_each(|text| sink.string(text));
+            let mut cursor = Cursor::new(&bytes);
+            assert_eq!(cursor.strings::<3>(), Ok(texts));
+            assert_eq!(cursor.end(), Ok(()));
+            for cut in 0..bytes.len() {
+                assert_eq!(Cursor::new(&bytes[..cut]).strings::<3>(), Err(Fault::Malformed));
+            }
+        }
+        // Two halves of a letter, in two strings; a length below nothing.
+        assert_eq!(Cursor::new(&[2, 0xC3, 2, 0xA9]).strings::<2>(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[2, 0xC3, 0]).strings::<2>(), Err(Fault::Malformed));
+        assert_eq!(Cursor::new(&[0, 1]).strings::<2>(), Err(Fault::Malformed));
     }
 
     #[test]

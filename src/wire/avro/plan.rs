@@ -82,6 +82,8 @@ pub(super) enum Op {
 pub(super) enum Step {
     /// A field we have.
     Field(OpId),
+    /// Fields we have that are laid out the same: walked over, then copied together.
+    Same(Box<[SkipId]>),
     /// A field we do not have.
     Skip(SkipId),
     /// A field the writer does not have: our default, encoded.

@@ -112,6 +112,7 @@ impl<'a> Run<'a, '_> {
                 for step in steps {
                     match step {
                         Step::Field(op) => self.op(*op, at, depth)?,
+                        Step::Same(skips) => self.copy(skips, at, depth)?,
                         Step::Skip(skip) => self.skip(*skip, at, depth)?,
                         Step::Default(bytes) => self.sink.raw(bytes),
                     }
@@ -119,6 +120,17 @@ impl<'a> Run<'a, '_> {
             }
             Op::Sorted { walk, emit } => self.sorted(walk, emit, at, depth)?,
         }
+        Ok(())
+    }
+
+    /// Fields that are the same in both schemas. Whether text is text and a symbol one of ours is
+    /// seen when the record is read.
+    fn copy(&mut self, skips: &'a [SkipId], at: &mut Cursor<'a>, depth: u32) -> Result<(), Fault> {
+        let before = at.rest();
+        for skip in skips {
+            self.skip(*skip, at, depth)?;
+        }
+        self.sink.raw(&before[..before.len() - at.rest().len()]);
         Ok(())
     }
 

@@ -5,25 +5,43 @@ use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Status};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
-#[inline]
+#[inline(always)]
 pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault> {
+    let job = at.string()?;
+    let status = symbol(at, &Status::ALL)?;
+    let changed_at = at.long()?;
+    let revision = count(at)?;
+    let attempt = count(at)?;
+    let [
+        task,
+        request,
+        queue,
+        user,
+        group,
+        gshare,
+        resource_type,
+        nucleus,
+        workflow,
+        label,
+        sub_status,
+    ] = at.strings()?;
     Ok(JobState {
-        job: at.string()?,
-        status: symbol(at, &Status::ALL)?,
-        changed_at: at.long()?,
-        revision: count(at)?,
-        attempt: count(at)?,
-        task: at.string()?,
-        request: at.string()?,
-        queue: at.string()?,
-        user: at.string()?,
-        group: at.string()?,
-        gshare: at.string()?,
-        resource_type: at.string()?,
-        nucleus: at.string()?,
-        workflow: at.string()?,
-        label: at.string()?,
-        sub_status: at.string()?,
+        job,
+        status,
+        changed_at,
+        revision,
+        attempt,
+        task,
+        request,
+        queue,
+        user,
+        group,
+        gshare,
+        resource_type,
+        nucleus,
+        workflow,
+        label,
+        sub_status,
         cores: count(at)?,
         priority: at.int()?,
         created_at: at.long()?,
@@ -62,7 +80,7 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
     sink.amount(job.output_bytes);
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn read_heartbeat<'a>(at: &mut Cursor<'a>) -> Result<Heartbeat<'a>, Fault> {
     Ok(Heartbeat {
         job: at.string()?,

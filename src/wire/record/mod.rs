@@ -26,24 +26,25 @@ use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
-/// The event in a datum of a topic's current schema.
+/// The event in a datum of a topic's current schema. Never fails: bytes that cannot be read are
+/// an event too. An event is large, so it is made where it is returned.
 #[inline]
-pub(crate) fn read(topic: Topic, datum: &[u8]) -> Result<Event<'_>, Garbled> {
+pub(crate) fn event(topic: Topic, datum: &[u8]) -> Event<'_> {
     let mut at = Cursor::new(datum);
     let at = &mut at;
-    let event = match topic {
-        Topic::JobState => Event::JobState(job::read_state(at)?),
-        Topic::Heartbeat => Event::Heartbeat(job::read_heartbeat(at)?),
-        Topic::Transfer => Event::Transfer(transfer::read(at)?),
-        Topic::Pilot => Event::Pilot(pilot::read(at)?),
-        Topic::Task => Event::Task(Box::new(task::read(at)?)),
-        Topic::Outcome => Event::Outcome(outcome::read(at)?),
-        Topic::Queue => Event::Queue(Box::new(config::read_queue(at)?)),
-        Topic::Site => Event::Site(config::read_site(at)?),
-        Topic::Storage => Event::Storage(config::read_storage(at)?),
-        Topic::Link => Event::Link(config::read_link(at)?),
-        Topic::Parameter => Event::Parameter(config::read_parameter(at)?),
-        Topic::Decision => Event::Decided(Box::new(decision::read(at)?)),
+    match topic {
+        Topic::JobState => whole(at, job::read_state, Event::JobState),
+        Topic::Heartbeat => whole(at, job::read_heartbeat, Event::Heartbeat),
+        Topic::Transfer => whole(at, transfer::read, Event::Transfer),
+        Topic::Pilot => whole(at, pilot::read, Event::Pilot),
+        Topic::Task => whole(at, task::read, |task| Event::Task(Box::new(task))),
+        Topic::Outcome => whole(at, outcome::read, Event::Outcome),
+        Topic::Queue => whole(at, config::read_queue, |queue| Event::Queue(Box::new(queue))),
+        Topic::Site => whole(at, config::read_site, Event::Site),
+        Topic::Storage => whole(at, config::read_storage, Event::Storage),
+        Topic::Link => whole(at, config::read_link, Event::Link),
+        Topic::Parameter => whole(at, config::read_parameter, Event::Parameter),
+        Topic::Decision => whole(at, decision::read, |it| Event::Decided(Box::new(it))),
         Topic::Release
         | Topic::Replica
         | Topic::Share
@@ -53,10 +54,30 @@ pub(crate) fn read(topic: Topic, datum: &[u8]) -> Result<Event<'_>, Garbled> {
         | Topic::Command
         | Topic::Progress
         | Topic::Counter
-        | Topic::DeadLetter => return Err(Garbled::WrongSchema),
-    };
-    at.end()?;
-    Ok(event)
+        | Topic::DeadLetter => Event::Garbled(Garbled::WrongSchema),
+    }
+}
+
+/// The same, for callers to whom an unreadable datum is an error.
+pub(crate) fn read(topic: Topic, datum: &[u8]) -> Result<Event<'_>, Garbled> {
+    match event(topic, datum) {
+        Event::Garbled(garbled) => Err(garbled),
+        event => Ok(event),
+    }
+}
+
+/// Reads a struct that is all of a datum.
+#[inline(always)]
+fn whole<'a, T>(
+    at: &mut Cursor<'a>,
+    read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Fault>,
+    make: impl FnOnce(T) -> Event<'a>,
+) -> Event<'a> {
+    match read(at) {
+        Ok(value) if at.rest().is_empty() => make(value),
+        Ok(_) => Event::Garbled(Garbled::Malformed),
+        Err(fault) => Event::Garbled(fault.into()),
+    }
 }
 
 /// An amount; below 0 is 0.

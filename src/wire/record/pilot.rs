@@ -32,32 +32,18 @@ struct Row<'a> {
     expires_at: Millis,
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Pilot<'a>, Fault> {
     let kind = symbol(at, &KINDS)?;
-    let Row {
-        queue,
-        at,
-        node,
-        harvester,
-        resource_type,
-        submitted,
-        running,
-        gshare,
-        slots,
-        expires_at,
-    } = Row {
-        queue: at.string()?,
-        at: at.long()?,
-        node: at.string()?,
-        harvester: at.string()?,
-        resource_type: at.string()?,
-        submitted: count(at)?,
-        running: count(at)?,
-        gshare: at.string()?,
-        slots: at.long()?,
-        expires_at: at.long()?,
-    };
+    let queue = at.string()?;
+    let said_at = at.long()?;
+    let [node, harvester, resource_type] = at.strings()?;
+    let submitted = count(at)?;
+    let running = count(at)?;
+    let gshare = at.string()?;
+    let slots = at.long()?;
+    let expires_at = at.long()?;
+    let at = said_at;
     Ok(match kind {
         Kind::AskedJob => Pilot::AskedJob { queue, node, at },
         Kind::UpdatedJob => Pilot::UpdatedJob { queue, node, at },

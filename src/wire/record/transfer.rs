@@ -5,16 +5,21 @@ use crate::core::cut::Topic;
 use crate::core::event::{Transfer, TransferState};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
-#[inline]
+#[inline(always)]
 pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Transfer<'a>, Fault> {
+    let request = at.string()?;
+    let state = symbol(at, &TransferState::ALL)?;
+    let changed_at = at.long()?;
+    let revision = count(at)?;
+    let [activity, source, destination] = at.strings()?;
     Ok(Transfer {
-        request: at.string()?,
-        state: symbol(at, &TransferState::ALL)?,
-        changed_at: at.long()?,
-        revision: count(at)?,
-        activity: at.string()?,
-        source: at.string()?,
-        destination: at.string()?,
+        request,
+        state,
+        changed_at,
+        revision,
+        activity,
+        source,
+        destination,
         bytes: amount(at)?,
         files: count(at)?,
         error: at.string()?,
