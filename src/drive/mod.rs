@@ -107,7 +107,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
         let codec = Codec::new(config.terms.setting.limits.max_record_bytes);
         let spans = log.lanes()?;
-        let (keeper, loaded) = Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
+        let (keeper, loaded) =
+            Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
         let fresh = loaded.is_none();
         let (mut state, head) = loaded
             .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));

@@ -49,7 +49,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `count` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(Fault::Malformed)?;
         self.rest = rest;
@@ -64,7 +64,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A variable-length number before its sign is unfolded.
-    #[inline]
+    #[inline(always)]
     fn varint(&mut self) -> Result<u64, Fault> {
         let (first, rest) = self.rest.split_first().ok_or(Fault::Malformed)?;
         if *first < 0x80 {
@@ -109,14 +109,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A `long`.
-    #[inline]
+    #[inline(always)]
     pub fn long(&mut self) -> Result<i64, Fault> {
         let folded = self.varint()?;
         Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
     }
 
     /// An `int`.
-    #[inline]
+    #[inline(always)]
     pub fn int(&mut self) -> Result<i32, Fault> {
         i32::try_from(self.long()?).map_err(|_| Fault::Malformed)
     }
@@ -150,14 +150,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// A `bytes`, where it lies.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&mut self) -> Result<&'a [u8], Fault> {
         let count = usize::try_from(self.long()?).map_err(|_| Fault::Malformed)?;
         self.take(count)
     }
 
     /// A `string`, where it lies.
-    #[inline]
+    #[inline(always)]
     pub fn string(&mut self) -> Result<&'a str, Fault> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Malformed)
     }
@@ -202,7 +202,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The place in an enum's list of symbols, or of a union's branch.
-    #[inline]
+    #[inline(always)]
     pub fn index(&mut self) -> Result<usize, Fault> {
         usize::try_from(self.long()?).map_err(|_| Fault::Malformed)
     }

@@ -81,13 +81,13 @@ fn whole<'a, T>(
 }
 
 /// An amount; below 0 is 0.
-#[inline]
+#[inline(always)]
 fn amount(at: &mut Cursor<'_>) -> Result<u64, Fault> {
     Ok(at.long()?.max(0) as u64)
 }
 
 /// A count; below 0 is 0, too large is the largest.
-#[inline]
+#[inline(always)]
 fn count(at: &mut Cursor<'_>) -> Result<u32, Fault> {
     Ok(at.long()?.clamp(0, i64::from(u32::MAX)) as u32)
 }
@@ -112,7 +112,7 @@ fn text(at: &mut Cursor<'_>) -> Result<String, Fault> {
 }
 
 /// One of an enum's values, by the place of its symbol.
-#[inline]
+#[inline(always)]
 fn symbol<T: Copy>(at: &mut Cursor<'_>, all: &[T]) -> Result<T, Fault> {
     all.get(at.index()?).copied().ok_or(Fault::Malformed)
 }
