@@ -161,6 +161,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// What happened since this was last asked.
     pub fn take_report(&mut self) -> Report {
         self.report.oddities = self.engine.state.oddities.take();
+        self.report.checkpoint_ns.append(&mut self.keeper.took_ns);
         std::mem::take(&mut self.report)
     }
 

@@ -3,4 +3,5 @@
 
 pub mod dice;
 pub mod grid;
+pub mod load;
 pub mod paper;

@@ -131,6 +131,18 @@ impl Demo {
     }
 }
 
+/// Makes a log of some simulated hours of the built-in grid, to be measured; prints nothing.
+pub fn record(dir: &Path, read: &Read, hours: u32) -> anyhow::Result<()> {
+    clear(dir)?;
+    let (domain, facts) = (read.topology.domain.clone(), Facts::built_in());
+    let grid = Grid::new(Plan { seed: 1, scale: 0.05, start: START, hours, domain, facts })?;
+    let show = Show::new(read.topology.limits.metric_labels_max);
+    let mut live = Live::start(dir, read, grid, show)?;
+    live.is_quiet = true;
+    live.run(START + Millis::from(hours) * HOUR)?;
+    Ok(live.drive.farewell(live.now)?)
+}
+
 /// Makes room: removes what an earlier demo left, and nothing else.
 fn clear(dir: &Path) -> anyhow::Result<()> {
     let mark = dir.join(MARK);
@@ -163,6 +175,7 @@ struct Live {
     tally: Tally,
     told_ns: u64,
     told_events: u64,
+    is_quiet: bool,
 }
 
 /// What the demo counts for its summary.
@@ -208,6 +221,7 @@ impl Live {
             tally: Tally::default(),
             told_ns: clock::stopwatch(),
             told_events: 0,
+            is_quiet: false,
         })
     }
 
@@ -220,11 +234,13 @@ impl Live {
             self.grid.advance(self.now, &said, &mut records);
             self.append(records)?;
             self.cycle()?;
-            if clock::stopwatch() - self.told_ns > 1_000_000_000 {
+            if !self.is_quiet && clock::stopwatch() - self.told_ns > 1_000_000_000 {
                 self.progress();
             }
         }
-        self.progress();
+        if !self.is_quiet {
+            self.progress();
+        }
         Ok(())
     }
 
@@ -298,7 +314,8 @@ impl Tally {
         for decision in decisions {
             *self.outcomes.entry(decision.outcome.name()).or_default() += 1;
             for count in &decision.counts {
-                *self.rejected.entry(count.filter.clone()).or_default() += u64::from(count.rejected);
+                *self.rejected.entry(count.filter.clone()).or_default() +=
+                    u64::from(count.rejected);
             }
             if decision.outcome.is_final() {
                 self.first_answer.entry(decision.subject.clone()).or_insert(decision.now);
@@ -318,7 +335,11 @@ impl Tally {
             summary.live,
             summary.silent
         );
-        println!("grid: {} cores, {:.1} % of them busy over the run", summary.cores, 100.0 * summary.cpu_use);
+        println!(
+            "grid: {} cores, {:.1} % of them busy over the run",
+            summary.cores,
+            100.0 * summary.cpu_use
+        );
         println!(
             "wait from generation to start: median {}, p95 {}",
             span(summary.wait_median),

@@ -1,6 +1,7 @@
 //! The command line: one file per verb.
 
 mod audit;
+mod bench;
 mod counters;
 mod demo;
 mod explain;
@@ -21,7 +22,13 @@ struct Cli {
     #[command(subcommand)]
     verb: Verb,
     /// What is logged to stderr: error, warn, info, debug, or a tracing filter.
-    #[arg(long, global = true, default_value = "info", env = "YARDMASTER_LOG", value_name = "LEVEL")]
+    #[arg(
+        long,
+        global = true,
+        default_value = "info",
+        env = "YARDMASTER_LOG",
+        value_name = "LEVEL"
+    )]
     log: String,
 }
 
@@ -43,6 +50,8 @@ enum Verb {
     Import(import::Import),
     /// Describe, check, apply the topology.
     Topology(topology::Topology),
+    /// Measure this machine.
+    Bench(bench::Bench),
 }
 
 /// How a verb ended, when it did not fail.
@@ -69,6 +78,7 @@ pub fn main() -> ExitCode {
         Verb::Counters(verb) => verb.run(),
         Verb::Import(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
+        Verb::Bench(verb) => verb.run(),
     };
     match ended {
         Ok(code) => code,

@@ -1,0 +1,127 @@
+//! `bench`: what this machine does.
+
+mod fold;
+mod judge;
+mod latency;
+mod replay;
+mod restart;
+mod world;
+
+use crate::shell::cli::Ended;
+use crate::shell::cli::place::Place;
+use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Measures on this machine what the line does: folding, judging, replay, restart; with
+/// --bootstrap-server also event to committed decision on that Kafka (it makes topics of its own,
+/// named bench.<pid>...).
+///
+/// Examples:
+///   yardmaster bench
+///   yardmaster bench --only fold --json
+///   yardmaster bench --only latency --bootstrap-server localhost:9092
+#[derive(Args)]
+pub struct Bench {
+    #[command(flatten)]
+    place: Place,
+    /// Only these.
+    #[arg(long, value_enum)]
+    only: Vec<What>,
+    /// Live jobs in fold and restart.
+    #[arg(long, default_value_t = 1_000_000)]
+    jobs: u64,
+    /// Rounds of each measurement; the median is told.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Simulated hours of the log that is replayed.
+    #[arg(long, default_value_t = 6)]
+    hours: u32,
+    /// Events a second, and for how many seconds, in latency.
+    #[arg(long, default_value_t = 5_000)]
+    rate: u32,
+    /// See --rate.
+    #[arg(long, default_value_t = 20)]
+    seconds: u32,
+    /// Where logs and stores to be measured are made; cleared afterwards.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// One object of figure name to value instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Decode and fold from memory.
+    Fold,
+    /// One decision over 300 and over 1000 queues.
+    Judge,
+    /// Replay of a simulated directory log, or of --dir.
+    Replay,
+    /// From the start of the process to its first decision, with live jobs in the store.
+    Restart,
+    /// Event to committed decision on a Kafka.
+    Latency,
+}
+
+/// Figures by name, units in the names.
+pub(crate) type Figures = BTreeMap<String, f64>;
+
+impl Bench {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let wants = |what| self.only.is_empty() || self.only.contains(&what);
+        let read = self.place.read()?;
+        let scratch = self.scratch.clone().unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("yardmaster-bench-{}", std::process::id()))
+        });
+        let mut figures = Figures::new();
+        if wants(What::Fold) {
+            fold::measure(&read, self.jobs, self.rounds, &mut figures)?;
+        }
+        if wants(What::Judge) {
+            judge::measure(&read, self.rounds, &mut figures)?;
+        }
+        if wants(What::Replay) {
+            replay::measure(&self.place, &read, &scratch, self.hours, self.rounds, &mut figures)?;
+        }
+        if wants(What::Restart) {
+            restart::measure(&read, &scratch, self.jobs, &mut figures)?;
+        }
+        if self.place.bootstrap_server.is_some() && wants(What::Latency) {
+            latency::measure(&self.place, &read, self.rate, self.seconds, &mut figures)?;
+        }
+        if scratch.is_dir() {
+            std::fs::remove_dir_all(&scratch)?;
+        }
+        if self.json {
+            println!("{}", serde_json::to_string(&figures)?);
+        } else {
+            figures.iter().for_each(|(name, value)| println!("{name:<44} {value:>14.3}"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The middle of some figures.
+pub(crate) fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// CPU time of this thread; s.
+pub(crate) fn cpu_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one timespec to the place given, which lives throughout it.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    if failed != 0 { 0.0 } else { time.tv_sec as f64 + time.tv_nsec as f64 / 1e9 }
+}
+
+/// Resident memory of this process; bytes.
+pub(crate) fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}

@@ -1,0 +1,99 @@
+//! From the start of a process to its first decision.
+
+use super::Figures;
+use super::world::{ask, facts_of};
+use crate::core::cut::Topic;
+use crate::core::unit::Millis;
+use crate::drive::{Config, Drive};
+use crate::shell::cli::import::{encode, lane};
+use crate::shell::cli::place::{Read, dir_topics, open_store};
+use crate::shell::clock;
+use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
+use crate::shell::ports::{AnyLog, AnyStore};
+use crate::sim::load::Load;
+use std::path::Path;
+use std::time::Duration;
+
+/// Measures a restart with `jobs` live jobs in the store.
+pub fn measure(
+    read: &Read,
+    scratch: &Path,
+    jobs: u64,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    let dir = scratch.join("restart");
+    std::fs::create_dir_all(&dir)?;
+    let (mut drive, mut writer) = start(&dir, read)?;
+    lead(&mut drive)?;
+    fill(&mut writer, read, jobs)?;
+    while drive.state().jobs.slab.len() < jobs as usize {
+        turn(&mut drive)?;
+    }
+    drive.farewell(clock::now())?;
+    drop((drive, writer));
+    let began = clock::stopwatch();
+    let (mut drive, mut writer) = start(&dir, read)?;
+    let loaded = clock::stopwatch();
+    ask(&mut writer, read, clock::now())?;
+    lead(&mut drive)?;
+    while drive.take_report().decisions.is_empty() {
+        turn(&mut drive)?;
+    }
+    let seconds = |from: u64, to: u64| (to - from) as f64 / 1e9;
+    figures.insert("restart_live_jobs".into(), drive.state().jobs.slab.len() as f64);
+    figures.insert("restart_load_seconds".into(), seconds(began, loaded));
+    figures.insert("restart_to_decision_seconds".into(), seconds(began, clock::stopwatch()));
+    Ok(())
+}
+
+fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, DirWriter)> {
+    let topics = dir_topics(&read.topology);
+    let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
+    let writer = log.writer()?;
+    let config = Config {
+        instance: "bench".to_owned(),
+        terms: read.terms()?,
+        stopwatch: clock::stopwatch,
+        verify: false,
+        keeps: true,
+    };
+    let store = open_store(&dir.join("store"))?;
+    Ok((Drive::start(AnyLog::Dir(log), store, config)?, writer))
+}
+
+fn lead(drive: &mut Drive<AnyLog, AnyStore>) -> anyhow::Result<()> {
+    while !drive.may_lead(clock::now(), clock::now(), 0) {
+        drive.pump(Duration::from_millis(5))?;
+        drive.follow()?;
+    }
+    Ok(drive.take_lead(clock::now())?)
+}
+
+fn turn(drive: &mut Drive<AnyLog, AnyStore>) -> anyhow::Result<()> {
+    drive.pump(Duration::from_millis(1))?;
+    drive.lead(clock::now())?;
+    Ok(())
+}
+
+/// Queues, storage and jobs.
+fn fill(writer: &mut DirWriter, read: &Read, jobs: u64) -> anyhow::Result<()> {
+    let now: Millis = clock::now();
+    let partitions = |topic: Topic| read.topology.topic(topic).partitions;
+    for event in facts_of(now) {
+        if let Some((topic, key, bytes)) = encode(&event) {
+            let lane = lane(topic, &key, partitions(topic));
+            writer.append(lane, Some(key.as_bytes()), Some(&bytes), &[], now)?;
+        }
+    }
+    let mut load = Load::new(5, jobs, now - 7_200_000);
+    for from in (0..jobs).step_by(10_000) {
+        let batch = load.first(from, from + 10_000);
+        for raw in &batch.records {
+            let key = batch.key(raw).unwrap_or_default();
+            let lane =
+                lane(Topic::JobState, &String::from_utf8_lossy(key), partitions(Topic::JobState));
+            writer.append(lane, Some(key), batch.value(raw), &[], raw.appended_at)?;
+        }
+    }
+    Ok(writer.flush()?)
+}

@@ -1,0 +1,94 @@
+//! A small grid and requests to it, as they would be said now.
+
+use crate::core::cut::Topic;
+use crate::core::event::{ChunkKind, Event, RamUnit, Task, TaskPhase};
+use crate::core::unit::Millis;
+use crate::shell::cli::import::lane;
+use crate::shell::cli::place::Read;
+use crate::shell::dirlog::DirWriter;
+use crate::sim::grid::Facts;
+use crate::wire::record::write_task;
+
+/// The built-in grid.
+pub fn facts_of(now: Millis) -> Vec<Event<'static>> {
+    let Facts { queues, sites, storages, links } = Facts::built_in();
+    let mut all = Vec::new();
+    all.extend(queues.into_iter().map(|mut it| {
+        it.changed_at = now;
+        Event::Queue(Box::new(it))
+    }));
+    all.extend(sites.into_iter().map(|mut it| {
+        it.changed_at = now;
+        Event::Site(it)
+    }));
+    all.extend(storages.into_iter().map(|mut it| {
+        it.changed_at = now;
+        Event::Storage(it)
+    }));
+    all.extend(links.into_iter().map(|mut it| {
+        it.changed_at = now;
+        Event::Link(it)
+    }));
+    all
+}
+
+/// A request of its own task.
+pub fn request(domain: &str, number: u64, now: Millis) -> Task {
+    Task {
+        subject: format!("{}/0", 40_000_000 + number),
+        attempt: 0,
+        task: (40_000_000 + number).to_string(),
+        domain: domain.to_owned(),
+        policy: "production-job".to_owned(),
+        phase: TaskPhase::Asking,
+        asked_at: now,
+        changed_at: now,
+        revision: 0,
+        chunk: ChunkKind::Normal,
+        jobs: 20,
+        priority: 500,
+        task_priority: 500,
+        label: "managed".to_owned(),
+        processing_type: "simul".to_owned(),
+        working_group: "AP_MCGN".to_owned(),
+        user: "prodsys".to_owned(),
+        gshare: "MC 16 simul".to_owned(),
+        resource_type: "SCORE".to_owned(),
+        nucleus: String::new(),
+        site: String::new(),
+        core_count: Some(1),
+        merge_core_count: None,
+        max_core_count: None,
+        ram_count_mb: Some(2000),
+        ram_unit: RamUnit::MbPerCore,
+        base_ram_mb: None,
+        merge_ram_mb: None,
+        cpu_hs06s_per_event: None,
+        cpu_efficiency: None,
+        base_walltime_s: None,
+        walltime_s_per_mb: None,
+        output_per_event: None,
+        output_per_mb: None,
+        work_bytes: None,
+        disk_io_kbps: None,
+        io_intensity_kbps: None,
+        atom_bytes: 1 << 30,
+        atom_effective_mb: 1024.0,
+        atom_events: 1000,
+        total_bytes: 0,
+        total_files: 0,
+        allow_input_lan: false,
+        use_local_io: false,
+        replicas: Vec::new(),
+    }
+}
+
+/// Appends one request.
+pub fn ask(writer: &mut DirWriter, read: &Read, now: Millis) -> anyhow::Result<()> {
+    let task = request(&read.topology.domain, 1, now);
+    let mut bytes = Vec::new();
+    write_task(&mut bytes, &task);
+    let lane = lane(Topic::Task, &task.subject, read.topology.topic(Topic::Task).partitions);
+    writer.append(lane, Some(task.subject.as_bytes()), Some(&bytes), &[], now)?;
+    Ok(writer.flush()?)
+}

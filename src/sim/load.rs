@@ -1,0 +1,172 @@
+//! Records by the million, for measuring: many live jobs, and events about them in the proportions
+//! of a grid (for 8 job states 6 heartbeats, 2 transfers, 2 pilot reports).
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferState};
+use crate::core::id::stir;
+use crate::core::unit::{Millis, SECOND};
+use crate::drive::port::Batch;
+use crate::wire::record;
+
+/// Queues, shares, users and nuclei that occur.
+const QUEUES: u64 = 230;
+const SHARES: u64 = 30;
+const USERS: u64 = 2_000;
+const NUCLEI: u64 = 60;
+const TYPES: [&str; 6] = ["SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM", "GPU", "LARGE"];
+const FIRST_JOB: u64 = 6_500_000_000;
+
+/// A source of records.
+pub struct Load {
+    dice: u64,
+    jobs: u64,
+    offsets: [u64; 4],
+    now: Millis,
+    queues: Vec<String>,
+    users: Vec<String>,
+    bytes: Vec<u8>,
+}
+
+impl Load {
+    /// A source of records about so many live jobs, from a moment on.
+    pub fn new(seed: u64, jobs: u64, start: Millis) -> Load {
+        Load {
+            dice: seed,
+            jobs,
+            offsets: [0; 4],
+            now: start,
+            queues: (0..QUEUES).map(|at| format!("SITE-{:03}_QUEUE_{at:03}", at / 2)).collect(),
+            users: (0..USERS).map(|at| format!("user{at:04}")).collect(),
+            bytes: Vec::new(),
+        }
+    }
+
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.dice = stir(self.dice.wrapping_add(0x9E37_79B9_7F4A_7C15));
+        self.dice % sides
+    }
+
+    /// The first record of every job from..to.
+    pub fn first(&mut self, from: u64, to: u64) -> Batch {
+        let mut batch = Batch::default();
+        for job in from..to.min(self.jobs) {
+            self.job(&mut batch, job, Status::Activated);
+        }
+        batch
+    }
+
+    /// `count` records about jobs drawn at random.
+    pub fn mixed(&mut self, count: usize) -> Batch {
+        let mut batch = Batch::default();
+        for _ in 0..count {
+            let job = self.roll(self.jobs);
+            match self.roll(18) {
+                0..=7 => {
+                    let live = [Status::Activated, Status::Sent, Status::Starting, Status::Running];
+                    let status = live[self.roll(4) as usize];
+                    self.job(&mut batch, job, status);
+                }
+                8..=13 => self.beat(&mut batch, job),
+                14..=15 => self.transfer(&mut batch, job),
+                _ => self.pilot(&mut batch),
+            }
+        }
+        batch
+    }
+
+    fn push(&mut self, batch: &mut Batch, topic: Topic, key: &str) {
+        let offset = &mut self.offsets[topic as usize];
+        let value = std::mem::take(&mut self.bytes);
+        let lane = Lane::new(topic, 0);
+        batch.push(lane, *offset, self.now, Some(key.as_bytes()), Some(&value));
+        *offset += 1;
+        self.bytes = value;
+        self.bytes.clear();
+    }
+
+    fn job(&mut self, batch: &mut Batch, job: u64, status: Status) {
+        self.now += 1;
+        // What does not change in a job's life is a function of its number.
+        let fixed = stir(job);
+        let name = (FIRST_JOB + job).to_string();
+        let task = (30_000_000 + job / 200).to_string();
+        let request = format!("{task}/{}:0", job / 20 % 10);
+        let queue = &self.queues[(fixed % QUEUES) as usize];
+        let user = &self.users[(fixed >> 10 & 0x7FF) as usize % self.users.len()];
+        let created_at = 1_760_000_000_000 + job as Millis;
+        let state = JobState {
+            job: &name,
+            status,
+            changed_at: self.now,
+            revision: 0,
+            attempt: 0,
+            task: &task,
+            request: &request,
+            queue,
+            user,
+            group: "AP_MCGN",
+            gshare: &format!("share {:02}", fixed >> 20 & 0xFF % SHARES),
+            resource_type: TYPES[(fixed >> 30) as usize % TYPES.len()],
+            nucleus: &format!("NUCLEUS-{:02}", (fixed >> 35) % NUCLEI),
+            workflow: "pull_ups",
+            label: "managed",
+            sub_status: "",
+            cores: 1 << (fixed >> 42 & 3),
+            priority: 400 + (fixed >> 45 & 255) as i32,
+            created_at,
+            started_at: if status == Status::Running { created_at + 600 * SECOND } else { 0 },
+            ended_at: 0,
+            input_bytes: 1 << 31,
+            output_bytes: 1 << 28,
+        };
+        record::write_job_state(&mut self.bytes, &state);
+        self.push(batch, Topic::JobState, &name);
+    }
+
+    fn beat(&mut self, batch: &mut Batch, job: u64) {
+        self.now += 1;
+        let name = (FIRST_JOB + job).to_string();
+        let disk_io_kbps = 100 + self.roll(900) as u32;
+        let beat = Heartbeat {
+            job: &name,
+            at: self.now,
+            attempt: 0,
+            cpu_s: 1000,
+            disk_io_kbps,
+            rss_mb: 2000,
+            events: 10,
+        };
+        record::write_heartbeat(&mut self.bytes, &beat);
+        self.push(batch, Topic::Heartbeat, &name);
+    }
+
+    fn transfer(&mut self, batch: &mut Batch, job: u64) {
+        self.now += 1;
+        let (number, state) = (self.roll(100_000), self.roll(3));
+        let request = format!("{number:08x}{:024x}", job % 7);
+        let transfer = Transfer {
+            request: &request,
+            state: TransferState::ALL[state as usize],
+            changed_at: self.now,
+            revision: 0,
+            activity: "Production Output",
+            source: &format!("SITE-{:03}", number % 115),
+            destination: &format!("NUCLEUS-{:02}", number % NUCLEI),
+            bytes: 1 << 30,
+            files: 1,
+            error: "",
+        };
+        record::write_transfer(&mut self.bytes, &transfer);
+        self.push(batch, Topic::Transfer, &request);
+    }
+
+    fn pilot(&mut self, batch: &mut Batch) {
+        self.now += 1;
+        let at = self.roll(QUEUES) as usize;
+        let queue = self.queues[at].clone();
+        let node = format!("node{:04}.site.example", self.roll(400));
+        let report = Pilot::AskedJob { queue: &queue, node: &node, at: self.now };
+        record::write_pilot(&mut self.bytes, &report);
+        self.push(batch, Topic::Pilot, &queue);
+    }
+}
