@@ -1,7 +1,7 @@
 //! Limits: every bound of the engine, with a name and a unit. What hits one is said, counted,
 //! survivable. The topology file may change them within the ranges given here.
 
-use crate::core::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// What is known of one limit: how the topology file writes it, and what it allows. Figures are
 /// in the unit that the key ends in.
@@ -81,8 +81,6 @@ limits! {
     "An answered request is forgotten this long after its end; at least the task topic's \
      retention, or the log could ask again."
     answered_request_lifetime_ms: Millis = "answered_request_lifetime_h" * HOUR, 360 in 1..=8_760;
-    "Most requests that wait at once; requests. Further ones are judged when there is room."
-    waiting_max: usize = "waiting_max" * 1, 200_000 in 1..=100_000_000;
 
     "Nodes that asked for or updated jobs are counted over so long (spec atlas F19e)."
     node_window_ms: Millis = "node_window_h" * HOUR, 3 in 1..=168;
@@ -101,10 +99,6 @@ limits! {
     judgements_per_cycle: usize = "judgements_per_cycle" * 1, 256 in 1..=1_000_000;
     "Most records folded in one cycle."
     batch_records: usize = "batch_records" * 1, 10_000 in 1..=10_000_000;
-    "Batches between the reading thread and the folding one."
-    batch_queue: usize = "batch_queue" * 1, 4 in 1..=1_024;
-    "Most bytes of read-ahead that wait for the folding thread."
-    read_ahead_bytes: usize = "read_ahead_mb" * MIB, 64 in 1..=16_384;
     "Most distinct names held (queues, users, shares, sites, nodes ...); names. Further ones are \
      counted under one name, and said."
     names_max: usize = "names_max" * 1, 5_000_000 in 1_000..=100_000_000;
@@ -137,18 +131,12 @@ limits! {
     checkpoint_interval_ms: Millis = "checkpoint_interval_ms" * 1, 1_000 in 10..=3_600_000;
     "Readable counters are written to the store, and said, at most this often."
     counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
-    "Most counter records said at once; records. Further ones follow next time."
-    counter_records_max: usize = "counter_records_max" * 1, 2_000 in 0..=1_000_000;
     "Most label values of one metric (queues, links ...); further ones are summed as `other`."
     metric_labels_max: usize = "metric_labels_max" * 1, 1_000 in 1..=100_000;
-    "Most HTTP connections served at once."
-    http_connections_max: usize = "http_connections_max" * 1, 64 in 1..=10_000;
     "An HTTP request is answered within this, or given up."
     http_timeout_ms: Millis = "http_timeout_s" * SECOND, 10 in 1..=600;
     "Longest wait between two tries to reach the broker."
     backoff_max_ms: Millis = "backoff_max_s" * SECOND, 30 in 1..=3_600;
-    "At an orderly stop, the last cycle, its transaction and the store get this long."
-    stop_wait_ms: Millis = "stop_wait_s" * SECOND, 30 in 1..=600;
 }
 
 impl Limit {

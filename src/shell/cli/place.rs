@@ -11,6 +11,7 @@ use crate::wire::topology::{ATLAS, Topology};
 use anyhow::Context;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where the log is, and by which topology it is read.
 #[derive(Args, Clone, Debug)]
@@ -138,6 +139,8 @@ impl Place {
             .map(|topic| TopicMap { topic: *topic, name: topology.topic(*topic).name.clone() })
             .collect();
         let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
+        let unreadable = topology.limits.lane_unreadable_ms;
+        conf.unreadable_after = Duration::from_millis(unreadable.max(0) as u64);
         conf.properties.extend(topology.kafka.properties.iter().cloned());
         if let Some(path) = &self.command_config {
             let text = std::fs::read_to_string(path)
