@@ -129,7 +129,8 @@ fn option<'a, T>(
     }
 }
 
-/// An array. An item takes at least a byte, so a count beyond what is left is a lie.
+/// An array. An item takes at least a byte, so a count that lies ends with the bytes; it is not
+/// believed when memory is asked for.
 fn list<'a, T>(
     at: &mut Cursor<'a>,
     mut each: impl FnMut(&mut Cursor<'a>) -> Result<T, Fault>,
@@ -140,10 +141,7 @@ fn list<'a, T>(
         if count == 0 {
             return Ok(items);
         }
-        if count > at.rest().len() as u64 {
-            return Err(Fault::Malformed);
-        }
-        items.reserve_exact((count as usize).min(1024));
+        items.reserve((count as usize).min(at.rest().len()).min(1024));
         for _ in 0..count {
             items.push(each(at)?);
         }

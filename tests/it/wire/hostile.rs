@@ -120,6 +120,31 @@ fn claims_beyond_the_bytes_are_malformed() {
 }
 
 #[test]
+fn nothing_may_follow_a_record() {
+    let mut arena = Arena::default();
+    let mut out = Vec::new();
+    record::write_site(&mut out, &super::records::site(&mut Dice::new(&[])));
+    assert!(matches!(CODEC.read(Topic::Site, None, Some(&out), &mut arena), Event::Site(_)));
+    out.push(0);
+    let event = CODEC.read(Topic::Site, None, Some(&out), &mut arena);
+    assert_eq!(event, Event::Garbled(Garbled::Malformed));
+}
+
+#[test]
+fn many_small_blocks_cost_no_more_than_one() {
+    let mut out = Vec::new();
+    record::write_queue(&mut out, &super::records::queue(&mut Dice::new(&[])));
+    let lists = out.len() - 5;
+    // A hundred thousand blocks of one empty name each.
+    let bytes = [&out[..lists], &[2, 0].repeat(100_000), &[0, 0, 0, 0, 0]].concat();
+    let mut arena = Arena::default();
+    let Event::Queue(queue) = CODEC.read(Topic::Queue, None, Some(&bytes), &mut arena) else {
+        panic!("a queue");
+    };
+    assert_eq!(queue.releases.len(), 100_000);
+}
+
+#[test]
 fn nesting_has_an_end() {
     let list = r#"{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}"#;
     let writer = format!(
