@@ -85,7 +85,16 @@ impl World {
     fn set_link(&mut self, state: &mut State, name: &str) {
         let link = current(state.facts.links.of(name));
         match (self.link_at.get(name).copied(), link) {
-            (Some(at), link) => self.links[at as usize] = link,
+            (Some(at), link) => {
+                let (source, _) = self.link_names[at as usize];
+                let known = self.from.entry(source).or_default();
+                match (&self.links[at as usize], &link) {
+                    (None, Some(_)) => *known += 1,
+                    (Some(_), None) => *known -= 1,
+                    _ => {}
+                }
+                self.links[at as usize] = link;
+            }
             (None, Some(link)) => {
                 let at = self.links.len() as u32;
                 let source = state.names.intern(&link.source);
@@ -177,8 +186,10 @@ impl World {
 
     /// All that is known of a link, figures too old to count left out.
     fn view(&self, state: &State, case: &Case<'_>, survey: &Survey, source: Name) -> LinkView {
-        let mut view =
-            LinkView { source_known: self.from.contains_key(&source), ..LinkView::default() };
+        let mut view = LinkView {
+            source_known: self.from.get(&source).is_some_and(|links| *links > 0),
+            ..LinkView::default()
+        };
         let Some(nucleus) = survey.nucleus else { return view };
         let age = state.setting.limits.link_sample_age_ms;
         let link = self.link(source, nucleus).filter(|link| case.now - link.changed_at < age);
