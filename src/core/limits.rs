@@ -163,7 +163,6 @@ mod tests {
             }
         }
         assert_eq!(defaults.ended_job_lifetime_ms, 24 * HOUR);
-        assert_eq!(defaults.read_ahead_bytes, 64 << 20);
     }
 
     #[test]
