@@ -1,13 +1,15 @@
 //! The recount: every counter made anew from live records and from what forgotten ones left
 //! behind, and compared with the one that was kept.
 
+use crate::core::decision::DecisionId;
 use crate::core::id::{Key, Name};
 use crate::core::ledger::{Ledger, Rate, Tally};
 use crate::core::record::{Job, Move};
-use crate::core::reserve::seen_row;
+use crate::core::reserve::{Seen, seen_row};
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::State;
-use std::collections::BTreeMap;
+use crate::core::unit::Millis;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A counter that is not what a recount gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub fn recount(state: &State) -> Ledger {
         for promise in &ask.promises {
             for (queue, jobs) in &promise.queues {
                 if let (Some(queue), Some(gshare)) =
-                    (state.names.find(queue), state.names.find(&promise.gshare))
+                    (state.known_name(queue), state.known_name(&promise.gshare))
                 {
                     fresh.open(promise, queue, gshare, *jobs);
                 }
@@ -118,12 +120,83 @@ pub fn audit(state: &State) -> Vec<Drift> {
     see("share", &names(2), pair(&kept.share, &fresh.share, |share| format!("{share:?}")));
     see("who", &names(2), pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
-    see("seen", &numbered, pair(&kept.seen, &fresh.seen, |seen| format!("{}", seen.jobs)));
+    see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
     see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
     see("into", &names(2), pair(&kept.into, &fresh.into, |flow| format!("{flow:?}")));
     see("rate", &names(2), pair(&kept.rate, &fresh.rate, rate_text));
+    for (kind, pairs) in held(kept, &fresh) {
+        see(kind, &|key| format!("held {key:?}"), pairs);
+    }
+    lists(state, &mut drifts);
     drifts
+}
+
+/// How many records count in each row: one too many and a row never goes, one too few and it goes
+/// while somebody counts in it.
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 10] {
+    fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
+        let nothing = || ("0".to_owned(), "0".to_owned());
+        let mut pairs = Pairs::new();
+        for (key, held) in kept.held() {
+            pairs.entry(key).or_insert_with(nothing).0 = held.to_string();
+        }
+        for (key, held) in fresh.held() {
+            pairs.entry(key).or_insert_with(nothing).1 = held.to_string();
+        }
+        pairs
+    }
+    [
+        ("load", both(&kept.load, &fresh.load)),
+        ("queue", both(&kept.queue, &fresh.queue)),
+        ("share", both(&kept.share, &fresh.share)),
+        ("who", both(&kept.who, &fresh.who)),
+        ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
+        ("seen", both(&kept.seen, &fresh.seen)),
+        ("tally", both(&kept.tally, &fresh.tally)),
+        ("flow", both(&kept.flow, &fresh.flow)),
+        ("into", both(&kept.into, &fresh.into)),
+        ("rate", both(&kept.rate, &fresh.rate)),
+    ]
+}
+
+/// Lists that are kept beside the records, against the records.
+fn lists(state: &State, drifts: &mut Vec<Drift>) {
+    let mut see = |counter: &str, kept: String, recount: String| {
+        if kept != recount {
+            drifts.push(Drift { counter: counter.to_owned(), kept, recount });
+        }
+    };
+    let stubs: BTreeSet<(Millis, Key)> = state
+        .jobs
+        .slab
+        .iter()
+        .filter(|(_, job)| job.status.is_none())
+        .map(|(_, job)| (job.beat.at, job.key))
+        .collect();
+    see("stubs", format!("{:?}", state.stubs), format!("{stubs:?}"));
+    let promises: BTreeSet<DecisionId> =
+        state.asks.iter().flat_map(|(_, ask)| &ask.promises).map(|it| it.decision).collect();
+    let opened: BTreeSet<DecisionId> = state.opened.keys().copied().collect();
+    see("promises", format!("{opened:?}"), format!("{promises:?}"));
+    let mut chunks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (subject, ask) in state.asks.iter() {
+        if let Some(task) = &ask.task {
+            chunks.entry(&task.task).or_default().insert(subject);
+        }
+    }
+    see("chunks", format!("{:?}", state.chunks), format!("{chunks:?}"));
+    let named = state.jobs.slab.iter().filter(|(_, job)| !job.key.is_decimal()).count();
+    see("job names", state.job_names.len().to_string(), named.to_string());
+    let tables = [
+        ("jobs", state.jobs.index.len(), state.jobs.slab.len()),
+        ("transfers", state.transfers.index.len(), state.transfers.slab.len()),
+        ("nodes", state.nodes.index.len(), state.nodes.slab.len()),
+        ("workers", state.workers.index.len(), state.workers.slab.len()),
+    ];
+    for (name, indexed, held) in tables {
+        see(name, indexed.to_string(), held.to_string());
+    }
 }
 
 fn tally_text(tally: &Tally) -> String {

@@ -30,15 +30,16 @@ impl State {
             self.times.lanes.at(*lane).flags = *flags;
         }
         let before = self.times.of(Topic::JobState).time;
+        let (jobs_horizon, transfers_horizon) = (self.jobs_horizon(), self.transfers_horizon());
         // The first cycle has no span: time before it is nobody's.
-        let span = if self.now == 0 { 0 } else { closing.now - self.now };
+        let span = if self.now == 0 { 0 } else { closing.now.saturating_sub(self.now) };
         let silence = self.setting.silence;
         self.times.close(closing.now, span, &|topic: Topic| silence[topic as usize]);
         self.epoch = closing.epoch;
         self.number = closing.number;
         self.now = closing.now;
-        self.forget_jobs(before);
-        self.forget_transfers();
+        self.forget_jobs(before, jobs_horizon);
+        self.forget_transfers(transfers_horizon);
         self.expire_nodes();
         self.expire_workers();
         self.expire_promises();
@@ -47,22 +48,31 @@ impl State {
         self.ledger.sweep();
     }
 
-    fn forget_jobs(&mut self, before: Millis) {
+    /// `horizon` is the one that stood while this cycle was folded: what was met only now and had
+    /// ended before it may have been counted and forgotten before, so it leaves nothing behind.
+    fn forget_jobs(&mut self, before: Millis, horizon: Millis) {
         let limits = &self.setting.limits;
         let time = self.times.of(Topic::JobState).time;
         let lifetime = limits.ended_job_lifetime_ms;
+        let met = sorted(&mut self.met_jobs);
         for key in self.timers.jobs.take(time) {
             let Some(slot) = self.jobs.find(key) else { continue };
             let Some(job) = self.jobs.slab.get(slot).copied() else { continue };
             if !job.status.is_some_and(|status| status.is_ended()) {
                 continue;
             }
-            if job.over_at() + lifetime <= time {
+            let over = job.over_at().saturating_add(lifetime);
+            if over > time {
+                if is_near(over, time) {
+                    self.timers.jobs.set(over, key);
+                }
+            } else if job.over_at() <= horizon && met.binary_search(&key).is_ok() {
+                self.touched.load.add(self.ledger.queue_of(&job));
+                self.ledger.job(&job, -1);
+                self.jobs.remove(slot);
+                self.job_names.remove(&key);
+            } else {
                 self.forget_job(slot, &job);
-            } else if job.over_at() + lifetime < time + 2_000 {
-                // Due within the turn that has begun: looked at again next cycle. A later
-                // deadline was set when the record moved.
-                self.timers.jobs.set(job.over_at() + lifetime, key);
             }
         }
         self.forget_stubs(time);
@@ -84,7 +94,9 @@ impl State {
     fn forget_stubs(&mut self, time: Millis) {
         let lifetime = self.setting.limits.stub_lifetime_ms;
         while let Some((at, key)) = self.stubs.first().copied() {
-            if at + lifetime > time && self.stubs.len() <= self.setting.limits.stubs_max {
+            if at.saturating_add(lifetime) > time
+                && self.stubs.len() <= self.setting.limits.stubs_max
+            {
                 break;
             }
             self.stubs.pop_first();
@@ -111,22 +123,35 @@ impl State {
         }
     }
 
-    fn forget_transfers(&mut self) {
+    fn forget_transfers(&mut self, horizon: Millis) {
         let time = self.times.of(Topic::Transfer).time;
         let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
+        let met = sorted(&mut self.met_transfers);
         for key in self.timers.transfers.take(time) {
             let Some(slot) = self.transfers.find(key) else { continue };
             let Some(record) = self.transfers.slab.get(slot).copied() else { continue };
             if !record.state.is_ended() {
                 continue;
             }
-            if record.changed_at + lifetime <= time {
-                self.ledger.transfer_left(&record);
-                self.transfers.remove(slot);
-            } else if record.changed_at + lifetime < time + 2_000 {
-                self.timers.transfers.set(record.changed_at + lifetime, key);
+            let over = record.changed_at.saturating_add(lifetime);
+            if over > time {
+                if is_near(over, time) {
+                    self.timers.transfers.set(over, key);
+                }
+                continue;
             }
+            if record.changed_at <= horizon && met.binary_search(&key).is_ok() {
+                self.ledger.transfer(&record, -1);
+            } else {
+                self.ledger.transfer_left(&record);
+            }
+            self.transfers.remove(slot);
         }
+        self.forget_silent_transfers(time);
+    }
+
+    /// Once a day, as for jobs.
+    fn forget_silent_transfers(&mut self, time: Millis) {
         let silent = self.setting.limits.silent_transfer_lifetime_ms;
         if self.transfers_swept.div_euclid(DAY) != time.div_euclid(DAY) {
             self.transfers_swept = time;
@@ -134,7 +159,7 @@ impl State {
                 .transfers
                 .slab
                 .iter()
-                .filter(|(_, held)| !held.state.is_ended() && held.changed_at + silent <= time)
+                .filter(|(_, held)| !held.state.is_ended() && held.changed_at <= time - silent)
                 .map(|(slot, _)| slot)
                 .collect();
             for slot in silent {
@@ -155,8 +180,9 @@ impl State {
                 NodePart::Asked => (old.asked_at, Node { asked_at: 0, ..old }),
                 NodePart::Updated => (old.updated_at, Node { updated_at: 0, ..old }),
             };
-            if at + window > time {
-                self.timers.nodes.set(at + window, (key, part));
+            let over = at.saturating_add(window);
+            if over > time {
+                self.timers.nodes.set(over, (key, part));
                 continue;
             }
             self.ledger.node(&old, -1);
@@ -178,12 +204,13 @@ impl State {
         for key in self.timers.workers.take(time) {
             let Some(slot) = self.workers.find(key) else { continue };
             let Some(report) = self.workers.slab.get(slot).copied() else { continue };
-            if report.at + age <= time {
+            let over = report.at.saturating_add(age);
+            if over <= time {
                 self.ledger.workers(&report, -1);
                 self.touched.pilot.add(report.queue);
                 self.workers.remove(slot);
             } else {
-                self.timers.workers.set(report.at + age, key);
+                self.timers.workers.set(over, key);
             }
         }
     }
@@ -200,12 +227,12 @@ impl State {
             let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut ask.promises)
                 .into_iter()
                 .partition(|promise| reserve::is_over(promise, clock, lifetime));
-            let next = open.iter().map(|promise| promise.clock + lifetime).min();
+            let next = open.iter().map(|promise| promise.clock.saturating_add(lifetime)).min();
             ask.promises = open;
             for promise in over {
                 self.close_promise(promise.decision);
             }
-            if let Some(next) = next.filter(|next| *next < clock + 2_000) {
+            if let Some(next) = next.filter(|next| is_near(*next, clock)) {
                 self.timers.promises.set(next, subject);
             }
         }
@@ -213,13 +240,10 @@ impl State {
 
     fn forget_subjects(&mut self) {
         let time = self.times.of(Topic::Task).time;
-        for subject in self.timers.subjects.take(time) {
-            match self.subject_over(&subject) {
-                Some(over) if over <= time => self.forget_subject(&subject),
-                Some(over) if over < time + 2_000 => self.timers.subjects.set(over, subject),
-                _ => {}
-            }
-        }
+        // All are asked before any goes: a chunk's end may be that of a task that goes with it.
+        let mut due = self.timers.subjects.take(time);
+        due.retain(|subject| self.subject_over(subject).is_some_and(|over| over <= time));
+        due.iter().for_each(|subject| self.forget_subject(subject));
     }
 
     fn forget_subject(&mut self, subject: &str) {
@@ -227,13 +251,8 @@ impl State {
         for promise in &ask.promises {
             self.close_promise(promise.decision);
         }
-        if let Some(task) = &ask.task
-            && let Some(chunks) = self.chunks.get_mut(&task.task)
-        {
-            chunks.remove(subject);
-            if chunks.is_empty() {
-                self.chunks.remove(&task.task);
-            }
+        if let Some(task) = &ask.task {
+            self.forget_chunk(&task.task, subject);
         }
         self.touched.subjects.insert(subject.to_owned());
     }
@@ -242,4 +261,17 @@ impl State {
     pub fn job_name(&self, key: Key) -> String {
         self.job_names.get(&key).cloned().unwrap_or_else(|| key.0.to_string())
     }
+}
+
+/// Whether a deadline lies in the turn of the wheel that has begun, so that it must be looked at
+/// again; a later one was set when the record moved.
+fn is_near(over: Millis, time: Millis) -> bool {
+    over < time.saturating_add(2_000)
+}
+
+/// What was noted since the last cycle, in order; the note is cleared.
+fn sorted(noted: &mut Vec<Key>) -> Vec<Key> {
+    let mut noted = std::mem::take(noted);
+    noted.sort_unstable();
+    noted
 }

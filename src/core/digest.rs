@@ -2,10 +2,11 @@
 //! numbers. Two states with the same digest give the same decisions from then on.
 
 use crate::core::event::Status;
+use crate::core::fold::{Configured, is_newer};
 use crate::core::id::{Key, Name};
-use crate::core::record::{Job, Move};
+use crate::core::record::{Fact, Job, Move};
 use crate::core::rows::NO_ROW;
-use crate::core::state::State;
+use crate::core::state::{Book, State};
 use crate::core::window::Window;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -14,22 +15,27 @@ use std::fmt::Write as _;
 pub fn digest(state: &State) -> String {
     let mut sink = Sink { hasher: Sha256::new(), state };
     sink.head();
-    sink.jobs();
-    sink.transfers();
-    sink.capacity();
-    sink.texts("ask", state.asks.iter().map(|(name, ask)| format!("{name} {ask:?}")));
+    sink.records();
     let facts = &state.facts;
     sink.texts("queue", facts.queues.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.texts("site", facts.sites.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.texts("storage", facts.storages.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.texts("link", facts.links.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.texts("parameter", facts.parameters.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.left();
-    let mut hex = String::new();
-    for byte in sink.hasher.finalize() {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    sink.hex()
+}
+
+/// The digest of what is known, wherever it was read: of all records, without cut, lanes and times.
+pub fn records_digest(state: &State) -> String {
+    let mut sink = Sink { hasher: Sha256::new(), state };
+    sink.records();
+    let facts = &state.facts;
+    sink.facts("queue", &facts.queues);
+    sink.facts("site", &facts.sites);
+    sink.facts("storage", &facts.storages);
+    sink.facts("link", &facts.links);
+    sink.facts("parameter", &facts.parameters);
+    sink.hex()
 }
 
 struct Sink<'a> {
@@ -58,6 +64,30 @@ impl Sink<'_> {
         self.text(kind);
         self.number(texts.len() as i64);
         texts.iter().for_each(|text| self.text(text));
+    }
+
+    /// All that is no configuration.
+    fn records(&mut self) {
+        self.jobs();
+        self.transfers();
+        self.capacity();
+        let asks = self.state.asks.iter();
+        self.texts("ask", asks.map(|(name, ask)| format!("{name} {ask:?}")));
+        self.left();
+    }
+
+    /// What holds of each configuration record.
+    fn facts<T: Configured>(&mut self, kind: &str, facts: &Book<Fact<T>>) {
+        let text = |(name, fact): (&str, &Fact<T>)| format!("{name} {:?}", fact.current(is_newer));
+        self.texts(kind, facts.iter().map(text));
+    }
+
+    fn hex(self) -> String {
+        let mut hex = String::new();
+        for byte in self.hasher.finalize() {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        hex
     }
 
     fn head(&mut self) {

@@ -64,6 +64,17 @@ pub fn hash(bytes: &[u8]) -> u64 {
     stir(state)
 }
 
+/// A text's beginning, of at most `bytes` bytes and whole characters.
+#[inline]
+pub fn cut(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    // A character takes at most four bytes, and one begins at 0.
+    let end = (bytes.saturating_sub(3)..=bytes).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
 /// Spreads every bit of a word over the whole word.
 pub fn stir(word: u64) -> u64 {
     let wide = u128::from(word ^ 0xA076_1D64_78BD_642F) * u128::from(0xE703_7ED1_A0B4_28DBu64);

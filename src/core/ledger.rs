@@ -5,9 +5,11 @@
 //! puts the new one's in. Hence every counter equals the sum over live records (and, in windows,
 //! what forgotten ones left behind), and [`crate::core::audit`] can prove it.
 
+mod flow;
+
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
-use crate::core::record::{Job, Move, Node, Workers};
+use crate::core::record::{Job, Node, Workers};
 use crate::core::reserve::Seen;
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
@@ -27,6 +29,16 @@ impl Count {
         let at = status.index();
         self.jobs[at] = self.jobs[at].wrapping_add_signed(sign);
         self.cores[at] = self.cores[at].wrapping_add_signed(sign * cores as i32);
+    }
+
+    /// The same job, counted once, in another state or with other cores.
+    #[inline]
+    fn shift(&mut self, from: (Status, u32), to: (Status, u32)) {
+        let (old, new) = (from.0.index(), to.0.index());
+        self.jobs[old] = self.jobs[old].wrapping_sub(1);
+        self.jobs[new] = self.jobs[new].wrapping_add(1);
+        self.cores[old] = self.cores[old].wrapping_sub(from.1);
+        self.cores[new] = self.cores[new].wrapping_add(to.1);
     }
 
     /// Whether every number is 0.
@@ -154,6 +166,16 @@ pub fn at_queue(key: Key, queue: Name, kind: u32) -> RowKey {
     [key.0 as u32, (key.0 >> 32) as u32, queue.0, kind]
 }
 
+impl AtQueue {
+    /// A running job's disk I/O per core, if it reports one.
+    #[inline]
+    fn disk(&mut self, disk_io: Option<u64>, sign: i32) {
+        let Some(disk_io) = disk_io else { return };
+        self.disk_io = self.disk_io.wrapping_add_signed(i64::from(sign) * disk_io as i64);
+        self.disk_io_jobs = self.disk_io_jobs.wrapping_add_signed(sign);
+    }
+}
+
 impl Ledger {
     /// The rows of (queue, gshare, resource type), made when they are new.
     pub fn load_row(&mut self, queue: Name, gshare: Name, resource_type: Name) -> u32 {
@@ -170,8 +192,58 @@ impl Ledger {
         row
     }
 
-    /// A job's contributions, put in (`sign` 1) or taken out (-1).
+    /// Takes the old contributions of a job out and puts the new ones in. What both have in common
+    /// is left alone: most changes are of the state only, within the same rows.
     #[inline]
+    pub fn job_changed(&mut self, old: &Job, new: &Job) {
+        let (Some(from), Some(to)) = (old.status, new.status) else {
+            self.job(new, 1);
+            return self.job(old, -1);
+        };
+        let rows = |job: &Job| (job.load, job.user, job.group, job.nucleus, job.seen);
+        let seen = |job: &Job| (job.task, job.request, job.created_at);
+        if rows(old) != rows(new) || seen(old) != seen(new) {
+            // In before out, so that no row stands empty in between.
+            self.job(new, 1);
+            return self.job(old, -1);
+        }
+        if (from, old.cores) != (to, new.cores) {
+            self.shift(new, (from, old.cores), (to, new.cores));
+        }
+        let (before, now) = (old.disk_io_per_core(), new.disk_io_per_core());
+        if before != now {
+            let queue = self.load.at(new.load).queue;
+            self.queue.at(queue).disk(before, -1);
+            self.queue.at(queue).disk(now, 1);
+        }
+        let (before, now) = (tally_of(from), tally_of(to));
+        if before != now || before.is_some() && old.over_at() != new.over_at() {
+            now.into_iter().for_each(|which| self.job_tally(new, which, 1));
+            before.into_iter().for_each(|which| self.job_tally(old, which, -1));
+        }
+    }
+
+    /// A job's count in its rows, where only state or cores differ.
+    #[inline]
+    fn shift(&mut self, job: &Job, from: (Status, u32), to: (Status, u32)) {
+        let load = self.load.at(job.load);
+        load.count.shift(from, to);
+        let (queue, share) = (load.queue, load.share);
+        let jobs = &mut self.share.at(share).jobs;
+        jobs[from.0.index()] = jobs[from.0.index()].wrapping_sub(1);
+        jobs[to.0.index()] = jobs[to.0.index()].wrapping_add(1);
+        self.queue.at(queue).count.shift(from, to);
+        for row in [job.user, job.group] {
+            if row != NO_ROW {
+                self.who.at(row).shift(from, to);
+            }
+        }
+        if job.nucleus != NO_ROW {
+            self.nucleus.at(job.nucleus).shift(from, to);
+        }
+    }
+
+    /// A job's contributions, put in (`sign` 1) or taken out (-1).
     pub fn job(&mut self, job: &Job, sign: i32) {
         self.job_counts(job, sign);
         if let Some(which) = job.status.and_then(tally_of) {
@@ -180,7 +252,6 @@ impl Ledger {
     }
 
     /// What of a job's contributions stands in plain counters.
-    #[inline]
     fn job_counts(&mut self, job: &Job, sign: i32) {
         let Some(status) = job.status else { return };
         let more = sign > 0;
@@ -194,10 +265,7 @@ impl Ledger {
         self.queue.hold(queue_row, more);
         let queue = self.queue.at(queue_row);
         queue.count.add(status, job.cores, sign);
-        if let Some(disk_io) = job.disk_io_per_core() {
-            queue.disk_io = queue.disk_io.wrapping_add_signed(i64::from(sign) * disk_io as i64);
-            queue.disk_io_jobs = queue.disk_io_jobs.wrapping_add_signed(sign);
-        }
+        queue.disk(job.disk_io_per_core(), sign);
         for row in [job.user, job.group] {
             if row != NO_ROW {
                 self.who.hold(row, more);
@@ -214,16 +282,9 @@ impl Ledger {
         }
     }
 
-    /// Changes where only the state differs: same rows, no holding and releasing.
-    #[inline]
-    pub fn job_moved(&mut self, old: &Job, new: &Job) {
-        self.job(old, -1);
-        self.job(new, 1);
-    }
-
     fn job_tally(&mut self, job: &Job, which: usize, amount: i64) {
         let bucket = bucket_of(job.over_at(), TALLY_GRAIN);
-        if bucket < bucket_of(self.now - self.tally_reach, TALLY_GRAIN) {
+        if bucket < self.first(TALLY_GRAIN, self.tally_reach) {
             return;
         }
         let key = at_queue(job.task, self.queue_of(job), 0);
@@ -240,6 +301,11 @@ impl Ledger {
         }
     }
 
+    /// The oldest bucket that is still within reach.
+    fn first(&self, grain: Millis, reach: Millis) -> i64 {
+        bucket_of(self.now.saturating_sub(reach), grain)
+    }
+
     /// The queue of a job that has a state.
     pub fn queue_of(&self, job: &Job) -> Name {
         Name(self.load.key(job.load)[0])
@@ -249,66 +315,14 @@ impl Ledger {
     pub fn job_left(&mut self, job: &Job) {
         if let Some(which) = job.status.and_then(tally_of) {
             let bucket = bucket_of(job.over_at(), TALLY_GRAIN);
-            if bucket >= bucket_of(self.now - self.tally_reach, TALLY_GRAIN) {
+            if bucket >= self.first(TALLY_GRAIN, self.tally_reach) {
                 let row = self.tally.row(at_queue(job.task, self.queue_of(job), 0));
+                let was_empty = self.tally.at(row).is_empty();
                 self.tally.at(row).ended[which].leave(bucket, 1);
+                self.hold_tally(row, was_empty);
             }
         }
         self.job_counts(job, -1);
-    }
-
-    /// A transfer's contributions.
-    pub fn transfer(&mut self, transfer: &Move, sign: i32) {
-        let more = sign > 0;
-        let key = self.flow.key(transfer.flow);
-        self.flow.hold(transfer.flow, more);
-        if transfer.state.is_ended() {
-            if transfer.state == crate::core::event::TransferState::Done {
-                self.arrived(transfer, i64::from(sign));
-            }
-            return;
-        }
-        let into = self.into.row([key[1], key[2], 0, 0]);
-        self.into.hold(into, more);
-        for flow in [self.flow.at(transfer.flow), self.into.at(into)] {
-            let sign = i64::from(sign);
-            flow.files = flow.files.wrapping_add_signed(sign * i64::from(transfer.files));
-            flow.bytes = flow.bytes.wrapping_add_signed(sign * transfer.bytes as i64);
-        }
-    }
-
-    fn arrived(&mut self, transfer: &Move, sign: i64) {
-        let key = self.flow.key(transfer.flow);
-        let row = self.rate.row([key[0], key[1], 0, 0]);
-        let was_empty = self.rate.at(row).is_empty();
-        for (which, (grain, reach)) in RATE_GRAINS.into_iter().enumerate() {
-            let bucket = bucket_of(transfer.changed_at, grain);
-            if bucket >= bucket_of(self.now - reach, grain) {
-                let amount = sign * transfer.bytes.min(i64::MAX as u64) as i64;
-                self.rate.at(row).window(which).add(bucket, amount);
-            }
-        }
-        let is_empty = self.rate.at(row).is_empty();
-        if was_empty != is_empty {
-            self.rate.hold(row, was_empty);
-        }
-    }
-
-    /// A transfer is forgotten; what arrived stays behind in its windows.
-    pub fn transfer_left(&mut self, transfer: &Move) {
-        if transfer.state == crate::core::event::TransferState::Done && transfer.bytes > 0 {
-            let key = self.flow.key(transfer.flow);
-            let row = self.rate.row([key[0], key[1], 0, 0]);
-            for (which, (grain, reach)) in RATE_GRAINS.into_iter().enumerate() {
-                let bucket = bucket_of(transfer.changed_at, grain);
-                if bucket >= bucket_of(self.now - reach, grain) {
-                    self.rate.at(row).window(which).leave(bucket, transfer.bytes);
-                }
-            }
-            self.flow.hold(transfer.flow, false);
-        } else {
-            self.transfer(transfer, -1);
-        }
     }
 
     /// A node's contributions.
@@ -344,20 +358,12 @@ impl Ledger {
         self.hold_tally(row, was_empty);
     }
 
-    /// What forgotten transfers left behind, from a store.
-    pub fn restore_rate(&mut self, key: RowKey, which: usize, bucket: i64, left: u64) {
-        let row = self.rate.row(key);
-        let was_empty = self.rate.at(row).is_empty();
-        self.rate.at(row).window(which).restore(bucket, left);
-        if was_empty && !self.rate.at(row).is_empty() {
-            self.rate.hold(row, true);
-        }
-    }
-
-    /// Drops buckets that are out of reach of their windows at `now`.
+    /// Drops buckets that are out of reach of their windows at `now`. Time does not go back here:
+    /// what was dropped could not be brought again.
     pub fn expire(&mut self, now: Millis) {
-        let first = |grain, reach| bucket_of(now - reach, grain);
-        let moved = |grain, reach| first(grain, reach) != bucket_of(self.now - reach, grain);
+        let now = now.max(self.now);
+        let first = |grain, reach| bucket_of(now.saturating_sub(reach), grain);
+        let moved = |grain, reach| first(grain, reach) != self.first(grain, reach);
         let tallies = moved(TALLY_GRAIN, self.tally_reach);
         let rates = moved(RATE_GRAINS[0].0, RATE_GRAINS[0].1);
         self.now = now;
@@ -406,30 +412,5 @@ fn expire_rows<V: Default>(rows: &mut Rows<V>, is_empty: fn(&V) -> bool, expire:
 impl Tally {
     fn is_empty(&self) -> bool {
         self.ended.iter().all(Window::is_empty)
-    }
-}
-
-impl Rate {
-    fn is_empty(&self) -> bool {
-        self.hour.is_empty() && self.day.is_empty() && self.week.is_empty()
-    }
-
-    /// One of its three windows, in the order of [`RATE_GRAINS`].
-    pub fn window(&mut self, which: usize) -> &mut Window {
-        match which {
-            0 => &mut self.hour,
-            1 => &mut self.day,
-            _ => &mut self.week,
-        }
-    }
-
-    /// Mean throughput over the last hour, day or week before `at`; MB/s (10^6). `None` when
-    /// nothing arrived in it.
-    pub fn mbps(&self, which: usize, at: Millis) -> Option<f64> {
-        let (grain, reach) = RATE_GRAINS[which];
-        let window = [&self.hour, &self.day, &self.week][which];
-        let last = bucket_of(at, grain);
-        let bytes = window.sum(last - reach / grain + 1, last);
-        (bytes > 0).then(|| bytes as f64 / (reach as f64 / 1000.0) / 1e6)
     }
 }

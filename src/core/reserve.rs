@@ -53,9 +53,14 @@ pub fn seen_row(ledger: &mut Ledger, request: Key, task: Key, queue: Name) -> u3
 }
 
 impl Seen {
+    /// What a recount is held against.
+    pub(crate) fn text(&self) -> String {
+        format!("{} jobs, created {:?}, watched {}", self.jobs, self.created, self.watch.len())
+    }
+
     fn after(&self, second: i64) -> u32 {
         let first = self.created.partition_point(|(at, _)| *at <= second);
-        self.created[first..].iter().map(|(_, jobs)| jobs).sum()
+        self.created[first..].iter().fold(0, |sum, (_, jobs)| sum.wrapping_add(*jobs))
     }
 
     fn count(&mut self, created_s: Option<i64>, sign: i32) {
@@ -89,9 +94,9 @@ impl Ledger {
         let open = self.opens.opens[id as usize];
         let by_request = self.seen.get(open.request_row).map_or(0, |seen| seen.jobs);
         let by_task = self.seen.get(open.task_row).map_or(0, |seen| seen.after(open.after_s));
-        let waiting = open.promised.saturating_sub(by_request + by_task);
+        let waiting = open.promised.saturating_sub(by_request.saturating_add(by_task));
         let share = self.share.at(open.share_row);
-        share.promised = share.promised - open.waiting + waiting;
+        share.promised = share.promised.wrapping_sub(open.waiting).wrapping_add(waiting);
         self.opens.opens[id as usize].waiting = waiting;
     }
 
@@ -129,7 +134,7 @@ impl Ledger {
             self.seen.hold(row, false);
         }
         let share = self.share.at(open.share_row);
-        share.promised -= open.waiting;
+        share.promised = share.promised.wrapping_sub(open.waiting);
         self.share.hold(open.share_row, false);
         self.opens.free.push(id);
         Name(self.share.key(open.share_row)[0])
@@ -138,5 +143,5 @@ impl Ledger {
 
 /// Whether a promise is over by its lifetime: `clock` is the job-state clock's reading now.
 pub fn is_over(promise: &Promise, clock: Millis, lifetime: Millis) -> bool {
-    clock - promise.clock >= lifetime
+    clock.saturating_sub(promise.clock) >= lifetime
 }

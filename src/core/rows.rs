@@ -117,6 +117,11 @@ impl<V: Default> Rows<V> {
         }
     }
 
+    /// Live rows with how many records count in each.
+    pub fn held(&self) -> impl Iterator<Item = (RowKey, u32)> {
+        self.rows.iter().filter(|row| row.live && row.refs > 0).map(|row| (row.key, row.refs))
+    }
+
     /// Live rows with their keys.
     pub fn iter(&self) -> impl Iterator<Item = (RowKey, &V)> {
         self.rows.iter().filter(|row| row.live).map(|row| (row.key, &row.value))

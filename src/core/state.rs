@@ -3,10 +3,10 @@
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
 use crate::core::event::{Link, Parameter, Queue, Site, Storage};
-use crate::core::id::{Key, Name, Names};
+use crate::core::id::{Key, Name, Names, cut};
 use crate::core::ledger::Ledger;
 use crate::core::limits::Limits;
-use crate::core::oddity::Oddities;
+use crate::core::oddity::{Oddities, Oddity};
 use crate::core::record::{Ask, Fact, Job, Move, Node, Slots, Workers};
 use crate::core::slab::{Index, Slab};
 use crate::core::time::Times;
@@ -218,6 +218,10 @@ pub struct State {
     pub marks: BTreeMap<Name, Marks>,
     /// Stubs: jobs of which only heartbeats are known, oldest first.
     pub stubs: BTreeSet<(Millis, Key)>,
+    /// Jobs whose first state was read since the last cut; derived.
+    pub met_jobs: Vec<Key>,
+    /// Transfers first read since the last cut; derived.
+    pub met_transfers: Vec<Key>,
     /// Counters.
     pub ledger: Ledger,
     /// Deadlines.
@@ -319,6 +323,8 @@ impl State {
             facts: Facts::default(),
             marks: BTreeMap::new(),
             stubs: BTreeSet::new(),
+            met_jobs: Vec::new(),
+            met_transfers: Vec::new(),
             ledger,
             timers: Timers::default(),
             touched: Touched::default(),
@@ -331,7 +337,30 @@ impl State {
     pub fn next(&self, lane: Lane) -> u64 {
         self.times.next(lane)
     }
+
+    /// A name's number, given now if it is new. A name beyond the limit on its length is cut; names
+    /// beyond the limit on their number share one.
+    #[inline]
+    pub(crate) fn name(&mut self, text: &str) -> Name {
+        let text = cut(text, self.setting.limits.name_bytes);
+        if self.names.len() < self.setting.limits.names_max {
+            return self.names.intern(text);
+        }
+        self.names.find(text).unwrap_or_else(|| {
+            self.oddities.count(Topic::Counter, Oddity::TooMany);
+            self.names.intern(OTHERS)
+        })
+    }
+
+    /// The number that [`State::name`] gave for a text.
+    pub(crate) fn known_name(&self, text: &str) -> Option<Name> {
+        let known = self.names.find(cut(text, self.setting.limits.name_bytes));
+        known.or_else(|| self.names.find(OTHERS))
+    }
 }
+
+/// What names beyond the limit on their number are counted under.
+const OTHERS: &str = "(others)";
 
 impl<T> Fact<T> {
     /// The record that holds: the newest over all lanes, by `newer`.

@@ -38,23 +38,30 @@ pub struct TopicTime {
 /// All lanes that were ever read or flagged, by topic and partition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lanes {
-    by_topic: [Vec<Option<LaneState>>; Topic::ALL.len()],
+    /// By partition, ascending. Partitions are numbered without gap, so a lane's place mostly is
+    /// its number; a number out of all proportion takes no more room than any other.
+    by_topic: [Vec<(u32, LaneState)>; Topic::ALL.len()],
 }
 
 impl Lanes {
     /// What is known of a lane.
     pub fn get(&self, lane: Lane) -> Option<&LaneState> {
-        self.by_topic[lane.topic as usize].get(lane.partition as usize)?.as_ref()
+        let lanes = &self.by_topic[lane.topic as usize];
+        place(lanes, lane.partition).ok().map(|at| &lanes[at].1)
     }
 
     /// A lane, known from now on.
     #[inline]
     pub fn at(&mut self, lane: Lane) -> &mut LaneState {
         let lanes = &mut self.by_topic[lane.topic as usize];
-        if lanes.len() <= lane.partition as usize {
-            lanes.resize(lane.partition as usize + 1, None);
-        }
-        lanes[lane.partition as usize].get_or_insert_default()
+        let at = match place(lanes, lane.partition) {
+            Ok(at) => at,
+            Err(at) => {
+                lanes.insert(at, (lane.partition, LaneState::default()));
+                at
+            }
+        };
+        &mut lanes[at].1
     }
 
     /// Lanes in order.
@@ -64,9 +71,18 @@ impl Lanes {
 
     /// Lanes of a topic, in order.
     pub fn of(&self, topic: Topic) -> impl Iterator<Item = (Lane, &LaneState)> {
-        self.by_topic[topic as usize].iter().enumerate().filter_map(move |(partition, state)| {
-            state.as_ref().map(|state| (Lane::new(topic, partition as u32), state))
-        })
+        self.by_topic[topic as usize]
+            .iter()
+            .map(move |(partition, state)| (Lane::new(topic, *partition), state))
+    }
+}
+
+/// Where a partition is in a list, or would be.
+#[inline]
+fn place(lanes: &[(u32, LaneState)], partition: u32) -> Result<usize, usize> {
+    match lanes.get(partition as usize) {
+        Some((held, _)) if *held == partition => Ok(partition as usize),
+        _ => lanes.binary_search_by_key(&partition, |(held, _)| *held),
     }
 }
 
@@ -93,7 +109,7 @@ impl Times {
     /// A record was read: moves the lane on, and its newest own-time.
     pub fn read(&mut self, lane: Lane, offset: u64, own_time: Millis) {
         let state = self.lanes.at(lane);
-        state.next = state.next.max(offset + 1);
+        state.next = state.next.max(offset.saturating_add(1));
         state.newest = state.newest.max(own_time);
     }
 
@@ -114,7 +130,7 @@ impl Times {
                     behind = Some(behind.map_or(own, |before| before.min(own)));
                 }
             }
-            let silent = limit(*topic).is_some_and(|limit| newest + limit < now);
+            let silent = limit(*topic).is_some_and(|limit| newest.saturating_add(limit) < now);
             let time = match behind {
                 Some(behind) => behind.min(now),
                 None if lanes > 0 && !silent => now,
@@ -130,10 +146,11 @@ impl TopicTime {
     fn pass(&mut self, time: Millis, now: Millis, span: Millis, rest: Millis) {
         let is_fresh = time == now;
         if is_fresh && !self.is_fresh && self.time != 0 {
-            self.rests_until = now + rest;
+            self.rests_until = now.saturating_add(rest);
         }
         if is_fresh && self.is_fresh && now > self.rests_until {
-            self.clock += span.min(now - self.rests_until);
+            let passed = span.min(now.saturating_sub(self.rests_until));
+            self.clock = self.clock.saturating_add(passed.max(0));
         }
         self.is_fresh = is_fresh;
         self.time = self.time.max(time);

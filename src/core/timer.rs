@@ -7,7 +7,7 @@
 
 use crate::core::id::Key;
 use crate::core::unit::Millis;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One wheel: deadlines in order of time.
 #[derive(Clone, Debug)]
@@ -45,7 +45,29 @@ impl<T> Wheel<T> {
 
     /// The earliest moment at which something may be due.
     pub fn next(&self) -> Option<Millis> {
-        self.turns.first_key_value().map(|(turn, _)| turn * TURN)
+        self.turns.first_key_value().map(|(turn, _)| turn.saturating_mul(TURN))
+    }
+}
+
+/// Deadlines that are set again and again: one that stands already is not set twice.
+#[derive(Clone, Debug, Default)]
+pub struct Agenda {
+    due: BTreeSet<(Millis, String)>,
+}
+
+impl Agenda {
+    /// Sets a deadline.
+    pub fn set(&mut self, at: Millis, due: String) {
+        self.due.insert((at, due));
+    }
+
+    /// Takes out all that is due at `now`, in order of names.
+    pub fn take(&mut self, now: Millis) -> BTreeSet<String> {
+        let mut due = BTreeSet::new();
+        while self.due.first().is_some_and(|(at, _)| *at <= now) {
+            due.extend(self.due.pop_first().map(|(_, name)| name));
+        }
+        due
     }
 }
 
@@ -75,5 +97,5 @@ pub struct Timers {
     /// Against the time of the pilot lanes: worker reports that grow old.
     pub workers: Wheel<Key>,
     /// Against the time of the task lanes: forgetting of subjects.
-    pub subjects: Wheel<String>,
+    pub subjects: Agenda,
 }

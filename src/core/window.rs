@@ -38,11 +38,12 @@ impl Window {
         }
     }
 
-    /// Adds to a bucket, or takes away what was added before.
+    /// Adds to a bucket, or takes away what was added before. A sum beyond its type goes on from
+    /// 0: what is taken away again then leaves what was there before.
     pub fn add(&mut self, number: i64, amount: i64) {
         let bucket = self.at(number);
-        bucket.amount = bucket.amount.saturating_add_signed(amount);
-        if bucket.amount == 0 {
+        bucket.amount = bucket.amount.wrapping_add_signed(amount);
+        if bucket.amount == 0 && bucket.left == 0 {
             self.buckets.retain(|bucket| bucket.number != number);
         }
     }
@@ -50,15 +51,17 @@ impl Window {
     /// A record that contributed is forgotten: its amount stays in the bucket without it.
     pub fn leave(&mut self, number: i64, amount: u64) {
         let bucket = self.at(number);
-        bucket.left += amount;
-        debug_assert!(bucket.left <= bucket.amount, "more left behind than was there");
+        bucket.left = bucket.left.wrapping_add(amount);
+        if bucket.amount == 0 && bucket.left == 0 {
+            self.buckets.retain(|bucket| bucket.number != number);
+        }
     }
 
     /// What a store kept of forgotten records.
     pub fn restore(&mut self, number: i64, left: u64) {
         let bucket = self.at(number);
-        bucket.amount += left;
-        bucket.left += left;
+        bucket.amount = bucket.amount.wrapping_add(left);
+        bucket.left = bucket.left.wrapping_add(left);
     }
 
     /// Drops buckets below a number.
@@ -71,8 +74,7 @@ impl Window {
         self.buckets
             .iter()
             .filter(|bucket| (from..=to).contains(&bucket.number))
-            .map(|bucket| bucket.amount)
-            .sum()
+            .fold(0, |sum, bucket| sum.wrapping_add(bucket.amount))
     }
 
     /// The buckets there are.

@@ -97,8 +97,8 @@ impl World {
             }
             (None, Some(link)) => {
                 let at = self.links.len() as u32;
-                let source = state.names.intern(&link.source);
-                let destination = state.names.intern(&link.destination);
+                let source = state.name(&link.source);
+                let destination = state.name(&link.destination);
                 self.link_names.push((source, destination));
                 self.link_index.insert(link_key(source, destination), at);
                 self.into.entry(destination).or_default().push(at);
@@ -123,8 +123,8 @@ impl World {
             .collect();
         for queue in queues {
             let at = self.queues.len() as u32;
-            let unified = state.names.intern(&queue.unified);
-            let storage_site = state.names.intern(&queue.storage_site);
+            let unified = state.name(&queue.unified);
+            let storage_site = state.name(&queue.storage_site);
             let next = sites.len() as u32;
             let site = *sites.entry(storage_site).or_insert(next);
             let output = queue.endpoints.write.first().map(|name| self.storage(name));
@@ -155,24 +155,25 @@ impl World {
         let activity = if case.express { EXPRESS } else { PRODUCTION };
         let nucleus = match case.task.nucleus.as_str() {
             "" => None,
-            nucleus => state.names.find(nucleus),
+            nucleus => state.known_name(nucleus),
         };
         let survey = Survey {
             nucleus,
-            activity: state.names.find(activity),
+            activity: state.known_name(activity),
             activity_text: activity,
-            gshare: state.names.find(&case.task.gshare),
-            resource_type: state.names.find(&case.task.resource_type),
+            gshare: state.known_name(&case.task.gshare),
+            resource_type: state.known_name(&case.task.resource_type),
         };
         let Some(nucleus) = nucleus else { return survey };
         let age = state.setting.limits.link_sample_age_ms;
         let mut published = false;
         for at in self.into.get(&nucleus).into_iter().flatten() {
             let Some(link) = &self.links[*at as usize] else { continue };
-            if link.queued_known && case.now - link.changed_at < age {
+            if link.queued_known && case.now.saturating_sub(link.changed_at) < age {
                 published = true;
-                case.queued_to_nucleus += queued(link, activity);
-                let until = link.changed_at + age;
+                let files = queued(link, activity);
+                case.queued_to_nucleus = case.queued_to_nucleus.saturating_add(files);
+                let until = link.changed_at.saturating_add(age);
                 let first = case.queued_to_nucleus_until.map_or(until, |first| first.min(until));
                 case.queued_to_nucleus_until = Some(first);
             }
@@ -184,21 +185,25 @@ impl World {
         survey
     }
 
+    /// Whether any link from a site is published.
+    fn knows_from(&self, source: Name) -> bool {
+        self.from.get(&source).is_some_and(|links| *links > 0)
+    }
+
     /// All that is known of a link, figures too old to count left out.
     fn view(&self, state: &State, case: &Case<'_>, survey: &Survey, source: Name) -> LinkView {
-        let mut view = LinkView {
-            source_known: self.from.get(&source).is_some_and(|links| *links > 0),
-            ..LinkView::default()
-        };
+        let mut view = LinkView { source_known: self.knows_from(source), ..LinkView::default() };
         let Some(nucleus) = survey.nucleus else { return view };
         let age = state.setting.limits.link_sample_age_ms;
-        let link = self.link(source, nucleus).filter(|link| case.now - link.changed_at < age);
+        let link = self
+            .link(source, nucleus)
+            .filter(|link| case.now.saturating_sub(link.changed_at) < age);
         if let Some(link) = link {
             view.closeness = link.closeness;
             view.mbps_1h = link.mbps_1h;
             view.mbps_1d = link.mbps_1d;
             view.mbps_1w = link.mbps_1w;
-            view.until = Some(link.changed_at + age);
+            view.until = Some(link.changed_at.saturating_add(age));
             if link.queued_known {
                 view.queued_files = Some(queued(link, survey.activity_text));
             }
@@ -316,8 +321,8 @@ impl World {
             link,
             output: storage(view.output),
             input: storage(view.input),
-            pilots: at_queue.asked + at_queue.updated,
-            workers: at_queue.workers_submitted + at_queue.workers_running,
+            pilots: at_queue.asked.saturating_add(at_queue.updated),
+            workers: at_queue.workers_submitted.saturating_add(at_queue.workers_running),
             slots: self.slots(state, case, survey, view.unified),
             disk_io_kbps: disk_io,
             available_bytes: available_bytes.min(case.task.total_bytes),
@@ -387,7 +392,8 @@ fn link_key(source: Name, destination: Name) -> u64 {
 }
 
 fn queued(link: &Link, activity: &str) -> u64 {
-    link.queued.iter().filter(|queued| queued.activity == activity).map(|q| q.files).sum()
+    let files = link.queued.iter().filter(|queued| queued.activity == activity).map(|q| q.files);
+    files.fold(0, u64::saturating_add)
 }
 
 fn current<T: crate::core::fold::Configured>(fact: Option<&Fact<T>>) -> Option<T> {

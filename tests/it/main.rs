@@ -9,9 +9,11 @@ mod http;
 mod import;
 #[cfg(feature = "shell")]
 mod kafka;
+mod laws;
 mod logs;
 #[cfg(feature = "shell")]
 mod store;
 mod tidy;
 mod topology;
 mod wire;
+mod world;

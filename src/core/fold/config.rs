@@ -12,6 +12,9 @@ use crate::core::unit::Millis;
 pub trait Configured: Clone + PartialEq + std::fmt::Debug {
     /// When it was last changed.
     fn changed_at(&self) -> Millis;
+
+    /// The same, changed at `bound` at the latest.
+    fn bounded(&self, bound: Millis) -> Self;
 }
 
 macro_rules! configured {
@@ -19,6 +22,10 @@ macro_rules! configured {
         $(impl Configured for $kind {
             fn changed_at(&self) -> Millis {
                 self.changed_at
+            }
+
+            fn bounded(&self, bound: Millis) -> Self {
+                Self { changed_at: self.changed_at.min(bound), ..self.clone() }
             }
         })*
     };
@@ -47,9 +54,10 @@ pub fn parameter_name(parameter: &Parameter) -> String {
 fn hold<T: Configured>(
     book: &mut Book<Fact<T>>,
     name: &str,
-    lane: Lane,
+    (lane, bound): (Lane, Millis),
     new: &T,
 ) -> Option<Oddity> {
+    let new = &new.bounded(bound);
     let make = || Fact { name: name.to_owned(), held: Vec::new() };
     let fact = book.at(name, make)?;
     match fact.held.iter_mut().find(|(held, _)| *held == lane) {
@@ -82,27 +90,27 @@ fn drop_fact<T: Configured>(book: &mut Book<Fact<T>>, name: &str, lane: Lane) {
 }
 
 impl State {
-    pub(super) fn fold_queue(&mut self, lane: Lane, event: &Queue) {
-        let odd = hold(&mut self.facts.queues, &event.name, lane, event);
+    pub(super) fn fold_queue(&mut self, at: (Lane, Millis), event: &Queue) {
+        let odd = hold(&mut self.facts.queues, &event.name, at, event);
         self.config_changed(Topic::Queue, odd);
     }
 
-    pub(super) fn fold_site(&mut self, lane: Lane, event: &Site) {
-        let odd = hold(&mut self.facts.sites, &event.name, lane, event);
+    pub(super) fn fold_site(&mut self, at: (Lane, Millis), event: &Site) {
+        let odd = hold(&mut self.facts.sites, &event.name, at, event);
         self.config_changed(Topic::Site, odd);
     }
 
-    pub(super) fn fold_storage(&mut self, lane: Lane, event: &Storage) {
-        let odd = hold(&mut self.facts.storages, &event.name, lane, event);
+    pub(super) fn fold_storage(&mut self, at: (Lane, Millis), event: &Storage) {
+        let odd = hold(&mut self.facts.storages, &event.name, at, event);
         if odd.is_none() {
             self.touched.storages.insert(event.name.clone());
         }
         self.config_changed(Topic::Storage, odd);
     }
 
-    pub(super) fn fold_link(&mut self, lane: Lane, event: &Link) {
+    pub(super) fn fold_link(&mut self, at: (Lane, Millis), event: &Link) {
         let name = link_name(&event.source, &event.destination);
-        let odd = hold(&mut self.facts.links, &name, lane, event);
+        let odd = hold(&mut self.facts.links, &name, at, event);
         if odd.is_none() {
             self.touch_link(&event.source, &event.destination);
             self.touched.links.insert(name);
@@ -110,8 +118,8 @@ impl State {
         self.config_changed(Topic::Link, odd);
     }
 
-    pub(super) fn fold_parameter(&mut self, lane: Lane, event: &Parameter) {
-        let odd = hold(&mut self.facts.parameters, &parameter_name(event), lane, event);
+    pub(super) fn fold_parameter(&mut self, at: (Lane, Millis), event: &Parameter) {
+        let odd = hold(&mut self.facts.parameters, &parameter_name(event), at, event);
         self.config_changed(Topic::Parameter, odd);
     }
 

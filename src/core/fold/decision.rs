@@ -37,16 +37,16 @@ impl State {
 
     /// Counts a promise from now on.
     pub(crate) fn open_promise(&mut self, subject: &str, promise: &Promise) {
-        let gshare = self.names.intern(&promise.gshare);
+        let gshare = self.name(&promise.gshare);
         let mut opened = Vec::with_capacity(promise.queues.len());
         for (queue, jobs) in &promise.queues {
-            let queue = self.names.intern(queue);
+            let queue = self.name(queue);
             opened.push(self.ledger.open(promise, queue, gshare, *jobs));
             self.touched.load.add(queue);
         }
         self.opened.insert(promise.decision, opened);
         let lifetime = self.setting.limits.reservation_lifetime_ms;
-        self.timers.promises.set(promise.clock + lifetime, subject.to_owned());
+        self.timers.promises.set(promise.clock.saturating_add(lifetime), subject.to_owned());
     }
 
     /// Counts a promise no more.
@@ -104,7 +104,8 @@ fn promise(decision: &Decision, clock: i64) -> Option<Promise> {
     let Outcome::Assign(ranked) = &decision.outcome else { return None };
     let mut queues: BTreeMap<&str, u32> = BTreeMap::new();
     for ranked in ranked.iter().filter(|ranked| ranked.jobs > 0) {
-        *queues.entry(&ranked.unified).or_default() += ranked.jobs;
+        let jobs = queues.entry(&ranked.unified).or_default();
+        *jobs = jobs.saturating_add(ranked.jobs);
     }
     Some(Promise {
         decision: decision.id,

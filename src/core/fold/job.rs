@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Status};
-use crate::core::id::{Key, Name};
+use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
 use crate::core::record::{Beat, Job};
 use crate::core::reserve::seen_row;
@@ -26,17 +26,26 @@ impl State {
         }
     }
 
-    /// A job that is not known yet.
+    /// A job that is not known yet. One that ended so long ago that it may have been forgotten is
+    /// taken up all the same, and leaves without a trace at the cut: what else is read of it until
+    /// then must not depend on which came first.
     fn meet_job(&mut self, key: Key, event: &JobState<'_>, bound: Millis) {
         let job = self.read_job(key, None, event, bound);
         if event.status.is_ended() && job.over_at() <= self.jobs_horizon() {
-            return self.odd(Topic::JobState, Oddity::TooLate);
+            self.odd(Topic::JobState, Oddity::TooLate);
         }
-        if !key.is_decimal() {
-            self.job_names.insert(key, event.job.to_owned());
-        }
+        self.note_job_name(key, event.job);
         self.jobs.insert(job);
+        self.met_jobs.push(key);
         self.count_job(None, &job);
+    }
+
+    /// Keeps the name of a job whose number is not its name.
+    fn note_job_name(&mut self, key: Key, name: &str) {
+        if !key.is_decimal() {
+            let name = cut(name, self.setting.limits.name_bytes);
+            self.job_names.insert(key, name.to_owned());
+        }
     }
 
     /// A job that is known: the newer state wins.
@@ -63,6 +72,7 @@ impl State {
         }
         if old.status.is_none() {
             self.stubs.remove(&(old.beat.at, old.key));
+            self.met_jobs.push(old.key);
         }
         if let Some(held) = self.jobs.slab.get_mut(slot) {
             *held = new;
@@ -73,21 +83,22 @@ impl State {
     /// Takes the old record's contributions out and puts the new one's in.
     #[inline]
     fn count_job(&mut self, old: Option<&Job>, new: &Job) {
-        if let Some(old) = old {
-            self.ledger.job(old, -1);
-            if old.status.is_some() {
-                self.touched.load.add(self.ledger.queue_of(old));
+        match old {
+            Some(old) => {
+                self.ledger.job_changed(old, new);
+                if old.status.is_some() && old.load != new.load {
+                    self.touched.load.add(self.ledger.queue_of(old));
+                }
             }
+            None => self.ledger.job(new, 1),
         }
-        self.ledger.job(new, 1);
         self.touched.load.add(self.ledger.queue_of(new));
         let was_over = old.filter(|old| old.status.is_some_and(Status::is_ended));
         if new.status.is_some_and(Status::is_ended)
             && was_over.is_none_or(|old| old.over_at() != new.over_at())
         {
-            self.timers
-                .jobs
-                .set(new.over_at() + self.setting.limits.ended_job_lifetime_ms, new.key);
+            let lifetime = self.setting.limits.ended_job_lifetime_ms;
+            self.timers.jobs.set(new.over_at().saturating_add(lifetime), new.key);
         }
     }
 
@@ -97,17 +108,20 @@ impl State {
     }
 
     fn is_same_job(&self, key: Key, name: &str) -> bool {
-        key.is_decimal() || self.job_names.get(&key).is_none_or(|known| known == name)
+        key.is_decimal()
+            || self
+                .job_names
+                .get(&key)
+                .is_none_or(|known| known == cut(name, self.setting.limits.name_bytes))
     }
 
     /// Every start that is told counts, stale or not, so that the order of telling is nothing.
     fn mark_start(&mut self, event: &JobState<'_>, old: Option<&Job>, bound: Millis) {
         let start = event.started_at.min(bound);
         if start > 0
-            && event.queue.len() <= self.setting.limits.name_bytes
             && old.is_none_or(|old| old.started_at != start || !self.is_at(old, event.queue))
         {
-            let queue = self.names.intern(event.queue);
+            let queue = self.name(event.queue);
             let marks = self.marks.entry(queue).or_default();
             marks.start = marks.start.max(start);
         }
@@ -253,7 +267,7 @@ impl State {
         let key = Key::of(event.job.as_bytes());
         let beat = Beat {
             attempt: event.attempt,
-            at: event.at.min(bound),
+            at: event.at.min(bound).max(0),
             events: event.events,
             cpu_s: event.cpu_s,
             disk_io_kbps: event.disk_io_kbps,
@@ -283,30 +297,13 @@ impl State {
         }
     }
 
-    /// A sign of life of a job that is not known: remembered as a stub, bounded at the cut.
+    /// A sign of life of a job that is not known: remembered as a stub, however old, until the
+    /// cut; the job may be told of before that.
     fn meet_beat(&mut self, key: Key, name: &str, beat: Beat) {
         self.odd(Topic::Heartbeat, Oddity::UnknownJob);
-        if beat.at <= self.times.of(Topic::JobState).time - self.setting.limits.stub_lifetime_ms {
-            return;
-        }
-        if !key.is_decimal() {
-            self.job_names.insert(key, name.to_owned());
-        }
+        self.note_job_name(key, name);
         self.jobs.insert(Job { beat, ..Job::stub(key) });
         self.stubs.insert((beat.at, key));
-    }
-
-    /// An interned name, cut at the limit on its length.
-    #[inline]
-    pub(super) fn name(&mut self, text: &str) -> Name {
-        if text.len() > self.setting.limits.name_bytes {
-            let mut end = self.setting.limits.name_bytes;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            return self.names.intern(&text[..end]);
-        }
-        self.names.intern(text)
     }
 }
 

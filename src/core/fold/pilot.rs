@@ -47,7 +47,7 @@ impl State {
 
     fn fold_node(&mut self, queue: &str, node: &str, asked_at: Millis, updated_at: Millis) {
         let horizon = self.times.of(Topic::Pilot).time - self.setting.limits.node_window_ms;
-        if asked_at.max(updated_at) <= horizon {
+        if asked_at.max(updated_at) <= horizon.max(0) {
             return self.odd(Topic::Pilot, Oddity::TooLate);
         }
         let key = joint(&[queue, node]);
@@ -76,10 +76,10 @@ impl State {
         self.ledger.node(&new, 1);
         let window = self.setting.limits.node_window_ms;
         if new.asked_at != 0 && old.is_none_or(|old| old.asked_at == 0) {
-            self.timers.nodes.set(new.asked_at + window, (key, NodePart::Asked));
+            self.timers.nodes.set(new.asked_at.saturating_add(window), (key, NodePart::Asked));
         }
         if new.updated_at != 0 && old.is_none_or(|old| old.updated_at == 0) {
-            self.timers.nodes.set(new.updated_at + window, (key, NodePart::Updated));
+            self.timers.nodes.set(new.updated_at.saturating_add(window), (key, NodePart::Updated));
         }
     }
 
@@ -102,7 +102,8 @@ impl State {
             }
             None => {
                 self.workers.insert(new);
-                let over = new.at + self.setting.limits.worker_report_age_ms;
+                let age = self.setting.limits.worker_report_age_ms;
+                let over = new.at.saturating_add(age);
                 self.timers.workers.set(over, new.key);
             }
         }

@@ -15,24 +15,15 @@ impl State {
         let mut new = event.clone();
         new.changed_at = new.changed_at.min(bound);
         new.asked_at = new.asked_at.min(bound);
-        if new.phase == TaskPhase::Ended
-            && self.asks.of(&new.subject).is_none()
-            && new.changed_at <= self.subjects_horizon()
-        {
-            return self.odd(Topic::Task, Oddity::TooLate);
-        }
         let subject = new.subject.clone();
         let Some(ask) = self.ask(&subject) else { return };
-        let odd = match &ask.task {
-            Some(old) if *old == new => Some(Oddity::Repeated),
-            Some(old) if !is_newer(&new, old) => Some(Oddity::Stale),
-            _ => {
-                ask.task = Some(new);
-                None
-            }
+        let before = match &ask.task {
+            Some(old) if *old == new => return self.odd(Topic::Task, Oddity::Repeated),
+            Some(old) if !is_newer(&new, old) => return self.odd(Topic::Task, Oddity::Stale),
+            _ => ask.task.replace(new),
         };
-        if let Some(oddity) = odd {
-            return self.odd(Topic::Task, oddity);
+        if let Some(before) = before.filter(|before| before.task != event.task) {
+            self.forget_chunk(&before.task, &subject);
         }
         self.chunks.entry(event.task.clone()).or_default().insert(subject.clone());
         // The end of a task is the end of its chunks' remembrance.
@@ -46,9 +37,6 @@ impl State {
         let at = event.at.min(bound);
         if self.asks.of(&event.subject).is_none() {
             self.odd(Topic::Outcome, Oddity::UnknownDecision);
-            if at <= self.subjects_horizon() {
-                return;
-            }
         }
         let Some(ask) = self.ask(&event.subject) else { return };
         ask.heard_at = ask.heard_at.max(at);
@@ -56,8 +44,12 @@ impl State {
             return self.odd(Topic::Outcome, Oddity::Repeated);
         }
         ask.outcomes.insert(event.decision, event.kind);
+        let open = ask.promises.len();
         ask.promises.retain(|promise| promise.decision != event.decision);
-        self.close_promise(event.decision);
+        // An outcome that names another subject's decision ends nothing.
+        if ask.promises.len() < open {
+            self.close_promise(event.decision);
+        }
         self.subject_changed(event.subject.clone());
     }
 
@@ -66,9 +58,14 @@ impl State {
         self.asks.at(subject, || Ask { subject: subject.to_owned(), ..Ask::default() })
     }
 
-    /// Subjects that ended before this may have been forgotten.
-    pub(crate) fn subjects_horizon(&self) -> Millis {
-        self.times.of(Topic::Task).time - self.setting.limits.answered_request_lifetime_ms
+    /// A subject is no longer one of a task's.
+    pub(crate) fn forget_chunk(&mut self, task: &str, subject: &str) {
+        if let Some(chunks) = self.chunks.get_mut(task) {
+            chunks.remove(subject);
+            if chunks.is_empty() {
+                self.chunks.remove(task);
+            }
+        }
     }
 
     /// Notes that a subject is to be looked at, and when it may be forgotten.
@@ -90,7 +87,7 @@ impl State {
         let limits = &self.setting.limits;
         let ask = self.asks.of(subject)?;
         let Some(task) = ask.task.as_ref() else {
-            return Some(ask.heard_at + limits.request_lifetime_ms);
+            return Some(ask.heard_at.saturating_add(limits.request_lifetime_ms));
         };
         let of_task = self.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
         let ended = [Some(task), of_task]
@@ -100,8 +97,8 @@ impl State {
             .map(|task| task.changed_at)
             .max();
         Some(match ended {
-            Some(ended) => ended + limits.answered_request_lifetime_ms,
-            None => task.changed_at + limits.request_lifetime_ms,
+            Some(ended) => ended.saturating_add(limits.answered_request_lifetime_ms),
+            None => task.changed_at.saturating_add(limits.request_lifetime_ms),
         })
     }
 }

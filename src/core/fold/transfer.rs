@@ -9,6 +9,9 @@ use crate::core::state::State;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
+/// Most bytes that one transfer counts for: 4 PiB, so that sums over many stay within their type.
+const MAX_BYTES: u64 = 1 << 52;
+
 impl State {
     pub(super) fn fold_transfer(&mut self, event: &Transfer<'_>, bound: Millis) {
         let key = Key::of(event.request.as_bytes());
@@ -21,18 +24,19 @@ impl State {
             changed_at: event.changed_at.min(bound),
             revision: event.revision,
             files: event.files.max(1),
-            bytes: event.bytes.min(i64::MAX as u64),
+            bytes: event.bytes.min(MAX_BYTES),
             flow: self.ledger.flow.row([source.0, destination.0, activity.0, 0]),
         };
         let slot = self.transfers.find(key);
         match slot.and_then(|slot| self.transfers.slab.get(slot)).copied() {
             None => {
-                let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
-                let horizon = self.times.of(Topic::Transfer).time - lifetime;
-                if new.state.is_ended() && new.changed_at <= horizon {
-                    return self.odd(Topic::Transfer, Oddity::TooLate);
+                // One that ended so long ago that it may have been forgotten leaves without a
+                // trace at the cut; see `meet_job`.
+                if new.state.is_ended() && new.changed_at <= self.transfers_horizon() {
+                    self.odd(Topic::Transfer, Oddity::TooLate);
                 }
                 self.transfers.insert(new);
+                self.met_transfers.push(key);
                 self.count_transfer(None, &new);
             }
             Some(old) => {
@@ -47,6 +51,11 @@ impl State {
                 self.count_transfer(Some(&old), &new);
             }
         }
+    }
+
+    /// Ended transfers older than this may have been forgotten.
+    pub(crate) fn transfers_horizon(&self) -> Millis {
+        self.times.of(Topic::Transfer).time - self.setting.limits.transfer_ended_lifetime_ms
     }
 
     /// Which of two states of a transfer is newer: ended or not, time, revision, rank, content.
@@ -72,7 +81,7 @@ impl State {
         self.touch_flow(new);
         if new.state.is_ended() {
             let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
-            self.timers.transfers.set(new.changed_at + lifetime, new.key);
+            self.timers.transfers.set(new.changed_at.saturating_add(lifetime), new.key);
         }
     }
 

@@ -112,7 +112,7 @@ fn settle_jobs(state: &mut State) {
 fn count(state: &mut State, job: &Job, status: Status, lifetime: i64) {
     state.ledger.job(job, 1);
     if status.is_ended() {
-        state.timers.jobs.set(job.over_at() + lifetime, job.key);
+        state.timers.jobs.set(job.over_at().saturating_add(lifetime), job.key);
     }
 }
 
@@ -121,7 +121,7 @@ fn settle_others(state: &mut State) {
     for (_, record) in state.transfers.slab.iter() {
         state.ledger.transfer(record, 1);
         if record.state.is_ended() {
-            let over = record.changed_at + limits.transfer_ended_lifetime_ms;
+            let over = record.changed_at.saturating_add(limits.transfer_ended_lifetime_ms);
             state.timers.transfers.set(over, record.key);
         }
     }
@@ -129,13 +129,15 @@ fn settle_others(state: &mut State) {
         state.ledger.node(node, 1);
         for (at, part) in [(node.asked_at, NodePart::Asked), (node.updated_at, NodePart::Updated)] {
             if at != 0 {
-                state.timers.nodes.set(at + limits.node_window_ms, (node.key, part));
+                let over = at.saturating_add(limits.node_window_ms);
+                state.timers.nodes.set(over, (node.key, part));
             }
         }
     }
     for (_, report) in state.workers.slab.iter() {
         state.ledger.workers(report, 1);
-        state.timers.workers.set(report.at + limits.worker_report_age_ms, report.key);
+        let over = report.at.saturating_add(limits.worker_report_age_ms);
+        state.timers.workers.set(over, report.key);
     }
 }
 

@@ -1,0 +1,12 @@
+//! The laws of knowing (ARCHITECTURE.md): that the state is a function of what was said and of the
+//! cycles, and that every counter is what a recount would give. Each was seen to fail once.
+
+mod commute;
+mod counters;
+mod hostile;
+mod lifetimes;
+mod negative;
+mod random;
+mod recount;
+mod redelivery;
+mod twin;

@@ -1,0 +1,97 @@
+//! All counters of a state as plain numbers under plain names, zeroes left out.
+
+use std::collections::BTreeMap;
+use yardmaster::core::audit::audit;
+use yardmaster::core::event::Status;
+use yardmaster::core::id::Name;
+use yardmaster::core::ledger::Count;
+use yardmaster::core::state::State;
+
+pub type Sums = BTreeMap<String, i128>;
+
+pub fn add(sums: &mut Sums, name: String, amount: i128) {
+    let sum = sums.entry(name).or_default();
+    *sum += amount;
+}
+
+pub fn without_zeroes(mut sums: Sums) -> Sums {
+    sums.retain(|_, sum| *sum != 0);
+    sums
+}
+
+fn count(sums: &mut Sums, name: &str, count: &Count) {
+    for status in Status::ALL {
+        let word = status.name();
+        add(sums, format!("{name} {word} jobs"), count.jobs[status.index()].into());
+        add(sums, format!("{name} {word} cores"), count.cores[status.index()].into());
+    }
+}
+
+pub fn counters(state: &State) -> Sums {
+    let mut sums = Sums::new();
+    let ledger = &state.ledger;
+    let text = |name: u32| state.names.text(Name(name)).to_owned();
+    for (key, load) in ledger.load.iter() {
+        let name = format!("load {}/{}/{}", text(key[0]), text(key[1]), text(key[2]));
+        count(&mut sums, &name, &load.count);
+    }
+    for (key, queue) in ledger.queue.iter() {
+        let name = format!("queue {}", text(key[0]));
+        count(&mut sums, &name, &queue.count);
+        add(&mut sums, format!("{name} disk_io"), queue.disk_io.into());
+        add(&mut sums, format!("{name} disk_io_jobs"), queue.disk_io_jobs.into());
+        add(&mut sums, format!("{name} asked"), queue.asked.into());
+        add(&mut sums, format!("{name} updated"), queue.updated.into());
+        add(&mut sums, format!("{name} submitted"), queue.workers_submitted.into());
+        add(&mut sums, format!("{name} running"), queue.workers_running.into());
+    }
+    for (key, share) in ledger.share.iter() {
+        let name = format!("share {}/{}", text(key[0]), text(key[1]));
+        for status in Status::ALL {
+            let jobs = share.jobs[status.index()];
+            add(&mut sums, format!("{name} {}", status.name()), jobs.into());
+        }
+        add(&mut sums, format!("{name} promised"), share.promised.into());
+    }
+    for (key, who) in ledger.who.iter() {
+        count(&mut sums, &format!("who {} {}/{}", key[2], text(key[0]), text(key[1])), who);
+    }
+    for (key, nucleus) in ledger.nucleus.iter() {
+        count(&mut sums, &format!("nucleus {}", text(key[0])), nucleus);
+    }
+    for (key, tally) in ledger.tally.iter() {
+        let task = u64::from(key[0]) | u64::from(key[1]) << 32;
+        for (which, window) in tally.ended.iter().enumerate() {
+            for bucket in window.buckets() {
+                let name = format!("tally {task}/{} {which} {}", text(key[2]), bucket.number);
+                add(&mut sums, name, bucket.amount.into());
+            }
+        }
+    }
+    for (key, flow) in ledger.flow.iter() {
+        let name = format!("flow {}/{}/{}", text(key[0]), text(key[1]), text(key[2]));
+        add(&mut sums, format!("{name} files"), flow.files.into());
+        add(&mut sums, format!("{name} bytes"), flow.bytes.into());
+    }
+    for (key, flow) in ledger.into.iter() {
+        let name = format!("into {}/{}", text(key[0]), text(key[1]));
+        add(&mut sums, format!("{name} files"), flow.files.into());
+        add(&mut sums, format!("{name} bytes"), flow.bytes.into());
+    }
+    for (key, rate) in ledger.rate.iter() {
+        for (which, window) in [&rate.hour, &rate.day, &rate.week].into_iter().enumerate() {
+            for bucket in window.buckets() {
+                let name =
+                    format!("rate {}/{} {which} {}", text(key[0]), text(key[1]), bucket.number);
+                add(&mut sums, name, bucket.amount.into());
+            }
+        }
+    }
+    without_zeroes(sums)
+}
+
+#[track_caller]
+pub fn assert_audit_clean(state: &State, when: &str) {
+    let drifts = audit(state);
+    assert!(drifts.is_empty(), "{when}: {} drifts, first {:?}", drifts.len(), drifts[0]);
+}

@@ -1,0 +1,180 @@
+//! Everything has a lifetime, and an end is an end.
+
+use super::counters::{assert_audit_clean, counters};
+use crate::world::*;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::digest::records_digest;
+use yardmaster::core::event::{Event, JobState, Status, TransferState};
+use yardmaster::core::id::Key;
+use yardmaster::core::limits::Limits;
+use yardmaster::core::state::State;
+use yardmaster::core::unit::{DAY, HOUR};
+
+const JOBS: yardmaster::core::cut::Lane = lane(Topic::JobState, 0);
+const BEATS: yardmaster::core::cut::Lane = lane(Topic::Heartbeat, 0);
+
+fn tell(state: &mut State, job: JobState<'static>) {
+    fold(state, &said(JOBS, Event::JobState(job)));
+}
+
+fn ended(at: i64) -> JobState<'static> {
+    JobState { status: Status::Finished, changed_at: at, ended_at: at, ..job("1") }
+}
+
+#[test]
+fn nothing_follows_an_end_within_its_attempt() {
+    for end in [Status::Finished, Status::Failed, Status::Cancelled, Status::Closed] {
+        for status in Status::ALL.into_iter().filter(|status| !status.is_ended()) {
+            let mut state = state();
+            tell(&mut state, JobState { status: end, ..ended(DAWN) });
+            let known = records_digest(&state);
+            tell(&mut state, JobState { status, changed_at: DAWN + HOUR, revision: 9, ..job("1") });
+            assert_eq!(records_digest(&state), known, "{end:?}, {status:?}");
+            // The next attempt is another matter, however early it says it was.
+            tell(&mut state, JobState { status, changed_at: DAWN - HOUR, attempt: 1, ..job("1") });
+            assert_eq!(state.jobs.of(Key(1)).and_then(|job| job.status), Some(status));
+            assert_audit_clean(&state, "after the next attempt");
+        }
+    }
+}
+
+#[test]
+fn an_ended_job_is_forgotten_exactly_after_the_stated_time() {
+    let mut state = state();
+    let lifetime = state.setting.limits.ended_job_lifetime_ms;
+    for offset in [0, 1, 499, 500, 999] {
+        let name = text((10 + offset).to_string());
+        tell(&mut state, JobState { job: name, ..ended(DAWN + offset) });
+    }
+    for now in lifetime - 1_000..lifetime + 1_500 {
+        close(&mut state, DAWN + now);
+        let known = [0, 1, 499, 500, 999].map(|at| state.jobs.of(Key(10 + at as u64)).is_some());
+        assert_eq!(known, [0, 1, 499, 500, 999].map(|at| at + lifetime > now), "{now}");
+    }
+    assert_audit_clean(&state, "forgotten");
+}
+
+#[test]
+fn a_late_word_of_a_forgotten_job_has_no_effect() {
+    let mut state = state();
+    let lifetime = state.setting.limits.ended_job_lifetime_ms;
+    tell(&mut state, ended(DAWN));
+    state.times.lanes.at(lane(Topic::Transfer, 0));
+    close(&mut state, DAWN + lifetime);
+    assert!(state.jobs.slab.is_empty());
+    let (known, counted) = (records_digest(&state), counters(&state));
+    tell(&mut state, ended(DAWN));
+    tell(&mut state, JobState { status: Status::Failed, ..ended(DAWN - HOUR) });
+    fold(&mut state, &said(BEATS, Event::Heartbeat(beat("1", DAWN - 5))));
+    let moved = transfer("5", TransferState::Done, DAWN - DAY);
+    fold(&mut state, &said(lane(Topic::Transfer, 0), Event::Transfer(moved)));
+    close(&mut state, DAWN + lifetime + 1);
+    close(&mut state, DAWN + lifetime + 2);
+    assert_eq!(counters(&state), counted);
+    assert_eq!(records_digest(&state), known);
+    assert_audit_clean(&state, "late");
+}
+
+#[test]
+fn what_a_forgotten_job_left_in_a_window_stays_until_the_window_ends() {
+    let limits = Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() };
+    let reach = limits.done_jobs_window_ms;
+    let mut state = state_with(limits);
+    tell(&mut state, ended(DAWN));
+    close(&mut state, DAWN + HOUR);
+    assert!(state.jobs.slab.is_empty());
+    let tallied = |state: &State| counters(state).into_values().sum::<i128>();
+    assert_eq!(tallied(&state), 1);
+    close(&mut state, DAWN + reach + HOUR / 6 - 1);
+    assert_eq!(tallied(&state), 1);
+    close(&mut state, DAWN + reach + HOUR / 6);
+    assert_eq!(tallied(&state), 0);
+    assert_audit_clean(&state, "expired");
+}
+
+#[test]
+fn stubs_are_bounded_and_expire() {
+    let mut state = state_with(Limits { stubs_max: 10, ..Limits::default() });
+    let lifetime = state.setting.limits.stub_lifetime_ms;
+    tell(&mut state, JobState { changed_at: DAWN, ..job("999") });
+    for number in 0..100 {
+        let name = text(format!("unknown-{number}"));
+        fold(&mut state, &said(BEATS, Event::Heartbeat(beat(name, DAWN + number))));
+    }
+    close(&mut state, DAWN + 1_000);
+    // The oldest went first.
+    let newest: Vec<i64> = state.stubs.iter().map(|(at, _)| *at - DAWN).collect();
+    assert_eq!(newest, (90..100).collect::<Vec<_>>());
+    assert_eq!((state.jobs.slab.len(), state.job_names.len()), (11, 10));
+    close(&mut state, DAWN + lifetime + 95);
+    assert_eq!(state.stubs.len(), 4);
+    close(&mut state, DAWN + lifetime + 99);
+    assert_eq!((state.jobs.slab.len(), state.job_names.len()), (1, 0));
+    assert_audit_clean(&state, "stubs gone");
+}
+
+#[test]
+fn a_silent_job_is_forgotten_and_one_with_a_heartbeat_is_not() {
+    let mut state = state();
+    let lifetime = state.setting.limits.silent_job_lifetime_ms;
+    tell(&mut state, job("1"));
+    tell(&mut state, job("2"));
+    fold(&mut state, &said(BEATS, Event::Heartbeat(beat("2", DAWN + 2 * DAY))));
+    close(&mut state, DAWN + lifetime - 1);
+    assert_eq!(state.jobs.slab.len(), 2);
+    // Looked for once a day.
+    close(&mut state, DAWN + lifetime + DAY);
+    assert!(state.jobs.of(Key(1)).is_none() && state.jobs.of(Key(2)).is_some());
+    close(&mut state, DAWN + lifetime + 3 * DAY);
+    assert!(state.jobs.slab.is_empty());
+    assert_audit_clean(&state, "silent");
+}
+
+#[test]
+fn a_promise_ends_by_its_jobs_by_its_outcome_or_by_its_lifetime() {
+    use yardmaster::core::event::OutcomeKind;
+    let mut state = state();
+    let promised = |state: &State| counters(state).get("share ash/MC promised").copied();
+    tell(&mut state, job("1"));
+    close(&mut state, DAWN);
+    let words: Vec<_> =
+        (1..4).map(|chunk| assign(&format!("70/{chunk}"), 0, "ash", 10, DAWN)).collect();
+    words.iter().for_each(|word| say(&mut state, word));
+    assert_eq!(promised(&state), Some(30));
+    for number in 100..112 {
+        let name = text(number.to_string());
+        tell(&mut state, JobState { job: name, request: "70/1:0", ..job("") });
+    }
+    assert_eq!(promised(&state), Some(20));
+    let accepted = outcome(&words[1], OutcomeKind::Accepted, DAWN);
+    fold(&mut state, &said(lane(Topic::Outcome, 0), Event::Outcome(accepted)));
+    assert_eq!(promised(&state), Some(10));
+    let lifetime = state.setting.limits.reservation_lifetime_ms;
+    close(&mut state, DAWN + lifetime - 1);
+    assert_eq!(promised(&state), Some(10));
+    close(&mut state, DAWN + lifetime);
+    assert_eq!(promised(&state), None);
+    assert_audit_clean(&state, "promises over");
+}
+
+/// A chunk that is said again after its task ended goes with the task, in whatever order the two
+/// come up.
+#[test]
+fn chunks_go_with_their_task() {
+    use yardmaster::core::event::TaskPhase;
+    let mut state = state();
+    let tasks = lane(Topic::Task, 0);
+    for (subject, phase, at) in [
+        ("70", TaskPhase::Ended, DAWN),
+        ("70/1", TaskPhase::Asking, DAWN + 12 * DAY),
+        ("7/1", TaskPhase::Asking, DAWN + 12 * DAY),
+        ("7", TaskPhase::Ended, DAWN),
+    ] {
+        fold(&mut state, &said(tasks, Event::Task(Box::new(task(subject, phase, at)))));
+    }
+    let lifetime = state.setting.limits.answered_request_lifetime_ms;
+    close(&mut state, DAWN + lifetime - 1);
+    assert_eq!(state.asks.len(), 4);
+    close(&mut state, DAWN + lifetime);
+    assert_eq!((state.asks.len(), state.chunks.len()), (0, 0));
+}

@@ -1,0 +1,237 @@
+//! Large random logs. Each seed draws its own weights first, so that some logs are nearly all of
+//! one kind and others dwell in corners that an even mixture hardly meets.
+
+use crate::world::*;
+use std::collections::BTreeMap;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::decision::Decision;
+use yardmaster::core::event::{
+    Event, Heartbeat, JobState, OutcomeKind, Pilot, Status, TaskPhase, Transfer, TransferState,
+};
+use yardmaster::core::limits::Limits;
+use yardmaster::core::state::State;
+use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
+
+/// A log, cycle by cycle.
+pub struct Story {
+    pub limits: Limits,
+    pub cycles: Vec<Cycle>,
+}
+
+/// What a seed prefers.
+struct Taste {
+    kinds: [usize; 8],
+    statuses: Vec<usize>,
+    jobs: usize,
+    late: Millis,
+    step: Millis,
+}
+
+const QUEUES: [&str; 4] = ["ash", "oak", "elm", "fir"];
+const USERS: [&str; 4] = ["ann", "bob", "cat", ""];
+const GROUPS: [&str; 3] = ["top", "higgs", ""];
+const SHARES: [&str; 3] = ["MC", "Analysis", ""];
+const NUCLEI: [&str; 3] = ["CERN", "DESY", ""];
+const TASKS: [&str; 4] = ["70", "71", "72", ""];
+const SITES: [&str; 4] = ["CERN", "DESY", "BNL", ""];
+
+impl Story {
+    pub fn drawn(seed: u64) -> Story {
+        let mut chance = Chance(seed.wrapping_mul(0x1234_5678_9ABC_DEF1));
+        let mut weight = |_| if chance.below(3) == 0 { 0 } else { 1 + chance.below(20) };
+        let kinds = std::array::from_fn(&mut weight);
+        let statuses = (0..Status::COUNT).map(weight).collect();
+        let taste = Taste {
+            kinds,
+            statuses,
+            jobs: chance.of(&[5, 40, 400]),
+            late: chance.of(&[MINUTE, HOUR, 2 * DAY]),
+            step: chance.of(&[1_000, 7 * MINUTE, 3 * HOUR, DAY]),
+        };
+        Story::told(&taste, &mut chance)
+    }
+
+    fn told(taste: &Taste, chance: &mut Chance) -> Story {
+        let limits = Limits {
+            stubs_max: chance.of(&[0, 3, 1000]),
+            ended_job_lifetime_ms: chance.of(&[HOUR, DAY]),
+            stub_lifetime_ms: chance.of(&[HOUR, 6 * HOUR]),
+            silent_job_lifetime_ms: chance.of(&[DAY, 30 * DAY]),
+            done_jobs_window_ms: chance.of(&[HOUR, 2 * DAY]),
+            transfer_ended_lifetime_ms: chance.of(&[HOUR, DAY]),
+            silent_transfer_lifetime_ms: chance.of(&[DAY, 30 * DAY]),
+            answered_request_lifetime_ms: chance.of(&[HOUR, DAY]),
+            request_lifetime_ms: chance.of(&[2 * DAY, 14 * DAY]),
+            ..Limits::default()
+        };
+        let mut now = DAWN;
+        let mut said_before: Vec<Decision> = Vec::new();
+        let mut cycles = Vec::new();
+        for _ in 0..24 {
+            now += 1 + chance.below(taste.step as usize) as Millis;
+            let mut lanes: BTreeMap<Lane, Vec<Said>> = BTreeMap::new();
+            for _ in 0..chance.below(120) {
+                // Any lane will do: records of one thing meet out of order.
+                let (topic, event) = event(taste, chance, now, &said_before);
+                let lane = lane(topic, chance.below(3) as u32);
+                let appended_at = if chance.below(20) == 0 { now - HOUR } else { now };
+                lanes.entry(lane).or_default().push(Said { lane, appended_at, event });
+            }
+            let words = words(chance, now, &mut said_before);
+            cycles.push(Cycle { lanes: lanes.into_values().collect(), now, words });
+        }
+        Story { limits, cycles }
+    }
+}
+
+fn words(chance: &mut Chance, now: Millis, before: &mut Vec<Decision>) -> Vec<Decision> {
+    let mut words = Vec::new();
+    for _ in 0..chance.below(3) {
+        let subject = chance.of(&["70/1", "70/2", "71/1"]);
+        let attempt = before.iter().filter(|it| it.subject == subject).count() as u32;
+        let word = match chance.below(4) {
+            0 => defer(subject, attempt, 1, now),
+            _ => assign(subject, attempt, chance.of(&QUEUES), chance.below(30) as u32, now),
+        };
+        before.push(word.clone());
+        words.push(word);
+    }
+    words
+}
+
+fn event(
+    taste: &Taste,
+    chance: &mut Chance,
+    now: Millis,
+    before: &[Decision],
+) -> (Topic, Event<'static>) {
+    let at = now - chance.below(taste.late as usize) as Millis;
+    let number = chance.below(taste.jobs);
+    match chance.weighed(&taste.kinds) {
+        0..=2 => (Topic::JobState, Event::JobState(job_state(taste, chance, number, at))),
+        3 => {
+            let beat = Heartbeat {
+                attempt: chance.below(3) as u32,
+                disk_io_kbps: chance.below(4) as u32 * 10,
+                events: chance.below(2) as u32,
+                ..beat(job_name(number), at)
+            };
+            (Topic::Heartbeat, Event::Heartbeat(beat))
+        }
+        4 => {
+            let state = chance.of(&TransferState::ALL);
+            let moved = Transfer {
+                source: chance.of(&SITES),
+                destination: chance.of(&SITES),
+                bytes: chance.below(4) as u64 * 1000,
+                files: chance.below(3) as u32,
+                ..transfer(job_name(number), state, at)
+            };
+            (Topic::Transfer, Event::Transfer(moved))
+        }
+        5 => (Topic::Pilot, Event::Pilot(pilot(chance, at))),
+        6 => {
+            let subject = chance.of(&["70/1", "70/2", "71/1", "70", "71"]);
+            let phase = chance.of(&[TaskPhase::Asking, TaskPhase::Asking, TaskPhase::Ended]);
+            let mut asked = task(subject, phase, at);
+            asked.attempt = chance.below(3) as u32;
+            (Topic::Task, Event::Task(Box::new(asked)))
+        }
+        _ if number.is_multiple_of(3) => {
+            let value = chance.of(&["a", "b"]);
+            (Topic::Parameter, Event::Parameter(parameter(chance.of(&["K", "L"]), value, at)))
+        }
+        _ if number % 3 == 1 => {
+            let name = "jedi/jobbroker/K/atlas";
+            (Topic::Parameter, Event::Removed { topic: Topic::Parameter, name })
+        }
+        _ => {
+            let kind = chance.of(&[OutcomeKind::Accepted, OutcomeKind::Refused]);
+            let word = match before.len() {
+                0 => assign("70/1", 0, "ash", 1, at),
+                len => before[chance.below(len)].clone(),
+            };
+            (Topic::Outcome, Event::Outcome(outcome(&word, kind, at)))
+        }
+    }
+}
+
+fn job_name(number: usize) -> &'static str {
+    // Every fifth name is no number.
+    text(if number.is_multiple_of(5) { format!("job-{number}") } else { number.to_string() })
+}
+
+fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> JobState<'static> {
+    let status = Status::ALL[chance.weighed(&taste.statuses)];
+    JobState {
+        status,
+        changed_at: at - at % chance.of(&[1, 60_000]),
+        revision: chance.below(2) as u32,
+        attempt: chance.weighed(&[8, 2, 1]) as u32,
+        task: chance.of(&TASKS),
+        request: chance.of(&["", "", "70/1:0", "70/2:0", "71/1:1"]),
+        queue: chance.of(&QUEUES),
+        user: chance.of(&USERS),
+        group: chance.of(&GROUPS),
+        gshare: chance.of(&SHARES),
+        resource_type: chance.of(&["SCORE", "MCORE"]),
+        nucleus: chance.of(&NUCLEI),
+        cores: chance.of(&[0, 1, 8]),
+        created_at: at - chance.below(HOUR as usize) as Millis,
+        started_at: if chance.below(2) == 0 { at - 5 } else { 0 },
+        ended_at: if status.is_ended() && chance.below(2) == 0 { at - 1 } else { 0 },
+        ..job(job_name(number))
+    }
+}
+
+fn pilot(chance: &mut Chance, at: Millis) -> Pilot<'static> {
+    let (queue, node) = (chance.of(&QUEUES), chance.of(&["n1", "n2", "n3"]));
+    let resource_type = chance.of(&["SCORE", ""]);
+    let (submitted, running) = (chance.below(9) as u32, chance.below(9) as u32);
+    match chance.below(4) {
+        0 => Pilot::AskedJob { queue, node, at },
+        1 => Pilot::UpdatedJob { queue, node, at },
+        2 => Pilot::Workers { queue, harvester: "h1", resource_type, submitted, running, at },
+        _ => {
+            let slots = chance.below(5) as i64 - 1;
+            Pilot::Slots { queue, gshare: "", resource_type, slots, expires_at: 0, at }
+        }
+    }
+}
+
+/// When a story is looked at.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Moment {
+    /// The cycle is closed.
+    Closed,
+    /// Our words at it are counted.
+    Spoken,
+}
+
+/// Tells a story, merging the lanes of each cycle by the given seed; `look` sees the state at both
+/// moments of each cycle.
+pub fn tell(story: &Story, merge: u64, mut look: impl FnMut(&State, usize, Moment)) -> State {
+    let mut state = state_with(story.limits.clone());
+    let mut chance = Chance(merge);
+    for (number, cycle) in story.cycles.iter().enumerate() {
+        merged(cycle, &mut chance, |said| fold(&mut state, said));
+        close(&mut state, cycle.now);
+        look(&state, number, Moment::Closed);
+        cycle.words.iter().for_each(|word| say(&mut state, word));
+        look(&state, number, Moment::Spoken);
+    }
+    state
+}
+
+/// The records of a cycle, its lanes merged at random.
+pub fn merged<'a>(cycle: &'a Cycle, chance: &mut Chance, mut each: impl FnMut(&'a Said)) {
+    let mut lanes: Vec<std::slice::Iter<'a, Said>> =
+        cycle.lanes.iter().map(|it| it.iter()).collect();
+    while !lanes.is_empty() {
+        let at = chance.below(lanes.len());
+        match lanes[at].next() {
+            Some(said) => each(said),
+            None => drop(lanes.swap_remove(at)),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Every counter equals what a recount would give: the engine's own, and a dumb twin's.
+
+use super::counters::{assert_audit_clean, counters};
+use super::random::{Moment, Story, tell};
+use super::twin::Twin;
+use crate::world::*;
+use yardmaster::core::cut::Topic;
+
+#[test]
+fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {
+    for seed in 0..60 {
+        let story = Story::drawn(seed);
+        let mut twin = Twin::default();
+        let mut before = state_with(story.limits.clone());
+        tell(&story, seed, |state, number, moment| {
+            let when = format!("seed {seed}, cycle {number}");
+            assert_audit_clean(state, &when);
+            match moment {
+                Moment::Closed => twin.closed(&story.cycles[number], &before, state),
+                Moment::Spoken => twin.spoken(&story.cycles[number], state),
+            }
+            let (kept, naive) = (counters(state), twin.counters(state));
+            for (name, amount) in &naive {
+                assert_eq!(kept.get(name), Some(amount), "{when}: {name}");
+            }
+            for (name, amount) in &kept {
+                assert!(naive.contains_key(name), "{when}: {name} is {amount}, the twin has none");
+            }
+            before = state.clone();
+        });
+    }
+}
+
+/// After everything has ended, grown old and been swept, nothing is left of it.
+#[test]
+fn nothing_stays_for_ever() {
+    use yardmaster::core::unit::DAY;
+    for seed in 0..12 {
+        let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});
+        let now = state.now;
+        Topic::ALL.iter().for_each(|topic| _ = state.times.lanes.at(lane(*topic, 0)));
+        for day in 1..70 {
+            close(&mut state, now + day * DAY);
+        }
+        assert_audit_clean(&state, "at last");
+        assert!(counters(&state).is_empty(), "{:?}", counters(&state));
+        let ledger = &state.ledger;
+        let rows = [ledger.load.len(), ledger.queue.len(), ledger.share.len(), ledger.who.len()];
+        assert_eq!(rows, [0; 4]);
+        let rows = [ledger.nucleus.len(), ledger.seen.len(), ledger.tally.len()];
+        assert_eq!(rows, [0; 3]);
+        assert_eq!([ledger.flow.len(), ledger.into.len(), ledger.rate.len()], [0; 3]);
+        let records = [state.jobs.slab.len(), state.transfers.slab.len(), state.nodes.slab.len()];
+        assert_eq!(records, [0; 3]);
+        assert_eq!([state.workers.slab.len(), state.asks.len(), state.chunks.len()], [0; 3]);
+        assert!(state.job_names.is_empty() && state.stubs.is_empty() && state.opened.is_empty());
+    }
+}

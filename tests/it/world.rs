@@ -1,0 +1,260 @@
+//! Short words for building events, logs and states.
+
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::decision::{Decision, DecisionId, Outcome as Answer, Ranked};
+use yardmaster::core::event::{
+    ChunkKind, Event, Heartbeat, JobState, Outcome, OutcomeKind, Parameter, RamUnit, Status, Task,
+    TaskPhase, Transfer, TransferState,
+};
+use yardmaster::core::limits::Limits;
+use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::state::{Setting, State};
+use yardmaster::core::unit::Millis;
+
+/// The moment most stories begin at: the start of a day.
+pub const DAWN: Millis = 1_700_006_400_000;
+
+/// A record as somebody said it.
+#[derive(Clone, Debug)]
+pub struct Said {
+    pub lane: Lane,
+    pub appended_at: Millis,
+    pub event: Event<'static>,
+}
+
+/// One cycle: what was said in each lane, then its `now`, then our own words.
+#[derive(Clone, Debug, Default)]
+pub struct Cycle {
+    pub lanes: Vec<Vec<Said>>,
+    pub now: Millis,
+    pub words: Vec<Decision>,
+}
+
+pub const fn lane(topic: Topic, partition: u32) -> Lane {
+    Lane::new(topic, partition)
+}
+
+/// Said long after its own time, so that no bound touches it.
+pub fn said(lane: Lane, event: Event<'static>) -> Said {
+    Said { lane, appended_at: DAWN * 2, event }
+}
+
+pub fn state() -> State {
+    state_with(Limits::default())
+}
+
+pub fn state_with(limits: Limits) -> State {
+    State::new(Setting { domain: "atlas".into(), limits, silence: [None; Topic::ALL.len()] })
+}
+
+/// Counts a record at the next offset of its lane.
+pub fn fold(state: &mut State, said: &Said) {
+    let offset = state.next(said.lane);
+    state.fold(said.lane, offset, said.appended_at, &said.event);
+}
+
+/// Ends a cycle with every lane that was ever read at its end.
+pub fn close(state: &mut State, now: Millis) {
+    let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
+    let flags = state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect();
+    let number = state.number + 1;
+    state.close(&yardmaster::core::close::Closing { epoch: 1, number, now, flags });
+}
+
+/// Counts one of our own words.
+pub fn say(state: &mut State, decision: &Decision) {
+    fold(state, &said(lane(Topic::Decision, 0), Event::Decided(Box::new(decision.clone()))));
+}
+
+/// Text that lives as long as the test.
+pub fn text(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+pub fn job(name: &'static str) -> JobState<'static> {
+    JobState {
+        job: name,
+        status: Status::Running,
+        changed_at: DAWN,
+        revision: 0,
+        attempt: 0,
+        task: "70",
+        request: "",
+        queue: "ash",
+        user: "ann",
+        group: "top",
+        gshare: "MC",
+        resource_type: "SCORE",
+        nucleus: "CERN",
+        workflow: "pull",
+        label: "managed",
+        sub_status: "",
+        cores: 1,
+        priority: 0,
+        created_at: DAWN,
+        started_at: 0,
+        ended_at: 0,
+        input_bytes: 0,
+        output_bytes: 0,
+    }
+}
+
+pub fn beat(name: &'static str, at: Millis) -> Heartbeat<'static> {
+    Heartbeat { job: name, at, attempt: 0, cpu_s: 1, disk_io_kbps: 7, rss_mb: 1, events: 1 }
+}
+
+pub fn transfer(name: &'static str, state: TransferState, at: Millis) -> Transfer<'static> {
+    Transfer {
+        request: name,
+        state,
+        changed_at: at,
+        revision: 0,
+        activity: "Production Output",
+        source: "DESY",
+        destination: "CERN",
+        bytes: 1000,
+        files: 3,
+        error: "",
+    }
+}
+
+pub fn parameter(key: &str, value: &str, at: Millis) -> Parameter {
+    Parameter {
+        app: "jedi".into(),
+        component: "jobbroker".into(),
+        key: key.into(),
+        vo: "atlas".into(),
+        value: value.into(),
+        changed_at: at,
+    }
+}
+
+pub fn outcome(decision: &Decision, kind: OutcomeKind, at: Millis) -> Outcome {
+    let (subject, decision) = (decision.subject.clone(), decision.id);
+    Outcome { subject, decision, kind, at, reason: String::new() }
+}
+
+/// The answer that gives `jobs` jobs of a subject's request to a queue.
+pub fn assign(subject: &str, attempt: u32, queue: &str, jobs: u32, now: Millis) -> Decision {
+    let ranked = Ranked {
+        queue: queue.into(),
+        unified: queue.into(),
+        weight: 1.0,
+        jobs,
+        factors: Vec::new(),
+    };
+    Decision { outcome: Answer::Assign(vec![ranked]), ..defer(subject, attempt, 1, now) }
+}
+
+/// The answer that puts a subject's request off for an hour.
+pub fn defer(subject: &str, attempt: u32, ordinal: u32, now: Millis) -> Decision {
+    Decision {
+        id: DecisionId::derive("atlas", subject, attempt, ordinal),
+        domain: "atlas".into(),
+        subject: subject.into(),
+        attempt,
+        task: subject.split('/').next().unwrap_or_default().into(),
+        ordinal,
+        epoch: 1,
+        cycle: 1,
+        number: 0,
+        now,
+        policy: "production-job".into(),
+        policy_hash: "00".into(),
+        gshare: "MC".into(),
+        nucleus: "CERN".into(),
+        outcome: Answer::Defer { until: now.saturating_add(3_600_000) },
+        factor_names: Vec::new(),
+        counts: Vec::new(),
+        fates: Vec::new(),
+        full: true,
+        fates_cut: 0,
+        notes: Vec::new(),
+    }
+}
+
+/// A chunk of the task before the slash.
+pub fn task(subject: &str, phase: TaskPhase, at: Millis) -> Task {
+    Task {
+        subject: subject.into(),
+        attempt: 0,
+        task: subject.split('/').next().unwrap_or_default().into(),
+        domain: "atlas".into(),
+        policy: "production-job".into(),
+        phase,
+        asked_at: at,
+        changed_at: at,
+        revision: 0,
+        chunk: ChunkKind::Normal,
+        jobs: 100,
+        priority: 500,
+        task_priority: 500,
+        label: "managed".into(),
+        processing_type: "simul".into(),
+        working_group: "AP_MCGN".into(),
+        user: "prod".into(),
+        gshare: "MC".into(),
+        resource_type: "SCORE".into(),
+        nucleus: "CERN".into(),
+        site: String::new(),
+        core_count: Some(1),
+        merge_core_count: None,
+        max_core_count: None,
+        ram_count_mb: Some(1_500),
+        ram_unit: RamUnit::MbPerCore,
+        base_ram_mb: None,
+        merge_ram_mb: None,
+        cpu_hs06s_per_event: Some(200.0),
+        cpu_efficiency: None,
+        base_walltime_s: None,
+        walltime_s_per_mb: None,
+        output_per_event: None,
+        output_per_mb: None,
+        work_bytes: None,
+        disk_io_kbps: None,
+        io_intensity_kbps: None,
+        atom_bytes: 0,
+        atom_effective_mb: 0.0,
+        atom_events: 1_000,
+        total_bytes: 0,
+        total_files: 0,
+        allow_input_lan: false,
+        use_local_io: false,
+        replicas: Vec::new(),
+    }
+}
+
+/// Dice for generated logs; the same seed gives the same log.
+pub struct Chance(pub u64);
+
+impl Chance {
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        yardmaster::core::id::stir(self.0)
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.word() % limit as u64) as usize
+    }
+
+    pub fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    /// An index, drawn by weight; weights that are all 0 are all equal.
+    pub fn weighed(&mut self, weights: &[usize]) -> usize {
+        let total: usize = weights.iter().sum();
+        if total == 0 {
+            return self.below(weights.len());
+        }
+        let mut left = self.below(total);
+        weights
+            .iter()
+            .position(|weight| {
+                let here = left < *weight;
+                left = left.saturating_sub(*weight);
+                here
+            })
+            .unwrap_or(0)
+    }
+}
