@@ -42,7 +42,7 @@ pub struct Demo {
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=8760))]
     hours: u32,
     /// Size against ATLAS: 1 is about a million jobs a day.
-    #[arg(long, default_value_t = 0.02)]
+    #[arg(long, default_value_t = 0.1)]
     scale: f64,
     /// Same seed, same log.
     #[arg(long, default_value_t = 1)]
