@@ -11,6 +11,7 @@ mod import;
 mod kafka;
 mod laws;
 mod logs;
+mod sim;
 #[cfg(feature = "shell")]
 mod store;
 mod tidy;

@@ -99,7 +99,7 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
         storage_site: site.to_owned(),
         cores: WHOLE,
         core_power_mhs06: dice.between(9_000, 18_000) as u32,
-        max_rss_mb: [16_000, 32_000, 48_000][dice.weighted([0.4, 0.2, 0.4].into_iter())],
+        max_rss_mb: [16_000, 32_000, 48_000][dice.weighted([0.25, 0.25, 0.5].into_iter())],
         min_rss_mb: 0,
         max_time_s: [172_800, 345_600][dice.below(2)],
         min_time_s: 0,

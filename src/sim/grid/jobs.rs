@@ -16,9 +16,9 @@ pub struct LiveJob {
     /// Its name: a number, as PanDA's.
     pub name: String,
     /// Which attempt under that name.
-    attempt: u32,
+    pub attempt: u32,
     /// Tries before this one, under whatever name.
-    tries: u32,
+    pub tries: u32,
     /// Its chunk, queue, and place among the queue's records.
     pub chunk: Place,
     pub queue: u32,
@@ -29,12 +29,12 @@ pub struct LiveJob {
     pub node: u32,
     /// Its state, since when, and the one before.
     pub status: Status,
-    changed_at: Millis,
+    pub changed_at: Millis,
     before: Option<(Status, Millis)>,
     /// When this try was generated, started, ended.
     pub created_at: Millis,
-    started_at: Millis,
-    ended_at: Millis,
+    pub started_at: Millis,
+    pub ended_at: Millis,
     /// What becomes of its payload, and how long it takes.
     fate: Fate,
     wall: Millis,
@@ -55,17 +55,13 @@ const KILLED: (f64, Millis) = (0.004, 6 * HOUR);
 const SKIPPED: f64 = 0.1;
 /// Of a thousand states, so many are followed by the one before, said again.
 const STALE: f64 = 2.0 / 1_000.0;
-/// What follows a failure: another job in its place, its next attempt, else nothing; and the
-/// most tries.
-const REPLACED: f64 = 0.7;
-const REPEATED: f64 = 0.9;
-const TRIES_MOST: u32 = 3;
 /// Signs of life come so often (pilot: 1,800 s).
 const BEAT: (Millis, Millis) = (27 * MINUTE, 33 * MINUTE);
 /// Time in the states between.
 const SETUP: (Millis, Millis) = (SECOND, 20 * SECOND);
 const HANDOVER: (Millis, Millis) = (2 * SECOND, 15 * SECOND);
-/// Stage-in: 37-41 s for most, 65 s at the 90th percentile; a push queue waits for its batch system.
+/// Stage-in: 37-41 s for most, 65 s at the 90th percentile; a push queue waits for its batch
+/// system as well.
 const PULL_START: (Millis, Millis) = (30 * SECOND, 70 * SECOND);
 const PUSH_START: (Millis, Millis) = (MINUTE, 15 * MINUTE);
 /// Stage-out: 20-60 s for most.
@@ -79,7 +75,7 @@ impl Grid {
         self.add_job(chunk, queue, slot, (name, 0, 0));
     }
 
-    fn add_job(
+    pub(super) fn add_job(
         &mut self,
         chunk: Place,
         at: u32,
@@ -300,90 +296,6 @@ impl Grid {
         self.ship(Shipment { job: place, activity, source, destination, files, bytes, tries: 0 });
     }
 
-    pub(super) fn killed(&mut self, place: Place) {
-        self.over(place, Status::Cancelled, "");
-    }
-
-    /// Taken away from its queue, to be brokered again.
-    pub(super) fn closed(&mut self, place: Place) {
-        self.over(place, Status::Closed, "toreassign");
-    }
-
-    /// A transfer that it needed was given up.
-    pub(super) fn transfer_failed(&mut self, place: Place) {
-        self.over(place, Status::Failed, "transfer_error");
-    }
-
-    /// Gives back cores, or the place among those that wait.
-    fn give_back(&mut self, place: Place) {
-        let Some(job) = self.jobs.get(place) else { return };
-        let queue = &mut self.queues.all[job.queue as usize];
-        match job.status {
-            Status::Activated => return queue.unqueue(job.slot),
-            Status::Sent | Status::Starting => {}
-            Status::Running => {
-                self.usage.settle(self.now);
-                self.usage.busy -= u64::from(job.cores);
-                self.count.running -= 1;
-            }
-            _ => return,
-        }
-        queue.release(job.slot, job.cores);
-        let queue = job.queue;
-        self.call_pilots(queue);
-    }
-
-    /// The end of a try; after a failure perhaps not of the job.
-    fn over(&mut self, place: Place, end: Status, sub_status: &str) {
-        let Some(job) = self.jobs.get(place) else { return };
-        if job.started_at == 0 || job.ended_at == 0 {
-            self.give_back(place);
-        }
-        let Some(mut job) = self.jobs.remove(place) else { return };
-        if job.started_at != 0 && job.ended_at == 0 {
-            job.ended_at = self.now;
-        }
-        (job.status, job.changed_at) = (end, self.now);
-        if let Some(chunk) = self.chunks.get(job.chunk) {
-            let queue = &self.queues.all[job.queue as usize];
-            say(&mut self.voice, &job, chunk, queue, sub_status);
-            if end == Status::Finished {
-                self.storages.store(&chunk.ask.nucleus, output_bytes(chunk));
-            }
-        }
-        match end {
-            Status::Finished => self.count.finished += 1,
-            Status::Cancelled => self.count.cancelled += 1,
-            Status::Closed => self.count.closed += 1,
-            _ => {
-                self.count.failed += 1;
-                if self.tried_again(&job) {
-                    return;
-                }
-            }
-        }
-        self.job_over(job.chunk);
-    }
-
-    /// Whether another try takes the place of a failed one.
-    fn tried_again(&mut self, job: &LiveJob) -> bool {
-        let tries = job.tries + 1;
-        if tries >= TRIES_MOST {
-            return false;
-        }
-        let next = match self.dice.unit() {
-            unit if unit < REPLACED => {
-                self.next_job += 1;
-                (self.next_job.to_string(), 0, tries)
-            }
-            unit if unit < REPEATED => (job.name.clone(), job.attempt + 1, tries),
-            _ => return false,
-        };
-        self.count.repeated += 1;
-        self.add_job(job.chunk, job.queue, job.slot, next);
-        true
-    }
-
     /// A job reaches a state and says so, now and then followed by what it said before.
     fn reach(&mut self, place: Place, status: Status) {
         let Some(job) = self.jobs.get_mut(place) else { return };
@@ -403,12 +315,14 @@ impl Grid {
     }
 }
 
-fn output_bytes(chunk: &Chunk) -> u64 {
+/// What a job of a chunk writes.
+pub fn output_bytes(chunk: &Chunk) -> u64 {
     let events = chunk.ask.atom_events as f64;
     (chunk.ask.output_per_event.unwrap_or(0.0) * events) as u64
 }
 
-fn say(voice: &mut Voice, job: &LiveJob, chunk: &Chunk, queue: &LiveQueue, sub_status: &str) {
+/// Says a job as it is.
+pub fn say(voice: &mut Voice, job: &LiveJob, chunk: &Chunk, queue: &LiveQueue, sub_status: &str) {
     let record = &queue.slots[usize::from(job.slot)];
     let typed = &record.resource_type;
     let resource_type = if typed.is_empty() { &chunk.ask.resource_type } else { typed };

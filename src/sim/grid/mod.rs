@@ -9,6 +9,8 @@
 mod agenda;
 mod built_in;
 mod chunks;
+mod classes;
+mod ends;
 mod facts;
 mod jobs;
 mod links;
@@ -96,9 +98,9 @@ pub struct Grid {
 const CORES: f64 = 300_000.0;
 /// Number of the first job; PanDA's are of this size.
 const FIRST_JOB: u64 = 6_500_000_000;
-/// At the start the grid is empty: for so long, tasks arrive faster by so much, until a few hours
-/// of work are at hand.
-const FILLING: (Millis, f64) = (30 * MINUTE, 10.0);
+/// At the start the grid is empty: for so long, tasks arrive faster by so much, until half a day
+/// of work is at hand, more than brokerage lets queue up.
+const FILLING: (Millis, f64) = (30 * MINUTE, 24.0);
 /// Work offered over what the cores can do swings by so much around 1, with this period.
 const SWING: (f64, Millis) = (0.05, 8 * HOUR);
 

@@ -77,6 +77,7 @@ mod tests {
         assert_eq!(pool.remove(a), Some('a'));
         let c = pool.insert('c');
         assert_eq!((pool.get(a), pool.get(b), pool.get(c)), (None, Some(&'b'), Some(&'c')));
-        assert_eq!((pool.remove(a), pool.get_mut(a), pool.len()), (None, None, 2));
+        assert_eq!(pool.get_mut(a), None);
+        assert_eq!((pool.remove(a), pool.len()), (None, 2));
     }
 }

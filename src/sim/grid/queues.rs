@@ -117,7 +117,7 @@ impl Queues {
                 self.by_name.insert(slot.name.clone(), (self.all.len() as u32, at as u16));
             }
         }
-        let power = slots.iter().map(|slot| power(slot)).sum::<f64>() / slots.len() as f64;
+        let power = slots.iter().map(power).sum::<f64>() / slots.len() as f64;
         self.power_hs06 += f64::from(cores) * power;
         let harvesters = ["CERN_central_A", "CERN_central_B"];
         let pulls = slots.iter().any(|slot| slot.workflow.starts_with("pull"));

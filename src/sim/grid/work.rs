@@ -1,18 +1,13 @@
 //! What is asked of the grid: tasks as production makes them, drawn from measured distributions.
 //! Their dice are their own, so that the same seed asks the same whatever becomes of it.
 
+use super::classes::{CLASSES, Class};
 use super::facts::{Facts, takes_production};
 use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
 use crate::core::unit::{MIB, Millis};
 use crate::sim::dice::{Dice, Quantiles};
 use std::collections::BTreeMap;
 
-/// Walltimes of long jobs: IN2P3-CC, 10,737 jobs; s.
-const LONG_S: Quantiles = [672.0, 1_964.0, 7_428.0, 14_614.0, 18_701.0, 20_829.0, 27_562.0];
-/// Walltimes of short jobs: ATLAS task 15350577, 10,886 jobs in 40 queues; s.
-const SHORT_S: Quantiles = [458.0, 627.0, 824.0, 1_443.0, 1_696.0, 1_824.0, 2_235.0];
-/// CPU times of all kinds of jobs: 96 queues in 2024, 8,916 jobs; s.
-const MIXED_S: Quantiles = [36.0, 833.0, 3_847.0, 17_290.0, 42_359.0, 61_978.0, 111_344.0];
 /// Jobs of a chunk.
 const JOBS: Quantiles = [10.0, 20.0, 40.0, 90.0, 180.0, 260.0, 400.0];
 /// Chunks of a task.
@@ -37,129 +32,6 @@ const URGENT: f64 = 0.015;
 const HIGH: f64 = 0.02;
 /// Part of all tasks that send scouts first.
 const SCOUTED: f64 = 0.25;
-
-/// A kind of production.
-struct Class {
-    /// Share among all tasks.
-    weight: f64,
-    processing_type: &'static str,
-    gshare: &'static str,
-    group: &'static str,
-    resource_type: &'static str,
-    cores: u32,
-    /// Memory per core, from..=to; MB.
-    ram_mb: (i64, i64),
-    wall_s: &'static Quantiles,
-    /// Files a job reads and writes.
-    input_files: i64,
-    output_files: i64,
-    /// Disk I/O, from..=to; kB/s per core.
-    disk_io: (i64, i64),
-    chunk: ChunkKind,
-}
-
-const COMMON: Class = Class {
-    weight: 0.0,
-    processing_type: "simul",
-    gshare: "MC Default",
-    group: "AP_MCGN",
-    resource_type: "MCORE",
-    cores: 8,
-    ram_mb: (800, 1_900),
-    wall_s: &LONG_S,
-    input_files: 1,
-    output_files: 2,
-    disk_io: (20, 200),
-    chunk: ChunkKind::Normal,
-};
-
-const CLASSES: &[Class] = &[
-    Class { weight: 22.0, ..COMMON },
-    Class {
-        weight: 24.0,
-        processing_type: "evgen",
-        resource_type: "SCORE",
-        cores: 1,
-        input_files: 0,
-        disk_io: (10, 100),
-        ..COMMON
-    },
-    Class {
-        weight: 12.0,
-        processing_type: "pile",
-        input_files: 7,
-        disk_io: (200, 1_500),
-        ..COMMON
-    },
-    Class {
-        weight: 4.0,
-        processing_type: "reprocessing",
-        gshare: "Reprocessing",
-        group: "AP_REPR",
-        input_files: 5,
-        disk_io: (200, 2_000),
-        ..COMMON
-    },
-    Class {
-        weight: 20.0,
-        processing_type: "deriv",
-        gshare: "Data Derivations",
-        group: "AP_PHYS",
-        resource_type: "SCORE",
-        cores: 1,
-        wall_s: &SHORT_S,
-        input_files: 7,
-        output_files: 3,
-        disk_io: (500, 4_000),
-        ..COMMON
-    },
-    Class {
-        weight: 9.0,
-        processing_type: "merge",
-        gshare: "Group Production",
-        group: "GP_MERGE",
-        resource_type: "SCORE",
-        cores: 1,
-        wall_s: &SHORT_S,
-        input_files: 10,
-        output_files: 1,
-        disk_io: (1_000, 6_000),
-        chunk: ChunkKind::Merge,
-        ..COMMON
-    },
-    Class {
-        weight: 4.0,
-        processing_type: "simul",
-        gshare: "Group Production",
-        group: "GP_HIMEM",
-        resource_type: "SCORE_HIMEM",
-        cores: 1,
-        ram_mb: (2_600, 3_900),
-        wall_s: &MIXED_S,
-        ..COMMON
-    },
-    Class {
-        weight: 3.0,
-        processing_type: "reprocessing",
-        gshare: "Reprocessing",
-        group: "AP_REPR",
-        resource_type: "MCORE_HIMEM",
-        ram_mb: (2_400, 3_900),
-        input_files: 5,
-        disk_io: (200, 2_000),
-        ..COMMON
-    },
-    Class {
-        weight: 2.0,
-        processing_type: "validation",
-        gshare: "Validation",
-        group: "AP_VALI",
-        resource_type: "SCORE",
-        cores: 1,
-        wall_s: &MIXED_S,
-        ..COMMON
-    },
-];
 
 /// A place where input of a task lies.
 #[derive(Clone, Debug)]
@@ -264,9 +136,10 @@ impl Workload {
         }
     }
 
-    /// Waiting time to the next arrival beside its mean.
+    /// Waiting time to the next arrival beside its mean. Production managers keep the grid full by
+    /// hand, so arrivals are more even than chance would make them.
     pub fn gap(&mut self) -> f64 {
-        self.dice.exponential()
+        self.dice.within(0.5, 1.5)
     }
 
     fn chunks(&mut self, class: &Class) -> Vec<(ChunkKind, u32)> {
