@@ -17,8 +17,14 @@ const DIFFERENCES_TOLD: usize = 20;
 impl<L: Log, S: Store> Drive<L, S> {
     /// Counts every cycle whose records have all arrived. Returns how many.
     pub fn follow(&mut self) -> Result<u64, Halt> {
+        self.follow_to(u64::MAX)
+    }
+
+    /// The same, but no cycle after the one of number `last`; nothing of those is folded either.
+    /// For a look at the state as it was then.
+    pub fn follow_to(&mut self, last: u64) -> Result<u64, Halt> {
         let mut counted = 0;
-        while self.follow_one()? {
+        while self.engine.state.number < last && self.follow_one()? {
             counted += 1;
             self.report.cycles += 1;
             let number = self.engine.state.number;

@@ -470,8 +470,11 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.settle(clock)?;
         } else {
             self.keeper.hand_over(&mut self.store, true)?;
-            self.copy(true);
-            self.keeper.confirm(self.engine.state.number);
+            // Of a cycle that was read and not counted, part may be folded: no moment to be kept.
+            if self.behind() == 0 {
+                self.copy(true);
+                self.keeper.confirm(self.engine.state.number);
+            }
         }
         self.keeper.hand_over(&mut self.store, true)?;
         self.store.flush()?;

@@ -52,15 +52,12 @@ impl Audit {
         }
         let at_cycle = kept.remove("cycle").and_then(|number| number.parse::<u64>().ok());
         let mut compared = 0;
-        let rebuilt = rebuild(&self.place, &read, AnyStore::Nothing, false, |drive| {
-            let state = drive.state();
-            if compared == 0 && at_cycle == Some(state.number) {
-                let recount: BTreeMap<String, String> =
-                    counters(state).iter().map(|line| (line.key(), to_json(line))).collect();
-                compared = recount.len().max(kept.len()).max(1);
-                drifts.extend(compare(&kept, &recount));
-            }
-            false
+        let rebuilt = rebuild(&self.place, &read, AnyStore::Nothing, false, at_cycle, |drive| {
+            let lines = counters(drive.state());
+            let recount: BTreeMap<String, String> =
+                lines.iter().map(|line| (line.key(), to_json(line))).collect();
+            compared = recount.len().max(kept.len()).max(1);
+            drifts.extend(compare(&kept, &recount));
         })?;
         if let (Some(number), 0) = (at_cycle, compared) {
             drifts.push(Drift {

@@ -42,7 +42,7 @@ impl Replay {
             true => open_store(&self.place.store(self.store.as_deref(), &read.topology.domain))?,
             false => AnyStore::Nothing,
         };
-        let mut rebuilt = rebuild(&self.place, &read, store, self.verify, |_| false)?;
+        let mut rebuilt = rebuild(&self.place, &read, store, self.verify, None, |_| ())?;
         let state = rebuilt.drive.state();
         println!("cycles {}", state.number);
         println!("events {}", rebuilt.events);
@@ -78,13 +78,15 @@ pub struct Rebuilt {
     pub differences: Vec<String>,
 }
 
-/// Follows a log to the end of what was said when it began, or until `stop` says so at a cycle.
+/// Follows a log to the end of what was said. `look` sees the state once as it was at the end of
+/// cycle `at`, if there is such a cycle.
 pub fn rebuild(
     place: &Place,
     read: &Read,
     store: AnyStore,
     verify: bool,
-    mut stop: impl FnMut(&Drive<AnyLog, AnyStore>) -> bool,
+    mut at: Option<u64>,
+    mut look: impl FnMut(&Drive<AnyLog, AnyStore>),
 ) -> anyhow::Result<Rebuilt> {
     let log = place.log(&read.topology, Mode::Read)?;
     let config = Config {
@@ -106,9 +108,16 @@ pub fn rebuild(
     };
     let mut told = began;
     let mut idle = 0;
-    while idle < 3 && !stop(&rebuilt.drive) {
+    while idle < 3 {
         let taken = rebuilt.drive.pump(Duration::from_millis(200))?;
-        let counted = rebuilt.drive.follow()?;
+        let mut counted = rebuilt.drive.follow_to(at.unwrap_or(u64::MAX))?;
+        let number = rebuilt.drive.state().number;
+        if let Some(wanted) = at.take_if(|wanted| number >= *wanted) {
+            if number == wanted {
+                look(&rebuilt.drive);
+            }
+            counted += rebuilt.drive.follow()?;
+        }
         rebuilt.note();
         let at_end = rebuilt.drive.is_at_end();
         idle = if taken == 0 && counted == 0 && at_end { idle + 1 } else { 0 };

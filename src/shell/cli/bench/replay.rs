@@ -25,7 +25,7 @@ pub fn measure(
     }
     let mut rates = Vec::new();
     for _ in 0..rounds {
-        let rebuilt = rebuild(&place, read, AnyStore::Nothing, false, |_| false)?;
+        let rebuilt = rebuild(&place, read, AnyStore::Nothing, false, None, |_| ())?;
         rates.push(rebuilt.events as f64 / rebuilt.seconds.max(1e-9));
         figures.insert("replay_events".into(), rebuilt.events as f64);
         figures.insert("replay_decisions".into(), rebuilt.decisions as f64);
