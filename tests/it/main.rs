@@ -9,6 +9,8 @@ mod http;
 mod import;
 #[cfg(feature = "shell")]
 mod kafka;
+#[cfg(feature = "shell")]
+mod kill;
 mod laws;
 mod logs;
 mod sim;

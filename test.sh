@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, Java,
+# Maven and kcat is taken from apt, Apache Kafka is brought by Maven and started on loopback, then
+# the source is checked and tested. Ends with one line that counts the tests; fails if anything does.
+#
+#   ./test.sh            all
+#   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
+#
+# YARDMASTER_KILLS=30    how often the kill test kills (6 when not said)
+# YARDMASTER_NEED_KAFKA=1  fail when there is no real Kafka, instead of falling back to librdkafka's
+#                        mock (which knows no transactions, so the tests that need one are left out)
+set -euo pipefail
+cd "$(dirname "$0")"
+
+say() { printf '\n== %s\n' "$*"; }
+have() { command -v "$1" > /dev/null 2>&1; }
+
+quick=false
+case "${1:-}" in
+'') ;;
+--quick) quick=true ;;
+*) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+
+work=${CARGO_TARGET_DIR:-target}/kafka
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+broker=tests/kafka/broker.sh
+data=
+started=$SECONDS
+
+finish() {
+    local code=$?
+    [ -z "$data" ] || "$broker" stop "$data" || true
+    [ -z "$data" ] || [ $code -ne 0 ] || rm -rf "$data"
+    exit $code
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# --- What the machine must have -------------------------------------------------------------------
+
+root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# Packages that are missing, from apt if it is there and we may; says what it did.
+install() {
+    local packages=$*
+    have apt-get && { [ "$(id -u)" = 0 ] || { have sudo && sudo -n true 2> /dev/null; }; } || {
+        echo "missing: $packages (install them by hand: no apt-get here, or no right to use it)"
+        return 1
+    }
+    say "apt-get install $packages"
+    root apt-get update -qq &&
+        root env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends $packages > "$work/apt.log" 2>&1 || {
+        tail -20 "$work/apt.log"
+        return 1
+    }
+}
+
+compilers() {
+    local missing=
+    have g++ || missing="$missing g++"
+    have make || missing="$missing make"
+    [ -f /usr/include/zlib.h ] || missing="$missing zlib1g-dev"
+    [ -z "$missing" ] || install $missing || {
+        echo "the build needs a C and C++ compiler, make and zlib's headers" >&2
+        return 1
+    }
+}
+
+rust() {
+    have cargo || [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+    have cargo || {
+        echo "no cargo: install Rust with rustup (https://rustup.rs), then run this again" >&2
+        return 1
+    }
+    cargo fmt --version > /dev/null 2>&1 && cargo clippy --version > /dev/null 2>&1 || {
+        have rustup && rustup component add rustfmt clippy || {
+            echo "no rustfmt or clippy: rustup component add rustfmt clippy" >&2
+            return 1
+        }
+    }
+}
+
+# Java's major version, 0 without one.
+java_version() {
+    java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -1 | grep . || echo 0
+}
+
+# --- A real Kafka ---------------------------------------------------------------------------------
+
+free_port() {
+    local port
+    for _ in $(seq 50); do
+        # Below the range that the system gives to outgoing connections.
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2> /dev/null || { echo $port; return; }
+    done
+    return 1
+}
+
+kafka() {
+    local missing= sum
+    [ "$(java_version)" -ge 17 ] || missing="$missing default-jre-headless"
+    have mvn || missing="$missing maven"
+    have kcat || missing="$missing kcat"
+    [ -z "$missing" ] || install $missing || true
+    [ "$(java_version)" -ge 17 ] || { echo "no Java 17 or later"; return 1; }
+    sum=$(cksum < tests/kafka/pom.xml)
+    if [ "$(cat "$work/jars.sum" 2> /dev/null)" != "$sum" ]; then
+        have mvn || { echo "no Maven"; return 1; }
+        say "Apache Kafka from Maven"
+        rm -rf "$work/jars"
+        mvn -q -B -f tests/kafka/pom.xml dependency:copy-dependencies \
+            -DoutputDirectory="$work/jars" || { echo "Maven could not bring it"; return 1; }
+        echo "$sum" > "$work/jars.sum"
+    fi
+    for _ in 1 2 3; do
+        local port controller pid
+        port=$(free_port) && controller=$(free_port) && [ "$port" != "$controller" ] || continue
+        data=$work/data-$$-$port
+        if pid=$("$broker" start "$work/jars" "$data" "$port" "$controller"); then
+            export YARDMASTER_TEST_KAFKA=127.0.0.1:$port YARDMASTER_TEST_KAFKA_JARS=$work/jars
+            export YARDMASTER_TEST_KAFKA_RESTART="'$PWD/$broker' restart '$data'"
+            say "Apache Kafka listens on 127.0.0.1:$port, pid $pid"
+            return
+        fi
+        "$broker" stop "$data" || true
+        data=
+    done
+    echo "it did not start"
+    return 1
+}
+
+# --- The tests ------------------------------------------------------------------------------------
+
+log=$work/tests.log
+tests() {
+    say "cargo test $*"
+    cargo test --locked "$@" 2>&1 | tee -a "$log"
+}
+
+: > "$log"
+compilers
+rust
+
+mock=
+if $quick; then
+    mock=" (quick: without Kafka)"
+elif ! kafka; then
+    mock=" (WITHOUT A REAL KAFKA: librdkafka's mock stood in where it can, the rest was left out)"
+    say "no real Kafka: falling back to librdkafka's mock cluster, which knows no transactions"
+    [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
+fi
+
+if ! $quick; then
+    say "cargo fmt --check"
+    cargo fmt --check
+    say "cargo clippy, warnings are errors"
+    cargo clippy --locked --all-targets -- -D warnings
+    say "the core stands alone: cargo check --lib --no-default-features"
+    cargo check --locked --lib --no-default-features
+fi
+
+# What a broker restarted or a killed process would disturb, and what measures time, runs alone.
+alone=(kill:: the_broker_may_restart)
+failed=0
+tests -- --skip kill:: --skip the_broker_may_restart || failed=1
+$quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
+
+say "$((SECONDS - started)) s in all"
+awk -v mock="$mock" -v failed=$failed '
+    /^test result: / { passed += $4; bad += $6; ignored += $8 }
+    END {
+        result = bad || failed || !passed ? "FAILED" : "ok"
+        printf "test result: %s. %d passed; %d failed; %d ignored%s\n", result, passed, bad, ignored, mock
+        exit result != "ok"
+    }' "$log"

@@ -1,0 +1,153 @@
+//! Topics of one test on a real broker, with a topology file of their own, and what is said there.
+
+use crate::drive::yard;
+use crate::kill::process::yardmaster;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
+use toml::{Table, Value};
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Pilot, Queue, Status, Task};
+use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
+use yardmaster::wire::{record, topology};
+
+/// Topics on a real broker.
+pub struct Bus {
+    pub bootstrap: String,
+    /// Domain, and the beginning of every topic's name: no other test's.
+    pub domain: String,
+    /// The topology file.
+    pub topology: PathBuf,
+    dir: TempDir,
+    writer: KafkaWriter,
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
+}
+
+impl Bus {
+    /// Makes the topics; `None`, and says so, when no broker is named. `change` changes the limits
+    /// and the policy of the topology that ships.
+    pub fn real(change: impl FnOnce(&mut Table, &mut Table)) -> Option<Bus> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let Ok(bootstrap) = std::env::var("YARDMASTER_TEST_KAFKA") else {
+            println!("left out: YARDMASTER_TEST_KAFKA names no broker");
+            return None;
+        };
+        let domain = format!("kill-{}-{}", now(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let dir = TempDir::new().unwrap();
+        let topology = dir.path().join("topology.toml");
+        std::fs::write(&topology, topology_text(&domain, change)).unwrap();
+        let path = topology.to_str().unwrap();
+        let made = ["topology", "apply", "--bootstrap-server", &bootstrap, "--topology", path];
+        let made = yardmaster(&made);
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let conf = KafkaConf::new(&bootstrap, &domain, Vec::new());
+        let writer = KafkaWriter::open(&conf).unwrap();
+        Some(Bus { bootstrap, domain, topology, dir, writer })
+    }
+
+    /// A place for a store or a file.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The name of a topic.
+    pub fn topic(&self, topic: Topic) -> String {
+        topic_name(&self.domain, topic)
+    }
+
+    /// Flags that name this log for a verb.
+    pub fn place(&self) -> [&str; 4] {
+        let topology = self.topology.to_str().unwrap();
+        ["--bootstrap-server", &self.bootstrap, "--topology", topology]
+    }
+
+    /// What a verb says; it must exit with `code`.
+    #[track_caller]
+    pub fn verb(&self, verb: &str, code: i32, more: &[&str]) -> String {
+        let args: Vec<&str> = [verb].iter().chain(&self.place()).chain(more).copied().collect();
+        let output = yardmaster(&args);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "yardmaster {args:?}\n{text}\n{error}");
+        text
+    }
+
+    fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut value = Vec::new();
+        write(&mut value);
+        let name = self.topic(topic);
+        self.writer.append(&name, None, Some(key.as_bytes()), Some(&value), &[], None).unwrap();
+    }
+
+    /// Waits until everything said is durable.
+    pub fn flush(&self) {
+        self.writer.flush().unwrap();
+    }
+
+    /// A queue with room on disk, a pilot, and running jobs so that it may be given more.
+    pub fn queue(&self, name: &str, cores: u32, running: u32) {
+        let at = now();
+        let queue = Queue { cores, ..yard::queue(name, at) };
+        let storage = yard::storage(&queue.endpoints.write[0], &queue.site, at);
+        self.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+        self.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
+        let report = Pilot::AskedJob { queue: name, node: "node1", at };
+        self.say(Topic::Pilot, name, |out| record::write_pilot(out, &report));
+        for number in 0..running {
+            let id = format!("{name}-{number}");
+            let mut job = yard::job(&id, name, "", Status::Running, at);
+            (job.task, job.started_at, job.cores) = ("0", at, cores);
+            self.say(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+        }
+    }
+
+    /// A request for so many cores a job.
+    pub fn ask(&self, subject: &str, cores: u32, priority: i32) {
+        let domain = self.domain.clone();
+        let task =
+            Task { domain, core_count: Some(cores), priority, ..yard::task(subject, 2, now()) };
+        self.say(Topic::Task, subject, |out| record::write_task(out, &task));
+    }
+}
+
+fn topic_name(domain: &str, topic: Topic) -> String {
+    format!("{domain}.{}", topic.name())
+}
+
+/// The shipped topology with names of its own, few partitions, and what `change` does to the limits
+/// and to the policy.
+fn topology_text(domain: &str, change: impl FnOnce(&mut Table, &mut Table)) -> String {
+    let mut file: Table = topology::ATLAS.parse().unwrap();
+    file.insert("domain".into(), domain.into());
+    let kafka = table(&mut file, "kafka");
+    kafka.insert("group".into(), domain.into());
+    for topic in Topic::ALL {
+        let settings = table(table(&mut file, "topics"), topic.name());
+        settings.insert("name".into(), topic_name(domain, *topic).into());
+        let partitions = settings["partitions"].as_integer().unwrap().min(2);
+        settings.insert("partitions".into(), partitions.into());
+    }
+    let mut limits = std::mem::take(table(&mut file, "limits"));
+    let Value::Array(policies) = &mut file["policy"] else { panic!("policies are a list") };
+    let Value::Table(policy) = &mut policies[0] else { panic!("a policy is a table") };
+    change(&mut limits, policy);
+    file.insert("limits".into(), limits.into());
+    file.to_string()
+}
+
+fn table<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
+    match &mut table[key] {
+        Value::Table(table) => table,
+        other => panic!("{key} is {other}, not a table"),
+    }
+}
+
+/// Where a store lies, as text.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of plain text")
+}

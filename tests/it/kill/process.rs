@@ -1,0 +1,130 @@
+//! A running `yardmaster`, and what can be done to one.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program.
+pub fn yardmaster(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_yardmaster")).args(args).output().expect("the program")
+}
+
+/// `yardmaster run`, killed when it is dropped.
+pub struct Process {
+    child: Child,
+    store: PathBuf,
+    log: PathBuf,
+}
+
+/// What `/readyz` says, as far as the tests ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    pub leading: bool,
+    pub speaks: bool,
+    pub epoch: u64,
+}
+
+impl Process {
+    /// Starts one with a store of its own; what it logs goes to a file beside the store.
+    pub fn start(bootstrap: &str, topology: &Path, store: &Path) -> Process {
+        let log = store.with_extension("log");
+        let stderr: File = OpenOptions::new().create(true).append(true).open(&log).unwrap();
+        // The address of an earlier life would be taken for this one's.
+        let _ = std::fs::remove_file(store.join("address"));
+        let child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+            .args(["run", "--bootstrap-server", bootstrap, "--http", "127.0.0.1:0"])
+            .arg("--topology")
+            .arg(topology)
+            .arg("--store")
+            .arg(store)
+            .stdin(Stdio::null())
+            .stderr(stderr)
+            .spawn()
+            .expect("the program");
+        Process { child, store: store.to_owned(), log }
+    }
+
+    /// SIGKILL; it must have been alive until now.
+    pub fn kill(mut self) {
+        self.must_live();
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM, and how it ended; within 40 s.
+    pub fn stop(mut self) -> ExitStatus {
+        self.signal("TERM");
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < Duration::from_secs(40), "no end: {}", self.told());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Sends a signal by its name.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
+        assert!(sent.success(), "kill -s {name} {pid}");
+    }
+
+    /// Fails if it ended.
+    pub fn must_live(&mut self) {
+        if let Some(status) = self.child.try_wait().unwrap() {
+            panic!("the process ended by itself ({status}); the end of its log:\n{}", self.told());
+        }
+    }
+
+    /// What it says of itself; `None` while it does not answer.
+    pub fn ready(&self) -> Option<Ready> {
+        let address = std::fs::read_to_string(self.store.join("address")).ok()?;
+        let address = address.trim().parse().ok()?;
+        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+        stream.write_all(b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        let (_, body) = text.split_once("\r\n\r\n")?;
+        let body: serde_json::Value = serde_json::from_str(body).ok()?;
+        Some(Ready {
+            leading: body["state"]["leading"].as_bool()?,
+            speaks: body["ready"].as_bool()?,
+            epoch: body["state"]["epoch"].as_u64()?,
+        })
+    }
+
+    /// Whether it leads and may speak.
+    pub fn leads(&self) -> bool {
+        self.ready().is_some_and(|ready| ready.leading && ready.speaks)
+    }
+
+    /// The end of its log.
+    pub fn told(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(25)..].join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until something is so; fails after `limit` with what `what` says.
+#[track_caller]
+pub fn wait_until(limit: Duration, what: impl Fn() -> String, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < limit, "not within {limit:?}: {}", what());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,231 @@
+//! What somebody else sees: the decision topic as read by programs that are not ours, committed
+//! records only, and whether every request got what it was promised.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::{Decision, DecisionId};
+use yardmaster::core::event::Event;
+use yardmaster::wire::avro::{Arena, Codec};
+
+/// Key and value of a record.
+pub type Record = (Vec<u8>, Vec<u8>);
+
+/// The committed records of a topic, in no order: from kcat if it is there, and from Kafka's own
+/// console consumer if its jars are; both must say the same.
+pub fn committed(bootstrap: &str, topic: &str) -> Vec<Record> {
+    let kcat = kcat(bootstrap, topic);
+    let console = console(bootstrap, topic);
+    match (kcat, console) {
+        (Some(kcat), Some(console)) => {
+            assert_eq!(kcat.len(), console.len(), "kcat and Kafka's console consumer disagree");
+            assert!(kcat == console, "kcat and Kafka's console consumer disagree");
+            kcat
+        }
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => panic!("neither kcat nor YARDMASTER_TEST_KAFKA_JARS: nobody to ask"),
+    }
+}
+
+/// The same from the quicker of the two, for looking again and again.
+pub fn glance(bootstrap: &str, topic: &str) -> Vec<Record> {
+    kcat(bootstrap, topic).or_else(|| console(bootstrap, topic)).expect("somebody to ask")
+}
+
+fn kcat(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
+    let format = "%K %S\n%k%s\n";
+    let committed = "isolation.level=read_committed";
+    let output = Command::new("kcat")
+        .args(["-C", "-b", bootstrap, "-t", topic, "-X", committed])
+        .args(["-o", "beginning", "-e", "-q", "-f", format])
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "kcat: {}", String::from_utf8_lossy(&output.stderr));
+    let mut rest = output.stdout.as_slice();
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let line = rest.iter().position(|byte| *byte == b'\n').expect("a line of lengths");
+        let lengths = std::str::from_utf8(&rest[..line]).expect("text");
+        let (key, value) = lengths.split_once(' ').expect("two lengths");
+        let length = |text: &str| text.parse::<usize>().expect("no null on this topic");
+        let (key, value) = (length(key), length(value));
+        rest = &rest[line + 1..];
+        records.push((rest[..key].to_vec(), rest[key..key + value].to_vec()));
+        rest = &rest[key + value + 1..];
+    }
+    records.sort();
+    Some(records)
+}
+
+fn console(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
+    let jars = std::env::var("YARDMASTER_TEST_KAFKA_JARS").ok()?;
+    let bytes = "org.apache.kafka.common.serialization.BytesDeserializer";
+    let mut command = Command::new("java");
+    command
+        .args(["-Xmx256m", "-cp", &format!("{jars}/*")])
+        .arg("org.apache.kafka.tools.consumer.ConsoleConsumer")
+        .args(["--bootstrap-server", bootstrap, "--topic", topic, "--from-beginning"])
+        .args(["--isolation-level", "read_committed", "--timeout-ms", "15000"]);
+    let key = format!("key.deserializer={bytes}");
+    let value = format!("value.deserializer={bytes}");
+    for property in ["print.partition=true", "print.key=true", &key, &value] {
+        command.args(["--formatter-property", property]);
+    }
+    let output = command.output().expect("java");
+    let text = String::from_utf8(output.stdout).expect("escaped text");
+    // Its log may come between.
+    let lines = text.lines().filter(|line| line.starts_with("Partition:"));
+    let mut records: Vec<Record> = lines
+        .map(|line| {
+            let mut parts = line.split('\t').skip(1);
+            let mut part = || unescape(parts.next().expect("a key and a value"));
+            (part(), part())
+        })
+        .collect();
+    records.sort();
+    Some(records)
+}
+
+/// Kafka's `Bytes.toString`: what is not plain ASCII is `\xHH`, a backslash too.
+fn unescape(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'\\' {
+            out.push(u8::from_str_radix(&text[at + 2..at + 4], 16).expect("two hex digits"));
+            at += 4;
+        } else {
+            out.push(bytes[at]);
+            at += 1;
+        }
+    }
+    out
+}
+
+/// Records of the decision topic as decisions; the key must be the subject.
+pub fn decisions(records: &[Record]) -> Vec<Decision> {
+    let codec = Codec::default();
+    let read = |(key, value): &Record| {
+        let mut arena = Arena::default();
+        match codec.read(Topic::Decision, None, Some(value), &mut arena) {
+            Event::Decided(decision) => {
+                assert_eq!(decision.subject.as_bytes(), key, "the key is the subject");
+                *decision
+            }
+            other => panic!("no decision: {other:?}"),
+        }
+    };
+    records.iter().map(read).collect()
+}
+
+/// What is wrong with the answers that were given to these subjects: nothing, if each has exactly
+/// one final answer, its last, and its answers are numbered from 1 without gap, each under the name
+/// that follows from its number.
+pub fn complaints(domain: &str, subjects: &BTreeSet<String>, said: &[Decision]) -> Vec<String> {
+    let mut by_subject: BTreeMap<&str, Vec<&Decision>> = BTreeMap::new();
+    for decision in said {
+        by_subject.entry(&decision.subject).or_default().push(decision);
+    }
+    let mut found = Vec::new();
+    for subject in by_subject.keys().filter(|subject| !subjects.contains(**subject)) {
+        found.push(format!("{subject}: answered, and nobody asked"));
+    }
+    for subject in subjects {
+        let mut answers = by_subject.remove(subject.as_str()).unwrap_or_default();
+        answers.sort_by_key(|decision| decision.ordinal);
+        let ordinals: Vec<u32> = answers.iter().map(|decision| decision.ordinal).collect();
+        let wanted: Vec<u32> = (1..=answers.len() as u32).collect();
+        if ordinals != wanted {
+            found.push(format!("{subject}: answers are numbered {ordinals:?}"));
+        }
+        let is_final: Vec<bool> = answers.iter().map(|it| it.outcome.is_final()).collect();
+        match is_final.iter().filter(|is_final| **is_final).count() {
+            0 => found.push(format!("{subject}: no final answer")),
+            1 if is_final.last() == Some(&true) => {}
+            1 => found.push(format!("{subject}: the final answer is not the last")),
+            finals => found.push(format!("{subject}: {finals} final answers")),
+        }
+        for answer in answers {
+            let name = DecisionId::derive(domain, subject, answer.attempt, answer.ordinal);
+            if answer.id != name {
+                found.push(format!("{subject}: answer {} is not named {name}", answer.ordinal));
+            }
+        }
+    }
+    found
+}
+
+/// The log in one line, for whoever reads the test's output.
+pub fn summary(said: &[Decision]) -> String {
+    let mut outcomes: BTreeMap<&str, usize> = BTreeMap::new();
+    let epochs: BTreeSet<u64> = said.iter().map(|decision| decision.epoch).collect();
+    for decision in said {
+        *outcomes.entry(decision.outcome.name()).or_default() += 1;
+    }
+    format!("{} decisions {outcomes:?} said in {} epochs", said.len(), epochs.len())
+}
+
+// --- The witness itself, seen to object ---------------------------------------------------------
+
+fn answers() -> (BTreeSet<String>, Vec<Decision>) {
+    use yardmaster::core::decision::Outcome;
+    let plain = |subject: &str, ordinal, outcome| Decision {
+        id: DecisionId::derive("yard", subject, 0, ordinal),
+        domain: "yard".into(),
+        subject: subject.into(),
+        attempt: 0,
+        task: "1".into(),
+        ordinal,
+        epoch: 1,
+        cycle: u64::from(ordinal),
+        number: 0,
+        now: 0,
+        policy: "production-job".into(),
+        policy_hash: String::new(),
+        gshare: String::new(),
+        nucleus: String::new(),
+        outcome,
+        factor_names: Vec::new(),
+        counts: Vec::new(),
+        fates: Vec::new(),
+        full: true,
+        fates_cut: 0,
+        notes: Vec::new(),
+    };
+    let said = vec![
+        plain("1/1", 1, Outcome::Assign(Vec::new())),
+        plain("1/2", 1, Outcome::Defer { until: 5 }),
+        plain("1/2", 2, Outcome::Defer { until: 9 }),
+        plain("1/2", 3, Outcome::Reject { reason: "late".into() }),
+    ];
+    (["1/1".to_owned(), "1/2".to_owned()].into(), said)
+}
+
+#[track_caller]
+fn objects(change: impl FnOnce(&mut BTreeSet<String>, &mut Vec<Decision>), expected: &str) {
+    let (mut subjects, mut said) = answers();
+    change(&mut subjects, &mut said);
+    let found = complaints("yard", &subjects, &said);
+    assert!(found.iter().any(|it| it.contains(expected)), "{expected:?}: {found:?}");
+}
+
+#[test]
+fn the_witness_objects_to_what_is_lost_or_said_twice() {
+    let (subjects, said) = answers();
+    assert_eq!(complaints("yard", &subjects, &said), Vec::<String>::new());
+    objects(|_, said| said.push(said[0].clone()), "1/1: 2 final answers");
+    objects(|_, said| said.push(said[1].clone()), "1/2: answers are numbered [1, 1, 2, 3]");
+    objects(|_, said| drop(said.remove(1)), "1/2: answers are numbered [2, 3]");
+    objects(|_, said| drop(said.pop()), "1/2: no final answer");
+    objects(|_, said| said[3].ordinal = 1, "1/2: answers are numbered [1, 1, 2]");
+    objects(|_, said| said.swap_remove(0).ordinal = 0, "1/1: no final answer");
+    objects(|subjects, _| drop(subjects.pop_first()), "1/1: answered, and nobody asked");
+    objects(|_, said| said[0].id.0[0] ^= 1, "1/1: answer 1 is not named");
+    objects(|_, said| (said[1].ordinal, said[3].ordinal) = (3, 1), "the final answer is not");
+}
+
+#[test]
+fn the_console_consumers_escapes_are_undone() {
+    assert_eq!(unescape("a\\x5C\\x00\\xFFb"), b"a\\\x00\xffb");
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# A real Apache Kafka for the tests: one node in KRaft mode, on loopback only.
+#
+#   broker.sh start JARS DATA PORT CONTROLLER_PORT   formats DATA if it is new, starts; prints the pid
+#   broker.sh stop DATA                              asks it to stop, waits; after 20 s it is killed
+#   broker.sh restart DATA                           kills it hard and starts it again; prints the pid
+#
+# JARS is a directory with Kafka's jars (pom.xml beside this file names them). `start` and `restart`
+# return when the broker takes connections, or fail after 120 s with the end of its log.
+set -euo pipefail
+
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+configure() { # DATA PORT CONTROLLER_PORT
+    cat > "$1/server.properties" <<P
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$3
+listeners=PLAINTEXT://127.0.0.1:$2,CONTROLLER://127.0.0.1:$3
+advertised.listeners=PLAINTEXT://127.0.0.1:$2
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs=$1/log
+# Topics are made with their settings by whoever needs them, never by the first who asks.
+auto.create.topics.enable=false
+# One node holds the only copy of everything.
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+# Tests make many small topics: do not set 10 MB aside for the index of each.
+log.index.size.max.bytes=1048576
+P
+}
+
+# The pid in DATA, if it is alive and is that broker; a number alone may be somebody else's by now.
+alive() {
+    local pid
+    pid=$(cat "$1/pid" 2>/dev/null) || return 1
+    grep -qF "$1/server.properties" "/proc/$pid/cmdline" 2>/dev/null || return 1
+    echo "$pid"
+}
+
+launch() { # DATA
+    local data=$1 port pid
+    port=$(sed -n 's|^advertised.listeners=.*:||p' "$data/server.properties")
+    # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
+    setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -cp "$(cat "$data/jars")/*" kafka.Kafka \
+        "$data/server.properties" >> "$data/broker.out" 2>&1 < /dev/null &
+    pid=$!
+    echo "$pid" > "$data/pid"
+    for _ in $(seq 600); do
+        if listens "$port"; then
+            echo "$pid"
+            return
+        fi
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.2
+    done
+    echo "no broker on 127.0.0.1:$port; the end of $data/broker.out:" >&2
+    tail -20 "$data/broker.out" >&2
+    halt "$data" KILL
+    return 1
+}
+
+halt() { # DATA SIGNAL
+    local pid
+    pid=$(alive "$1") || return 0
+    kill "-$2" "$pid" 2>/dev/null || return 0
+    for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || return 0
+        sleep 0.2
+    done
+    kill -KILL "$pid" 2>/dev/null || true
+}
+
+case "${1:-}" in
+start)
+    [ $# = 5 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+    mkdir -p "$3"
+    data=$(cd "$3" && pwd)
+    (cd "$2" && pwd) > "$data/jars"
+    configure "$data" "$4" "$5"
+    if [ ! -f "$data/log/meta.properties" ]; then
+        jars="$(cat "$data/jars")/*"
+        id=$(java -cp "$jars" kafka.tools.StorageTool random-uuid 2>/dev/null | tail -1)
+        java -cp "$jars" kafka.tools.StorageTool format -t "$id" -c "$data/server.properties" \
+            > "$data/format.out" 2>&1 || { cat "$data/format.out" >&2; exit 1; }
+    fi
+    launch "$data"
+    ;;
+stop)
+    [ $# = 2 ] || { echo "usage: $0 stop DATA" >&2; exit 2; }
+    halt "$(cd "$2" && pwd)" TERM
+    ;;
+restart)
+    [ $# = 2 ] || { echo "usage: $0 restart DATA" >&2; exit 2; }
+    data=$(cd "$2" && pwd)
+    halt "$data" KILL
+    launch "$data"
+    ;;
+*)
+    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
