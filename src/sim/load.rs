@@ -86,13 +86,15 @@ impl Load {
 
     fn job(&mut self, batch: &mut Batch, job: u64, status: Status) {
         self.now += 1;
-        // What does not change in a job's life is a function of its number.
-        let fixed = stir(job);
+        // What does not change in a job's life is a function of its request: the jobs of one go to
+        // the same queue, and those of a task belong to one user.
+        let fixed = stir(job / 20);
+        let owner = stir(job / 200);
         let name = (FIRST_JOB + job).to_string();
         let task = (30_000_000 + job / 200).to_string();
         let request = format!("{task}/{}:0", job / 20 % 10);
         let queue = &self.queues[(fixed % QUEUES) as usize];
-        let user = &self.users[(fixed >> 10 & 0x7FF) as usize % self.users.len()];
+        let user = &self.users[owner as usize % self.users.len()];
         let created_at = 1_760_000_000_000 + job as Millis;
         let state = JobState {
             job: &name,
@@ -105,9 +107,9 @@ impl Load {
             queue,
             user,
             group: "AP_MCGN",
-            gshare: &format!("share {:02}", fixed >> 20 & 0xFF % SHARES),
-            resource_type: TYPES[(fixed >> 30) as usize % TYPES.len()],
-            nucleus: &format!("NUCLEUS-{:02}", (fixed >> 35) % NUCLEI),
+            gshare: &format!("share {:02}", (owner >> 20) % SHARES),
+            resource_type: TYPES[(owner >> 30) as usize % TYPES.len()],
+            nucleus: &format!("NUCLEUS-{:02}", (owner >> 35) % NUCLEI),
             workflow: "pull_ups",
             label: "managed",
             sub_status: "",
