@@ -3,6 +3,7 @@
 mod contract;
 #[cfg(feature = "shell")]
 mod dirlog;
+mod crash;
 mod drive;
 #[cfg(feature = "shell")]
 mod http;

@@ -1,6 +1,6 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
-mod yard;
+pub(crate) mod yard;
 
 use std::time::Duration;
 use yard::*;
