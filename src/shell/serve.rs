@@ -5,9 +5,9 @@ use crate::core::counters::counters;
 use crate::core::cut::Topic;
 use crate::core::event::Status as JobStatus;
 use crate::core::id::Name;
+use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
-use crate::drive::Drive;
 use crate::shell::http::{Answer, Ask, Server};
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::status::Status;
@@ -90,8 +90,7 @@ impl Show {
     fn count(&mut self, report: &Report) {
         let metrics = &mut self.metrics;
         for (topic, count) in &report.events {
-            let odd: u64 =
-                report.oddities.iter().filter(|it| it.0 == *topic).map(|it| it.2).sum();
+            let odd: u64 = report.oddities.iter().filter(|it| it.0 == *topic).map(|it| it.2).sum();
             let garbled: u64 = report
                 .garbled
                 .iter()
@@ -152,7 +151,8 @@ impl Show {
 
 fn answer<L: Log, S: Store>(ask: Ask, drive: &Drive<L, S>) {
     let state = drive.state();
-    let found = |content_type, text: String| Answer::Found { content_type, body: text.into_bytes() };
+    let found =
+        |content_type, text: String| Answer::Found { content_type, body: text.into_bytes() };
     let answer = match ask.verb.as_str() {
         "counters" => {
             let lines: Vec<String> = counters(state).iter().map(to_json).collect();

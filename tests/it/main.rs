@@ -1,9 +1,9 @@
 //! One binary for all tests that use the crate from outside.
 
 mod contract;
+mod crash;
 #[cfg(feature = "shell")]
 mod dirlog;
-mod crash;
 mod drive;
 #[cfg(feature = "shell")]
 mod http;

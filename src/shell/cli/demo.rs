@@ -298,7 +298,8 @@ impl Tally {
         for decision in decisions {
             *self.outcomes.entry(decision.outcome.name()).or_default() += 1;
             for count in &decision.counts {
-                *self.rejected.entry(count.filter.clone()).or_default() += u64::from(count.rejected);
+                *self.rejected.entry(count.filter.clone()).or_default() +=
+                    u64::from(count.rejected);
             }
             if decision.outcome.is_final() {
                 self.first_answer.entry(decision.subject.clone()).or_insert(decision.now);
@@ -318,7 +319,11 @@ impl Tally {
             summary.live,
             summary.silent
         );
-        println!("grid: {} cores, {:.1} % of them busy over the run", summary.cores, 100.0 * summary.cpu_use);
+        println!(
+            "grid: {} cores, {:.1} % of them busy over the run",
+            summary.cores,
+            100.0 * summary.cpu_use
+        );
         println!(
             "wait from generation to start: median {}, p95 {}",
             span(summary.wait_median),

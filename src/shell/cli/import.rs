@@ -59,7 +59,9 @@ impl Import {
     pub fn run(self) -> Ended {
         let now = clock::now();
         let (files, imported) = match &self.what {
-            What::Cric(files) => (files, each(files, |text, sites| import::cric(text, now, sites))?),
+            What::Cric(files) => {
+                (files, each(files, |text, sites| import::cric(text, now, sites))?)
+            }
             What::Netmetrics(files) => {
                 (files, each(files, |text, _| import::netmetrics(text, now))?)
             }
@@ -91,12 +93,7 @@ impl Import {
 }
 
 /// The records of JSON files of one kind, as the demo takes them too.
-pub fn load(
-    kind: &str,
-    path: &Path,
-    sites: &[&Path],
-    now: Millis,
-) -> anyhow::Result<Imported> {
+pub fn load(kind: &str, path: &Path, sites: &[&Path], now: Millis) -> anyhow::Result<Imported> {
     let mut known = Sites::new();
     for path in sites {
         known.learn(&text(path)?).map_err(|why| Usage(format!("{}: {why}", path.display())))?;

@@ -21,7 +21,13 @@ struct Cli {
     #[command(subcommand)]
     verb: Verb,
     /// What is logged to stderr: error, warn, info, debug, or a tracing filter.
-    #[arg(long, global = true, default_value = "info", env = "YARDMASTER_LOG", value_name = "LEVEL")]
+    #[arg(
+        long,
+        global = true,
+        default_value = "info",
+        env = "YARDMASTER_LOG",
+        value_name = "LEVEL"
+    )]
     log: String,
 }
 

@@ -39,9 +39,7 @@ impl Replay {
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
         let store = match self.from_store {
-            true => {
-                open_store(&self.place.store(self.store.as_deref(), &read.topology.domain))?
-            }
+            true => open_store(&self.place.store(self.store.as_deref(), &read.topology.domain))?,
             false => AnyStore::Nothing,
         };
         let mut rebuilt = rebuild(&self.place, &read, store, self.verify, |_| false)?;
@@ -118,7 +116,11 @@ pub fn rebuild(
             told = clock::stopwatch();
             let state = rebuilt.drive.state();
             let newest = rebuilt.drive.newest();
-            tracing::info!("replayed {} events, cycle {} of {newest}", rebuilt.events, state.number);
+            tracing::info!(
+                "replayed {} events, cycle {} of {newest}",
+                rebuilt.events,
+                state.number
+            );
         }
         if at_end && taken == 0 && counted == 0 {
             break;

@@ -47,7 +47,9 @@ impl Topology {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         match self.what {
-            What::Describe { place, mermaid: true } => println!("{}", mermaid(&place.read()?.topology)),
+            What::Describe { place, mermaid: true } => {
+                println!("{}", mermaid(&place.read()?.topology))
+            }
             What::Describe { place, mermaid: false } => {
                 println!("{}", describe(&place.read()?.topology));
             }
@@ -79,7 +81,9 @@ fn check(place: &Place) -> Ended {
         println!("all {} topics are as the topology says", READ.len());
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{wrong} differences; `topology apply` makes topics that are missing, the rest is yours");
+    println!(
+        "{wrong} differences; `topology apply` makes topics that are missing, the rest is yours"
+    );
     Ok(ExitCode::FAILURE)
 }
 
@@ -109,11 +113,14 @@ fn compare(settings: &TopicSettings, found: Option<&TopicFound>) -> Vec<String> 
 
 /// A topic's settings as the broker words them.
 fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
-    let mut configs = vec![("cleanup.policy".to_owned(), match settings.cleanup {
-        Cleanup::Compact => "compact".to_owned(),
-        Cleanup::Delete => "delete".to_owned(),
-        Cleanup::CompactDelete => "compact,delete".to_owned(),
-    })];
+    let mut configs = vec![(
+        "cleanup.policy".to_owned(),
+        match settings.cleanup {
+            Cleanup::Compact => "compact".to_owned(),
+            Cleanup::Delete => "delete".to_owned(),
+            Cleanup::CompactDelete => "compact,delete".to_owned(),
+        },
+    )];
     if let Some(retention) = settings.retention_ms {
         configs.push(("retention.ms".to_owned(), retention.to_string()));
     }
@@ -137,7 +144,10 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
     let specs: Vec<NewTopicSpec> = READ.iter().map(spec).collect();
     if dry_run {
         for spec in specs {
-            println!("would make {} with {} partitions, {:?}", spec.name, spec.partitions, spec.configs);
+            println!(
+                "would make {} with {} partitions, {:?}",
+                spec.name, spec.partitions, spec.configs
+            );
         }
         return Ok(());
     }

@@ -37,14 +37,12 @@ pub enum Unfit {
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::Scale(scale) => write!(
-                f,
-                "scale {scale}: give a number above 0 (1 is about ATLAS: 300,000 cores)"
-            ),
-            Unfit::Queues { found } => write!(
-                f,
-                "none of {found} queues is online and takes production jobs: import some"
-            ),
+            Unfit::Scale(scale) => {
+                write!(f, "scale {scale}: give a number above 0 (1 is about ATLAS: 300,000 cores)")
+            }
+            Unfit::Queues { found } => {
+                write!(f, "none of {found} queues is online and takes production jobs: import some")
+            }
             Unfit::Nuclei { found } => {
                 write!(f, "none of {found} sites is an active nucleus: import some")
             }
@@ -59,10 +57,9 @@ pub(super) fn takes_production(queue: &Queue) -> bool {
     let parent = queue.ucore && queue.resource_type.is_empty();
     let serves = match queue.status {
         QueueStatus::Online | QueueStatus::Standby => true,
-        QueueStatus::Brokeroff
-        | QueueStatus::Test
-        | QueueStatus::Offline
-        | QueueStatus::Paused => false,
+        QueueStatus::Brokeroff | QueueStatus::Test | QueueStatus::Offline | QueueStatus::Paused => {
+            false
+        }
     };
     queue.production && !parent && serves && !queue.cloud.is_empty()
 }

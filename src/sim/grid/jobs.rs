@@ -167,8 +167,7 @@ impl Grid {
             Some((source, files, bytes)) => {
                 self.reach(place, Status::Assigned);
                 let Some(job) = self.jobs.get(place) else { return };
-                let destination =
-                    self.queues.all[job.queue as usize].storage_site().to_owned();
+                let destination = self.queues.all[job.queue as usize].storage_site().to_owned();
                 let activity = INPUT;
                 let shipment =
                     Shipment { job: place, activity, source, destination, files, bytes, tries: 0 };

@@ -175,8 +175,10 @@ impl LiveLink {
             }
         }
         if !self.usual.is_empty() {
-            let (one, other) =
-                (self.usual[dice.below(self.usual.len())], self.usual[dice.below(self.usual.len())]);
+            let (one, other) = (
+                self.usual[dice.below(self.usual.len())],
+                self.usual[dice.below(self.usual.len())],
+            );
             let mbps = dice.within(one.min(other), one.max(other)) * dice.within(0.85, 1.15);
             self.mbps = mbps * self.jam.0;
         }

@@ -94,8 +94,13 @@ impl Queues {
             return Err(Unfit::Queues { found: facts.queues.len() });
         }
         let sum: f64 = groups.keys().map(|name| size(seed, name)).sum();
-        let mut queues =
-            Queues { all: Vec::new(), idle, sites: Vec::new(), power_hs06: 0.0, by_name: BTreeMap::new() };
+        let mut queues = Queues {
+            all: Vec::new(),
+            idle,
+            sites: Vec::new(),
+            power_hs06: 0.0,
+            by_name: BTreeMap::new(),
+        };
         for (name, slots) in groups {
             queues.add(name, slots, cores * size(seed, name) / sum);
         }

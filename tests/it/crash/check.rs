@@ -13,7 +13,7 @@ use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::report::Report;
 use yardmaster::sim::paper::store::PaperStore;
 
-/// Answers: one final one per request, ordinals without gap, names unique. Cycles: numbers without
+/// Answers: at most one final one per request, the last; ordinals without gap, names unique. Cycles: numbers without
 /// gap, counts that are right, time that does not go back.
 pub fn check_words(yard: &Yard) {
     let decisions = yard.decisions();
@@ -25,8 +25,8 @@ pub fn check_words(yard: &Yard) {
         for (at, answer) in answers.iter().enumerate() {
             let ordinal = at as u32 + 1;
             assert_eq!(answer.ordinal, ordinal, "{subject}:{attempt} {answers:#?}");
-            let is_last = at + 1 == answers.len();
-            assert_eq!(answer.outcome.is_final(), is_last, "{subject}:{attempt} {answers:#?}");
+            let follows = at + 1 < answers.len();
+            assert!(!follows || !answer.outcome.is_final(), "{subject}:{attempt} {answers:#?}");
             let id = DecisionId::derive("atlas", subject, *attempt, ordinal);
             assert_eq!(answer.id, id);
         }
@@ -68,7 +68,7 @@ pub fn check_answered(yard: &Yard) {
 /// Follows to the end of the log. What is missing then stays missing.
 pub fn follow_to_end<L: Log, S: Store>(drive: &mut Drive<L, S>) {
     let mut still = 0;
-    while still < 4 {
+    while still < 40 {
         let taken = drive.pump(Duration::ZERO).unwrap();
         let counted = drive.follow().unwrap();
         still = if taken == 0 && counted == 0 { still + 1 } else { 0 };
@@ -77,12 +77,19 @@ pub fn follow_to_end<L: Log, S: Store>(drive: &mut Drive<L, S>) {
 
 /// Rebuilds from a store, makes every decision again, and compares with where the leader was.
 pub fn rebuild<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Report {
+    let report = rebuild_part(log, store, reached);
+    assert_eq!(report.verified[2], 0, "{:#?}", report.differences);
+    report
+}
+
+/// The same where not every decision can be made again.
+pub fn rebuild_part<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Report {
     let mut config = config("a reader");
     config.verify = true;
     let mut drive = Drive::start(log, store, config).unwrap();
     follow_to_end(&mut drive);
     let report = drive.take_report();
-    assert_eq!(report.verified[1..], [0, 0], "{:#?}", report.differences);
+    assert_eq!(report.verified[1], 0, "{:#?}", report.differences);
     assert_eq!(report.notices, Vec::<String>::new());
     assert_eq!(audit(drive.state()), vec![]);
     let known = Reached { number: drive.state().number, digest: digest(drive.state()) };

@@ -1,8 +1,9 @@
 //! A small play: what the world does step by step, and processes that answer it, die and start
 //! again.
 
-use crate::drive::yard::{Yard, job, progress, queue, sent, storage, task, terms_with};
+use crate::drive::yard::{Yard, job, queue, sent, storage, task, terms_with};
 use std::cell::Cell;
+use std::sync::OnceLock;
 use std::time::Duration;
 use yardmaster::core::audit::audit;
 use yardmaster::core::cut::{Cut, Lane, Topic};
@@ -11,10 +12,12 @@ use yardmaster::core::digest::digest;
 use yardmaster::core::event::*;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::drive::port::*;
+use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::faulty::{Faulty, FaultyStore, Schedule};
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::sim::paper::{Paper, PaperLog};
+use yardmaster::sim::paper::{Note, Paper, PaperLog};
+use yardmaster::wire::avro::Codec;
 use yardmaster::wire::cell;
 use yardmaster::wire::record;
 
@@ -38,7 +41,9 @@ pub const SHORT: [(&str, &str); 2] = [
 ];
 
 pub fn config(instance: &str) -> Config {
-    Config { instance: instance.into(), terms: terms_with(&SHORT), stopwatch, verify: false }
+    static TERMS: OnceLock<Terms> = OnceLock::new();
+    let terms = TERMS.get_or_init(|| terms_with(&SHORT)).clone();
+    Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
 }
 
 /// A store that sees to it that nothing is kept of a cycle that is not in the log.
@@ -46,11 +51,14 @@ pub struct Watch {
     pub store: PaperStore,
     paper: Paper,
     setting: Setting,
+    codec: Codec,
 }
 
 impl Watch {
     pub fn new(store: &PaperStore, paper: &Paper) -> Watch {
-        Watch { store: store.clone(), paper: paper.clone(), setting: config("").terms.setting }
+        let setting = config("").terms.setting;
+        let codec = Codec::new(usize::MAX);
+        Watch { store: store.clone(), paper: paper.clone(), setting, codec }
     }
 }
 
@@ -62,8 +70,9 @@ impl Store for Watch {
     fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
         let mut state = State::new(self.setting.clone());
         cell::read_head(&checkpoint.head, &mut state).unwrap();
-        let said = progress(&self.paper);
-        let same = said.iter().find(|said| said.number == state.number);
+        let said = self.paper.records(Lane::new(Topic::Progress, 0));
+        let read = |note: &Note| self.codec.read_progress(note.value.as_deref()?).ok();
+        let same = said.iter().rev().filter_map(read).find(|said| said.number == state.number);
         let epoch = same.map(|said| said.epoch);
         assert_eq!(epoch, Some(state.epoch), "cycle {} is kept and was never said", state.number);
         self.store.keep(checkpoint)
@@ -78,11 +87,12 @@ impl Store for Watch {
     }
 }
 
-/// A log that, when it is late, settles nothing before it must: the next batch is folded and
-/// judged while the transaction runs.
+/// A log that, when it is late, settles nothing for some looks: the next batch is folded and judged
+/// while the transaction runs.
 pub struct Late<L: Log> {
     pub log: L,
     pub late: bool,
+    looks: u32,
 }
 
 impl<L: Log> Log for Late<L> {
@@ -102,10 +112,12 @@ impl<L: Log> Log for Late<L> {
         self.log.lead()
     }
     fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        self.looks = if self.late { 4 } else { 0 };
         self.log.say(outputs, progress)
     }
     fn is_settled(&mut self) -> bool {
-        !self.late && self.log.is_settled()
+        self.looks = self.looks.saturating_sub(1);
+        self.looks == 0 && self.log.is_settled()
     }
     fn settle(&mut self) -> Result<(), LogError> {
         self.log.settle()
@@ -136,7 +148,13 @@ fn act(yard: &Yard, step: usize) {
         0 => (0..3).for_each(|at| add_queue(yard, &format!("QUEUE_{at:02}"), 2_000)),
         2 => {
             yard.ask(&task("1/1", 60, now));
-            yard.paper.append(Lane::new(Topic::Task, 0), None, Some(b"nobody reads this"), &[], None);
+            yard.paper.append(
+                Lane::new(Topic::Task, 0),
+                None,
+                Some(b"nobody reads this"),
+                &[],
+                None,
+            );
             yard.paper.append(Lane::new(Topic::JobState, 1), Some(b"7"), None, &[], None);
         }
         3 => {
@@ -314,11 +332,11 @@ impl Play {
             self.yard.pass(1_100);
             self.turn();
             let stands = self.drive.as_ref().is_some_and(|drive| drive.leads());
-            let asked = |subject: &&str| {
-                let decisions = self.yard.decisions();
+            let decisions = self.yard.decisions();
+            let is_answered = |subject: &&str| {
                 decisions.iter().any(|d| d.subject == **subject && d.outcome.is_final())
             };
-            if stands && REQUESTS.iter().all(|subject| asked(&subject)) && self.bow() {
+            if stands && REQUESTS.iter().all(is_answered) && self.bow() {
                 break;
             }
         }
@@ -395,7 +413,7 @@ impl Play {
     ) -> Result<Driven, Halt> {
         let schedule = schedules.get(*started).cloned().unwrap_or_default();
         *started += 1;
-        let log = Late { log: Faulty::new(yard.log(), &schedule), late };
+        let log = Late { log: Faulty::new(yard.log(), &schedule), late, looks: 0 };
         let store = FaultyStore::new(Watch::new(store, &yard.paper), &schedule);
         Drive::start(log, store, config(&format!("process {started}")))
     }
@@ -406,4 +424,21 @@ impl Play {
 pub struct Reached {
     pub number: u64,
     pub digest: String,
+}
+
+/// Numbers that look drawn and are the same each time.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % count
+    }
 }

@@ -122,7 +122,7 @@ impl Yard {
 
     /// Every decision in the log, in order of cycle and number.
     pub fn decisions(&self) -> Vec<Decision> {
-        let codec = Codec::default();
+        let codec = Codec::new(usize::MAX);
         let mut all = Vec::new();
         for partition in 0..2 {
             for note in self.paper.records(Lane::new(Topic::Decision, partition)) {
