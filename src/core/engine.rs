@@ -36,6 +36,8 @@ pub struct Engine {
     queue: Vec<Turn>,
     /// Judgements made in this cycle.
     judged: u32,
+    /// Some found no room in the budget of this cycle.
+    is_crowded: bool,
 }
 
 /// A deferred request, and what it hangs on.
@@ -82,6 +84,7 @@ impl Engine {
             is_cold: true,
             queue: Vec::new(),
             judged: 0,
+            is_crowded: false,
         }
     }
 
@@ -97,7 +100,7 @@ impl Engine {
 
     /// Whether a request could be judged at the next cut without anything new being read.
     pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.is_empty() || self.is_crowded
     }
 
     /// The earliest moment at which a deferral is due.
@@ -110,8 +113,7 @@ impl Engine {
     pub fn pass(&mut self) {
         self.is_cold = true;
         self.state.touched = Default::default();
-        let now = self.state.now;
-        self.state.timers.deferrals.take(now);
+        self.take_due();
     }
 
     /// Takes up what changed up to the cut that was just closed: who is ready, who wakes. `next`
@@ -132,6 +134,7 @@ impl Engine {
         queue.sort_unstable();
         queue.dedup();
         let budget = self.state.setting.limits.judgements_per_cycle;
+        self.is_crowded = queue.len() > budget;
         for (_, _, subject) in queue.drain(budget.min(queue.len())..) {
             // Those who woke and found no room are asked again at the next cut.
             if let Some(waiting) = self.waiting.get_mut(&subject) {
@@ -231,20 +234,23 @@ impl Engine {
         }
     }
 
-    /// Deferrals whose time has come.
     fn settle_due(&mut self) {
+        self.take_due().iter().for_each(|subject| self.place(subject));
+    }
+
+    /// Deferrals whose time has come. What only lies in the turn that has begun is set again.
+    fn take_due(&mut self) -> Vec<String> {
         let now = self.state.now;
+        let mut due = Vec::new();
         for subject in self.state.timers.deferrals.take(now) {
             let Some(ask) = self.state.asks.of(&subject) else { continue };
-            let until = ask.answer.as_ref().map_or(0, |answer| answer.until);
-            if until > now {
-                if until < now + 2_000 {
-                    self.state.timers.deferrals.set(until, subject);
-                }
-                continue;
+            match ask.answer.as_ref().map_or(0, |answer| answer.until) {
+                until if until <= now => due.push(subject),
+                until if until < now + 2_000 => self.state.timers.deferrals.set(until, subject),
+                _ => {}
             }
-            self.place(&subject);
         }
+        due
     }
 }
 

@@ -32,6 +32,8 @@ struct Strand {
 pub struct Feed {
     strands: BTreeMap<Lane, Strand>,
     waiting: usize,
+    /// Which lanes the log holds is not known.
+    is_unsure: bool,
 }
 
 impl Feed {
@@ -39,7 +41,7 @@ impl Feed {
     pub fn new(cut: &Cut) -> Feed {
         let strand = |next: &u64| Strand { seen: *next, ..Strand::default() };
         let strands = cut.0.iter().map(|(lane, next)| (*lane, strand(next))).collect();
-        Feed { strands, waiting: 0 }
+        Feed { strands, waiting: 0, is_unsure: false }
     }
 
     /// Takes over what a batch brought.
@@ -77,6 +79,11 @@ impl Feed {
             at_end: strand.flags.at_end && strand.waiting == 0,
             ..strand.flags
         })
+    }
+
+    /// Whether a lane is read at all.
+    pub fn knows(&self, lane: Lane) -> bool {
+        self.strands.contains_key(&lane)
     }
 
     /// Everything below was delivered.
@@ -131,17 +138,22 @@ impl Feed {
     /// Lanes that run more than `most` records ahead and are not held yet, and lanes that are held
     /// and ran half empty; both noted as done.
     pub fn balance(&mut self, most: usize) -> (Vec<Lane>, Vec<Lane>) {
+        let all = std::mem::take(&mut self.is_unsure);
         let (mut hold, mut release) = (Vec::new(), Vec::new());
         for (lane, strand) in &mut self.strands {
-            if !strand.is_held && strand.waiting > most {
-                strand.is_held = true;
-                hold.push(*lane);
-            } else if strand.is_held && strand.waiting <= most / 2 {
-                strand.is_held = false;
-                release.push(*lane);
+            let least = if strand.is_held { most / 2 } else { most };
+            let is_far = strand.waiting > least;
+            if is_far != strand.is_held || all {
+                strand.is_held = is_far;
+                if is_far { hold.push(*lane) } else { release.push(*lane) }
             }
         }
         (hold, release)
+    }
+
+    /// Whether the log did what `balance` said is not known: the next one says everything.
+    pub fn forget_held(&mut self) {
+        self.is_unsure = true;
     }
 }
 

@@ -1,11 +1,12 @@
 //! Following: the cycles that were said, one by one, in order. The one way to recover, and exact.
 
 use crate::core::close::Closing;
-use crate::core::cut::Lane;
+use crate::core::cut::{Lane, Topic};
 use crate::core::policy::Policy;
 use crate::core::progress::{ENGINE_REVISION, Progress};
+use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
-use crate::drive::own::{Cycle, Said};
+use crate::drive::own::Said;
 use crate::drive::port::{Log, Store};
 use crate::drive::{Drive, Halt};
 use crate::wire::record::write_decision;
@@ -13,6 +14,17 @@ use std::collections::BTreeSet;
 
 /// Differences that are told in full; further ones are counted.
 const DIFFERENCES_TOLD: usize = 20;
+/// Looks at a cycle without all its decisions before the log is asked where they should be.
+const LOOKS_BEFORE_ASKING: u32 = 20;
+
+/// A cycle of which decisions are missing.
+#[derive(Default)]
+pub(super) struct Wanting {
+    number: u64,
+    looks: u32,
+    /// Where the decision lanes ended after the cycle was read.
+    ends: Option<Vec<(Lane, u64)>>,
+}
 
 impl<L: Log, S: Store> Drive<L, S> {
     /// Counts every cycle whose records have all arrived. Returns how many.
@@ -39,32 +51,31 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// How many cycles were read and not counted yet.
     pub fn behind(&self) -> usize {
-        self.own.cycles.len()
+        let said = self.feed.lanes().filter(|lane| lane.topic == Topic::Progress);
+        self.own.cycles.len() + said.map(|lane| self.feed.waiting_in(lane)).sum::<usize>()
     }
 
     fn follow_one(&mut self) -> Result<bool, Halt> {
-        let state = &self.engine.state;
+        let counted = self.engine.state.number;
+        let begins = counted == 0;
+        self.skip(counted);
         let Some(cycle) = self.own.cycles.front() else { return Ok(false) };
-        let number = cycle.progress.number;
-        if number <= state.number {
-            self.own.count(state.number);
-            return Ok(false);
-        }
-        let begins = state.number == 0;
-        if begins && !cycle.progress.full {
-            // Kept from the middle of the history on: a rebuild begins at a full cut.
-            self.own.cycles.pop_front();
-            return Ok(!self.own.cycles.is_empty() && self.follow_one()?);
-        }
-        if !begins && number != state.number + 1 {
+        let progress = cycle.progress.clone();
+        if !begins && progress.number != counted + 1 {
             return Err(Halt::Lost(format!(
-                "progress goes on with cycle {number} after cycle {}: cycles between are lost; \
+                "progress goes on with cycle {} after cycle {counted}: cycles between are lost; \
                  delete the store to rebuild from the first full cut that is left",
-                state.number
+                progress.number
             )));
         }
-        let progress = cycle.progress.clone();
-        if !self.has_words(&progress) {
+        if let Some((lane, _)) = progress.lanes.iter().find(|(lane, _)| !self.feed.knows(*lane)) {
+            return Err(Halt::Lost(format!(
+                "cycle {} was made with {lane}, which was not there when this process started; \
+                 start again",
+                progress.number
+            )));
+        }
+        if !self.has_words(cycle.counted(), begins)? {
             return Ok(false);
         }
         if let Some(text) = &progress.policies {
@@ -73,20 +84,55 @@ impl<L: Log, S: Store> Drive<L, S> {
         if !self.fold_to_cut(&progress) {
             return Ok(false);
         }
-        let Some(cycle) = self.own.cycles.pop_front() else { return Ok(false) };
-        self.close_as_said(cycle, begins)?;
+        self.own.cycles.pop_front();
+        self.close_as_said(progress, begins);
         Ok(true)
     }
 
-    /// Whether all decisions that a cycle counts were read.
-    fn has_words(&self, progress: &Progress) -> bool {
-        let counted = progress
-            .outputs
-            .iter()
-            .filter(|(lane, _)| lane.topic == crate::core::cut::Topic::Decision)
-            .map(|(_, records)| *records as usize)
-            .sum::<usize>();
-        self.own.said.get(&progress.number).map_or(0, Vec::len) >= counted
+    /// Passes over cycles that are counted, and over those before the first full cut that is left:
+    /// a rebuild begins there.
+    fn skip(&mut self, counted: u64) {
+        let is_over = |progress: &Progress| match counted {
+            0 => !progress.full,
+            counted => progress.number <= counted,
+        };
+        while self.own.cycles.front().is_some_and(|cycle| is_over(&cycle.progress)) {
+            self.own.cycles.pop_front();
+        }
+    }
+
+    /// Whether all decisions that the next cycle counts were read; at the beginning also those of
+    /// cycles that are gone.
+    fn has_words(&mut self, counted: usize, begins: bool) -> Result<bool, Halt> {
+        let Some(cycle) = self.own.cycles.front() else { return Ok(false) };
+        let number = cycle.progress.number;
+        let read = self.own.words_of(number);
+        if read == counted {
+            self.wanting = None;
+            return Ok(!begins || self.own.has_old_words(&self.feed));
+        }
+        let wanting = self.wanting.get_or_insert_with(|| Wanting { number, ..Wanting::default() });
+        if wanting.number != number {
+            *wanting = Wanting { number, ..Wanting::default() };
+        }
+        wanting.looks += 1;
+        if wanting.looks == LOOKS_BEFORE_ASKING {
+            // They were made visible together with the cycle: so they lie below the ends as of now.
+            let words = |lane: &Lane| lane.topic == Topic::Decision;
+            let spans = self.log.lanes()?.into_iter().filter(|span| words(&span.lane));
+            wanting.ends = Some(spans.map(|span| (span.lane, span.stable_end)).collect());
+        }
+        let is_read = |(lane, end): &(Lane, u64)| {
+            self.feed.has(*lane, *end) && self.feed.waiting_in(*lane) == 0
+        };
+        if read > counted || wanting.ends.as_ref().is_some_and(|ends| ends.iter().all(is_read)) {
+            return Err(Halt::Lost(format!(
+                "cycle {number} counts {counted} decisions, {read} are in the log: the decision \
+                 topic was written by another program, or records were lost; keep it longer than \
+                 progress, or restore it"
+            )));
+        }
+        Ok(false)
     }
 
     /// Folds what has arrived of a cycle's inputs; whether all of it has. Order within a cycle is
@@ -107,9 +153,16 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     fn fold_lane(&mut self, lane: Lane, until: u64, garbled: &BTreeSet<(Lane, u64)>) {
-        let Drive { feed, engine, codec, arena, report, .. } = self;
+        let Drive { feed, engine, codec, arena, report, gaps, .. } = self;
         let mut unreadable = Vec::new();
+        let mut next = engine.state.next(lane);
         let drawn = feed.draw(lane, until, usize::MAX, |batch, records| {
+            for raw in records {
+                if raw.offset > next {
+                    gaps.insert(lane.topic);
+                }
+                next = raw.offset + 1;
+            }
             if garbled.is_empty() {
                 fold_batch(&mut engine.state, codec, arena, batch, records, &mut unreadable);
                 return;
@@ -126,14 +179,16 @@ impl<L: Log, S: Store> Drive<L, S> {
         });
         // A cut may lie past the last record: what was there is compacted away.
         if feed.has(lane, until) {
+            if until > next {
+                gaps.insert(lane.topic);
+            }
             let held = engine.state.times.lanes.at(lane);
             held.next = held.next.max(until);
         }
         *report.events.entry(lane.topic).or_default() += drawn as u64;
     }
 
-    fn close_as_said(&mut self, cycle: Cycle, begins: bool) -> Result<(), Halt> {
-        let Cycle { progress, .. } = cycle;
+    fn close_as_said(&mut self, progress: Progress, begins: bool) {
         if begins && progress.number > 1 {
             self.engine.state.known_since = progress.now;
         }
@@ -144,10 +199,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             flags: progress.flags.clone(),
         };
         self.engine.state.close(&closing);
-        let later = self.own.said.split_off(&(progress.number + 1));
-        let mut said: Vec<Said> =
-            std::mem::replace(&mut self.own.said, later).into_values().flatten().collect();
-        said.sort_by_key(|said| (said.decision.cycle, said.decision.number));
+        let said = self.own.take_said(progress.number);
         if self.config.verify && !begins {
             self.verify(&progress, said);
         } else {
@@ -158,7 +210,6 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.engine.pass();
         }
         self.own.count(progress.number);
-        Ok(())
     }
 
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it.
@@ -187,21 +238,30 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.engine.said(&said.decision);
             self.report.decisions.push(said.decision);
         }
-        if !progress.quiet {
-            while let Some(extra) = self.engine.next_decision() {
-                self.report.verified[1] += 1;
-                self.tell(format!(
-                    "cycle {}: {} would be answered too",
-                    progress.number, extra.subject
-                ));
-                self.engine.said(&extra);
-            }
+        while !progress.quiet
+            && let Some(extra) = self.engine.next_decision()
+        {
+            self.count_difference(progress.now);
+            let (number, subject) = (progress.number, &extra.subject);
+            self.tell(format!("cycle {number}: {subject} would be answered too"));
         }
     }
 
+    /// A difference is an error only if all was there to decide by: not where the log does not
+    /// reach back, nor where compaction may have taken what was known at the time.
+    fn count_difference(&mut self, now: Millis) {
+        let is_compacted = |topic: &Topic| {
+            let safe = self.compact_after[*topic as usize];
+            safe.is_some_and(|safe| now + safe <= self.newest_now)
+        };
+        let is_partial = self.engine.state.known_since > 0;
+        let is_known = !is_partial && !self.gaps.iter().any(is_compacted);
+        self.report.verified[if is_known { 1 } else { 2 }] += 1;
+    }
+
     fn differs(&mut self, said: &Said, made: Option<String>) {
-        self.report.verified[1] += 1;
         let recorded = &said.decision;
+        self.count_difference(recorded.now);
         let text = format!("{recorded:?}");
         let made = made.unwrap_or_else(|| "no decision".to_owned());
         let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();

@@ -73,10 +73,21 @@ impl Keeper {
             }
             Err(why) => {
                 keeper.sequence = kept.sequence + 1;
-                keeper.notices.push(format!("{why}; it is rebuilt from the log"));
+                keeper.refuse(&why);
                 Ok((keeper, None))
             }
         }
+    }
+
+    /// What the store holds is of no use: the next copy is of everything.
+    pub fn refuse(&mut self, why: &str) {
+        self.begin_anew();
+        self.notices.push(format!("{why}; it is rebuilt from the log"));
+    }
+
+    /// Slots have changed: the next copy is of everything.
+    pub fn begin_anew(&mut self) {
+        self.is_fresh = true;
     }
 
     /// Copies what changed, if it is time and nothing copied still waits.
@@ -169,7 +180,7 @@ fn restore(kept: &Kept, terms: &Terms) -> Result<(State, Head), String> {
     let damaged = |_| "what the store kept cannot be read by this version".to_owned();
     let mut scratch = State::new(terms.setting.clone());
     let head = cell::read_head(&kept.head, &mut scratch).map_err(damaged)?;
-    let setting = match head.policies.is_empty() {
+    let setting = match head.policies.is_empty() || head.policies == terms.text {
         true => terms.setting.clone(),
         false => {
             Terms::of("the topology in the store", &head.policies)

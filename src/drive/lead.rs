@@ -6,6 +6,7 @@ use crate::core::event::Garbled;
 use crate::core::progress::{ENGINE_REVISION, LaneFlags, Progress};
 use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
+use crate::drive::own::Said;
 use crate::drive::port::{Log, LogError, Output, Raw, Store};
 use crate::drive::{Drive, Halt, Role, decision_lane};
 use crate::wire::record::{write_decision, write_progress};
@@ -23,6 +24,8 @@ pub(super) struct Lead {
     /// Nothing is answered until every lane has passed this.
     speak_after: Vec<(Lane, u64)>,
     caught_up: bool,
+    /// Our first word was read back, and the clocks agree: before, nothing else is said.
+    is_opened: bool,
     progress_lane: Lane,
     decision_lanes: u32,
     dead_letter_lanes: u32,
@@ -32,7 +35,8 @@ pub(super) struct Lead {
     closed_at: Millis,
     /// The `now` of the last record with a full cut.
     full_at: Millis,
-    /// Cycles said, with our clock before and after: the broker's time must lie between.
+    /// Cycles said, with our clock before it. The broker's time must lie between that and our clock
+    /// when the cycle is read back.
     spoken: VecDeque<Spoken>,
 }
 
@@ -46,7 +50,6 @@ struct InFlight {
 struct Spoken {
     number: u64,
     before: Millis,
-    after: Option<Millis>,
 }
 
 /// A record nobody could read, and where it stands.
@@ -100,14 +103,15 @@ impl<L: Log, S: Store> Drive<L, S> {
             .filter_map(|lane| stable(lane).map(|span| (*lane, span.stable_end)))
             .collect();
         let lanes = |topic| spans.iter().filter(|span| span.lane.topic == topic).count() as u32;
+        let strays = self.own.take_said(u64::MAX);
+        self.skip_what_is_lost(&strays);
         let state = &mut self.engine.state;
-        let newest = self.own.newest.clone();
-        if let Some(newest) = newest.filter(|newest| newest.number > state.number) {
-            // All full cuts are gone from progress: what came before is not known.
-            state.number = newest.number;
-            state.known_since = state.known_since.max(clock);
+        for span in &self.inputs {
+            let held = state.times.lanes.at(span.lane);
+            held.next = held.next.max(span.first);
         }
-        let epoch = self.own.newest.as_ref().map_or(0, |newest| newest.epoch).max(state.epoch) + 1;
+        let newest = self.own.newest.as_ref();
+        let epoch = newest.map_or(0, |newest| newest.epoch).max(state.epoch) + 1;
         self.role = Role::Leader(Box::new(Lead {
             epoch,
             speak_after,
@@ -115,6 +119,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             progress_lane: Lane::new(Topic::Progress, 0),
             decision_lanes: lanes(Topic::Decision),
             dead_letter_lanes: lanes(Topic::DeadLetter),
+            is_opened: false,
             in_flight: None,
             closed_at: clock,
             full_at: 0,
@@ -124,9 +129,30 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.take_terms(&text)?;
         let now = self.engine.state.now;
         let mut progress = self.close_cycle(now, true);
+        strays.iter().for_each(|said| self.engine.said(&said.decision));
         self.engine.pass();
         progress.policies = Some(text);
         self.say(Vec::new(), progress, clock, None)
+    }
+
+    /// When no cycle is left that a rebuild could begin at, though there were some: the numbers go
+    /// on after the last of them, and what came before is not known, but for `strays`, their
+    /// decisions.
+    fn skip_what_is_lost(&mut self, strays: &[Said]) {
+        let state = &mut self.engine.state;
+        if state.number > 0 {
+            return;
+        }
+        for Said { decision, .. } in strays {
+            state.number = state.number.max(decision.cycle);
+            state.epoch = state.epoch.max(decision.epoch);
+            state.now = state.now.max(decision.now);
+        }
+        if let Some(newest) = &self.own.newest {
+            state.number = state.number.max(newest.number);
+            state.now = state.now.max(newest.now);
+        }
+        state.known_since = state.now;
     }
 
     /// Reads own lanes until every output that `progress` counts is seen, and counts all cycles.
@@ -187,6 +213,9 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     fn is_due(&self, clock: Millis) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
+        if !lead.is_opened {
+            return false;
+        }
         let limits = &self.engine.state.setting.limits;
         let since = clock - lead.closed_at;
         let waits = self.somebody_waits();
@@ -383,7 +412,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             asked_at: asked_at.filter(|_| answered),
         });
         lead.closed_at = clock;
-        lead.spoken.push_back(Spoken { number: progress.number, before: clock, after: None });
+        lead.spoken.push_back(Spoken { number: progress.number, before: clock });
         self.log.say(outputs, record)?;
         Ok(())
     }
@@ -405,9 +434,6 @@ impl<L: Log, S: Store> Drive<L, S> {
         if let Some(asked_at) = in_flight.asked_at {
             self.report.latency_ms.push(clock - asked_at);
         }
-        if let Some(spoken) = lead.spoken.back_mut() {
-            spoken.after = Some(clock.max(spoken.before));
-        }
         self.keeper.confirm(in_flight.number);
         self.keeper.hand_over(&mut self.store, false)
     }
@@ -427,8 +453,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 lead.spoken.pop_front();
             }
             let Some(spoken) = lead.spoken.front() else { continue };
-            let (before, after) = (spoken.before, spoken.after.unwrap_or(clock));
-            let at = cycle.appended_at;
+            let (before, after, at) = (spoken.before, clock, cycle.appended_at);
             let (what, skew) = if progress.now > at + allowed && progress.now > after {
                 ("the last now found in progress", progress.now - at)
             } else if before > at + allowed {
@@ -436,6 +461,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             } else if after + allowed < at {
                 ("our clock", after - at)
             } else {
+                lead.is_opened = true;
                 continue;
             };
             return Err(Halt::Clock {
@@ -445,7 +471,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 instance: self.config.instance.clone(),
             });
         }
-        self.own.said.clear();
+        self.own.take_said(u64::MAX);
         Ok(())
     }
 
@@ -461,7 +487,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         if self.leads() {
             self.settle(clock)?;
             self.keeper.hand_over(&mut self.store, true)?;
-            let now = self.engine.state.now.max(clock);
+            let is_opened = matches!(&self.role, Role::Leader(lead) if lead.is_opened);
+            let now = self.engine.state.now;
+            let now = if is_opened { now.max(clock) } else { now };
             let mut progress = self.close_cycle(now, true);
             self.engine.pass();
             progress.farewell = true;

@@ -5,6 +5,7 @@
 //! follows. Taking the lead fences whoever spoke before. Whatever fails: stop; starting again is
 //! the one way to recover, so it is the tested one.
 
+mod begin;
 pub mod feed;
 pub mod fold;
 mod follow;
@@ -15,7 +16,7 @@ pub mod port;
 pub mod report;
 pub mod terms;
 
-use crate::core::cut::{Cut, Lane, Topic};
+use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -25,7 +26,7 @@ use keep::Keeper;
 use own::Own;
 use port::{Batch, LaneSpan, Log, LogError, Store, StoreError};
 use report::Report;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use terms::Terms;
 
@@ -92,6 +93,15 @@ pub struct Drive<L: Log, S: Store> {
     inputs: Vec<LaneSpan>,
     /// Next offsets as last said, by input lane.
     said_next: BTreeMap<Lane, u64>,
+    /// Topics in which records were missing between those that were read: compacted away, or
+    /// markers.
+    gaps: BTreeSet<Topic>,
+    /// By topic number, how long a record is safe from compaction; `None`: always.
+    compact_after: [Option<Millis>; Topic::ALL.len()],
+    /// When verifying: the newest `now` there was at the start.
+    newest_now: Millis,
+    /// A cycle of which decisions are missing.
+    wanting: Option<follow::Wanting>,
 }
 
 /// What a process does now.
@@ -103,51 +113,6 @@ enum Role {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// Loads what was kept and begins to read where it ends; as a standby.
-    pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
-        let codec = Codec::new(config.terms.setting.limits.max_record_bytes);
-        let spans = log.lanes()?;
-        let (keeper, loaded) =
-            Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
-        let fresh = loaded.is_none();
-        let (mut state, head) = loaded
-            .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));
-        let mut cut = Cut::default();
-        let bounds: BTreeMap<Lane, u64> = head.bounds.iter().copied().collect();
-        for span in &spans {
-            let kept = match span.lane.topic.is_own() {
-                true => bounds.get(&span.lane).copied(),
-                false => state.times.lanes.get(span.lane).map(|lane| lane.next),
-            };
-            cut.advance(span.lane, kept.unwrap_or(span.first));
-            if !span.lane.topic.is_own() {
-                let held = state.times.lanes.at(span.lane);
-                held.next = held.next.max(kept.unwrap_or(span.first));
-            }
-        }
-        log.assign(&cut)?;
-        let own = Own::new(&cut, state.number, fresh);
-        let mut drive = Drive {
-            feed: Feed::new(&cut),
-            log,
-            store,
-            codec,
-            arena: Arena::default(),
-            engine: Engine::new(state, Vec::new()),
-            own,
-            keeper,
-            role: Role::Standby,
-            report: Report::default(),
-            epoch_text: String::new(),
-            inputs: spans.into_iter().filter(|span| !span.lane.topic.is_own()).collect(),
-            said_next: BTreeMap::new(),
-            config,
-        };
-        drive.report.notices.append(&mut drive.keeper.notices);
-        drive.take_terms(&head.policies)?;
-        Ok(drive)
-    }
-
     /// What is known.
     pub fn state(&self) -> &State {
         &self.engine.state
@@ -185,7 +150,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         (self.log, self.store)
     }
 
-    /// Takes what the log has, waiting at most `wait` for the first record.
+    /// Takes what the log has, waiting at most `wait` for the first record. When the log cannot be
+    /// reached nothing is lost: the caller may wait and go on. After any other error, here or
+    /// elsewhere, the drive is to be dropped with all it knows, and started again.
     pub fn pump(&mut self, wait: Duration) -> Result<usize, Halt> {
         let limits = &self.engine.state.setting.limits;
         let most = limits.batch_records;
@@ -194,35 +161,23 @@ impl<L: Log, S: Store> Drive<L, S> {
         let count = batch.records.len();
         self.feed.pour(batch);
         taken?;
-        let (hold, release) = self.feed.balance(most * 8);
-        if !hold.is_empty() {
-            self.log.hold(&hold, true)?;
-        }
-        if !release.is_empty() {
-            self.log.hold(&release, false)?;
-        }
-        self.own.read(&mut self.feed, &self.codec, &self.engine.state.setting.domain)?;
+        self.balance(most * 8)?;
+        self.own.read(&mut self.feed, &self.engine.state.setting.domain)?;
         Ok(count)
     }
 
-    /// Goes by a topology's text from now on; an empty one is ours.
-    fn take_terms(&mut self, text: &str) -> Result<(), Halt> {
-        let text = if text.is_empty() { self.config.terms.text.clone() } else { text.to_owned() };
-        if text == self.epoch_text {
-            return Ok(());
+    /// Holds lanes that run too far ahead, lets go those that were held long enough.
+    fn balance(&mut self, most: usize) -> Result<(), Halt> {
+        let (hold, release) = self.feed.balance(most);
+        for (lanes, held) in [(hold, true), (release, false)] {
+            if !lanes.is_empty()
+                && let Err(error) = self.log.hold(&lanes, held)
+            {
+                // Whether it was done is not known: all is said again next time.
+                self.feed.forget_held();
+                return Err(error.into());
+            }
         }
-        let terms = Terms::of("the topology in progress", &text).map_err(|mistakes| {
-            Halt::Lost(format!(
-                "the topology said in progress cannot be read by this version: {}",
-                mistakes.join("; ")
-            ))
-        })?;
-        let empty = State::new(terms.setting.clone());
-        let mut state = std::mem::replace(&mut self.engine.state, empty);
-        state.setting = terms.setting;
-        state.ledger.tally_reach = state.setting.limits.done_jobs_window_ms;
-        self.engine = Engine::new(state, terms.policies);
-        self.epoch_text = text;
         Ok(())
     }
 

@@ -7,8 +7,14 @@ use crate::core::progress::Progress;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::feed::Feed;
+use crate::drive::port::LaneSpan;
 use crate::wire::avro::{Arena, Codec};
 use std::collections::{BTreeMap, VecDeque};
+
+/// Cycles that are read ahead of those counted; the rest stays in the log.
+const CYCLES_AHEAD: usize = 4_096;
+/// Decisions likewise, unless a cycle waits for further ones.
+const WORDS_AHEAD: usize = 4_096;
 
 /// A decision as it was said.
 pub(super) struct Said {
@@ -28,6 +34,8 @@ pub(super) struct Own {
     pub cycles: VecDeque<Cycle>,
     /// Decisions by the cycle they were made in.
     pub said: BTreeMap<u64, Vec<Said>>,
+    /// How many decisions are in `said`.
+    words: usize,
     /// Per own lane: (cycle, offset after it) of what was read, oldest first. From these follows
     /// where the words of later cycles begin.
     trail: BTreeMap<Lane, VecDeque<(u64, u64)>>,
@@ -36,8 +44,12 @@ pub(super) struct Own {
     counted: u64,
     /// Whether nothing is counted yet: then older decisions count too.
     is_fresh: bool,
+    /// Decision lanes with their ends at the start.
+    ends: Vec<(Lane, u64)>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
+    /// Reads our own records, however long.
+    codec: Codec,
 }
 
 /// What is known of the newest cycle read.
@@ -45,75 +57,117 @@ pub(super) struct Own {
 pub(super) struct Newest {
     pub epoch: u64,
     pub number: u64,
+    pub now: Millis,
     pub instance: String,
     pub farewell: bool,
 }
 
 impl Own {
-    pub fn new(cut: &Cut, counted: u64, is_fresh: bool) -> Own {
+    pub fn new(spans: &[LaneSpan], cut: &Cut, counted: u64, is_fresh: bool) -> Own {
+        let own = cut.0.iter().filter(|(lane, _)| lane.topic.is_own());
+        let words = spans.iter().filter(|span| span.lane.topic == Topic::Decision);
         Own {
             cycles: VecDeque::new(),
             said: BTreeMap::new(),
+            words: 0,
             trail: BTreeMap::new(),
-            bounds: cut
-                .0
-                .iter()
-                .filter(|(lane, _)| lane.topic.is_own())
-                .map(|(lane, next)| (*lane, *next))
-                .collect(),
+            bounds: own.map(|(lane, next)| (*lane, *next)).collect(),
             counted,
             is_fresh,
+            ends: words.map(|span| (span.lane, span.stable_end)).collect(),
             newest: None,
+            codec: Codec::new(usize::MAX),
         }
     }
 
-    /// Reads what waits in own lanes.
-    pub fn read(&mut self, feed: &mut Feed, codec: &Codec, domain: &str) -> Result<(), Halt> {
+    /// Reads what waits in own lanes, no further ahead than is good.
+    pub fn read(&mut self, feed: &mut Feed, domain: &str) -> Result<(), Halt> {
         let lanes: Vec<Lane> = feed.lanes().filter(|lane| lane.topic.is_own()).collect();
-        let mut failed = None;
         for lane in lanes {
-            feed.draw(lane, u64::MAX, usize::MAX, |batch, records| {
-                for raw in records {
-                    let Some(value) = batch.value(raw) else { continue };
-                    let done = match lane.topic {
-                        Topic::Progress => {
-                            self.progress(codec, domain, lane, raw.offset, raw.appended_at, value)
-                        }
-                        Topic::Decision => self.decision(codec, domain, lane, raw.offset, value),
-                        _ => Ok(()),
-                    };
-                    if let Err(why) = done {
-                        failed.get_or_insert(format!(
-                            "{lane} offset {}: {why}; it was written by another program or a newer \
-                             version: give every domain partitions of its own, or use that version",
-                            raw.offset
-                        ));
-                    }
-                }
-            });
+            let most = match lane.topic {
+                Topic::Progress => CYCLES_AHEAD.saturating_sub(self.cycles.len()),
+                Topic::Decision if self.is_wanting() => usize::MAX,
+                Topic::Decision => WORDS_AHEAD.saturating_sub(self.words),
+                _ => usize::MAX,
+            };
+            self.read_lane(feed, lane, most, domain)?;
         }
+        Ok(())
+    }
+
+    /// Whether the next cycle cannot be counted for want of decisions.
+    fn is_wanting(&self) -> bool {
+        let has_words = |cycle: &Cycle| self.words_of(cycle.progress.number) >= cycle.counted();
+        self.is_fresh || self.cycles.front().is_some_and(|cycle| !has_words(cycle))
+    }
+
+    /// How many decisions of a cycle were read.
+    pub fn words_of(&self, number: u64) -> usize {
+        self.said.get(&number).map_or(0, Vec::len)
+    }
+
+    /// Whether all decisions that were there at the start were read.
+    pub fn has_old_words(&self, feed: &Feed) -> bool {
+        let is_read = |lane, end| feed.has(lane, end) && feed.waiting_in(lane) == 0;
+        self.ends.iter().all(|(lane, end)| is_read(*lane, *end))
+    }
+
+    fn read_lane(
+        &mut self,
+        feed: &mut Feed,
+        lane: Lane,
+        most: usize,
+        domain: &str,
+    ) -> Result<(), Halt> {
+        let mut failed = None;
+        feed.draw(lane, u64::MAX, most, |batch, records| {
+            for raw in records {
+                let Some(value) = batch.value(raw) else { continue };
+                let done = match lane.topic {
+                    Topic::Progress => {
+                        self.progress(domain, lane, raw.offset, raw.appended_at, value)
+                    }
+                    Topic::Decision => self.decision(domain, lane, raw.offset, value),
+                    // Nothing is rebuilt from the others: what was read need not be read again.
+                    _ => {
+                        self.bounds.insert(lane, raw.offset + 1);
+                        Ok(())
+                    }
+                };
+                if let Err(why) = done {
+                    failed.get_or_insert(format!(
+                        "{lane} offset {}: {why}; it was written by another program or a newer \
+                         version: give every domain partitions of its own, or use that version",
+                        raw.offset
+                    ));
+                }
+            }
+        });
         failed.map_or(Ok(()), |failed| Err(Halt::Lost(failed)))
     }
 
     fn progress(
         &mut self,
-        codec: &Codec,
         domain: &str,
         lane: Lane,
         offset: u64,
         appended_at: Millis,
         value: &[u8],
     ) -> Result<(), String> {
-        let progress = codec
+        let progress = self
+            .codec
             .read_progress(value)
             .map_err(|why| format!("no progress record ({})", why.name()))?;
         if progress.domain != domain {
             return Ok(());
         }
-        self.trail(lane, progress.number, offset);
+        // A restart reads the last cycle it counted again: it tells who spoke last, and whether
+        // that cycle was said at all.
+        self.trail.entry(lane).or_default().push_back((progress.number, offset));
         self.newest = Some(Newest {
             epoch: progress.epoch,
             number: progress.number,
+            now: progress.now,
             instance: progress.instance.clone(),
             farewell: progress.farewell,
         });
@@ -125,43 +179,50 @@ impl Own {
 
     fn decision(
         &mut self,
-        codec: &Codec,
         domain: &str,
         lane: Lane,
         offset: u64,
         value: &[u8],
     ) -> Result<(), String> {
         let mut arena = Arena::default();
-        let decision = match codec.read(Topic::Decision, None, Some(value), &mut arena) {
+        let decision = match self.codec.read(Topic::Decision, None, Some(value), &mut arena) {
             Event::Decided(decision) => *decision,
             _ => return Err("no decision".to_owned()),
         };
         if decision.domain != domain {
             return Ok(());
         }
-        self.trail(lane, decision.cycle, offset);
+        self.trail.entry(lane).or_default().push_back((decision.cycle, offset + 1));
         if decision.cycle > self.counted || self.is_fresh {
             let said = Said { decision, bytes: value.to_vec() };
             self.said.entry(said.decision.cycle).or_default().push(said);
+            self.words += 1;
         }
         Ok(())
     }
 
-    fn trail(&mut self, lane: Lane, cycle: u64, offset: u64) {
-        self.trail.entry(lane).or_default().push_back((cycle, offset + 1));
+    /// Takes out all decisions up to a cycle, in order.
+    pub fn take_said(&mut self, number: u64) -> Vec<Said> {
+        let later = self.said.split_off(&number.saturating_add(1));
+        let taken = std::mem::replace(&mut self.said, later);
+        let mut taken: Vec<Said> = taken.into_values().flatten().collect();
+        self.words -= taken.len();
+        taken.sort_by_key(|said| (said.decision.cycle, said.decision.number));
+        taken
     }
 
     /// A cycle is counted: its words are not needed again.
     pub fn count(&mut self, number: u64) {
         self.counted = self.counted.max(number);
         self.is_fresh = false;
-        self.said = self.said.split_off(&(number + 1));
+        self.take_said(number);
         while self.cycles.front().is_some_and(|cycle| cycle.progress.number <= number) {
             self.cycles.pop_front();
         }
     }
 
-    /// Where, at the earliest, the words of cycles after `number` begin, per own lane.
+    /// Where, at the earliest, the words of cycles after `number` begin, per own lane; in
+    /// `progress` where the last of those counted is.
     pub fn bounds(&mut self, number: u64) -> Vec<(Lane, u64)> {
         for (lane, trail) in &mut self.trail {
             while trail.front().is_some_and(|(cycle, _)| *cycle <= number) {
@@ -171,5 +232,13 @@ impl Own {
             }
         }
         self.bounds.iter().map(|(lane, next)| (*lane, *next)).collect()
+    }
+}
+
+impl Cycle {
+    /// How many decisions it counts.
+    pub fn counted(&self) -> usize {
+        let decided = self.progress.outputs.iter().filter(|(it, _)| it.topic == Topic::Decision);
+        decided.map(|(_, records)| *records as usize).sum()
     }
 }

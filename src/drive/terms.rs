@@ -3,11 +3,13 @@
 use crate::core::cut::Topic;
 use crate::core::policy::{Mistake, Policy};
 use crate::core::state::Setting;
+use crate::core::unit::Millis;
 use crate::wire::topology::Topology;
 use sha2::{Digest, Sha256};
 
 /// The resolved topology of an epoch. Its text is said in the first `progress` record, so that
 /// every decision can be made again by whoever reads the log.
+#[derive(Clone)]
 pub struct Terms {
     /// The text: all of the topology file that decides, nothing of how the broker is reached.
     pub text: String,
@@ -17,6 +19,8 @@ pub struct Terms {
     pub setting: Setting,
     /// Policies, ready to judge.
     pub policies: Vec<Policy>,
+    /// By topic number, how long a record is safe from compaction; `None`: always.
+    pub compact_after: [Option<Millis>; Topic::ALL.len()],
 }
 
 impl Terms {
@@ -29,8 +33,11 @@ impl Terms {
             .map_err(|complaints| complaints.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let text = deciding_part(text).map_err(|error| vec![format!("{name}: {error}")])?;
         let mut silence = [None; Topic::ALL.len()];
+        let mut compact_after = [None; Topic::ALL.len()];
         for (topic, settings) in &topology.topics {
             silence[*topic as usize] = settings.silence_limit_ms;
+            compact_after[*topic as usize] =
+                settings.cleanup.compacts().then_some(settings.compact_after_ms);
         }
         let mut hash: String =
             Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -45,7 +52,7 @@ impl Terms {
             })?;
             policies.push(policy);
         }
-        Ok(Terms { text, hash, setting, policies })
+        Ok(Terms { text, hash, setting, policies, compact_after })
     }
 }
 

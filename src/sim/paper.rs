@@ -77,6 +77,11 @@ impl Paper {
         paper
     }
 
+    /// Somebody adds an empty lane.
+    pub fn add(&self, lane: Lane) {
+        self.sheet().lanes.entry(lane).or_default();
+    }
+
     /// A process that talks to this broker. Of all with the same `speaker` (the transactional id
     /// of a domain) only the one that led last can say anything.
     pub fn log(&self, speaker: &str) -> PaperLog {

@@ -1,6 +1,7 @@
 //! One binary for all tests that use the crate from outside.
 
 mod contract;
+mod crash;
 #[cfg(feature = "shell")]
 mod dirlog;
 mod drive;

@@ -14,7 +14,10 @@ impl State {
         if decision.domain != self.setting.domain {
             return self.odd(Topic::Decision, Oddity::OtherDomain);
         }
-        let clock = self.times.of(Topic::JobState).clock;
+        // 0, but where a rebuild begins after the decision was made: the promise is as old.
+        let age = self.now - decision.now;
+        let clock = self.times.of(Topic::JobState).clock - age;
+        let lifetime = self.setting.limits.reservation_lifetime_ms;
         let Some(ask) = self.ask(&decision.subject) else { return };
         ask.heard_at = ask.heard_at.max(decision.now);
         let known = ask.answer.as_ref().map(|answer| (answer.attempt, answer.ordinal));
@@ -24,7 +27,7 @@ impl State {
         let before = ask.answer.take().filter(|answer| answer.attempt == decision.attempt);
         ask.answer = Some(answer(decision, before));
         let promise = promise(decision, clock)
-            .filter(|promise| !ask.outcomes.contains_key(&promise.decision));
+            .filter(|promise| age < lifetime && !ask.outcomes.contains_key(&promise.decision));
         if let Some(promise) = promise {
             ask.promises.push(promise.clone());
             self.open_promise(&decision.subject, &promise);

@@ -8,6 +8,7 @@ use super::{After, Before, Filter, Judge, Weigh, Weight};
 use sha2::{Digest, Sha256};
 
 /// A policy that judges.
+#[derive(Clone)]
 pub struct Policy {
     /// What it was made from.
     pub spec: PolicySpec,

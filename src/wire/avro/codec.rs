@@ -11,6 +11,7 @@ use crate::core::progress::Progress;
 use crate::wire::record;
 use apache_avro::Schema;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Deepest nesting in a writer's record. Ours go four deep.
 const DEPTH: u32 = 64;
@@ -99,10 +100,15 @@ impl Codec {
     /// Knows our schemas, current and released. A record longer than the limit, as it lies or
     /// turned into ours, is [`Garbled::Oversized`].
     pub fn new(max_record_bytes: usize) -> Codec {
+        static BUILT_IN: OnceLock<Codec> = OnceLock::new();
+        Codec { max_record_bytes, ..BUILT_IN.get_or_init(Codec::built_in).clone() }
+    }
+
+    fn built_in() -> Codec {
         let mut codec = Codec {
             ours: Topic::ALL.iter().map(|topic| fingerprint(*topic)).collect(),
             others: Topic::ALL.iter().map(|_| Vec::new()).collect(),
-            max_record_bytes,
+            max_record_bytes: 0,
         };
         for topic in Topic::ALL {
             for text in released(*topic).iter().chain([&schema_text(*topic)]) {

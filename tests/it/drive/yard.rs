@@ -4,10 +4,11 @@ use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::event::*;
+use yardmaster::core::progress::Progress;
 use yardmaster::drive::port::Store;
 use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
-use yardmaster::sim::paper::{Paper, PaperLog};
+use yardmaster::sim::paper::{Note, Paper, PaperLog};
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::record;
 use yardmaster::wire::topology;
@@ -41,7 +42,17 @@ pub fn stopwatch() -> u64 {
 }
 
 pub fn terms() -> Terms {
-    Terms::of("atlas.toml", topology::ATLAS).unwrap()
+    terms_with(&[])
+}
+
+/// The topology of ATLAS with some lines written otherwise.
+pub fn terms_with(changes: &[(&str, &str)]) -> Terms {
+    let mut text = topology::ATLAS.to_owned();
+    for (old, new) in changes {
+        assert!(text.contains(old), "the topology has no {old:?}");
+        text = text.replace(old, new);
+    }
+    Terms::of("atlas.toml", &text).unwrap()
 }
 
 pub fn config(instance: &str) -> Config {
@@ -111,7 +122,7 @@ impl Yard {
 
     /// Every decision in the log, in order of cycle and number.
     pub fn decisions(&self) -> Vec<Decision> {
-        let codec = Codec::default();
+        let codec = Codec::new(usize::MAX);
         let mut all = Vec::new();
         for partition in 0..2 {
             for note in self.paper.records(Lane::new(Topic::Decision, partition)) {
@@ -126,6 +137,19 @@ impl Yard {
         all.sort_by_key(|decision| (decision.cycle, decision.number));
         all
     }
+
+    /// Every cycle in the log, in order.
+    pub fn progress(&self) -> Vec<Progress> {
+        progress(&self.paper)
+    }
+}
+
+/// Every cycle on a paper, in order.
+pub fn progress(paper: &Paper) -> Vec<Progress> {
+    let codec = Codec::default();
+    let records = paper.records(Lane::new(Topic::Progress, 0));
+    let read = |note: &Note| codec.read_progress(note.value.as_deref().unwrap()).unwrap();
+    records.iter().map(read).collect()
 }
 
 /// Runs a drive as leader for so many rounds of 20 ms.

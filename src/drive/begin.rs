@@ -1,0 +1,218 @@
+//! The start: what was kept, if the log agrees with it, and where to read on.
+
+use crate::core::cut::{Cut, Lane, Topic};
+use crate::core::engine::Engine;
+use crate::core::progress::Progress;
+use crate::core::state::State;
+use crate::drive::feed::Feed;
+use crate::drive::keep::Keeper;
+use crate::drive::own::Own;
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Store};
+use crate::drive::report::Report;
+use crate::drive::terms::Terms;
+use crate::drive::{Config, Drive, Halt, Role};
+use crate::wire::avro::{Arena, Codec};
+use crate::wire::cell::{self, Bounds, Head};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long one look at `progress` may wait.
+const LOOK: Duration = Duration::from_millis(50);
+/// How many looks in a row may bring nothing before the start is given up.
+const LOOKS_MAX: u32 = 1_200;
+/// How far before its end `progress` is read to find its newest record: markers and aborted
+/// records lie between.
+const TAIL: u64 = 256;
+
+impl<L: Log, S: Store> Drive<L, S> {
+    /// Loads what was kept and begins to read where it ends; as a standby.
+    pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
+        let spans = log.lanes()?;
+        let (mut keeper, mut loaded) =
+            Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
+        if let Some((state, head)) = &loaded
+            && let Some(why) = disagreement(&mut log, &spans, state, head)?
+        {
+            keeper.refuse(&why);
+            loaded = None;
+        }
+        let newest_now = if config.verify { newest_now(&mut log, &spans, &config)? } else { 0 };
+        let fresh = loaded.is_none();
+        let (state, head) = loaded
+            .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));
+        let cut = read_from(&spans, &state, &head.bounds);
+        log.assign(&cut)?;
+        let mut drive = Drive {
+            feed: Feed::new(&cut),
+            log,
+            store,
+            codec: Codec::new(config.terms.setting.limits.max_record_bytes),
+            arena: Arena::default(),
+            own: Own::new(&spans, &cut, state.number, fresh),
+            engine: Engine::new(state, Vec::new()),
+            keeper,
+            role: Role::Standby,
+            report: Report::default(),
+            epoch_text: String::new(),
+            inputs: spans.into_iter().filter(|span| !span.lane.topic.is_own()).collect(),
+            said_next: BTreeMap::new(),
+            gaps: Default::default(),
+            compact_after: config.terms.compact_after,
+            newest_now,
+            wanting: None,
+            config,
+        };
+        drive.report.notices.append(&mut drive.keeper.notices);
+        drive.take_terms(&head.policies)?;
+        Ok(drive)
+    }
+
+    /// Goes by a topology's text from now on; an empty one is ours.
+    pub(super) fn take_terms(&mut self, text: &str) -> Result<(), Halt> {
+        let ours = &self.config.terms;
+        let text = if text.is_empty() { &ours.text } else { text };
+        if *text == self.epoch_text {
+            return Ok(());
+        }
+        let read = || Terms::of("the topology in progress", text);
+        let terms = if *text == ours.text { Ok(ours.clone()) } else { read() };
+        let terms = terms.map_err(|mistakes| {
+            Halt::Lost(format!(
+                "the topology said in progress cannot be read by this version: {}",
+                mistakes.join("; ")
+            ))
+        })?;
+        let text = text.to_owned();
+        let empty = State::new(terms.setting.clone());
+        let mut state = std::mem::replace(&mut self.engine.state, empty);
+        if state.setting != terms.setting {
+            // Deadlines and windows hang on limits: they are made anew from the records, as they
+            // would be after a restart.
+            state = remade(&state, State::new(terms.setting.clone()))?;
+            self.keeper.begin_anew();
+        }
+        self.codec = Codec::new(terms.setting.limits.max_record_bytes);
+        self.compact_after = terms.compact_after;
+        self.engine = Engine::new(state, terms.policies);
+        self.epoch_text = text;
+        Ok(())
+    }
+}
+
+/// The same records in a state of another setting.
+fn remade(state: &State, mut empty: State) -> Result<State, Halt> {
+    let head = cell::write_head(state, &Head::default());
+    let pages: Vec<Vec<u8>> =
+        cell::pages(state).into_iter().map(|(kind, page)| cell::page(state, kind, page)).collect();
+    let chunks = pages.iter().map(Vec::as_slice);
+    match cell::restore(&mut empty, &head, chunks) {
+        Ok(_) => Ok(empty),
+        Err(_) => Err(Halt::Lost(format!(
+            "the topology in progress is of domain {}, what is known is of {}: give every domain \
+             topics of its own",
+            empty.setting.domain, state.setting.domain
+        ))),
+    }
+}
+
+/// Where each lane is read from: where the state ends, else at its first record.
+fn read_from(spans: &[LaneSpan], state: &State, bounds: &Bounds) -> Cut {
+    let mut cut = Cut::default();
+    for span in spans {
+        let next = match span.lane.topic.is_own() {
+            // What is gone below was counted, or else the cycles that are left will say so.
+            true => bound(bounds, span.lane).map(|next| next.max(span.first)),
+            false => state.times.lanes.get(span.lane).map(|lane| lane.next),
+        };
+        cut.advance(span.lane, next.unwrap_or(span.first));
+    }
+    cut
+}
+
+fn bound(bounds: &Bounds, lane: Lane) -> Option<u64> {
+    bounds.iter().find(|(known, _)| *known == lane).map(|(_, next)| *next)
+}
+
+/// Why a store is not of this log, if it is not: it reaches beyond it, or its cycle was never said.
+fn disagreement<L: Log>(
+    log: &mut L,
+    spans: &[LaneSpan],
+    state: &State,
+    head: &Head,
+) -> Result<Option<String>, Halt> {
+    for span in spans {
+        let known = match span.lane.topic.is_own() {
+            true => bound(&head.bounds, span.lane),
+            false => state.times.lanes.get(span.lane).map(|lane| lane.next),
+        };
+        if let Some(next) = known.filter(|next| *next > span.end) {
+            let (lane, end) = (span.lane, span.end);
+            return Ok(Some(format!(
+                "the store has read {lane} to offset {next}, but the lane ends at {end}: it is of \
+                 another log"
+            )));
+        }
+    }
+    let (epoch, number) = (state.epoch, state.number);
+    let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) else {
+        return Ok(None);
+    };
+    let from = bound(&head.bounds, span.lane).unwrap_or(0).max(span.first);
+    let mut found = None;
+    read_progress(log, span, from, &state.setting.domain, &mut |progress| {
+        found = (progress.number >= number).then_some((progress.epoch, progress.number));
+        found.is_some()
+    })?;
+    Ok((found != Some((epoch, number))).then(|| {
+        format!("the store is of cycle {number} of epoch {epoch}, which is not in progress")
+    }))
+}
+
+/// The `now` of the newest cycle there is; 0 when there is none.
+fn newest_now<L: Log>(log: &mut L, spans: &[LaneSpan], config: &Config) -> Result<i64, Halt> {
+    let mut newest = 0;
+    if let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) {
+        let from = span.stable_end.saturating_sub(TAIL).max(span.first);
+        read_progress(log, span, from, &config.terms.setting.domain, &mut |progress| {
+            newest = newest.max(progress.now);
+            false
+        })?;
+    }
+    Ok(newest)
+}
+
+/// Shows a domain's `progress` records from an offset on, until `is_enough` or the end.
+fn read_progress<L: Log>(
+    log: &mut L,
+    span: &LaneSpan,
+    from: u64,
+    domain: &str,
+    is_enough: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<(), Halt> {
+    let mut cut = Cut::default();
+    cut.advance(span.lane, from);
+    log.assign(&cut)?;
+    let codec = Codec::new(usize::MAX);
+    let (mut position, mut idle) = (from, 0);
+    while position < span.stable_end {
+        let mut batch = Batch::default();
+        log.take(&mut batch, 1_000, LOOK)?;
+        for raw in &batch.records {
+            position = raw.offset + 1;
+            let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
+            if progress.filter(|it| it.domain == domain).is_some_and(|it| is_enough(&it)) {
+                return Ok(());
+            }
+        }
+        let marks = batch.marks.iter().map(|mark| mark.position);
+        position = marks.fold(position, u64::max);
+        idle = if batch.records.is_empty() { idle + 1 } else { 0 };
+        if idle > LOOKS_MAX {
+            return Err(Halt::Log(LogError::Unreachable(format!(
+                "{} brings nothing at offset {position}, though it reaches to {}",
+                span.lane, span.stable_end
+            ))));
+        }
+    }
+    Ok(())
+}

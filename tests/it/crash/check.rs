@@ -1,0 +1,104 @@
+//! What must hold of a log when all is said, however often a process died.
+
+use super::play::{REQUESTS, Reached, config};
+use crate::drive::yard::Yard;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use yardmaster::core::audit::audit;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::{Decision, DecisionId};
+use yardmaster::core::digest::digest;
+use yardmaster::drive::Drive;
+use yardmaster::drive::port::{Log, Store};
+use yardmaster::drive::report::Report;
+use yardmaster::sim::paper::store::PaperStore;
+
+/// Answers: at most one final one per request, the last; ordinals without gap, names unique. Cycles: numbers without
+/// gap, counts that are right, time that does not go back.
+pub fn check_words(yard: &Yard) {
+    let decisions = yard.decisions();
+    let mut requests: BTreeMap<(&str, u32), Vec<&Decision>> = BTreeMap::new();
+    for decision in &decisions {
+        requests.entry((&decision.subject, decision.attempt)).or_default().push(decision);
+    }
+    for ((subject, attempt), answers) in &requests {
+        for (at, answer) in answers.iter().enumerate() {
+            let ordinal = at as u32 + 1;
+            assert_eq!(answer.ordinal, ordinal, "{subject}:{attempt} {answers:#?}");
+            let follows = at + 1 < answers.len();
+            assert!(!follows || !answer.outcome.is_final(), "{subject}:{attempt} {answers:#?}");
+            let id = DecisionId::derive("atlas", subject, *attempt, ordinal);
+            assert_eq!(answer.id, id);
+        }
+    }
+    let ids: BTreeSet<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
+    assert_eq!(ids.len(), decisions.len());
+    check_cycles(yard, &decisions);
+}
+
+fn check_cycles(yard: &Yard, decisions: &[Decision]) {
+    let cycles = yard.progress();
+    for (at, cycle) in cycles.iter().enumerate() {
+        assert_eq!(cycle.number, cycles[0].number + at as u64);
+        let made: Vec<&Decision> =
+            decisions.iter().filter(|decision| decision.cycle == cycle.number).collect();
+        let counted = cycle.outputs.iter().filter(|(lane, _)| lane.topic == Topic::Decision);
+        assert_eq!(counted.map(|(_, count)| *count as usize).sum::<usize>(), made.len());
+        for (number, decision) in made.iter().enumerate() {
+            assert_eq!(decision.number, number as u32);
+            assert_eq!((decision.epoch, decision.now), (cycle.epoch, cycle.now));
+            assert!(!cycle.quiet);
+        }
+    }
+    for pair in cycles.windows(2) {
+        assert!(pair[0].now <= pair[1].now && pair[0].epoch <= pair[1].epoch, "{pair:?}");
+        assert_eq!(pair[0].epoch != pair[1].epoch, pair[1].policies.is_some());
+    }
+}
+
+/// Every request of the play has its last word.
+pub fn check_answered(yard: &Yard) {
+    for subject in REQUESTS {
+        let decisions = yard.decisions();
+        let finals = decisions.iter().filter(|d| d.subject == subject && d.outcome.is_final());
+        assert_eq!(finals.count(), 1, "{subject}");
+    }
+}
+
+/// Follows to the end of the log. What is missing then stays missing.
+pub fn follow_to_end<L: Log, S: Store>(drive: &mut Drive<L, S>) {
+    let mut still = 0;
+    while still < 40 {
+        let taken = drive.pump(Duration::ZERO).unwrap();
+        let counted = drive.follow().unwrap();
+        still = if taken == 0 && counted == 0 { still + 1 } else { 0 };
+    }
+}
+
+/// Rebuilds from a store, makes every decision again, and compares with where the leader was.
+pub fn rebuild<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Report {
+    let report = rebuild_part(log, store, reached);
+    assert_eq!(report.verified[2], 0, "{:#?}", report.differences);
+    report
+}
+
+/// The same where not every decision can be made again.
+pub fn rebuild_part<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Report {
+    let mut config = config("a reader");
+    config.verify = true;
+    let mut drive = Drive::start(log, store, config).unwrap();
+    follow_to_end(&mut drive);
+    let report = drive.take_report();
+    assert_eq!(report.verified[1], 0, "{:#?}", report.differences);
+    assert_eq!(report.notices, Vec::<String>::new());
+    assert_eq!(audit(drive.state()), vec![]);
+    let known = Reached { number: drive.state().number, digest: digest(drive.state()) };
+    assert_eq!(known, *reached);
+    report
+}
+
+/// A rebuild of everything, from nothing.
+pub fn check_replay(yard: &Yard, reached: &Reached) {
+    let report = rebuild(yard.log(), PaperStore::default(), reached);
+    assert_eq!(report.verified[0], yard.decisions().len() as u64);
+}

@@ -1,0 +1,144 @@
+//! Limits: what hits one is said, counted, survivable.
+
+use super::check::*;
+use crate::drive::yard::{Yard, config, lead, queue, task, terms_with};
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::decision::Outcome;
+use yardmaster::core::event::*;
+use yardmaster::drive::{Config, Drive};
+use yardmaster::sim::paper::PaperLog;
+use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::wire::record;
+
+fn begin(yard: &Yard, changes: &[(&str, &str)]) -> Drive<PaperLog, PaperStore> {
+    let config = Config { terms: terms_with(changes), ..config("one") };
+    Drive::start(yard.log(), PaperStore::default(), config).unwrap()
+}
+
+fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
+    let queue = Queue { max_rss_mb, ..queue(name, yard.now) };
+    yard.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
+    yard.pilot(name, "node1");
+}
+
+fn hungry(subject: &str, at: i64) -> Task {
+    Task { ram_count_mb: Some(8_000), ..task(subject, 10, at) }
+}
+
+#[test]
+fn fates_beyond_the_size_of_a_record_become_counts() {
+    let mut yard = Yard::new();
+    for at in 0..500 {
+        add_queue(&yard, &format!("QUEUE_WITH_A_LONG_NAME_{at:03}"), 2_000);
+    }
+    let mut drive = begin(&yard, &[("max_output_bytes = 900_000", "max_output_bytes = 16_384")]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&hungry("1/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decision = &yard.decisions()[0];
+    assert!(decision.fates_cut > 0 && !decision.fates.is_empty());
+    assert_eq!(decision.fates.len() + decision.fates_cut as usize, 500);
+    assert_eq!(decision.counts.iter().map(|count| count.rejected).sum::<u32>(), 500);
+    let records = (0..2).flat_map(|at| yard.paper.records(Lane::new(Topic::Decision, at)));
+    let longest = records.map(|note| note.value.unwrap().len()).max().unwrap();
+    assert!(longest <= 16_384 && longest > 10_000, "{longest}");
+    // What was cut is not known to those who follow: it is said again next time, and wakes it.
+    add_queue(&yard, "QUEUE_WITH_A_LONG_NAME_499", 16_000);
+    yard.pass(61_000);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    assert!(matches!(decisions[1].outcome, Outcome::Assign(_)), "{:?}", decisions[1].outcome);
+    check_words(&yard);
+}
+
+#[test]
+fn judgements_beyond_a_cycles_budget_wait_in_their_order() {
+    let mut yard = Yard::new();
+    yard.build(4);
+    let mut drive = begin(&yard, &[("judgements_per_cycle = 256", "judgements_per_cycle = 2")]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let ask = |subject: &str, priority: i32, asked_at: i64| {
+        yard.ask(&Task { priority, asked_at, ..task(subject, 2, yard.now) });
+    };
+    let now = yard.now;
+    ask("1/1", 500, now);
+    ask("2/1", 900, now);
+    ask("3/1", 500, now - 5);
+    ask("4/1", 700, now);
+    ask("5/1", 500, now);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    let order: Vec<&str> = decisions.iter().map(|decision| decision.subject.as_str()).collect();
+    assert_eq!(order, ["2/1", "4/1", "3/1", "1/1", "5/1"]);
+    let first = decisions[0].cycle;
+    let cycles: Vec<u64> = decisions.iter().map(|decision| decision.cycle - first).collect();
+    assert_eq!(cycles, [0, 0, 1, 1, 2]);
+    check_words(&yard);
+}
+
+#[test]
+fn those_who_wake_share_the_budget_and_none_is_lost() {
+    let mut yard = Yard::new();
+    add_queue(&yard, "QUEUE_00", 2_000);
+    let mut drive = begin(&yard, &[("judgements_per_cycle = 256", "judgements_per_cycle = 1")]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    for number in 0..4 {
+        let subject = format!("{number}/1");
+        yard.ask(&Task { priority: 500 + number, jobs: 2, ..hungry(&subject, yard.now) });
+    }
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions().len(), 4);
+    yard.pass(61_000);
+    add_queue(&yard, "QUEUE_BIG", 16_000);
+    lead(&mut yard, &mut drive, 60).unwrap();
+    let decisions = yard.decisions();
+    let woken = decisions[4..].iter().map(|decision| decision.subject.as_str());
+    assert_eq!(woken.collect::<Vec<_>>(), ["3/1", "2/1", "1/1", "0/1"]);
+    check_words(&yard);
+    // A rebuild wakes the same ones at the same cycles.
+    let mut other = config("two");
+    other.terms = terms_with(&[("judgements_per_cycle = 256", "judgements_per_cycle = 1")]);
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    follow_to_end(&mut again);
+    assert_eq!(again.take_report().verified, [8, 0, 0]);
+}
+
+#[test]
+fn a_request_rests_between_two_judgements() {
+    let mut yard = Yard::new();
+    add_queue(&yard, "QUEUE_00", 2_000);
+    let mut drive = begin(&yard, &[]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&hungry("1/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    add_queue(&yard, "QUEUE_BIG", 16_000);
+    let asked = yard.decisions()[0].now;
+    while yard.decisions().len() < 2 {
+        yard.pass(300);
+        lead(&mut yard, &mut drive, 1).unwrap();
+        assert!(yard.now - asked < 70_000, "it does not wake");
+    }
+    let rested = yard.decisions()[1].now - asked;
+    assert!((60_000..61_000).contains(&rested), "{rested}");
+}
+
+#[test]
+fn a_policy_that_waits_for_the_timer_never_wakes_early() {
+    let mut yard = Yard::new();
+    add_queue(&yard, "QUEUE_00", 2_000);
+    let kind = "kind = \"atlas-production-job\"";
+    let timer = format!("{kind}\nwake = \"timer\"");
+    let mut drive = begin(&yard, &[(kind, &timer)]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&hungry("1/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let Outcome::Defer { until } = yard.decisions()[0].outcome else { panic!("not deferred") };
+    add_queue(&yard, "QUEUE_BIG", 16_000);
+    while yard.decisions().len() < 2 {
+        yard.pass(20_000);
+        lead(&mut yard, &mut drive, 1).unwrap();
+        assert!(yard.now < until + 60_000, "it does not wake at all");
+    }
+    assert!(yard.decisions()[1].now >= until);
+}

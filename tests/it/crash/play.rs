@@ -1,0 +1,444 @@
+//! A small play: what the world does step by step, and processes that answer it, die and start
+//! again.
+
+use crate::drive::yard::{Yard, job, queue, sent, storage, task, terms_with};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::time::Duration;
+use yardmaster::core::audit::audit;
+use yardmaster::core::cut::{Cut, Lane, Topic};
+use yardmaster::core::decision::Outcome as Answer;
+use yardmaster::core::digest::digest;
+use yardmaster::core::event::*;
+use yardmaster::core::state::{Setting, State};
+use yardmaster::drive::port::*;
+use yardmaster::drive::terms::Terms;
+use yardmaster::drive::{Config, Drive, Halt};
+use yardmaster::sim::paper::faulty::{Faulty, FaultyStore, Schedule};
+use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::sim::paper::{Note, Paper, PaperLog};
+use yardmaster::wire::avro::Codec;
+use yardmaster::wire::cell;
+use yardmaster::wire::record;
+
+thread_local! {
+    static LOOKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A clock for reports and checkpoints, of each thread its own: every look at it is a second later,
+/// so that every cycle is copied.
+pub fn stopwatch() -> u64 {
+    LOOKS.with(|looks| {
+        looks.set(looks.get() + 1);
+        looks.get() * 1_000_000_000
+    })
+}
+
+/// The limits of the play, shorter than those of the topology file.
+pub const SHORT: [(&str, &str); 2] = [
+    ("reservation_lifetime_h = 2", "reservation_lifetime_h = 1"),
+    ("batch_records = 10_000", "batch_records = 40"),
+];
+
+pub fn config(instance: &str) -> Config {
+    static TERMS: OnceLock<Terms> = OnceLock::new();
+    let terms = TERMS.get_or_init(|| terms_with(&SHORT)).clone();
+    Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
+}
+
+/// A store that sees to it that nothing is kept of a cycle that is not in the log.
+pub struct Watch {
+    pub store: PaperStore,
+    paper: Paper,
+    setting: Setting,
+    codec: Codec,
+}
+
+impl Watch {
+    pub fn new(store: &PaperStore, paper: &Paper) -> Watch {
+        let setting = config("").terms.setting;
+        let codec = Codec::new(usize::MAX);
+        Watch { store: store.clone(), paper: paper.clone(), setting, codec }
+    }
+}
+
+impl Store for Watch {
+    fn load(&mut self) -> Result<Option<Kept>, StoreError> {
+        self.store.load()
+    }
+
+    fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
+        let mut state = State::new(self.setting.clone());
+        cell::read_head(&checkpoint.head, &mut state).unwrap();
+        let said = self.paper.records(Lane::new(Topic::Progress, 0));
+        let read = |note: &Note| self.codec.read_progress(note.value.as_deref()?).ok();
+        let same = said.iter().rev().filter_map(read).find(|said| said.number == state.number);
+        let epoch = same.map(|said| said.epoch);
+        assert_eq!(epoch, Some(state.epoch), "cycle {} is kept and was never said", state.number);
+        self.store.keep(checkpoint)
+    }
+
+    fn is_busy(&mut self) -> bool {
+        self.store.is_busy()
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.store.flush()
+    }
+}
+
+/// A log that, when it is late, settles nothing for some looks: the next batch is folded and judged
+/// while the transaction runs.
+pub struct Late<L: Log> {
+    pub log: L,
+    pub late: bool,
+    looks: u32,
+}
+
+impl<L: Log> Log for Late<L> {
+    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
+        self.log.lanes()
+    }
+    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
+        self.log.assign(from)
+    }
+    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+        self.log.hold(lanes, held)
+    }
+    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
+        self.log.take(batch, max, wait)
+    }
+    fn lead(&mut self) -> Result<(), LogError> {
+        self.log.lead()
+    }
+    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+        self.looks = if self.late { 4 } else { 0 };
+        self.log.say(outputs, progress)
+    }
+    fn is_settled(&mut self) -> bool {
+        self.looks = self.looks.saturating_sub(1);
+        self.looks == 0 && self.log.is_settled()
+    }
+    fn settle(&mut self) -> Result<(), LogError> {
+        self.log.settle()
+    }
+}
+
+pub type Driven = Drive<Late<Faulty<PaperLog>>, FaultyStore<Watch>>;
+
+/// The steps of the play: how long each waits, in ms, before the world acts.
+pub const STEPS: usize = 27;
+
+fn wait(step: usize) -> i64 {
+    match step {
+        9 => 61_000,
+        12..22 => 400_000,
+        25 => 61_000,
+        _ => 20,
+    }
+}
+
+/// The requests of the play: every one of them is to be answered, once.
+pub const REQUESTS: [&str; 6] = ["1/1", "2/1", "3/1", "4/1", "5/1", "6/1"];
+
+/// What the world does at a step. What it does about decisions follows from those in the log.
+fn act(yard: &Yard, step: usize) {
+    let now = yard.now;
+    match step {
+        0 => (0..3).for_each(|at| add_queue(yard, &format!("QUEUE_{at:02}"), 2_000)),
+        2 => {
+            yard.ask(&task("1/1", 60, now));
+            yard.paper.append(
+                Lane::new(Topic::Task, 0),
+                None,
+                Some(b"nobody reads this"),
+                &[],
+                None,
+            );
+            yard.paper.append(Lane::new(Topic::JobState, 1), Some(b"7"), None, &[], None);
+        }
+        3 => {
+            yard.ask(&Task { ram_count_mb: Some(8_000), ..task("2/1", 10, now) });
+            yard.ask(&Task { priority: 900, ..task("3/1", 30, now) });
+        }
+        4 => flows(yard),
+        5 => jobs(yard, "1/1", Status::Activated, 20),
+        6 => {
+            jobs(yard, "1/1", Status::Running, 10);
+            jobs(yard, "3/1", Status::Activated, 3);
+            beat(yard, "100001");
+            beat(yard, "nobody");
+        }
+        7 => outcome(yard, "3/1", OutcomeKind::Refused),
+        8 => yard.ask(&Task { policy: "of-nobody".into(), ..task("4/1", 5, now) }),
+        9 => add_queue(yard, "QUEUE_BIG", 16_000),
+        10 => jobs(yard, "1/1", Status::Finished, 5),
+        11 => yard.ask(&Task { ram_count_mb: Some(90_000), ..task("5/1", 10, now) }),
+        12..22 => {
+            jobs(yard, "1/1", Status::Running, 10);
+            outcome(yard, "1/1", OutcomeKind::Accepted);
+            yard.pilot("QUEUE_00", "node1");
+            beat(yard, "100002");
+        }
+        22 => {
+            yard.ask(&task("6/1", 50, now));
+            let again = task("1/1", 60, now);
+            yard.ask(&again);
+        }
+        23 => jobs(yard, "6/1", Status::Activated, 7),
+        24 => add_queue(yard, "QUEUE_HUGE", 100_000),
+        _ => {}
+    }
+}
+
+fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
+    let queue = Queue { max_rss_mb, ..queue(name, yard.now) };
+    yard.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
+    let storage = storage(&queue.endpoints.write[0], &queue.site, yard.now);
+    yard.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+    for node in ["node1", "node2"] {
+        yard.pilot(name, node);
+    }
+}
+
+fn flows(yard: &Yard) {
+    for number in 0..6u32 {
+        let states = [TransferState::Queued, TransferState::Done, TransferState::Failed];
+        let request = format!("t{number}");
+        let transfer = Transfer {
+            request: &request,
+            state: states[number as usize % 3],
+            changed_at: yard.now,
+            revision: 0,
+            activity: "Production Output",
+            source: "SOUTH",
+            destination: "NORTH",
+            bytes: 1 << 30,
+            files: 2,
+            error: "",
+        };
+        yard.say(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
+    }
+    let workers = Pilot::Workers {
+        queue: "QUEUE_01",
+        harvester: "h1",
+        resource_type: "SCORE",
+        submitted: 3,
+        running: 4,
+        at: yard.now,
+    };
+    yard.say(Topic::Pilot, "QUEUE_01", |out| record::write_pilot(out, &workers));
+}
+
+fn beat(yard: &Yard, job: &str) {
+    let beat = Heartbeat {
+        job,
+        at: yard.now,
+        attempt: 0,
+        events: 5,
+        cpu_s: 60,
+        disk_io_kbps: 700,
+        rss_mb: 900,
+    };
+    yard.say(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &beat));
+}
+
+/// Some of the jobs of a request reach a state, if it was assigned.
+fn jobs(yard: &Yard, subject: &str, status: Status, most: u32) {
+    let decisions = yard.decisions();
+    let Some(decision) = decisions.iter().rfind(|decision| {
+        decision.subject == subject && matches!(decision.outcome, Answer::Assign(_))
+    }) else {
+        return;
+    };
+    let request = format!("{subject}:0");
+    let first: u32 = subject.split('/').next().unwrap().parse::<u32>().unwrap() * 100_000;
+    let all = sent(decision).into_iter().flat_map(|(queue, jobs)| vec![queue; jobs as usize]);
+    for (number, queue) in all.enumerate().take(most as usize) {
+        let name = (first + number as u32).to_string();
+        let (started_at, ended_at) = match status {
+            Status::Running => (yard.now, 0),
+            Status::Finished => (yard.now - 10, yard.now),
+            _ => (0, 0),
+        };
+        let job = job(&name, &queue, &request, status, yard.now);
+        yard.job(&JobState { started_at, ended_at, ..job });
+    }
+}
+
+fn outcome(yard: &Yard, subject: &str, kind: OutcomeKind) {
+    for decision in yard.decisions().iter().filter(|decision| decision.subject == subject) {
+        let outcome = Outcome {
+            subject: subject.into(),
+            decision: decision.id,
+            kind,
+            at: yard.now,
+            reason: "said by the play".into(),
+        };
+        yard.say(Topic::Outcome, subject, |out| record::write_outcome(out, &outcome));
+    }
+}
+
+/// What a new process finds in its store.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Left {
+    /// All of it.
+    All,
+    /// What was there after so many checkpoints.
+    Older(usize),
+}
+
+/// One run of the play.
+pub struct Play {
+    pub yard: Yard,
+    pub store: PaperStore,
+    /// Faults of the processes, in order; further ones have none.
+    pub schedules: Vec<Schedule>,
+    pub left: Left,
+    pub late: bool,
+    /// Processes started so far.
+    pub started: usize,
+    /// Every state of the store that a process left behind.
+    pub stores: Vec<PaperStore>,
+    drive: Option<Driven>,
+}
+
+impl Play {
+    pub fn new(schedules: Vec<Schedule>, left: Left, late: bool) -> Play {
+        LOOKS.with(|looks| looks.set(0));
+        Play {
+            yard: Yard::new(),
+            store: PaperStore::default(),
+            schedules,
+            left,
+            late,
+            started: 0,
+            stores: Vec::new(),
+            drive: None,
+        }
+    }
+
+    /// The whole play, to its end: every request answered, the leader gone in order.
+    pub fn run(&mut self) -> Reached {
+        for step in 0..STEPS {
+            self.yard.pass(wait(step));
+            act(&self.yard, step);
+            for _ in 0..3 {
+                self.turn();
+                self.yard.pass(120);
+            }
+        }
+        for _ in 0..40 {
+            self.yard.pass(1_100);
+            self.turn();
+            let stands = self.drive.as_ref().is_some_and(|drive| drive.leads());
+            let decisions = self.yard.decisions();
+            let is_answered = |subject: &&str| {
+                decisions.iter().any(|d| d.subject == **subject && d.outcome.is_final())
+            };
+            if stands && REQUESTS.iter().all(is_answered) && self.bow() {
+                break;
+            }
+        }
+        let drive = self.drive.as_ref().expect("the play ends with a leader that said farewell");
+        assert_eq!(audit(drive.state()), vec![]);
+        self.stores.push(self.store.clone());
+        Reached { number: drive.state().number, digest: digest(drive.state()) }
+    }
+
+    fn turn(&mut self) {
+        if let Err(halt) = self.try_turn() {
+            self.died(&halt);
+        }
+    }
+
+    /// The leader's farewell; whether it got through.
+    fn bow(&mut self) -> bool {
+        let now = self.yard.now;
+        let Some(drive) = &mut self.drive else { return false };
+        match drive.farewell(now) {
+            Ok(()) => true,
+            Err(halt) => {
+                self.died(&halt);
+                false
+            }
+        }
+    }
+
+    fn died(&mut self, halt: &Halt) {
+        let text = halt.to_string();
+        let known = ["a fault of the schedule", "the process is dead", "took the lead"];
+        assert!(known.iter().any(|known| text.contains(known)), "{text}");
+        self.drive = None;
+        self.stores.push(self.store.clone());
+        if let Left::Older(count) = self.left {
+            self.store = self.store.older(count);
+        }
+    }
+
+    fn try_turn(&mut self) -> Result<(), Halt> {
+        let now = self.yard.now;
+        let drive = match &mut self.drive {
+            Some(drive) => drive,
+            none => none.insert(Self::start(
+                &self.yard,
+                &self.store,
+                &mut self.started,
+                &self.schedules,
+                self.late,
+            )?),
+        };
+        match drive.pump(Duration::ZERO) {
+            // Broker gone: wait, and go on where it was.
+            Err(Halt::Log(LogError::Unreachable(_))) => return Ok(()),
+            taken => taken?,
+        };
+        if drive.leads() {
+            drive.lead(now)?;
+        } else {
+            drive.follow()?;
+            if drive.may_lead(now, 0, 0) {
+                drive.take_lead(now)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(
+        yard: &Yard,
+        store: &PaperStore,
+        started: &mut usize,
+        schedules: &[Schedule],
+        late: bool,
+    ) -> Result<Driven, Halt> {
+        let schedule = schedules.get(*started).cloned().unwrap_or_default();
+        *started += 1;
+        let log = Late { log: Faulty::new(yard.log(), &schedule), late, looks: 0 };
+        let store = FaultyStore::new(Watch::new(store, &yard.paper), &schedule);
+        Drive::start(log, store, config(&format!("process {started}")))
+    }
+}
+
+/// Where a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reached {
+    pub number: u64,
+    pub digest: String,
+}
+
+/// Numbers that look drawn and are the same each time.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % count
+    }
+}

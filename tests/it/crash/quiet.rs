@@ -1,0 +1,240 @@
+//! Blind means quiet, and a wrong clock means silence.
+
+use super::check::*;
+use crate::drive::yard::*;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::event::*;
+use yardmaster::drive::port::{Log, Store};
+use yardmaster::drive::{Drive, Halt};
+use yardmaster::sim::paper::PaperLog;
+use yardmaster::sim::paper::faulty::{Fault, Faulty, Schedule};
+use yardmaster::sim::paper::store::PaperStore;
+
+fn begin(yard: &Yard, name: &str) -> Drive<PaperLog, PaperStore> {
+    Drive::start(yard.log(), PaperStore::default(), super::play::config(name)).unwrap()
+}
+
+/// Turns of so many ms; the first of them takes the lead.
+fn turns<L: Log, S: Store>(
+    yard: &mut Yard,
+    drive: &mut Drive<L, S>,
+    count: usize,
+    span: i64,
+) -> Result<(), Halt> {
+    for _ in 0..count {
+        yard.pass(span);
+        drive.pump(Duration::ZERO)?;
+        if drive.leads() {
+            drive.lead(yard.now)?;
+        } else {
+            drive.follow()?;
+            if drive.may_lead(yard.now, 0, 0) {
+                drive.take_lead(yard.now)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_decided_before_every_lane_is_where_it_was_at_the_start() {
+    let mut yard = Yard::new();
+    yard.build(4);
+    yard.ask(&task("1/1", 40, yard.now));
+    // More than five cycles can fold.
+    for number in 0..300 {
+        let name = number.to_string();
+        yard.job(&job(&name, "QUEUE_01", "", Status::Running, yard.now));
+    }
+    let ends: BTreeMap<Lane, u64> =
+        yard.paper.spans().iter().map(|span| (span.lane, span.stable_end)).collect();
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 40, 20).unwrap();
+    let mut cut: BTreeMap<Lane, u64> = BTreeMap::new();
+    let (mut quiet, mut loud) = (0, 0);
+    for cycle in yard.progress() {
+        cut.extend(cycle.lanes.iter().copied());
+        let is_caught_up = ends
+            .iter()
+            .all(|(lane, end)| lane.topic.is_own() || cut.get(lane).copied().unwrap_or(0) >= *end);
+        assert_eq!(cycle.quiet, !is_caught_up, "{cycle:?}");
+        if cycle.quiet { quiet += 1 } else { loud += 1 }
+    }
+    assert!(quiet > 5 && loud > 0, "{quiet} {loud}");
+    assert_eq!(yard.decisions().len(), 1);
+    check_words(&yard);
+}
+
+#[test]
+fn a_foreign_transaction_holds_a_lanes_time_and_nothing_else() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let lane = Lane::new(Topic::JobState, 0);
+    yard.pass(7);
+    let running = job("1", "QUEUE_01", "", Status::Running, yard.now);
+    let mut value = Vec::new();
+    yardmaster::wire::record::write_job_state(&mut value, &running);
+    yard.paper.append(lane, Some(b"1"), Some(&value), &[], None);
+    let read_at = yard.now;
+    yard.pass(1_000);
+    yard.paper.open(lane, &value);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 20, 100).unwrap();
+    yard.ask(&task("1/1", 40, yard.now));
+    turns(&mut yard, &mut drive, 100, 1_000).unwrap();
+    assert_eq!(yard.decisions().len(), 1, "quiet, but not for ever");
+    let known = drive.state().times.lanes.get(lane).unwrap();
+    assert_eq!(known.flags.blocked_at, Some(read_at));
+    let time = drive.state().times.of(Topic::JobState);
+    assert_eq!((time.time, time.is_fresh), (read_at, false));
+    let stale = |note: &String| note.starts_with("input_stale(job-state");
+    assert!(yard.decisions()[0].notes.iter().any(stale), "{:?}", yard.decisions()[0].notes);
+    // When it ends, the lane's time is now again.
+    yard.paper.close(lane, true);
+    turns(&mut yard, &mut drive, 3, 1_000).unwrap();
+    let time = drive.state().times.of(Topic::JobState);
+    assert!(time.is_fresh && time.time == drive.state().now);
+    check_words(&yard);
+}
+
+#[test]
+fn a_wrong_clock_means_silence_and_a_message() {
+    for skew in [9_000, -9_000] {
+        let mut yard = Yard::new();
+        yard.build(2);
+        yard.ask(&task("1/1", 40, yard.now));
+        let mut drive = begin(&yard, "a host");
+        let mut halt = None;
+        for _ in 0..20 {
+            yard.pass(100);
+            let clock = yard.now + skew;
+            drive.pump(Duration::ZERO).unwrap();
+            let done = if drive.leads() {
+                drive.lead(clock).map(|_| ())
+            } else {
+                drive.follow().unwrap();
+                drive.take_lead(clock)
+            };
+            if let Err(error) = done {
+                halt = Some(error);
+                break;
+            }
+        }
+        let halt = halt.expect("it does not notice");
+        assert!(matches!(halt, Halt::Clock { .. }), "{halt}");
+        let side = if skew > 0 { "9000 ms ahead of" } else { "ms behind" };
+        for part in [side, "(a host)", "clock_skew_s", "NTP"] {
+            assert!(halt.to_string().contains(part), "{halt}");
+        }
+        // The record that opened the epoch is all that was said, and it moved no clock.
+        let said = yard.progress();
+        assert_eq!((said.len(), said[0].now), (1, 0));
+        assert_eq!(yard.decisions(), vec![]);
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_ends_the_lead() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 20, 100).unwrap();
+    let said = yard.progress().len();
+    let mut halted = 0;
+    for _ in 0..30 {
+        yard.pass(100);
+        drive.pump(Duration::ZERO).unwrap();
+        if drive.lead(yard.now + 60_000).is_err() {
+            halted += 1;
+            break;
+        }
+    }
+    assert_eq!(halted, 1);
+    assert_eq!(yard.progress().len(), said + 1, "one cycle was said before it was noticed");
+    // A leader with the right clock finds that now and is silent until the broker's time is there.
+    let mut other = begin(&yard, "two");
+    let halt = turns(&mut yard, &mut other, 20, 100).unwrap_err();
+    assert!(halt.to_string().contains("the last now found in progress"), "{halt}");
+    yard.pass(56_000);
+    let mut third = begin(&yard, "three");
+    turns(&mut yard, &mut third, 20, 100).unwrap();
+    assert!(third.leads());
+    check_words(&yard);
+}
+
+#[test]
+fn a_broker_that_is_slow_is_not_a_wrong_clock() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let schedule = Schedule::default();
+    let log = Faulty::new(yard.log(), &schedule);
+    let mut drive = Drive::start(log, PaperStore::default(), super::play::config("one")).unwrap();
+    turns(&mut yard, &mut drive, 20, 100).unwrap();
+    // Said now, appended nine seconds later, confirmed at once then.
+    (0..50).for_each(|call| schedule.on(schedule.count() + call, Fault::Slow(2)));
+    turns(&mut yard, &mut drive, 12, 100).unwrap();
+    yard.pass(9_000);
+    turns(&mut yard, &mut drive, 12, 100).unwrap();
+    assert!(drive.leads());
+    let last = yard.progress().len();
+    assert!(last > 4, "{last}");
+    check_words(&yard);
+}
+
+#[test]
+fn now_never_goes_back() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 20, 100).unwrap();
+    for round in 0..40 {
+        yard.pass(100);
+        drive.pump(Duration::ZERO).unwrap();
+        // A clock that wanders within the limit.
+        drive.lead(yard.now + [0, 3_000, -3_000, 1_000][round % 4]).unwrap();
+    }
+    assert!(yard.progress().len() > 6);
+    check_words(&yard);
+}
+
+#[test]
+fn a_deadline_within_the_second_is_not_lost_while_quiet() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 20, 100).unwrap();
+    yard.ask(&Task { ram_count_mb: Some(90_000), ..task("1/1", 10, yard.now) });
+    let big = |yard: &Yard| {
+        let queue = Queue { max_rss_mb: 2_000, ..queue("QUEUE_00", yard.now) };
+        yard.say(Topic::Queue, "QUEUE_00", |out| {
+            yardmaster::wire::record::write_queue(out, &queue)
+        });
+        let queue = Queue { max_rss_mb: 2_000, ..queue_of("QUEUE_01", yard.now) };
+        yard.say(Topic::Queue, "QUEUE_01", |out| {
+            yardmaster::wire::record::write_queue(out, &queue)
+        });
+    };
+    big(&yard);
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    let until = match yard.decisions()[0].outcome {
+        yardmaster::core::decision::Outcome::Defer { until } => until,
+        ref other => panic!("{other:?}"),
+    };
+    // A new leader opens its epoch in the second in which the deferral falls due, before it does.
+    drive.farewell(yard.now).unwrap();
+    let turn = until.div_euclid(1_000) * 1_000;
+    yard.now = turn.max(until - 400);
+    yard.pass(0);
+    let mut again = begin(&yard, "two");
+    turns(&mut yard, &mut again, 40, 50).unwrap();
+    let decisions = yard.decisions();
+    assert_eq!(decisions.len(), 2, "the deferral fell due at {until}, now is {}", yard.now);
+    assert!(decisions[1].now - until < 300);
+    check_words(&yard);
+}
+
+fn queue_of(name: &str, at: i64) -> Queue {
+    queue(name, at)
+}

@@ -1,0 +1,132 @@
+//! Another topology, another number of lanes: from one epoch to the next.
+
+use super::check::*;
+use super::play::{Reached, stopwatch};
+use crate::drive::yard::{Yard, job, lead, task, terms_with};
+use std::time::Duration;
+use yardmaster::core::audit::audit;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::digest::digest;
+use yardmaster::core::event::*;
+use yardmaster::drive::port::{Log, LogError, Store};
+use yardmaster::drive::{Config, Drive, Halt};
+use yardmaster::sim::paper::store::PaperStore;
+
+fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
+    let terms = terms_with(changes);
+    Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
+}
+
+fn reached<L: Log, S: Store>(drive: &Drive<L, S>) -> Reached {
+    assert_eq!(audit(drive.state()), vec![]);
+    Reached { number: drive.state().number, digest: digest(drive.state()) }
+}
+
+fn work(yard: &Yard, first: u32) {
+    for number in first..first + 20 {
+        let name = number.to_string();
+        let done = Status::Finished;
+        let job = job(&name, "QUEUE_01", "", done, yard.now);
+        let (started_at, ended_at) = (yard.now - 50, yard.now);
+        yard.job(&JobState { started_at, ended_at, ..job });
+    }
+    yard.pilot("QUEUE_00", &format!("node{first}"));
+}
+
+#[test]
+fn another_topology_changes_what_is_known_as_a_restart_would() {
+    let wide = [("done_jobs_window_h = 24", "done_jobs_window_h = 12")];
+    let narrow = [
+        ("node_window_h = 3", "node_window_h = 1"),
+        ("done_jobs_window_h = 24", "done_jobs_window_h = 2"),
+        ("reservation_lifetime_h = 2", "reservation_lifetime_h = 1"),
+        ("ended_job_lifetime_h = 24", "ended_job_lifetime_h = 3"),
+    ];
+    let store = PaperStore::default();
+    let mut yard = Yard::new();
+    yard.build(2);
+    for (epoch, changes) in [&wide[..], &narrow, &wide, &narrow].into_iter().enumerate() {
+        let name = format!("leader {epoch}");
+        let log = yard.log();
+        let mut drive = Drive::start(log, store.clone(), config(&name, changes)).unwrap();
+        assert_eq!(drive.take_report().notices, Vec::<String>::new());
+        for hour in 0..4 {
+            work(&yard, 1_000 * epoch as u32 + 100 * hour);
+            let subject = format!("{epoch}{hour}/1");
+            yard.ask(&task(&subject, 20, yard.now));
+            lead(&mut yard, &mut drive, 20).unwrap();
+            yard.pass(2_400_000);
+        }
+        lead(&mut yard, &mut drive, 3).unwrap();
+        drive.farewell(yard.now).unwrap();
+        let reached = reached(&drive);
+        assert_eq!(drive.state().epoch, epoch as u64 + 1);
+        rebuild(yard.log(), PaperStore::default(), &reached);
+        for count in 0..=store.count() {
+            rebuild(yard.log(), store.older(count), &reached);
+        }
+    }
+    check_words(&yard);
+}
+
+#[test]
+fn a_new_lane_counts_from_the_epoch_that_knows_it() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let store = PaperStore::default();
+    let mut one = Drive::start(yard.log(), store.clone(), config("one", &[])).unwrap();
+    lead(&mut yard, &mut one, 10).unwrap();
+    yard.ask(&task("1/1", 20, yard.now));
+    work(&yard, 100);
+    lead(&mut yard, &mut one, 10).unwrap();
+    let mut standby = Drive::start(yard.log(), PaperStore::default(), config("two", &[])).unwrap();
+    standby.pump(Duration::ZERO).unwrap();
+    standby.follow().unwrap();
+    one.farewell(yard.now).unwrap();
+    for topic in [Topic::JobState, Topic::Task, Topic::Decision] {
+        yard.paper.add(Lane::new(topic, 2));
+    }
+    let mut again = Drive::start(yard.log(), store.clone(), config("three", &[])).unwrap();
+    lead(&mut yard, &mut again, 10).unwrap();
+    work(&yard, 200);
+    yard.ask(&task("2/1", 20, yard.now));
+    lead(&mut yard, &mut again, 10).unwrap();
+    again.farewell(yard.now).unwrap();
+    let reached = reached(&again);
+    rebuild(yard.log(), PaperStore::default(), &reached);
+    for count in 0..=store.count() {
+        rebuild(yard.log(), store.older(count), &reached);
+    }
+    // A process from before cannot go on; it says so.
+    let halt = (0..10).find_map(|_| {
+        standby.pump(Duration::ZERO).unwrap();
+        standby.follow().err()
+    });
+    let halt = halt.expect("it waits for ever");
+    assert!(matches!(&halt, Halt::Lost(why) if why.contains("start again")), "{halt}");
+}
+
+#[test]
+fn a_lane_that_no_longer_holds_what_was_not_read_is_named() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let store = PaperStore::default();
+    let mut one = Drive::start(yard.log(), store.clone(), config("one", &[])).unwrap();
+    lead(&mut yard, &mut one, 10).unwrap();
+    one.farewell(yard.now).unwrap();
+    work(&yard, 100);
+    let lane = Lane::new(Topic::JobState, 0);
+    let fork = yard.paper.fork();
+    fork.forget(lane, 3);
+    let log = fork.log("yardmaster-atlas");
+    let Err(halt) = Drive::start(log, store.clone(), config("two", &[])) else {
+        panic!("it goes on as if nothing were missing")
+    };
+    assert!(matches!(halt, Halt::Log(LogError::OutOfRange { .. })), "{halt}");
+    // Our own words that were counted may go.
+    let fork = yard.paper.fork();
+    for span in fork.spans().into_iter().filter(|span| span.lane.topic == Topic::Decision) {
+        fork.forget(span.lane, span.end);
+    }
+    Drive::start(fork.log("yardmaster-atlas"), store, config("two", &[])).unwrap();
+}
