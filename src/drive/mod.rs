@@ -14,6 +14,8 @@ mod lead;
 mod own;
 pub mod port;
 pub mod report;
+mod say;
+mod take;
 pub mod terms;
 
 use crate::core::cut::{Lane, Topic};

@@ -6,12 +6,14 @@ mod lost;
 mod negative;
 mod orders;
 mod play;
+mod ports;
 mod quiet;
 mod standby;
 mod terms;
 
 use check::*;
 use play::*;
+use ports::Dice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use yardmaster::sim::paper::faulty::{Fault, Objection, Schedule};
 

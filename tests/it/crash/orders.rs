@@ -3,6 +3,7 @@
 
 use super::check::*;
 use super::play::*;
+use super::ports::Dice;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use yardmaster::core::cut::{Cut, Lane, Topic};

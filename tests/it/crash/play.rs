@@ -1,24 +1,22 @@
 //! A small play: what the world does step by step, and processes that answer it, die and start
 //! again.
 
+use super::ports::{Late, Watch};
 use crate::drive::yard::{Yard, job, queue, sent, storage, task, terms_with};
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::Duration;
 use yardmaster::core::audit::audit;
-use yardmaster::core::cut::{Cut, Lane, Topic};
+use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Outcome as Answer;
 use yardmaster::core::digest::digest;
 use yardmaster::core::event::*;
-use yardmaster::core::state::{Setting, State};
-use yardmaster::drive::port::*;
+use yardmaster::drive::port::LogError;
 use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
+use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::faulty::{Faulty, FaultyStore, Schedule};
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::sim::paper::{Note, Paper, PaperLog};
-use yardmaster::wire::avro::Codec;
-use yardmaster::wire::cell;
 use yardmaster::wire::record;
 
 thread_local! {
@@ -44,84 +42,6 @@ pub fn config(instance: &str) -> Config {
     static TERMS: OnceLock<Terms> = OnceLock::new();
     let terms = TERMS.get_or_init(|| terms_with(&SHORT)).clone();
     Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
-}
-
-/// A store that sees to it that nothing is kept of a cycle that is not in the log.
-pub struct Watch {
-    pub store: PaperStore,
-    paper: Paper,
-    setting: Setting,
-    codec: Codec,
-}
-
-impl Watch {
-    pub fn new(store: &PaperStore, paper: &Paper) -> Watch {
-        let setting = config("").terms.setting;
-        let codec = Codec::new(usize::MAX);
-        Watch { store: store.clone(), paper: paper.clone(), setting, codec }
-    }
-}
-
-impl Store for Watch {
-    fn load(&mut self) -> Result<Option<Kept>, StoreError> {
-        self.store.load()
-    }
-
-    fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
-        let mut state = State::new(self.setting.clone());
-        cell::read_head(&checkpoint.head, &mut state).unwrap();
-        let said = self.paper.records(Lane::new(Topic::Progress, 0));
-        let read = |note: &Note| self.codec.read_progress(note.value.as_deref()?).ok();
-        let same = said.iter().rev().filter_map(read).find(|said| said.number == state.number);
-        let epoch = same.map(|said| said.epoch);
-        assert_eq!(epoch, Some(state.epoch), "cycle {} is kept and was never said", state.number);
-        self.store.keep(checkpoint)
-    }
-
-    fn is_busy(&mut self) -> bool {
-        self.store.is_busy()
-    }
-
-    fn flush(&mut self) -> Result<(), StoreError> {
-        self.store.flush()
-    }
-}
-
-/// A log that, when it is late, settles nothing for some looks: the next batch is folded and judged
-/// while the transaction runs.
-pub struct Late<L: Log> {
-    pub log: L,
-    pub late: bool,
-    looks: u32,
-}
-
-impl<L: Log> Log for Late<L> {
-    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
-        self.log.lanes()
-    }
-    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
-        self.log.assign(from)
-    }
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        self.log.hold(lanes, held)
-    }
-    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
-        self.log.take(batch, max, wait)
-    }
-    fn lead(&mut self) -> Result<(), LogError> {
-        self.log.lead()
-    }
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
-        self.looks = if self.late { 4 } else { 0 };
-        self.log.say(outputs, progress)
-    }
-    fn is_settled(&mut self) -> bool {
-        self.looks = self.looks.saturating_sub(1);
-        self.looks == 0 && self.log.is_settled()
-    }
-    fn settle(&mut self) -> Result<(), LogError> {
-        self.log.settle()
-    }
 }
 
 pub type Driven = Drive<Late<Faulty<PaperLog>>, FaultyStore<Watch>>;
@@ -413,7 +333,7 @@ impl Play {
     ) -> Result<Driven, Halt> {
         let schedule = schedules.get(*started).cloned().unwrap_or_default();
         *started += 1;
-        let log = Late { log: Faulty::new(yard.log(), &schedule), late, looks: 0 };
+        let log = Late::new(Faulty::new(yard.log(), &schedule), late);
         let store = FaultyStore::new(Watch::new(store, &yard.paper), &schedule);
         Drive::start(log, store, config(&format!("process {started}")))
     }
@@ -424,21 +344,4 @@ impl Play {
 pub struct Reached {
     pub number: u64,
     pub digest: String,
-}
-
-/// Numbers that look drawn and are the same each time.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// A number below `count`.
-    pub fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % count
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::check::*;
 use super::play::*;
+use super::ports::Watch;
 use crate::drive::yard::{Yard, task};
 use std::time::Duration;
 use yardmaster::core::digest::digest;

@@ -1,0 +1,188 @@
+//! Saying: a cycle's outputs and its record in one transaction, its confirmation, and what comes
+//! back.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::Garbled;
+use crate::core::progress::{LaneFlags, Progress};
+use crate::core::unit::Millis;
+use crate::drive::port::{Log, LogError, Output, Store};
+use crate::drive::{Drive, Halt, Role};
+use crate::wire::record::write_progress;
+use std::collections::BTreeMap;
+
+/// A transaction that is not confirmed yet.
+pub(super) struct InFlight {
+    pub number: u64,
+    pub began_ns: u64,
+    /// Append time of the newest request answered in it.
+    pub asked_at: Option<Millis>,
+}
+
+/// A cycle that was said, with our clock before it.
+pub(super) struct Spoken {
+    pub number: u64,
+    pub before: Millis,
+}
+
+/// A record nobody could read, and where it stands.
+pub(super) struct Unreadable {
+    pub lane: Lane,
+    pub offset: u64,
+    pub why: Garbled,
+    pub key: Option<Vec<u8>>,
+    pub value: Vec<u8>,
+    pub length: usize,
+}
+
+impl<L: Log, S: Store> Drive<L, S> {
+    pub(super) fn dead_letter(&self, it: Unreadable) -> Output {
+        let lanes = match &self.role {
+            Role::Leader(lead) => lead.dead_letter_lanes.max(1),
+            Role::Standby => 1,
+        };
+        let partition = it.lane.partition % lanes;
+        let text = |name: &str, value: String| (name.to_owned(), value.into_bytes());
+        let mut headers = vec![
+            text("topic", it.lane.topic.name().to_owned()),
+            text("partition", it.lane.partition.to_string()),
+            text("offset", it.offset.to_string()),
+            text("reason", it.why.name().to_owned()),
+            text("length", it.length.to_string()),
+        ];
+        if it.value.len() < it.length {
+            headers.push(text("cut_to", it.value.len().to_string()));
+        }
+        let lane = Lane::new(Topic::DeadLetter, partition);
+        Output { lane, key: it.key.unwrap_or_default(), value: Some(it.value), headers }
+    }
+
+    pub(super) fn say(
+        &mut self,
+        outputs: Vec<Output>,
+        mut progress: Progress,
+        clock: Millis,
+        asked_at: Option<Millis>,
+    ) -> Result<(), Halt> {
+        self.settle(clock)?;
+        let mut counts: BTreeMap<Lane, u32> = BTreeMap::new();
+        for output in &outputs {
+            *counts.entry(output.lane).or_default() += 1;
+        }
+        progress.outputs = counts.into_iter().collect();
+        let mut value = Vec::new();
+        write_progress(&mut value, &progress);
+        let Role::Leader(lead) = &mut self.role else { return Ok(()) };
+        let record = Output {
+            lane: lead.progress_lane,
+            key: progress.domain.clone().into_bytes(),
+            value: Some(value),
+            headers: Vec::new(),
+        };
+        let answered = outputs.iter().any(|output| output.lane.topic == Topic::Decision);
+        lead.in_flight = Some(InFlight {
+            number: progress.number,
+            began_ns: (self.config.stopwatch)(),
+            asked_at: asked_at.filter(|_| answered),
+        });
+        lead.closed_at = clock;
+        lead.spoken.push_back(Spoken { number: progress.number, before: clock });
+        self.log.say(outputs, record)?;
+        Ok(())
+    }
+
+    pub(super) fn settle_if_done(&mut self, clock: Millis) -> Result<(), Halt> {
+        let Role::Leader(lead) = &self.role else { return Ok(()) };
+        if lead.in_flight.is_some() && self.log.is_settled() {
+            self.settle(clock)?;
+        }
+        self.keeper.hand_over(&mut self.store, false)
+    }
+
+    /// Waits until what was said is confirmed; then what was copied of that cycle may be kept.
+    fn settle(&mut self, clock: Millis) -> Result<(), Halt> {
+        let Role::Leader(lead) = &mut self.role else { return Ok(()) };
+        let Some(in_flight) = lead.in_flight.take() else { return Ok(()) };
+        self.log.settle()?;
+        self.report.commit_ns.push((self.config.stopwatch)() - in_flight.began_ns);
+        if let Some(asked_at) = in_flight.asked_at {
+            self.report.latency_ms.push(clock - asked_at);
+        }
+        self.keeper.confirm(in_flight.number);
+        self.keeper.hand_over(&mut self.store, false)
+    }
+
+    /// Looks at our own words as they came back: somebody else's mean that we are fenced, and the
+    /// broker's time must be ours.
+    pub(super) fn check_own(&mut self, clock: Millis) -> Result<(), Halt> {
+        let Role::Leader(lead) = &mut self.role else { return Ok(()) };
+        let allowed = self.engine.state.setting.limits.clock_skew_ms;
+        while let Some(cycle) = self.own.cycles.pop_front() {
+            let progress = &cycle.progress;
+            if progress.instance != self.config.instance {
+                let who = format!("{} leads epoch {}", progress.instance, progress.epoch);
+                return Err(Halt::Log(LogError::Fenced(who)));
+            }
+            while lead.spoken.front().is_some_and(|spoken| spoken.number < progress.number) {
+                lead.spoken.pop_front();
+            }
+            let Some(spoken) = lead.spoken.front() else { continue };
+            let (before, after, at) = (spoken.before, clock, cycle.appended_at);
+            let (what, skew) = if progress.now > at + allowed && progress.now > after {
+                ("the last now found in progress", progress.now - at)
+            } else if before > at + allowed {
+                ("our clock", before - at)
+            } else if after + allowed < at {
+                ("our clock", after - at)
+            } else {
+                lead.is_opened = true;
+                continue;
+            };
+            return Err(Halt::Clock {
+                what,
+                skew_ms: skew.abs(),
+                side: if skew > 0 { "ahead of" } else { "behind" },
+                instance: self.config.instance.clone(),
+            });
+        }
+        self.own.take_said(u64::MAX);
+        Ok(())
+    }
+
+    /// Stops in order: confirms what was said, says farewell, keeps everything.
+    pub fn farewell(&mut self, clock: Millis) -> Result<(), Halt> {
+        if self.leads() {
+            self.settle(clock)?;
+            self.keeper.hand_over(&mut self.store, true)?;
+            let is_opened = matches!(&self.role, Role::Leader(lead) if lead.is_opened);
+            let now = self.engine.state.now;
+            let now = if is_opened { now.max(clock) } else { now };
+            let mut progress = self.close_cycle(now, true);
+            self.engine.pass();
+            progress.farewell = true;
+            self.copy(true);
+            self.say(Vec::new(), progress, clock, None)?;
+            self.settle(clock)?;
+        } else {
+            self.keeper.hand_over(&mut self.store, true)?;
+            // Of a cycle that was read and not counted, part may be folded: no moment to be kept.
+            if self.behind() == 0 {
+                self.copy(true);
+                self.keeper.confirm(self.engine.state.number);
+            }
+        }
+        self.keeper.hand_over(&mut self.store, true)?;
+        self.store.flush()?;
+        self.role = Role::Standby;
+        Ok(())
+    }
+
+    /// Whether this leader has caught up, and answers.
+    pub fn has_spoken(&self) -> bool {
+        matches!(&self.role, Role::Leader(lead) if lead.caught_up)
+    }
+
+    /// What a lane's end looked like at the last cycle.
+    pub fn lane_flags(&self, lane: Lane) -> LaneFlags {
+        self.feed.flags(lane)
+    }
+}

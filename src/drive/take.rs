@@ -1,0 +1,124 @@
+//! Taking the lead: when it is free, and what is read before the first word.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::unit::Millis;
+use crate::drive::lead::Lead;
+use crate::drive::own::Said;
+use crate::drive::port::{Log, Store};
+use crate::drive::{Drive, Halt, Role};
+use std::time::Duration;
+
+/// How long one look at the log may wait while the lead is being taken.
+const LOOK: Duration = Duration::from_millis(50);
+/// How many looks in a row may bring nothing new before taking the lead is given up.
+const LOOKS_MAX: u32 = 1_200;
+
+impl<L: Log, S: Store> Drive<L, S> {
+    /// Whether the lead is free: the last leader said farewell, was this very instance, or there
+    /// never was one. `heard_at` is when `progress` last moved or the broker last did not answer.
+    pub fn may_lead(&self, clock: Millis, heard_at: Millis, jitter: Millis) -> bool {
+        if self.leads() || self.behind() > 0 {
+            return false;
+        }
+        let at_end = self
+            .feed
+            .lanes()
+            .filter(|lane| lane.topic == Topic::Progress)
+            .all(|lane| self.feed.flags(lane).at_end);
+        match &self.own.newest {
+            _ if !at_end => false,
+            None => self.engine.state.number == 0 || self.is_silent(clock, heard_at, jitter),
+            Some(newest) if newest.farewell || newest.instance == self.config.instance => true,
+            Some(_) => self.is_silent(clock, heard_at, jitter),
+        }
+    }
+
+    fn is_silent(&self, clock: Millis, heard_at: Millis, jitter: Millis) -> bool {
+        clock - heard_at >= self.engine.state.setting.limits.takeover_ms + jitter
+    }
+
+    /// The number of the newest cycle that was read: it moves while somebody leads.
+    pub fn newest(&self) -> u64 {
+        self.own.newest.as_ref().map_or(0, |newest| newest.number)
+    }
+
+    /// Takes the lead: fences whoever spoke before, counts all it said, opens an epoch.
+    pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
+        self.log.lead()?;
+        self.read_own_to_the_end()?;
+        let spans = self.log.lanes()?;
+        let stable = |lane: &Lane| spans.iter().find(|span| span.lane == *lane);
+        let speak_after = self
+            .input_lanes()
+            .iter()
+            .filter_map(|lane| stable(lane).map(|span| (*lane, span.stable_end)))
+            .collect();
+        let strays = self.own.take_said(u64::MAX);
+        self.skip_what_is_lost(&strays);
+        let state = &mut self.engine.state;
+        for span in &self.inputs {
+            let held = state.times.lanes.at(span.lane);
+            held.next = held.next.max(span.first);
+        }
+        let newest = self.own.newest.as_ref();
+        let epoch = newest.map_or(0, |newest| newest.epoch).max(state.epoch) + 1;
+        self.role = Role::Leader(Box::new(Lead::new(epoch, speak_after, &spans, clock)));
+        let text = self.config.terms.text.clone();
+        self.take_terms(&text)?;
+        let now = self.engine.state.now;
+        let mut progress = self.close_cycle(now, true);
+        strays.iter().for_each(|said| self.engine.said(&said.decision));
+        self.engine.pass();
+        progress.policies = Some(text);
+        self.say(Vec::new(), progress, clock, None)
+    }
+
+    /// When no cycle is left that a rebuild could begin at, though there were some: the numbers go
+    /// on after the last of them, and what came before is not known, but for `strays`, their
+    /// decisions.
+    fn skip_what_is_lost(&mut self, strays: &[Said]) {
+        let state = &mut self.engine.state;
+        if state.number > 0 {
+            return;
+        }
+        for Said { decision, .. } in strays {
+            state.number = state.number.max(decision.cycle);
+            state.epoch = state.epoch.max(decision.epoch);
+            state.now = state.now.max(decision.now);
+        }
+        if let Some(newest) = &self.own.newest {
+            state.number = state.number.max(newest.number);
+            state.now = state.now.max(newest.now);
+        }
+        state.known_since = state.now;
+    }
+
+    /// Reads own lanes until every output that `progress` counts is seen, and counts all cycles.
+    fn read_own_to_the_end(&mut self) -> Result<(), Halt> {
+        let (mut looks, mut seen) = (0, 0);
+        loop {
+            let spans = self.log.lanes()?;
+            let own = spans.iter().filter(|span| span.lane.topic.is_own());
+            let open = own.clone().find(|span| span.stable_end < span.end).copied();
+            let missing =
+                own.filter(|span| !self.feed.has(span.lane, span.stable_end)).map(|span| span.lane);
+            let missing: Vec<Lane> = missing.collect();
+            if missing.is_empty() && open.is_none() && self.behind() == 0 {
+                return Ok(());
+            }
+            self.pump(LOOK)?;
+            self.follow()?;
+            let known = self.engine.state.number + self.feed.waiting() as u64;
+            looks = if known == seen { looks + 1 } else { 0 };
+            seen = known;
+            if looks > LOOKS_MAX {
+                let lane = open.map(|span| span.lane).or(missing.first().copied());
+                return Err(Halt::Lost(format!(
+                    "our own lane {} cannot be read to its end: an open transaction holds it, or \
+                     records are missing; see kafka-transactions.sh find-hanging",
+                    lane.map_or_else(|| "progress".to_owned(), |lane| lane.to_string())
+                )));
+            }
+        }
+    }
+}
