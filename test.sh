@@ -141,7 +141,7 @@ kafka() {
 log=$work/tests.log
 tests() {
     say "cargo test $*"
-    cargo test --locked "$@" 2>&1 | tee -a "$log"
+    cargo test --locked --no-fail-fast "$@" 2>&1 | tee -a "$log"
 }
 
 : > "$log"
@@ -157,18 +157,21 @@ elif ! kafka; then
     [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
 fi
 
+# Whatever fails, the rest is still done: one run tells all.
+failed=0
+check() {
+    say "$*"
+    "$@" || failed=1
+}
 if ! $quick; then
-    say "cargo fmt --check"
-    cargo fmt --check
-    say "cargo clippy, warnings are errors"
-    cargo clippy --locked --all-targets -- -D warnings
-    say "the core stands alone: cargo check --lib --no-default-features"
-    cargo check --locked --lib --no-default-features
+    check cargo fmt --check
+    check cargo clippy --locked --all-targets -- -D warnings
+    # The core stands alone.
+    check cargo check --locked --lib --no-default-features
 fi
 
 # What a broker restarted or a killed process would disturb, and what measures time, runs alone.
 alone=(kill:: the_broker_may_restart)
-failed=0
 tests -- --skip kill:: --skip the_broker_may_restart || failed=1
 $quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
 
