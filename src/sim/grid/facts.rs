@@ -2,6 +2,7 @@
 
 use crate::core::event::{Link, Queue, QueueStatus, Site, Storage};
 use crate::core::id::hash;
+use crate::sim::dice::Dice;
 use std::fmt;
 
 /// The configuration of a grid, as the records on the configuration topics say it.
@@ -64,12 +65,17 @@ pub(super) fn takes_production(queue: &Queue) -> bool {
     queue.production && !parent && serves && !queue.cloud.is_empty()
 }
 
+/// Part of an ordinary queue's cores that one for tests has.
+const TEST: f64 = 0.02;
+
 /// How large a queue is beside others: a draw that depends on its name and the seed alone. A few
 /// large ones, many small ones: of 24, the top one has about an eighth of all (of LCG's a
 /// sixth), and the smallest still take a bunch of jobs.
 pub(super) fn size(seed: u64, name: &str) -> f64 {
-    let mut dice = crate::sim::dice::Dice::new(seed ^ hash(name.as_bytes()), "size");
-    dice.measured(&[0.5, 0.75, 1.1, 1.7, 2.6, 3.4, 4.5])
+    let mut dice = Dice::new(seed ^ hash(name.as_bytes()), "size");
+    let drawn = dice.measured(&[0.5, 0.75, 1.1, 1.7, 2.6, 3.4, 4.5]);
+    let test = name.to_ascii_lowercase().contains("test");
+    if test { drawn * TEST } else { drawn }
 }
 
 #[cfg(test)]

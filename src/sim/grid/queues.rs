@@ -69,7 +69,7 @@ const DOWN: (Millis, Millis) = (HOUR, 12 * HOUR);
 const CLEARING: Millis = HOUR;
 /// Part of the bad days on which a queue only takes no new jobs.
 const BROKEROFF: f64 = 0.65;
-/// Most workers a harvester submits ahead.
+/// Most workers of a resource type that a harvester has submitted at once.
 const SUBMITTED_MOST: u32 = 20;
 
 impl Queues {
@@ -179,10 +179,6 @@ impl LiveQueue {
         self.free += cores;
     }
 
-    fn is_down(&self) -> bool {
-        self.status != QueueStatus::Online
-    }
-
     /// The next job for a pilot: the first in order that fits, but none passes a large one that
     /// has waited long.
     fn take(&mut self, is_live: impl Fn(Place) -> bool, now: Millis) -> Option<Place> {
@@ -276,18 +272,31 @@ impl Grid {
         self.after_between(LOOKING.0, LOOKING.1, Planned::Look(at));
     }
 
-    /// The harvester of a queue counts its workers.
+    /// The harvester of a queue counts its workers: for pilots that fetch it submits some ahead, so
+    /// that brokerage sees that an idle queue is there. Where jobs are pushed it says what is free.
     pub(super) fn workers(&mut self, at: u32) {
         let queue = &self.queues.all[at as usize];
+        let serves = queue.status == QueueStatus::Online;
         for (slot, record) in queue.slots.iter().enumerate() {
-            let ahead = u32::from(queue.pulls && !queue.is_down());
-            let submitted = queue.queued[slot].clamp(ahead, SUBMITTED_MOST.max(ahead));
+            let ahead = queue.pulls && serves;
+            let room = if ahead { queue.free / record.cores.max(1) } else { 0 };
+            let submitted = queue.queued[slot].max(room).min(SUBMITTED_MOST);
             self.voice.pilot(&Pilot::Workers {
                 queue: &queue.name,
                 harvester: queue.harvester,
                 resource_type: &record.resource_type,
                 submitted,
                 running: queue.held[slot],
+                at: self.now,
+            });
+        }
+        if !queue.pulls && serves {
+            self.voice.pilot(&Pilot::Slots {
+                queue: &queue.name,
+                gshare: "",
+                resource_type: "",
+                slots: i64::from(queue.free),
+                expires_at: self.now + 2 * REPORTING.1,
                 at: self.now,
             });
         }
