@@ -2,13 +2,12 @@
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::decision::Decision;
-use crate::core::event::Event;
 use crate::core::progress::Progress;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::feed::Feed;
 use crate::drive::port::LaneSpan;
-use crate::wire::avro::{Arena, Codec};
+use crate::wire::avro::Codec;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Cycles that are read ahead of those counted; the rest stays in the log.
@@ -184,11 +183,8 @@ impl Own {
         offset: u64,
         value: &[u8],
     ) -> Result<(), String> {
-        let mut arena = Arena::default();
-        let decision = match self.codec.read(Topic::Decision, None, Some(value), &mut arena) {
-            Event::Decided(decision) => *decision,
-            _ => return Err("no decision".to_owned()),
-        };
+        let decision =
+            self.codec.read_answer(value).map_err(|why| format!("no decision ({})", why.name()))?;
         if decision.domain != domain {
             return Ok(());
         }

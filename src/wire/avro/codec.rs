@@ -5,6 +5,7 @@ use super::{
     rabin, released, schema, schema_text, transcode,
 };
 use crate::core::cut::Topic;
+use crate::core::decision::Decision;
 use crate::core::event::{Event, Garbled};
 use crate::core::limits::Limits;
 use crate::core::progress::Progress;
@@ -238,6 +239,13 @@ impl Codec {
         arena.clear();
         let prepared = self.prepare(topic, value, arena);
         self.read_prepared(&prepared, topic, key, value, arena)
+    }
+
+    /// Reads what counting needs of a decision: of a final one the fates are left out.
+    pub fn read_answer(&self, value: &[u8]) -> Result<Decision, Garbled> {
+        let mut arena = Arena::default();
+        let prepared = self.prepare(Topic::Decision, Some(value), &mut arena);
+        Ok(record::decision::read_answer(datum(&prepared, Some(value), &arena)?)?)
     }
 
     /// Reads the record of a cycle.

@@ -18,7 +18,31 @@ enum Answer {
 const ANSWERS: [Answer; 3] = [Answer::Assign, Answer::Defer, Answer::Reject];
 
 pub(super) fn read(at: &mut Cursor<'_>) -> Result<Decision, Fault> {
-    Ok(Decision {
+    read_with(at, |at, _| list(at, read_fate))
+}
+
+/// Reads what later judgements need of a decision: of a final one not what became of those that
+/// were rejected, which is most of its bytes.
+pub(crate) fn read_answer(datum: &[u8]) -> Result<Decision, Fault> {
+    let mut at = Cursor::new(datum);
+    let decision = read_with(&mut at, |at, outcome| match outcome.is_final() {
+        true => list(at, skip_fate).map(|_| Vec::new()),
+        false => list(at, read_fate),
+    })?;
+    at.end()?;
+    Ok(decision)
+}
+
+fn skip_fate(at: &mut Cursor<'_>) -> Result<(), Fault> {
+    (0..3).try_for_each(|_| at.bytes().map(|_| ()))?;
+    (0..2).try_for_each(|_| number(at).map(|_| ()))
+}
+
+fn read_with(
+    at: &mut Cursor<'_>,
+    fates: impl FnOnce(&mut Cursor<'_>, &Outcome) -> Result<Vec<Fate>, Fault>,
+) -> Result<Decision, Fault> {
+    let decision = Decision {
         id: DecisionId(at.fixed16()?),
         domain: text(at)?,
         subject: text(at)?,
@@ -36,11 +60,15 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Decision, Fault> {
         outcome: read_outcome(at)?,
         factor_names: list(at, text)?,
         counts: list(at, |at| Ok(FilterCount { filter: text(at)?, rejected: count(at)? }))?,
-        fates: list(at, read_fate)?,
-        full: at.boolean()?,
-        fates_cut: count(at)?,
-        notes: list(at, text)?,
-    })
+        fates: Vec::new(),
+        full: true,
+        fates_cut: 0,
+        notes: Vec::new(),
+    };
+    let fates = fates(at, &decision.outcome)?;
+    let (full, fates_cut) = (at.boolean()?, count(at)?);
+    let notes = list(at, text)?;
+    Ok(Decision { fates, full, fates_cut, notes, ..decision })
 }
 
 /// The answer and the three fields that belong to one answer each.

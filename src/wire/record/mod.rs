@@ -5,7 +5,7 @@
 //! number that is not finite is absent or 0. What is no word of an enum is malformed.
 
 mod config;
-mod decision;
+pub(crate) mod decision;
 mod job;
 mod outcome;
 mod pilot;
