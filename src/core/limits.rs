@@ -1,7 +1,7 @@
 //! Limits: every bound of the engine, with a name and a unit. What hits one is said, counted,
 //! survivable. The topology file may change them within the ranges given here.
 
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::core::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
 
 /// What is known of one limit: how the topology file writes it, and what it allows. Figures are
 /// in the unit that the key ends in.
@@ -59,6 +59,9 @@ limits! {
     max_output_bytes: usize = "max_output_bytes" * 1, 900_000 in 16_384..=67_108_864;
     "How many of an unreadable record's bytes its dead letter carries."
     dead_letter_bytes: usize = "dead_letter_bytes" * 1, 65_536 in 0..=1_048_576;
+    "How many bytes the dead letters of one cycle carry in all; the last of a flood carry fewer, or \
+     none."
+    dead_letters_bytes: usize = "dead_letters_mb" * MIB, 16 in 1..=1_024;
 
     "An ended job is forgotten this long after its end; longer than reservations, or a late \
      record would count a job twice."

@@ -119,8 +119,10 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Folds what has arrived, up to the limit on one cycle.
     fn fold_waiting(&mut self) -> (Vec<Unreadable>, Option<Millis>) {
         let began = (self.config.stopwatch)();
-        let mut left = self.engine.state.setting.limits.batch_records;
-        let cut = self.engine.state.setting.limits.dead_letter_bytes;
+        let limits = &self.engine.state.setting.limits;
+        let mut left = limits.batch_records;
+        let longest = limits.dead_letter_bytes.min(limits.max_output_bytes);
+        let mut room = limits.dead_letters_bytes;
         let mut unreadable = Vec::new();
         let mut asked_at = None;
         for lane in self.input_lanes() {
@@ -137,12 +139,14 @@ impl<L: Log, S: Store> Drive<L, S> {
                 for (at, why) in garbled {
                     let raw = &records[at];
                     let value = batch.value(raw).unwrap_or_default();
+                    let cut = value.len().min(longest).min(room);
+                    room -= cut;
                     unreadable.push(Unreadable {
                         lane,
                         offset: raw.offset,
                         why,
                         key: batch.key(raw).map(<[u8]>::to_vec),
-                        value: value[..value.len().min(cut)].to_vec(),
+                        value: value[..cut].to_vec(),
                         length: value.len(),
                     });
                 }

@@ -142,3 +142,27 @@ fn a_policy_that_waits_for_the_timer_never_wakes_early() {
     }
     assert!(yard.decisions()[1].now >= until);
 }
+
+#[test]
+fn a_flood_of_unreadable_records_is_said_in_bounded_transactions() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, &[("dead_letters_mb = 16", "dead_letters_mb = 1")]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let lane = Lane::new(Topic::Task, 1);
+    for _ in 0..60 {
+        yard.paper.append(lane, None, Some(&[b'x'; 50_000]), &[], None);
+    }
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let letters: Vec<_> =
+        (0..2).flat_map(|at| yard.paper.records(Lane::new(Topic::DeadLetter, at))).collect();
+    assert_eq!(letters.len(), 60);
+    let bytes: usize = letters.iter().map(|letter| letter.value.as_ref().unwrap().len()).sum();
+    assert!((1_000_000..=1 << 20).contains(&bytes), "{bytes}");
+    let is_cut = |letter: &&yardmaster::sim::paper::Note| {
+        letter.headers.iter().any(|(name, _)| name == "cut_to")
+    };
+    assert!(letters.iter().filter(is_cut).count() > 35);
+    let garbled: usize = yard.progress().iter().map(|cycle| cycle.garbled.len()).sum();
+    assert_eq!(garbled, 60);
+}

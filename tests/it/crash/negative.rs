@@ -3,7 +3,7 @@
 
 use super::check::*;
 use super::play::*;
-use crate::drive::yard::Yard;
+use crate::drive::yard::{Yard, task};
 use std::time::Duration;
 use yardmaster::core::audit::audit;
 use yardmaster::core::cut::{Lane, Topic};
@@ -45,16 +45,16 @@ fn lanes(yard: &Yard, own: bool) -> Vec<Lane> {
 fn one_altered_decision_is_found() {
     let (yard, _) = played();
     let decisions = yard.decisions();
-    for at in 0..decisions.len() {
+    for decision in &decisions {
         let fork = Yard { paper: yard.paper.fork(), now: yard.now };
-        let mut altered = decisions[at].clone();
+        let mut altered = decision.clone();
         match &mut altered.outcome {
             Outcome::Assign(ranked) => ranked[0].jobs += 1,
             Outcome::Defer { until } => *until += 1,
             Outcome::Reject { reason } => reason.push('!'),
         }
         let mut value = Vec::new();
-        write_decision(&mut value, &decisions[at]);
+        write_decision(&mut value, decision);
         let find = |lane: &Lane| {
             let records = yard.paper.records(*lane);
             let found = records.iter().find(|note| note.value.as_ref() == Some(&value));
@@ -81,6 +81,36 @@ fn one_lost_decision_is_found() {
             assert!(halt.to_string().contains("decisions, "), "{halt}");
         }
     }
+}
+
+#[test]
+fn what_was_unreadable_stays_so() {
+    let (yard, reached) = played();
+    let mut readable = Vec::new();
+    let known = task("8/1", 20, yard.now);
+    yardmaster::wire::record::write_task(&mut readable, &known);
+    let lane = Lane::new(Topic::Task, 0);
+    let notes = yard.paper.records(lane);
+    let garbage = Some(&b"nobody reads this"[..]);
+    let note = notes.iter().find(|note| note.value.as_deref() == garbage).unwrap();
+    // As if this version could read what the one that spoke could not.
+    yard.paper.rewrite(lane, note.offset, Some(readable));
+    let (verified, differences, other) = verify(&yard).unwrap();
+    assert_eq!((verified[1], verified[2]), (0, 0), "{differences:?}");
+    assert_eq!(other, reached);
+    // It lies among the dead letters, with the place it came from.
+    let letters = lanes(&yard, true).into_iter().filter(|lane| lane.topic == Topic::DeadLetter);
+    let letters: Vec<_> = letters.flat_map(|lane| yard.paper.records(lane)).collect();
+    assert_eq!(letters.len(), 2);
+    let of = |name: &str| {
+        let letter = letters.iter().find(|letter| letter.value.as_deref() == note.value.as_deref());
+        let headers = &letter.unwrap().headers;
+        let found = headers.iter().find(|(header, _)| header == name).unwrap();
+        String::from_utf8(found.1.clone()).unwrap()
+    };
+    let offset = note.offset.to_string();
+    assert_eq!([of("topic"), of("partition"), of("offset")], ["task", "0", &offset]);
+    assert_eq!([of("reason"), of("length")], ["framing", "17"]);
 }
 
 #[test]
