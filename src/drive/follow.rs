@@ -2,6 +2,7 @@
 
 use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
+use crate::core::event::Event;
 use crate::core::policy::Policy;
 use crate::core::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
@@ -9,6 +10,7 @@ use crate::drive::fold::fold_batch;
 use crate::drive::own::Said;
 use crate::drive::port::{Log, Store};
 use crate::drive::{Drive, Halt};
+use crate::wire::avro::Codec;
 use crate::wire::record::write_decision;
 use std::collections::BTreeSet;
 
@@ -262,7 +264,12 @@ impl<L: Log, S: Store> Drive<L, S> {
     fn differs(&mut self, said: &Said, made: Option<String>) {
         let recorded = &said.decision;
         self.count_difference(recorded.now);
-        let text = format!("{recorded:?}");
+        // Counting needed only part of it.
+        let all = Some(said.bytes.as_slice());
+        let text = match Codec::new(usize::MAX).read(Topic::Decision, None, all, &mut self.arena) {
+            Event::Decided(decision) => format!("{decision:?}"),
+            _ => format!("{recorded:?}"),
+        };
         let made = made.unwrap_or_else(|| "no decision".to_owned());
         let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();
         let around = |text: &str| {
