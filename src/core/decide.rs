@@ -8,6 +8,7 @@ use crate::core::event::Task;
 use crate::core::policy::{Candidate, Judgement, Policy};
 use crate::core::record::Answer;
 use crate::core::unit::SECOND;
+use std::borrow::Cow;
 
 /// About what a fate takes of a record beyond its texts; bytes.
 const FATE_BYTES: usize = 24;
@@ -179,8 +180,8 @@ fn fates(
         if !same {
             decision.fates.push(Fate {
                 queue: queue.clone(),
-                filter: filter.to_owned(),
-                reason: reason.to_owned(),
+                filter: Cow::Borrowed(filter),
+                reason: Cow::Borrowed(reason),
                 measured: refused.objection.measured,
                 limit: refused.objection.limit,
             });
@@ -194,7 +195,7 @@ fn fates(
     standing.sort_unstable();
     for queue in known.into_iter().flat_map(|known| known.keys()) {
         if standing.binary_search(&queue.as_str()).is_err() {
-            let (filter, reason) = (String::new(), String::new());
+            let (filter, reason) = (Cow::Borrowed(""), Cow::Borrowed(""));
             let queue = queue.clone();
             decision.fates.push(Fate { queue, filter, reason, measured: 0.0, limit: 0.0 });
         }

@@ -3,6 +3,7 @@
 use crate::core::event::Task;
 use crate::core::unit::Millis;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 /// Names a decision. Derived, not drawn: the first 16 bytes of
 /// SHA-256(domain, subject, attempt, ordinal), so that the same answer has the same name whoever
@@ -156,9 +157,9 @@ pub struct Fate {
     /// Queue or pseudo-queue.
     pub queue: String,
     /// Filter that objected first.
-    pub filter: String,
+    pub filter: Cow<'static, str>,
     /// Its reason, one of the words it declares.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// What was measured.
     pub measured: f64,
     /// What would have passed.

@@ -249,7 +249,8 @@ mod tests {
     }
 
     fn fate(queue: &str, filter: &str, reason: &str, measured: f64, limit: f64) -> Fate {
-        let (queue, filter, reason) = (queue.into(), filter.into(), reason.into());
+        let (queue, filter, reason) =
+            (queue.into(), filter.to_owned().into(), reason.to_owned().into());
         Fate { queue, filter, reason, measured, limit }
     }
 

@@ -94,8 +94,8 @@ fn hang(objections: &mut BTreeMap<String, Stand>, fate: &Fate) {
         objections.remove(&fate.queue);
     } else {
         let stand = Stand {
-            filter: fate.filter.clone(),
-            reason: fate.reason.clone(),
+            filter: fate.filter.clone().into_owned(),
+            reason: fate.reason.clone().into_owned(),
             measured: fate.measured,
             limit: fate.limit,
         };

@@ -44,12 +44,15 @@ fn admits(task: &Task, queue: &Queue, args: &Args) -> bool {
     if parent {
         return false;
     }
-    let mut named = sites(task).peekable();
-    if named.peek().is_some() {
-        return named.any(|site| site == queue.name || site == queue.unified);
+    if !task.site.is_empty() {
+        let mut named = sites(task).peekable();
+        if named.peek().is_some() {
+            return named.any(|site| site == queue.name || site == queue.unified);
+        }
     }
-    let test = args.flag(EXCLUDE_TEST) && says_test(&queue.name);
-    queue.production && !queue.cloud.is_empty() && !test
+    queue.production
+        && !queue.cloud.is_empty()
+        && !(args.flag(EXCLUDE_TEST) && says_test(&queue.name))
 }
 
 fn express(task: &Task, args: &Args) -> bool {
@@ -71,7 +74,11 @@ fn sites(task: &Task) -> impl Iterator<Item = &str> {
 
 /// Whether a name holds `test`, in letters of any case.
 fn says_test(name: &str) -> bool {
-    name.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"test"))
+    let name = name.as_bytes();
+    let starts = |at: &usize| name[*at] | 0x20 == b't' && name[at + 1] | 0x20 == b'e';
+    (0..name.len().saturating_sub(3))
+        .filter(starts)
+        .any(|at| name[at..at + 4].eq_ignore_ascii_case(b"test"))
 }
 
 /// The chunk's jobs in bunches (spec atlas 2.7).

@@ -97,8 +97,8 @@ fn read_ranked(at: &mut Cursor<'_>) -> Result<Ranked, Fault> {
 fn read_fate(at: &mut Cursor<'_>) -> Result<Fate, Fault> {
     Ok(Fate {
         queue: text(at)?,
-        filter: text(at)?,
-        reason: text(at)?,
+        filter: text(at)?.into(),
+        reason: text(at)?.into(),
         measured: number(at)?,
         limit: number(at)?,
     })

@@ -292,8 +292,8 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         counts: dice.list(|dice| FilterCount { filter: dice.text(), rejected: dice.count() }),
         fates: dice.list(|dice| Fate {
             queue: dice.text(),
-            filter: dice.text(),
-            reason: dice.text(),
+            filter: dice.text().into(),
+            reason: dice.text().into(),
             measured: dice.float(),
             limit: dice.float(),
         }),
