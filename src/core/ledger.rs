@@ -397,16 +397,13 @@ impl Ledger {
     }
 }
 
+/// Expires windows; a row whose last bucket went is counted in no more.
 fn expire_rows<V: Default>(rows: &mut Rows<V>, is_empty: fn(&V) -> bool, expire: impl Fn(&mut V)) {
-    let keys: Vec<RowKey> = rows.iter().map(|(key, _)| key).collect();
-    for key in keys {
-        let row = rows.row(key);
-        let was_empty = is_empty(rows.at(row));
-        expire(rows.at(row));
-        if !was_empty && is_empty(rows.at(row)) {
-            rows.hold(row, false);
-        }
-    }
+    rows.change_each(|value| {
+        let was_empty = is_empty(value);
+        expire(value);
+        !was_empty && is_empty(value)
+    });
 }
 
 impl Tally {

@@ -122,6 +122,15 @@ impl<V: Default> Rows<V> {
         self.rows.iter().filter(|row| row.live && row.refs > 0).map(|row| (row.key, row.refs))
     }
 
+    /// Changes every live row; one of which `change` says so is let go by one who counted in it.
+    pub fn change_each(&mut self, mut change: impl FnMut(&mut V) -> bool) {
+        for at in 0..self.rows.len() {
+            if self.rows[at].live && change(&mut self.rows[at].value) {
+                self.hold(at as u32, false);
+            }
+        }
+    }
+
     /// Live rows with their keys.
     pub fn iter(&self) -> impl Iterator<Item = (RowKey, &V)> {
         self.rows.iter().filter(|row| row.live).map(|row| (row.key, &row.value))
