@@ -82,6 +82,13 @@ fn conf(place: &Place, read: &Read) -> anyhow::Result<KafkaConf> {
         })
         .collect();
     KafkaAdmin::open(&conf)?.create(&specs)?;
+    // A topic that was just made has no leader for a moment.
+    let mut tries = 0;
+    while let Err(error) = KafkaLog::open(conf.clone()).and_then(|mut log| log.lanes()) {
+        tries += 1;
+        anyhow::ensure!(tries < 20, "the topics made for this have no leader: {error}");
+        std::thread::sleep(Duration::from_millis(500));
+    }
     Ok(conf)
 }
 
