@@ -1,6 +1,7 @@
 //! Many records at once: from bytes to counters.
 
 use crate::core::event::{Event, Garbled};
+use crate::core::fold::Ahead;
 use crate::core::state::State;
 use crate::drive::port::{Batch, Raw};
 use crate::wire::avro::{Arena, Codec, Prepared};
@@ -21,21 +22,26 @@ pub fn fold_batch(
     garbled: &mut Vec<(usize, Garbled)>,
 ) {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(GROUP);
+    let mut ahead = Ahead::default();
     for (group, raws) in records.chunks(GROUP).enumerate() {
         arena.clear();
         prepared.clear();
         for raw in raws {
             prepared.push(codec.prepare(raw.lane.topic, batch.value(raw), arena));
         }
-        for (at, (raw, prepared)) in raws.iter().zip(&prepared).enumerate() {
+        let mut events: Vec<Event<'_>> = Vec::with_capacity(raws.len());
+        for (raw, prepared) in raws.iter().zip(&prepared) {
             let (key, value) = (batch.key(raw), batch.value(raw));
-            let event = codec.read_prepared(prepared, raw.lane.topic, key, value, arena);
+            events.push(codec.read_prepared(prepared, raw.lane.topic, key, value, arena));
+        }
+        ahead.look(state, &events);
+        for (at, (raw, event)) in raws.iter().zip(&events).enumerate() {
             if let Event::Garbled(why) = event
                 && raw.offset >= state.next(raw.lane)
             {
-                garbled.push((group * GROUP + at, why));
+                garbled.push((group * GROUP + at, *why));
             }
-            state.fold(raw.lane, raw.offset, raw.appended_at, &event);
+            state.fold(raw.lane, raw.offset, raw.appended_at, event);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! forgetting happens once a cycle, in `close`. Within a cycle the order in which lanes were
 //! merged is nothing.
 
+mod ahead;
 mod config;
 mod decision;
 mod job;
@@ -11,6 +12,7 @@ mod pilot;
 mod task;
 mod transfer;
 
+pub use ahead::Ahead;
 pub use config::{Configured, is_newer, link_name, parameter_name};
 
 use crate::core::cut::{Lane, Topic};

@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::Pilot;
-use crate::core::id::{Key, hash, stir};
+use crate::core::id::{Key, Name, hash, stir};
 use crate::core::oddity::Oddity;
 use crate::core::record::{Node, Slots, Workers};
 use crate::core::state::State;
@@ -17,18 +17,20 @@ impl State {
         marks.pilot = marks.pilot.max(at);
         self.touched.pilot.add(queue);
         match *event {
-            Pilot::AskedJob { node, .. } => self.fold_node(event.queue(), node, at, 0),
-            Pilot::UpdatedJob { node, .. } => self.fold_node(event.queue(), node, 0, at),
+            Pilot::AskedJob { node, .. } => {
+                self.fold_node(joint(&[event.queue(), node]), queue, at, 0);
+            }
+            Pilot::UpdatedJob { node, .. } => {
+                self.fold_node(joint(&[event.queue(), node]), queue, 0, at);
+            }
             Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
-                let report = Workers {
-                    key: joint(&[event.queue(), harvester, resource_type]),
-                    queue,
-                    harvester: self.name(harvester),
-                    resource_type: self.name(resource_type),
-                    at,
-                    submitted: submitted.min(1 << 24),
-                    running: running.min(1 << 24),
-                };
+                let key = joint(&[event.queue(), harvester, resource_type]);
+                let known = self.workers.of(key).map(|it| (it.harvester, it.resource_type));
+                let (harvester, resource_type) =
+                    known.unwrap_or_else(|| (self.name(harvester), self.name(resource_type)));
+                let (submitted, running) = (submitted.min(1 << 24), running.min(1 << 24));
+                let report =
+                    Workers { key, queue, harvester, resource_type, at, submitted, running };
                 self.fold_workers(report);
             }
             Pilot::Slots { gshare, resource_type, slots, expires_at, .. } => {
@@ -45,14 +47,12 @@ impl State {
         }
     }
 
-    fn fold_node(&mut self, queue: &str, node: &str, asked_at: Millis, updated_at: Millis) {
+    fn fold_node(&mut self, key: Key, queue: Name, asked_at: Millis, updated_at: Millis) {
         let horizon = self.times.of(Topic::Pilot).time - self.setting.limits.node_window_ms;
         if asked_at.max(updated_at) <= horizon.max(0) {
             return self.odd(Topic::Pilot, Oddity::TooLate);
         }
-        let key = joint(&[queue, node]);
         let slot = self.nodes.find(key);
-        let queue = self.name(queue);
         let old = slot.and_then(|slot| self.nodes.slab.get(slot)).copied();
         let new = match old {
             None => Node { key, queue, asked_at, updated_at },
@@ -67,13 +67,17 @@ impl State {
                 if let Some(held) = self.nodes.slab.get_mut(slot) {
                     *held = new;
                 }
-                self.ledger.node(&old, -1);
+                let counts = |node: &Node| (node.asked_at != 0, node.updated_at != 0);
+                if counts(&new) != counts(&old) {
+                    self.ledger.node(&new, 1);
+                    self.ledger.node(&old, -1);
+                }
             }
             _ => {
                 self.nodes.insert(new);
+                self.ledger.node(&new, 1);
             }
         }
-        self.ledger.node(&new, 1);
         let window = self.setting.limits.node_window_ms;
         if new.asked_at != 0 && old.is_none_or(|old| old.asked_at == 0) {
             self.timers.nodes.set(new.asked_at.saturating_add(window), (key, NodePart::Asked));
@@ -98,16 +102,17 @@ impl State {
                 if let Some(held) = slot.and_then(|slot| self.workers.slab.get_mut(slot)) {
                     *held = new;
                 }
+                self.ledger.workers(&new, 1);
                 self.ledger.workers(&old, -1);
             }
             None => {
                 self.workers.insert(new);
+                self.ledger.workers(&new, 1);
                 let age = self.setting.limits.worker_report_age_ms;
                 let over = new.at.saturating_add(age);
                 self.timers.workers.set(over, new.key);
             }
         }
-        self.ledger.workers(&new, 1);
     }
 
     fn fold_slots(&mut self, new: Slots) {

@@ -15,9 +15,8 @@ const MAX_BYTES: u64 = 1 << 52;
 impl State {
     pub(super) fn fold_transfer(&mut self, event: &Transfer<'_>, bound: Millis) {
         let key = Key::of(event.request.as_bytes());
-        let source = self.name(event.source);
-        let destination = self.name(event.destination);
-        let activity = self.name(event.activity);
+        let slot = self.transfers.find(key);
+        let old = slot.and_then(|slot| self.transfers.slab.get(slot)).copied();
         let new = Move {
             key,
             state: event.state,
@@ -25,10 +24,9 @@ impl State {
             revision: event.revision,
             files: event.files.max(1),
             bytes: event.bytes.min(MAX_BYTES),
-            flow: self.ledger.flow.row([source.0, destination.0, activity.0, 0]),
+            flow: self.flow_row(old.as_ref(), event),
         };
-        let slot = self.transfers.find(key);
-        match slot.and_then(|slot| self.transfers.slab.get(slot)).copied() {
+        match old {
             None => {
                 // One that ended so long ago that it may have been forgotten leaves without a
                 // trace at the cut; see `meet_job`.
@@ -53,6 +51,21 @@ impl State {
         }
     }
 
+    /// Names that did not change keep their row.
+    fn flow_row(&mut self, old: Option<&Move>, event: &Transfer<'_>) -> u32 {
+        if let Some(old) = old {
+            let key = self.ledger.flow.key(old.flow);
+            let names = [event.source, event.destination, event.activity];
+            if names.iter().zip(key).all(|(name, known)| self.names.text(Name(known)) == *name) {
+                return old.flow;
+            }
+        }
+        let source = self.name(event.source);
+        let destination = self.name(event.destination);
+        let activity = self.name(event.activity);
+        self.ledger.flow.row([source.0, destination.0, activity.0, 0])
+    }
+
     /// Ended transfers older than this may have been forgotten.
     pub(crate) fn transfers_horizon(&self) -> Millis {
         self.times.of(Topic::Transfer).time - self.setting.limits.transfer_ended_lifetime_ms
@@ -73,12 +86,13 @@ impl State {
     }
 
     fn count_transfer(&mut self, old: Option<&Move>, new: &Move) {
+        // In before out, so that no row stands empty in between.
+        self.ledger.transfer(new, 1);
+        self.touch_flow(new);
         if let Some(old) = old {
             self.ledger.transfer(old, -1);
             self.touch_flow(old);
         }
-        self.ledger.transfer(new, 1);
-        self.touch_flow(new);
         if new.state.is_ended() {
             let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
             self.timers.transfers.set(new.changed_at.saturating_add(lifetime), new.key);
