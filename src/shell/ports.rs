@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Either log.
 pub enum AnyLog {
     /// A directory.
-    Dir(DirLog),
+    Dir(Box<DirLog>),
     /// A Kafka.
     Kafka(Box<KafkaLog>),
 }

@@ -96,7 +96,7 @@ impl State {
         let slot = self.workers.find(new.key);
         match slot.and_then(|slot| self.workers.slab.get(slot)).copied() {
             Some(old) if order(&new) <= order(&old) => {
-                return self.odd(Topic::Pilot, Oddity::Stale);
+                self.odd(Topic::Pilot, Oddity::Stale);
             }
             Some(old) => {
                 if let Some(held) = slot.and_then(|slot| self.workers.slab.get_mut(slot)) {

@@ -72,7 +72,10 @@ impl Audit {
         if self.json {
             let drifts: Vec<_> = drifts
                 .iter()
-                .map(|it| serde_json::json!({"counter": it.counter, "kept": it.kept, "recount": it.recount}))
+                .map(|it| {
+                    let (counter, kept, recount) = (&it.counter, &it.kept, &it.recount);
+                    serde_json::json!({"counter": counter, "kept": kept, "recount": recount})
+                })
                 .collect();
             println!(
                 "{}",

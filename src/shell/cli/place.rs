@@ -123,7 +123,7 @@ impl Place {
             for notice in log.notices() {
                 tracing::warn!("{notice}");
             }
-            return Ok(AnyLog::Dir(log));
+            return Ok(AnyLog::Dir(Box::new(log)));
         }
         Ok(AnyLog::Kafka(Box::new(KafkaLog::open(self.kafka(topology)?)?)))
     }

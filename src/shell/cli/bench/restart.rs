@@ -58,7 +58,7 @@ fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, Di
         keeps: true,
     };
     let store = open_store(&dir.join("store"))?;
-    Ok((Drive::start(AnyLog::Dir(log), store, config)?, writer))
+    Ok((Drive::start(AnyLog::Dir(Box::new(log)), store, config)?, writer))
 }
 
 fn lead(drive: &mut Drive<AnyLog, AnyStore>) -> anyhow::Result<()> {
