@@ -44,6 +44,8 @@ pub struct World {
     link_names: Vec<(Name, Name)>,
     into: BTreeMap<Name, Vec<u32>>,
     from: BTreeMap<Name, u32>,
+    /// What a queue has of which nothing was ever counted.
+    nothing: (AtQueue, AtShare),
 }
 
 impl World {
@@ -298,7 +300,7 @@ impl World {
         (available_bytes, available_files): (u64, u32),
     ) -> Candidate<'a> {
         let unified = view.unified.0;
-        let nothing = (AtQueue::default(), AtShare::default());
+        let nothing = &self.nothing;
         let at_queue = state.ledger.queue.of([unified, 0, 0, 0]).unwrap_or(&nothing.0);
         let at_share = survey
             .gshare
