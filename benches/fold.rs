@@ -125,10 +125,10 @@ impl Grid {
     }
 
     fn say_job(&self, out: &mut Vec<u8>, job: u64, stage: u8) {
-        let draw = |what: u64, below: u64| stir(job ^ what << 40) % below;
-        // Few queues have most jobs.
-        let queue = draw(1, QUEUES) * draw(2, QUEUES) / QUEUES;
+        // A task's jobs go to ten queues in bunches; few queues have most jobs.
         let task = 45_000_000 + job / 500;
+        let place = stir(task * 10 + stir(job / 25) % 10);
+        let queue = (place % QUEUES) * ((place >> 32) % QUEUES) / QUEUES;
         let user = stir(task) % USERS;
         let status = PATH[usize::from(stage)];
         let request =

@@ -99,7 +99,10 @@ impl Name {
 /// All interned names. The empty text is always number 0.
 #[derive(Clone, Debug)]
 pub struct Names {
-    texts: Vec<Box<str>>,
+    /// All texts, one after the other.
+    texts: String,
+    /// Where each ends; it begins where the one before ends.
+    ends: Vec<usize>,
     hashes: Vec<u64>,
     /// Open addressing; 0 is free, else index + 1.
     slots: Vec<u32>,
@@ -107,7 +110,8 @@ pub struct Names {
 
 impl Default for Names {
     fn default() -> Self {
-        let mut names = Names { texts: Vec::new(), hashes: Vec::new(), slots: vec![0; 64] };
+        let (texts, ends, hashes) = (String::new(), Vec::new(), Vec::new());
+        let mut names = Names { texts, ends, hashes, slots: vec![0; 64] };
         names.intern("");
         names
     }
@@ -123,18 +127,19 @@ impl Names {
                 0 => break,
                 taken => {
                     let index = taken as usize - 1;
-                    if self.hashes[index] == hash && &*self.texts[index] == text {
+                    if self.hashes[index] == hash && self.text(Name(taken - 1)) == text {
                         return Name(taken - 1);
                     }
                 }
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
-        let name = Name(self.texts.len() as u32);
-        self.texts.push(text.into());
+        let name = Name(self.ends.len() as u32);
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len());
         self.hashes.push(hash);
         self.slots[at] = name.0 + 1;
-        if self.texts.len() * 2 > self.slots.len() {
+        if self.ends.len() * 2 > self.slots.len() {
             self.grow();
         }
         name
@@ -149,7 +154,7 @@ impl Names {
                 0 => return None,
                 taken => {
                     let index = taken as usize - 1;
-                    if self.hashes[index] == hash && &*self.texts[index] == text {
+                    if self.hashes[index] == hash && self.text(Name(taken - 1)) == text {
                         return Some(Name(taken - 1));
                     }
                 }
@@ -159,13 +164,16 @@ impl Names {
     }
 
     /// The text of a number that this table gave out; the empty text for any other.
+    #[inline]
     pub fn text(&self, name: Name) -> &str {
-        self.texts.get(name.index()).map_or("", |text| text)
+        let Some(&end) = self.ends.get(name.index()) else { return "" };
+        let start = if name.0 == 0 { 0 } else { self.ends[name.index() - 1] };
+        self.texts.get(start..end).unwrap_or("")
     }
 
     /// How many names there are; every [`Name`] given out is below.
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.ends.len()
     }
 
     /// Never: the empty name is always there.

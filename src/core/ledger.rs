@@ -210,16 +210,22 @@ impl Ledger {
         if (from, old.cores) != (to, new.cores) {
             self.shift(new, (from, old.cores), (to, new.cores));
         }
+        self.job_beat(old, new);
+        let (before, now) = (tally_of(from), tally_of(to));
+        if before != now || before.is_some() && old.over_at() != new.over_at() {
+            now.into_iter().for_each(|which| self.job_tally(new, which, 1));
+            before.into_iter().for_each(|which| self.job_tally(old, which, -1));
+        }
+    }
+
+    /// What a job's heartbeat says, where the job counts in the same queue.
+    #[inline]
+    pub fn job_beat(&mut self, old: &Job, new: &Job) {
         let (before, now) = (old.disk_io_per_core(), new.disk_io_per_core());
         if before != now {
             let queue = self.load.at(new.load).queue;
             self.queue.at(queue).disk(before, -1);
             self.queue.at(queue).disk(now, 1);
-        }
-        let (before, now) = (tally_of(from), tally_of(to));
-        if before != now || before.is_some() && old.over_at() != new.over_at() {
-            now.into_iter().for_each(|which| self.job_tally(new, which, 1));
-            before.into_iter().for_each(|which| self.job_tally(old, which, -1));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Where records live: pages of slots that never move, and an index from key to slot.
+//! Where records live: slots in numbered pages, and an index from key to slot.
 //!
 //! A slot keeps its number as long as its record lives, so that a store can keep the same pages;
 //! which slot a record got is internal and in no digest.
@@ -8,7 +8,8 @@ use crate::core::id::stir;
 /// Records in numbered slots, with a note of which slots changed since the store last asked.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
-    pages: Vec<Vec<Option<T>>>,
+    /// Runs of [`RUN`] slots, filled as far as slots were used.
+    runs: Vec<Vec<Option<T>>>,
     free: Vec<u32>,
     len: usize,
     /// One past the highest slot ever used.
@@ -17,13 +18,16 @@ pub struct Slab<T> {
     is_dirty: Vec<u64>,
 }
 
-/// Slots in a page: also what a store rewrites in one piece.
+/// Slots in a page: what a store rewrites in one piece.
 pub const PAGE: u32 = 256;
+
+/// Slots that lie together; many, so that the list of runs stays small and near.
+const RUN: u32 = 16 * PAGE;
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
         Slab {
-            pages: Vec::new(),
+            runs: Vec::new(),
             free: Vec::new(),
             len: 0,
             top: 0,
@@ -44,7 +48,7 @@ impl<T> Slab<T> {
                 slot
             }
         };
-        self.pages[(slot / PAGE) as usize][(slot % PAGE) as usize] = Some(record);
+        self.runs[(slot / RUN) as usize][(slot % RUN) as usize] = Some(record);
         self.len += 1;
         self.touch(slot);
         slot
@@ -53,7 +57,7 @@ impl<T> Slab<T> {
     /// Puts a record where a store says it was. Used while loading only; [`Slab::settle`] follows.
     pub fn place(&mut self, slot: u32, record: Option<T>) {
         self.reach(slot);
-        let held = &mut self.pages[(slot / PAGE) as usize][(slot % PAGE) as usize];
+        let held = &mut self.runs[(slot / RUN) as usize][(slot % RUN) as usize];
         self.len -= usize::from(held.is_some());
         self.len += usize::from(record.is_some());
         *held = record;
@@ -65,18 +69,21 @@ impl<T> Slab<T> {
     }
 
     fn reach(&mut self, slot: u32) {
-        while self.pages.len() <= (slot / PAGE) as usize {
-            let mut page = Vec::with_capacity(PAGE as usize);
-            page.resize_with(PAGE as usize, || None);
-            self.pages.push(page);
-            self.is_dirty.resize(self.pages.len() * (PAGE as usize / 64), 0);
+        while self.top <= slot {
+            if self.top.is_multiple_of(RUN) {
+                // The first run grows with what is in it: most tables are small.
+                let room = if self.top == 0 { 0 } else { RUN as usize };
+                self.runs.push(Vec::with_capacity(room));
+            }
+            self.runs[(self.top / RUN) as usize].push(None);
+            self.top += 1;
         }
-        self.top = self.top.max(slot + 1);
+        self.is_dirty.resize(self.top.div_ceil(64) as usize, 0);
     }
 
     /// Takes a record out.
     pub fn remove(&mut self, slot: u32) -> Option<T> {
-        let held = self.pages.get_mut((slot / PAGE) as usize)?.get_mut((slot % PAGE) as usize)?;
+        let held = self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?;
         let record = held.take()?;
         self.len -= 1;
         self.free.push(slot);
@@ -87,14 +94,20 @@ impl<T> Slab<T> {
     /// The record in a slot.
     #[inline]
     pub fn get(&self, slot: u32) -> Option<&T> {
-        self.pages.get((slot / PAGE) as usize)?[(slot % PAGE) as usize].as_ref()
+        self.runs.get((slot / RUN) as usize)?.get((slot % RUN) as usize)?.as_ref()
     }
 
     /// The record in a slot, to be changed; the change is noted.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.touch(slot);
-        self.pages.get_mut((slot / PAGE) as usize)?[(slot % PAGE) as usize].as_mut()
+        self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?.as_mut()
+    }
+
+    /// Looks at the note of changes of a slot, so that it is near when the slot changes.
+    #[inline]
+    pub fn peek(&self, slot: u32) -> u64 {
+        self.is_dirty.get((slot / 64) as usize).copied().unwrap_or(0)
     }
 
     #[inline]
@@ -110,9 +123,9 @@ impl<T> Slab<T> {
 
     /// Live records with their slots.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.pages.iter().enumerate().flat_map(|(page, slots)| {
+        self.runs.iter().enumerate().flat_map(|(run, slots)| {
             slots.iter().enumerate().filter_map(move |(at, held)| {
-                held.as_ref().map(|record| (page as u32 * PAGE + at as u32, record))
+                held.as_ref().map(|record| (run as u32 * RUN + at as u32, record))
             })
         })
     }
@@ -129,7 +142,7 @@ impl<T> Slab<T> {
 
     /// Pages in use, full or not.
     pub fn pages(&self) -> u32 {
-        self.pages.len() as u32
+        self.top.div_ceil(PAGE)
     }
 
     /// The slots changed since this was last asked; the note is cleared.

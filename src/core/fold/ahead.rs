@@ -7,6 +7,7 @@
 use crate::core::event::{Event, Pilot};
 use crate::core::fold::pilot::joint;
 use crate::core::id::Key;
+use crate::core::ledger::Count;
 use crate::core::record::Job;
 use crate::core::rows::NO_ROW;
 use crate::core::state::State;
@@ -52,6 +53,7 @@ impl Ahead {
             }
         }
         for slot in &self.jobs {
+            seen ^= state.jobs.slab.peek(*slot) as u32;
             seen ^= state.jobs.slab.get(*slot).map_or(0, |job| counted(state, job));
         }
         black_box(seen);
@@ -84,12 +86,15 @@ fn want(event: &Event<'_>) -> Want {
 fn counted(state: &State, job: &Job) -> u32 {
     let ledger = &state.ledger;
     let mut seen = job.beat.events ^ job.load ^ job.ended_at as u32 ^ job.label.0;
+    let count = |it: &Count| it.jobs[0] ^ it.jobs[14] ^ it.cores[14];
     if job.status.is_some() {
-        let count = |jobs: &[u32]| jobs[0] ^ jobs[jobs.len() - 1];
-        seen ^= ledger.load.get(job.load).map_or(0, |load| count(&load.count.jobs));
+        if let Some(load) = ledger.load.get(job.load) {
+            let share = ledger.share.get(load.share);
+            seen ^= count(&load.count) ^ share.map_or(0, |it| it.promised ^ it.jobs[0]);
+        }
         for row in [job.user, job.group] {
             if row != NO_ROW {
-                seen ^= ledger.who.get(row).map_or(0, |who| count(&who.jobs) ^ who.cores[14]);
+                seen ^= ledger.who.get(row).map_or(0, count);
             }
         }
     }

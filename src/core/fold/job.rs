@@ -293,7 +293,8 @@ impl State {
             self.stubs.remove(&(old.beat.at, key));
             self.stubs.insert((beat.at, key));
         } else if old.disk_io_per_core() != new.disk_io_per_core() {
-            self.count_job(Some(&old), &new);
+            self.ledger.job_beat(&old, &new);
+            self.touched.load.add(self.ledger.queue_of(&new));
         }
     }
 
