@@ -44,8 +44,8 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize) {
     let name = name_of(dice.below(QUEUES));
     match dice.below(14) {
         0 | 1 => {
-            let status = QueueStatus::ALL[[0, 0, 0, 1, 3][dice.below(5)]];
-            let max_rss_mb = [2_000, 2_000, 9_000][dice.below(3)];
+            let status = QueueStatus::ALL[[0, 0, 1, 3][dice.below(4)]];
+            let max_rss_mb = [2_000, 2_000, 2_000, 9_000][dice.below(4)];
             let max_time_s = [0, 50_000][dice.below(2)];
             let transferring_limit = [0, 2][dice.below(2)];
             let base = queue(&name, now);
@@ -170,9 +170,9 @@ fn ask(yard: &Yard, dice: &mut Dice, round: usize) {
     let subject = format!("{}/{}", dice.below(3), dice.below(25));
     let base = task(&subject, 10 + dice.below(60) as u32, yard.now);
     let asked = Task {
-        attempt: (round / 60) as u32,
+        attempt: (round / 100) as u32,
         priority: 300 + dice.below(8) as i32 * 100,
-        ram_count_mb: [None, Some(1_500), Some(7_000)][dice.below(3)],
+        ram_count_mb: [None, Some(1_500), Some(7_000), Some(7_500)][dice.below(4)],
         nucleus: ["NORTH", "SOUTH", "NOWHERE", ""][dice.below(4)].into(),
         processing_type: ["simul", "simul", "urgent"][dice.below(3)].into(),
         base_walltime_s: [None, Some(70_000)][dice.below(2)],
@@ -279,7 +279,7 @@ fn storm(seed: u64, rounds: usize) {
 
 #[test]
 fn a_storm_is_replayed_from_any_store() {
-    (0..3).for_each(|seed| storm(seed, 100));
+    (0..3).for_each(|seed| storm(seed, 150));
 }
 
 #[test]
