@@ -9,6 +9,7 @@ mod play;
 mod ports;
 mod quiet;
 mod standby;
+mod storm;
 mod terms;
 
 use check::*;

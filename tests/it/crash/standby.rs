@@ -185,6 +185,23 @@ fn a_paused_leader_is_fenced_and_keeps_nothing_of_its_memory() {
 }
 
 #[test]
+fn what_the_old_leader_said_last_is_counted_first() {
+    let (mut yard, pair) = pair();
+    let [mut one, mut two] = pair;
+    // The standby heard nothing for a while; the leader spoke all the same.
+    yard.ask(&task("1/1", 40, yard.now));
+    for _ in 0..10 {
+        yard.pass(100);
+        one.turn(&yard).unwrap();
+    }
+    assert_eq!(yard.decisions().len(), 1);
+    two.drive.take_lead(yard.now).unwrap();
+    run(&mut yard, std::slice::from_mut(&mut two), 20);
+    assert_eq!(yard.decisions().len(), 1, "it is answered again");
+    check_words(&yard);
+}
+
+#[test]
 fn a_standby_does_not_lead_while_the_broker_is_away() {
     let (yard, pair) = pair();
     let two = &pair[1].drive;
