@@ -69,6 +69,9 @@ pub fn main() -> ExitCode {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
     }
+    if !matches!(cli.verb, Verb::Run(_)) {
+        end_with_the_reader();
+    }
     let ended = match cli.verb {
         Verb::Run(verb) => verb.run(),
         Verb::Demo(verb) => verb.run(),
@@ -87,6 +90,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }
+}
+
+/// A verb that prints ends quietly when nobody reads on (`| head`), as other programs do.
+fn end_with_the_reader() {
+    // SAFETY: called once, before any other thread is started; the default action is restored,
+    // and no handler of ours is involved.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 fn start_log(level: &str) -> anyhow::Result<()> {
