@@ -92,7 +92,9 @@ impl<L: Log, S: Store> Drive<L, S> {
             return false;
         }
         let limits = &self.engine.state.setting.limits;
-        let since = clock - lead.closed_at;
+        // A clock that was set back would keep us silent until it is where it was.
+        let is_set_back = clock < lead.closed_at;
+        let since = if is_set_back { limits.tick_ms } else { clock - lead.closed_at };
         let waits = self.somebody_waits();
         let least = if waits { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         let is_timer = self.engine.next_due().is_some_and(|due| due <= clock);

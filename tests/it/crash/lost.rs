@@ -2,16 +2,18 @@
 
 use super::check::*;
 use super::play::*;
-use crate::drive::yard::{Yard, task};
+use crate::drive::yard::{Yard, lead, queue, task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::audit::audit;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Outcome;
 use yardmaster::core::digest::digest;
-use yardmaster::drive::Drive;
+use yardmaster::core::event::{Queue, Task};
+use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::wire::record::write_queue;
 
 const PROGRESS: Lane = Lane::new(Topic::Progress, 0);
 
@@ -183,4 +185,45 @@ fn compacted_inputs_give_the_right_state() {
     follow_to_end(&mut drive);
     assert_eq!(audit(drive.state()), vec![]);
     assert_eq!(digest(drive.state()), reached.digest);
+}
+
+/// A deferral, its reason compacted away since, and what making it again then finds.
+fn verify_compacted(compact_after: &str) -> [u64; 3] {
+    let config = |name: &str, verify: bool| {
+        let changes = [("compact_after_hours = 336", compact_after)];
+        let terms = crate::drive::yard::terms_with(&changes);
+        let keeps = false;
+        Config { instance: name.into(), terms, stopwatch: super::play::stopwatch, verify, keeps }
+    };
+    let mut yard = Yard::new();
+    let say = |yard: &Yard, max_rss_mb: u32| {
+        let queue = Queue { max_rss_mb, ..queue("QUEUE_00", yard.now) };
+        yard.say(Topic::Queue, "QUEUE_00", |out| write_queue(out, &queue));
+        yard.pilot("QUEUE_00", "node1");
+    };
+    say(&yard, 2_000);
+    let log = yard.log();
+    let mut drive = Drive::start(log, PaperStore::default(), config("one", false)).unwrap();
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&Task { ram_count_mb: Some(8_000), ..task("1/1", 10, yard.now) });
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.pass(7_200_000);
+    say(&yard, 16_000);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions().len(), 2);
+    let outcomes = yard.decisions().into_iter().map(|decision| decision.outcome.is_final());
+    assert_eq!(outcomes.collect::<Vec<_>>(), [false, true]);
+    assert_eq!(compact(&yard, yard.now + 1), 1);
+    let log = yard.log();
+    let mut again = Drive::start(log, PaperStore::default(), config("two", true)).unwrap();
+    follow_to_end(&mut again);
+    assert_eq!(digest(again.state()), digest(drive.state()));
+    again.take_report().verified
+}
+
+#[test]
+fn what_compaction_took_is_not_called_wrong_nor_right() {
+    assert_eq!(verify_compacted("compact_after_hours = 1"), [1, 0, 1]);
+    // A record that compaction could not have touched yet.
+    assert_eq!(verify_compacted("compact_after_hours = 336"), [1, 1, 0]);
 }
