@@ -124,6 +124,47 @@ fn a_request_rests_between_two_judgements() {
 }
 
 #[test]
+fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
+    let mut yard = Yard::new();
+    // At SOUTH, by its name.
+    add_queue(&yard, "QUEUE_01", 2_000);
+    let link = Link {
+        source: "SOUTH".into(),
+        destination: "NORTH".into(),
+        changed_at: yard.now,
+        closeness: Some(-1),
+        mbps_1h: None,
+        mbps_1d: None,
+        mbps_1w: None,
+        queued: Vec::new(),
+        queued_known: false,
+    };
+    yard.say(Topic::Link, "SOUTH:NORTH", |out| record::write_link(out, &link));
+    let changes = [("link_sample_age_min = 60", "link_sample_age_min = 4")];
+    let mut drive = begin(&yard, &changes);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&task("1/1", 10, yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions()[0].fates[0].reason, "link_unusable");
+    let mut looks = 0;
+    while yard.decisions().len() < 2 {
+        yard.pass(1_000);
+        lead(&mut yard, &mut drive, 1).unwrap();
+        looks += 1;
+        assert!(looks < 300, "nothing wakes it");
+    }
+    let after = yard.decisions()[1].now - link.changed_at;
+    assert!((240_000..242_000).contains(&after), "{after}");
+    // A rebuild wakes it at the same cycle.
+    let mut other = config("two");
+    other.terms = terms_with(&changes);
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    follow_to_end(&mut again);
+    assert_eq!(again.take_report().verified, [2, 0, 0]);
+}
+
+#[test]
 fn a_policy_that_waits_for_the_timer_never_wakes_early() {
     let mut yard = Yard::new();
     add_queue(&yard, "QUEUE_00", 2_000);
