@@ -15,8 +15,8 @@ impl State {
             return self.odd(Topic::Decision, Oddity::OtherDomain);
         }
         // 0, but where a rebuild begins after the decision was made: the promise is as old.
-        let age = self.now - decision.now;
-        let clock = self.times.of(Topic::JobState).clock - age;
+        let age = self.now.saturating_sub(decision.now);
+        let clock = self.times.of(Topic::JobState).clock.saturating_sub(age);
         let lifetime = self.setting.limits.reservation_lifetime_ms;
         let Some(ask) = self.ask(&decision.subject) else { return };
         ask.heard_at = ask.heard_at.max(decision.now);
