@@ -53,9 +53,11 @@ install() {
         return 1
     }
     say "apt-get install $packages"
-    root apt-get update -qq &&
-        root env DEBIAN_FRONTEND=noninteractive \
-            apt-get install -y -qq --no-install-recommends $packages > "$work/apt.log" 2>&1 || {
+    {
+        root apt-get update -qq &&
+            root env DEBIAN_FRONTEND=noninteractive \
+                apt-get install -y -qq --no-install-recommends $packages
+    } > "$work/apt.log" 2>&1 || {
         tail -20 "$work/apt.log"
         return 1
     }
