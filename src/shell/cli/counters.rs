@@ -84,9 +84,7 @@ impl Counters {
             return Err(Usage(format!("no store at {dir}: give --store DIR or --dir DIR")).into());
         }
         let lines: Vec<String> = match ask(&dir, "counters", "")? {
-            Some(text) => {
-                text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
-            }
+            Some(text) => text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
             None => {
                 let kept = SledStore::counters(&dir)?;
                 kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect()
