@@ -51,6 +51,9 @@ impl Run {
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
         self.place.check()?;
+        if self.place.bootstrap_server.is_some() {
+            self.place.kafka(&read.topology)?;
+        }
         let store = self.place.store(self.store.as_deref(), &read.topology.domain);
         if self.dry_run {
             let domain = &read.topology.domain;

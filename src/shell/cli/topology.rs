@@ -98,7 +98,7 @@ fn compare(settings: &TopicSettings, found: Option<&TopicFound>) -> Vec<String> 
         let found = found.configs.get(&key).map_or("", String::as_str);
         let is_same = match key.as_str() {
             // A topic kept longer than it need be does no harm; -1 is for ever.
-            "retention.ms" => {
+            "retention.ms" | "min.compaction.lag.ms" => {
                 let number = |text: &str| text.parse::<i64>().unwrap_or(0);
                 number(found) == -1 || number(found) >= number(&wanted)
             }
@@ -123,6 +123,10 @@ fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
     )];
     if let Some(retention) = settings.retention_ms {
         configs.push(("retention.ms".to_owned(), retention.to_string()));
+    }
+    if settings.compact_after_ms > 0 && settings.cleanup != Cleanup::Delete {
+        let lag = settings.compact_after_ms.to_string();
+        configs.push(("min.compaction.lag.ms".to_owned(), lag));
     }
     if settings.timestamp == Timestamp::Append {
         configs.push(("message.timestamp.type".to_owned(), "LogAppendTime".to_owned()));
