@@ -87,8 +87,6 @@ limits! {
 
     "Nodes that asked for or updated jobs are counted over so long (spec atlas F19e)."
     node_window_ms: Millis = "node_window_h" * HOUR, 3 in 1..=168;
-    "Job starts are counted over so long (spec atlas 15, to-running rate)."
-    start_window_ms: Millis = "start_window_h" * HOUR, 6 in 1..=168;
     "Finished, failed and closed jobs per task and queue are counted over so long; rules look \
      back at most this far."
     done_jobs_window_ms: Millis = "done_jobs_window_h" * HOUR, 24 in 1..=168;

@@ -24,7 +24,6 @@ pub(super) struct Window {
 pub(super) const WINDOWS: [Window; 11] = [
     window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
     window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
-    window("start_window_h", Topic::JobState, |t| t.limits.start_window_ms),
     window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
     window("stub_lifetime_h", Topic::Heartbeat, |t| t.limits.stub_lifetime_ms),
     window("silent_transfer_lifetime_d", Topic::Transfer, |t| t.limits.silent_transfer_lifetime_ms),
