@@ -21,7 +21,7 @@ pub(super) struct Window {
 }
 
 /// Every window there is.
-pub(super) const WINDOWS: [Window; 11] = [
+pub(super) const WINDOWS: [Window; 10] = [
     window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
     window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
     window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
