@@ -38,18 +38,28 @@ fn name_of(at: usize) -> String {
     format!("QUEUE_{at:02}")
 }
 
-/// Something happens.
-fn gust(yard: &Yard, dice: &mut Dice, round: usize) {
+/// Something happens. Once it is calm, configuration stands still: then each process relies on what
+/// it remembers of who waits for what.
+fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
     let now = yard.now;
     let name = name_of(dice.below(QUEUES));
-    match dice.below(14) {
+    let kind = dice.below(14);
+    match if is_calm && [0, 1, 11, 13].contains(&kind) { 6 } else { kind } {
         0 | 1 => {
             let status = QueueStatus::ALL[[0, 0, 1, 3][dice.below(4)]];
             let max_rss_mb = [2_000, 2_000, 2_000, 9_000][dice.below(4)];
             let max_time_s = [0, 50_000][dice.below(2)];
             let transferring_limit = [0, 2][dice.below(2)];
+            let max_disk_io_kbps = [0, 900][dice.below(2)];
             let base = queue(&name, now);
-            let queue = Queue { status, max_rss_mb, max_time_s, transferring_limit, ..base };
+            let queue = Queue {
+                status,
+                max_rss_mb,
+                max_time_s,
+                transferring_limit,
+                max_disk_io_kbps,
+                ..base
+            };
             yard.say(Topic::Queue, &name, |out| record::write_queue(out, &queue));
         }
         2 => {
@@ -120,7 +130,8 @@ fn pilot(yard: &Yard, dice: &mut Dice, queue: &str) {
         _ => {
             let expires_at = [0, at + 30_000, at + 400_000][dice.below(3)];
             let slots = [-1, 0, 30][dice.below(3)];
-            Pilot::Slots { queue, gshare: "", resource_type: "", slots, expires_at, at }
+            let gshare = ["", "MC 16 simul"][dice.below(2)];
+            Pilot::Slots { queue, gshare, resource_type: "", slots, expires_at, at }
         }
     };
     yard.say(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
@@ -176,6 +187,7 @@ fn ask(yard: &Yard, dice: &mut Dice, round: usize) {
         nucleus: ["NORTH", "SOUTH", "NOWHERE", ""][dice.below(4)].into(),
         processing_type: ["simul", "simul", "urgent"][dice.below(3)].into(),
         base_walltime_s: [None, Some(70_000)][dice.below(2)],
+        disk_io_kbps: [None, Some(2_000)][dice.below(2)],
         phase: if dice.below(9) == 0 { TaskPhase::Ended } else { TaskPhase::Asking },
         ..base
     };
@@ -225,7 +237,7 @@ fn lead_on(yard: &Yard, drive: &mut Drive<PaperLog, PaperStore>) {
 }
 
 /// A storm of so many rounds, in which the leader dies now and then.
-fn storm(seed: u64, rounds: usize) {
+fn storm(seed: u64, rounds: usize, is_calm: bool) {
     let mut dice = Dice::new(seed);
     let mut yard = Yard::new();
     let store = PaperStore::default();
@@ -237,7 +249,7 @@ fn storm(seed: u64, rounds: usize) {
     let mut drive = begin(&yard);
     for round in 0..rounds {
         for _ in 0..dice.below(6) {
-            gust(&yard, &mut dice, round);
+            gust(&yard, &mut dice, round, is_calm && round > 25);
         }
         for _ in 0..1 + dice.below(3) {
             yard.pass([15, 120, 1_100][dice.below(3)]);
@@ -247,7 +259,7 @@ fn storm(seed: u64, rounds: usize) {
         if dice.below(20) == 0 {
             yard.pass(900_000);
         }
-        if dice.below(25) == 0 {
+        if dice.below(if is_calm { 60 } else { 25 }) == 0 {
             drive = begin(&yard);
         }
     }
@@ -260,7 +272,12 @@ fn storm(seed: u64, rounds: usize) {
     check_words(&yard);
     let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };
     let woken = yard.decisions().iter().filter(|decision| decision.ordinal > 1).count();
-    assert!(woken > 10, "seed {seed}: only {woken} answers that are not the first");
+    eprintln!(
+        "seed {seed} {} woken {woken} waiting {}",
+        yard.decisions().len(),
+        drive.engine().waiting()
+    );
+    assert!(woken > 5, "seed {seed}: only {woken} answers that are not the first");
     let count = store.count();
     let kept = std::iter::once(0).chain((0..6).map(|_| dice.below(count + 1)));
     for kept in kept.collect::<Vec<_>>() {
@@ -279,11 +296,11 @@ fn storm(seed: u64, rounds: usize) {
 
 #[test]
 fn a_storm_is_replayed_from_any_store() {
-    (0..3).for_each(|seed| storm(seed, 150));
+    (0..4).for_each(|seed| storm(seed, 150, seed % 2 == 1));
 }
 
 #[test]
-#[ignore = "minutes: forty storms, longer ones"]
+#[ignore = "minutes: sixty storms, longer ones"]
 fn many_storms_are_replayed_from_any_store() {
-    super::each_of(40, |seed| storm(1_000 + seed as u64, 200));
+    super::each_of(60, |seed| storm(1_000 + seed as u64, 200, seed % 3 > 0));
 }
