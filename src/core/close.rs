@@ -164,6 +164,7 @@ impl State {
                 .collect();
             for slot in silent {
                 if let Some(record) = self.transfers.remove(slot) {
+                    self.touch_flow(&record);
                     self.ledger.transfer(&record, -1);
                 }
             }

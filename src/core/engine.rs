@@ -38,6 +38,8 @@ pub struct Engine {
     judged: u32,
     /// Some found no room in the budget of this cycle.
     is_crowded: bool,
+    /// Up to when slot figures that ran out were looked for.
+    slots_seen: Millis,
 }
 
 /// A deferred request, and what it hangs on.
@@ -85,6 +87,7 @@ impl Engine {
             queue: Vec::new(),
             judged: 0,
             is_crowded: false,
+            slots_seen: 0,
         }
     }
 
@@ -128,6 +131,7 @@ impl Engine {
         }
         self.settle_subjects(is_cold);
         self.settle_due();
+        self.settle_slots();
         let woken = self.woken();
         self.state.touched = Default::default();
         let mut queue: Vec<Turn> = self.ready.iter().cloned().chain(woken).collect();
@@ -236,6 +240,17 @@ impl Engine {
 
     fn settle_due(&mut self) {
         self.take_due().iter().for_each(|subject| self.place(subject));
+    }
+
+    /// Slot figures that ran out: what holds in their place may be more.
+    fn settle_slots(&mut self) {
+        let (from, until) = (self.slots_seen, self.state.now);
+        self.slots_seen = until;
+        for slots in self.state.slots.values() {
+            if slots.expires_at > from && slots.expires_at <= until {
+                self.state.touched.pilot.add(slots.queue);
+            }
+        }
     }
 
     /// Deferrals whose time has come. What only lies in the turn that has begun is set again.

@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    fn touch_flow(&mut self, record: &Move) {
+    pub(crate) fn touch_flow(&mut self, record: &Move) {
         let key = self.ledger.flow.key(record.flow);
         self.touched.from.add(Name(key[0]));
         self.touched.into.add(Name(key[1]));

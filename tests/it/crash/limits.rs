@@ -1,7 +1,7 @@
 //! Limits: what hits one is said, counted, survivable.
 
 use super::check::*;
-use crate::drive::yard::{Yard, config, lead, queue, task, terms_with};
+use crate::drive::yard::{Yard, config, job, lead, queue, task, terms_with};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Outcome;
 use yardmaster::core::event::*;
@@ -162,6 +162,39 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
     assert_eq!(again.take_report().verified, [2, 0, 0]);
+}
+
+#[test]
+fn a_slot_figure_that_runs_out_wakes_who_hung_on_it() {
+    let mut yard = Yard::new();
+    add_queue(&yard, "QUEUE_00", 2_000);
+    let slots = |yard: &Yard, gshare: &str, slots: i64, expires_at: i64| {
+        let (queue, resource_type, at) = ("QUEUE_00", "", yard.now);
+        let figure = Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at };
+        yard.say(Topic::Pilot, queue, |out| record::write_pilot(out, &figure));
+    };
+    // Few slots for the share for two minutes; what holds for every share then is more.
+    let expires_at = yard.now + 120_000;
+    slots(&yard, "MC 16 simul", 1, expires_at);
+    slots(&yard, "", 100, 0);
+    for number in 0..50 {
+        let name = number.to_string();
+        yard.job(&job(&name, "QUEUE_00", "", Status::Activated, yard.now));
+    }
+    let mut drive = begin(&yard, &[]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&task("1/1", 10, yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions()[0].fates[0].reason, "cap");
+    let mut looks = 0;
+    while yard.decisions().len() < 2 {
+        yard.pass(1_000);
+        lead(&mut yard, &mut drive, 1).unwrap();
+        looks += 1;
+        assert!(looks < 200, "nothing wakes it");
+    }
+    let after = yard.decisions()[1].now - expires_at;
+    assert!((0..2_000).contains(&after), "{after}");
 }
 
 #[test]

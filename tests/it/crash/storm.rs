@@ -272,11 +272,6 @@ fn storm(seed: u64, rounds: usize, is_calm: bool) {
     check_words(&yard);
     let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };
     let woken = yard.decisions().iter().filter(|decision| decision.ordinal > 1).count();
-    eprintln!(
-        "seed {seed} {} woken {woken} waiting {}",
-        yard.decisions().len(),
-        drive.engine().waiting()
-    );
     assert!(woken > 5, "seed {seed}: only {woken} answers that are not the first");
     let count = store.count();
     let kept = std::iter::once(0).chain((0..6).map(|_| dice.below(count + 1)));
