@@ -57,11 +57,18 @@ pub fn hash(bytes: &[u8]) -> u64 {
     }
     let rest = chunks.remainder();
     if !rest.is_empty() {
-        let mut word = [0u8; 8];
-        word[..rest.len()].copy_from_slice(rest);
-        state = stir(state ^ u64::from_le_bytes(word));
+        state = stir(state ^ tail(bytes, rest));
     }
     stir(state)
+}
+
+/// The last 1 to 7 bytes as a word, zeroes above.
+#[inline]
+fn tail(bytes: &[u8], rest: &[u8]) -> u64 {
+    match bytes.last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
 }
 
 /// A text's beginning, of at most `bytes` bytes and whole characters.
@@ -127,7 +134,7 @@ impl Names {
                 0 => break,
                 taken => {
                     let index = taken as usize - 1;
-                    if self.hashes[index] == hash && self.text(Name(taken - 1)) == text {
+                    if self.hashes[index] == hash && self.is(Name(taken - 1), text) {
                         return Name(taken - 1);
                     }
                 }
@@ -154,7 +161,7 @@ impl Names {
                 0 => return None,
                 taken => {
                     let index = taken as usize - 1;
-                    if self.hashes[index] == hash && self.text(Name(taken - 1)) == text {
+                    if self.hashes[index] == hash && self.is(Name(taken - 1), text) {
                         return Some(Name(taken - 1));
                     }
                 }
@@ -169,6 +176,17 @@ impl Names {
         let Some(&end) = self.ends.get(name.index()) else { return "" };
         let start = if name.0 == 0 { 0 } else { self.ends[name.index() - 1] };
         self.texts.get(start..end).unwrap_or("")
+    }
+
+    /// Whether a number's text is this one.
+    #[inline]
+    pub fn is(&self, name: Name, text: &str) -> bool {
+        if text.is_empty() || name == Name::NONE {
+            return text.is_empty() && name == Name::NONE;
+        }
+        let Some(&end) = self.ends.get(name.index()) else { return false };
+        let start = self.ends[name.index() - 1];
+        end - start == text.len() && self.texts.as_bytes()[start..end] == *text.as_bytes()
     }
 
     /// How many names there are; every [`Name`] given out is below.
@@ -209,6 +227,26 @@ mod tests {
         assert_ne!(Key::of(b"01"), Key::of(b"1"));
     }
 
+    /// Stores and digests hold hashes: they may never change.
+    #[test]
+    fn hashes_are_fixed() {
+        let texts = ["", "a", "queue-7", "queue-17", "a name of many words"];
+        let hashes = texts.map(|text| hash(text.as_bytes()));
+        assert_eq!(hashes, HASHES);
+        let mut padded = 0u64.to_le_bytes();
+        padded[..3].copy_from_slice(b"xyz");
+        assert_eq!(tail(b"xyz", b"xyz"), u64::from_le_bytes(padded));
+        assert_eq!(tail(b"12345678xyz", b"xyz"), u64::from_le_bytes(padded));
+    }
+
+    const HASHES: [u64; 5] = [
+        10_378_896_301_841_839_614,
+        5_822_378_480_698_490_040,
+        2_921_269_442_231_643_513,
+        18_404_959_549_807_047_215,
+        6_091_585_547_490_624_922,
+    ];
+
     #[test]
     fn names_come_back() {
         let mut names = Names::default();
@@ -216,8 +254,12 @@ mod tests {
         for (i, name) in all.iter().enumerate() {
             assert_eq!(names.text(*name), format!("queue_{i}"));
             assert_eq!(names.find(&format!("queue_{i}")), Some(*name));
+            assert!(names.is(*name, &format!("queue_{i}")));
+            assert!(!names.is(*name, "queue_x") && !names.is(*name, ""));
         }
         assert_eq!(names.find("nobody"), None);
         assert_eq!(names.intern(""), Name::NONE);
+        assert!(names.is(Name::NONE, "") && !names.is(Name::NONE, "x"));
+        assert!(!names.is(Name(9_999), "x"));
     }
 }

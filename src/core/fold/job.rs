@@ -129,7 +129,7 @@ impl State {
 
     #[inline]
     fn is_at(&self, job: &Job, queue: &str) -> bool {
-        job.status.is_some() && self.names.text(self.ledger.queue_of(job)) == queue
+        job.status.is_some() && self.names.is(self.ledger.queue_of(job), queue)
     }
 
     /// The record that a job state makes, with what the old one knew from elsewhere. Names that
@@ -187,9 +187,9 @@ impl State {
     fn load_row(&mut self, known: Option<&Job>, event: &JobState<'_>) -> u32 {
         if let Some(old) = known {
             let key = self.ledger.load.key(old.load);
-            if self.names.text(Name(key[0])) == event.queue
-                && self.names.text(Name(key[1])) == event.gshare
-                && self.names.text(Name(key[2])) == event.resource_type
+            if self.names.is(Name(key[0]), event.queue)
+                && self.names.is(Name(key[1]), event.gshare)
+                && self.names.is(Name(key[2]), event.resource_type)
             {
                 return old.load;
             }
@@ -205,7 +205,7 @@ impl State {
         if let Some(row) = known {
             let same = match row {
                 NO_ROW => text.is_empty(),
-                row => self.names.text(Name(self.ledger.who.key(row)[0])) == text,
+                row => self.names.is(Name(self.ledger.who.key(row)[0]), text),
             };
             if same {
                 return row;
@@ -225,7 +225,7 @@ impl State {
         }
         if let Some(row) = known
             && row != NO_ROW
-            && self.names.text(Name(self.ledger.nucleus.key(row)[0])) == text
+            && self.names.is(Name(self.ledger.nucleus.key(row)[0]), text)
         {
             return row;
         }
@@ -236,7 +236,7 @@ impl State {
     #[inline]
     fn same_name(&mut self, known: Option<Name>, text: &str) -> Name {
         match known {
-            Some(name) if self.names.text(name) == text => name,
+            Some(name) if self.names.is(name, text) => name,
             _ => self.name(text),
         }
     }

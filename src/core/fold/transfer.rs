@@ -56,7 +56,7 @@ impl State {
         if let Some(old) = old {
             let key = self.ledger.flow.key(old.flow);
             let names = [event.source, event.destination, event.activity];
-            if names.iter().zip(key).all(|(name, known)| self.names.text(Name(known)) == *name) {
+            if names.iter().zip(key).all(|(name, known)| self.names.is(Name(known), name)) {
                 return old.flow;
             }
         }
