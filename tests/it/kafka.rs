@@ -9,6 +9,7 @@ use crate::contract::{
 use rdkafka::ClientConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr as RespErr};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -24,7 +25,7 @@ type Mock = MockCluster<'static, rdkafka::producer::DefaultProducerContext>;
 struct OnKafka {
     conf: KafkaConf,
     writer: KafkaWriter,
-    _mock: Option<Mock>,
+    mock: Option<Mock>,
 }
 
 /// A name that no other test has used, on this broker or ever.
@@ -62,21 +63,25 @@ impl OnKafka {
         let specs: Vec<NewTopicSpec> = conf.topics.iter().map(spec).collect();
         KafkaAdmin::open(&conf).unwrap().create(&specs).unwrap();
         let writer = KafkaWriter::open(&conf).unwrap();
-        Some(OnKafka { conf, writer, _mock: None })
+        Some(OnKafka { conf, writer, mock: None })
     }
 
     fn real_or_mock() -> OnKafka {
         OnKafka::real().unwrap_or_else(|| {
             println!("falling back to librdkafka's mock");
-            let mock = MockCluster::new(1).unwrap();
-            let prefix = unique();
-            let conf = KafkaConf::new(&mock.bootstrap_servers(), &prefix, topics(&prefix));
-            for map in &conf.topics {
-                mock.create_topic(&map.name, partitions(map.topic) as i32, 1).unwrap();
-            }
-            let writer = KafkaWriter::open(&conf).unwrap();
-            OnKafka { conf, writer, _mock: Some(mock) }
+            OnKafka::mock()
         })
+    }
+
+    fn mock() -> OnKafka {
+        let mock = MockCluster::new(1).unwrap();
+        let prefix = unique();
+        let conf = KafkaConf::new(&mock.bootstrap_servers(), &prefix, topics(&prefix));
+        for map in &conf.topics {
+            mock.create_topic(&map.name, partitions(map.topic) as i32, 1).unwrap();
+        }
+        let writer = KafkaWriter::open(&conf).unwrap();
+        OnKafka { conf, writer, mock: Some(mock) }
     }
 
     fn log(&self) -> KafkaLog {
@@ -161,6 +166,50 @@ fn a_broker_that_is_away_is_unreachable() {
     assert!(matches!(error, LogError::Unreachable(_)), "{error:?}");
     let mut batch = Default::default();
     log.take(&mut batch, 10, Duration::ZERO).unwrap();
+}
+
+/// What no waiting mends ends the process; the rest is waited out.
+#[test]
+fn a_broker_that_refuses_is_not_one_that_is_away() {
+    let world = OnKafka::mock();
+    let mut log = world.log();
+    log.lanes().unwrap();
+    let mock = world.mock.as_ref().unwrap();
+    let refuses = |code| mock.request_errors(RDKafkaApiKey::ListOffsets, &[code; 20]);
+    refuses(RespErr::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    let error = log.lanes().unwrap_err();
+    assert!(matches!(error, LogError::Stop(_)), "{error:?}");
+    assert!(error.to_string().contains("give this user the right"), "{error}");
+    mock.clear_request_errors(RDKafkaApiKey::ListOffsets);
+    log.lanes().unwrap();
+}
+
+#[test]
+fn a_topic_that_is_deleted_while_it_is_read_stops_with_the_remedy() {
+    let Some(world) = OnKafka::real() else { return };
+    let mut log = world.log();
+    log.assign(&all_from_start()).unwrap();
+    world.put(JOBS, b"1");
+    world.writer.flush().unwrap();
+    let mut reading = Reading::new();
+    reading.until(&mut log, 100, |reading| reading.count(JOBS) == 1);
+    let admin: rdkafka::admin::AdminClient<_> =
+        ClientConfig::new().set("bootstrap.servers", &world.conf.bootstrap).create().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let name = world.name(JOBS);
+    runtime.block_on(admin.delete_topics(&[name], &Default::default())).unwrap();
+    let start = Instant::now();
+    let error = loop {
+        let mut batch = Default::default();
+        if let Err(error) = log.take(&mut batch, 100, Duration::from_millis(50)) {
+            break error;
+        }
+        assert!(start.elapsed() < MINUTE, "it waits for a topic that is gone");
+    };
+    assert!(matches!(error, LogError::Stop(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains(name) && text.contains("topology apply"), "{text}");
+    println!("noticed after {:?}", start.elapsed());
 }
 
 #[test]

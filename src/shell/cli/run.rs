@@ -140,26 +140,47 @@ fn instance() -> String {
     format!("{host}:{}:{}", std::process::id(), clock::now())
 }
 
-/// What can be mended by beginning again is begun again; the rest is for a person.
+/// What has to happen before another life can go better than the one that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    /// The broker comes back.
+    Broker,
+    /// Nothing: another standby is as good as the first.
+    Nothing,
+    /// The clocks agree.
+    Clock,
+    /// A person mends it.
+    Person,
+}
+
+fn remedy(error: &anyhow::Error) -> Remedy {
+    let of_log = |error: &LogError| match error {
+        LogError::Unreachable(_) => Remedy::Broker,
+        LogError::Fenced(_) | LogError::Aborted(_) => Remedy::Nothing,
+        LogError::OutOfRange { .. } | LogError::Stop(_) => Remedy::Person,
+    };
+    match (error.downcast_ref::<Halt>(), error.downcast_ref::<LogError>()) {
+        (Some(Halt::Log(error)), _) | (None, Some(error)) => of_log(error),
+        (Some(Halt::Clock { .. }), _) => Remedy::Clock,
+        (Some(Halt::Store(StoreError::Stop(_)) | Halt::Lost(_)), _) | (None, None) => {
+            Remedy::Person
+        }
+    }
+}
+
+/// What can be mended by beginning again is begun again; the rest ends the process.
 fn again(error: anyhow::Error, show: &Show) -> anyhow::Result<End> {
-    if let Some(LogError::Unreachable(_)) = error.downcast_ref::<LogError>() {
-        unreachable_since(show);
-        return Ok(End::Again(error.to_string()));
+    let why = error.to_string();
+    match remedy(&error) {
+        Remedy::Person => return Err(error),
+        Remedy::Nothing => {}
+        Remedy::Broker => unreachable_since(show),
+        Remedy::Clock => {
+            let silent_because = Some(why.clone());
+            show.status.update(|status| status.silent_because = silent_because);
+        }
     }
-    match error.downcast_ref::<Halt>() {
-        Some(Halt::Log(LogError::Unreachable(why))) => {
-            unreachable_since(show);
-            Ok(End::Again(why.clone()))
-        }
-        Some(Halt::Log(LogError::Fenced(_) | LogError::Aborted(_))) => {
-            Ok(End::Again(error.to_string()))
-        }
-        Some(Halt::Clock { .. }) => {
-            show.status.update(|status| status.silent_because = Some(error.to_string()));
-            Ok(End::Again(error.to_string()))
-        }
-        Some(Halt::Store(StoreError::Stop(_)) | Halt::Log(_) | Halt::Lost(_)) | None => Err(error),
-    }
+    Ok(End::Again(why))
 }
 
 fn unreachable_since(show: &Show) {
@@ -224,5 +245,37 @@ fn nap(span: Duration, stop: &AtomicBool) {
         let now = left.min(step);
         std::thread::sleep(now);
         left -= now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::{Lane, Topic};
+
+    #[test]
+    fn only_what_can_mend_itself_is_tried_again() {
+        let text = || "why".to_owned();
+        let lane = Lane::new(Topic::Task, 0);
+        let cases: [(LogError, Remedy); 5] = [
+            (LogError::Unreachable(text()), Remedy::Broker),
+            (LogError::Fenced(text()), Remedy::Nothing),
+            (LogError::Aborted(text()), Remedy::Nothing),
+            (LogError::OutOfRange { lane, wanted: 1, first: 2 }, Remedy::Person),
+            (LogError::Stop(text()), Remedy::Person),
+        ];
+        for (error, wanted) in cases {
+            let told = error.to_string();
+            let opening = anyhow::Error::from(error);
+            assert_eq!(remedy(&opening), wanted, "{told}");
+            // The same error once the drive runs.
+            let error = opening.downcast::<LogError>().unwrap();
+            assert_eq!(remedy(&Halt::Log(error).into()), wanted, "{told}");
+        }
+        let skew = Halt::Clock { what: "it", skew_ms: 9, side: "ahead of", instance: text() };
+        assert_eq!(remedy(&skew.into()), Remedy::Clock);
+        assert_eq!(remedy(&Halt::Lost(text()).into()), Remedy::Person);
+        assert_eq!(remedy(&Halt::Store(StoreError::Stop(text())).into()), Remedy::Person);
+        assert_eq!(remedy(&anyhow::anyhow!("anything else")), Remedy::Person);
     }
 }

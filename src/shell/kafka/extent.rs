@@ -2,6 +2,7 @@
 
 use super::conf::KafkaConf;
 use super::queue::Client;
+use super::remedy::refusal;
 use crate::core::cut::Lane;
 use crate::drive::port::{LaneSpan, LogError};
 use rdkafka::Offset;
@@ -15,18 +16,23 @@ use std::time::Duration;
 pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, String)>, LogError> {
     let mut lanes = Vec::new();
     for map in &conf.topics {
-        let metadata = client.fetch_metadata(Some(&map.name), conf.patience);
-        let metadata = metadata.map_err(|error| trouble(client, &error))?;
-        let topic = metadata.topics().iter().find(|topic| topic.name() == map.name);
-        let count = match topic.map(|topic| (topic.error(), topic.partitions().len())) {
-            Some((None, count)) if count > 0 => count,
-            Some((Some(error), _)) => return Err(topic_trouble(&map.name, error.into())),
-            Some((None, _)) | None => return Err(missing(&map.name)),
-        };
+        let count = partitions(client, &map.name, conf.patience)?;
         let lane = |partition| (Lane::new(map.topic, partition as u32), map.name.clone());
         lanes.extend((0..count).map(lane));
     }
     Ok(lanes)
+}
+
+/// How many partitions a topic has; an error when it is not there.
+pub(super) fn partitions(client: &Client, name: &str, wait: Duration) -> Result<usize, LogError> {
+    let metadata = client.fetch_metadata(Some(name), wait);
+    let metadata = metadata.map_err(|error| trouble(client, &error))?;
+    let topic = metadata.topics().iter().find(|topic| topic.name() == name);
+    match topic.map(|topic| (topic.error(), topic.partitions().len())) {
+        Some((None, count)) if count > 0 => Ok(count),
+        Some((Some(error), _)) => Err(topic_trouble(name, error.into())),
+        Some((None, _)) | None => Err(missing(name)),
+    }
 }
 
 /// The extents of lanes. `reader` reads what is committed, `looker` everything.
@@ -45,10 +51,7 @@ pub(super) fn spans(
     let end = ask(looker, Offset::End)?;
     let mut spans = Vec::new();
     for (lane, name) in lanes {
-        let find = |answers: &BTreeMap<Lane, u64>| {
-            let text = || format!("{name}[{}] has no leader now", lane.partition);
-            answers.get(lane).copied().ok_or_else(|| LogError::Unreachable(text()))
-        };
+        let find = |answers| answered(answers, *lane, name);
         let (first, stable_end, end) = (find(&first)?, find(&stable)?, find(&end)?);
         spans.push(LaneSpan { lane: *lane, first, stable_end, end: end.max(stable_end) });
     }
@@ -61,8 +64,12 @@ pub(super) fn stable_ends(
     lanes: &[(Lane, String)],
     wait: Duration,
 ) -> Result<BTreeMap<Lane, u64>, KafkaError> {
-    offsets(client, lanes, Offset::End, wait)
+    let answers = offsets(client, lanes, Offset::End, wait)?;
+    Ok(answers.into_iter().filter_map(|(lane, answer)| Some((lane, answer.ok()?))).collect())
 }
+
+/// What was answered for each lane.
+type Answers = BTreeMap<Lane, Result<u64, RDKafkaErrorCode>>;
 
 /// The offsets at the beginning or the end of lanes, as the client's isolation level has them.
 /// All are asked at once: a "time" of -1 or -2 stands for the end or the beginning.
@@ -71,7 +78,7 @@ fn offsets(
     lanes: &[(Lane, String)],
     place: Offset,
     wait: Duration,
-) -> Result<BTreeMap<Lane, u64>, KafkaError> {
+) -> Result<Answers, KafkaError> {
     if lanes.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -83,53 +90,52 @@ fn offsets(
     let mut offsets = BTreeMap::new();
     for (lane, name) in lanes {
         let element = answered.find_partition(name, lane.partition as i32);
-        if let Some(element) = element.filter(|element| element.error().is_ok())
-            && let Offset::Offset(offset) = element.offset()
-        {
-            offsets.insert(*lane, u64::try_from(offset).unwrap_or(0));
+        let answer = element.map(|element| match (element.error(), element.offset()) {
+            (Ok(()), Offset::Offset(offset)) => Ok(u64::try_from(offset).unwrap_or(0)),
+            (Ok(()), _) => Err(RDKafkaErrorCode::LeaderNotAvailable),
+            (Err(error), _) => Err(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Unknown)),
+        });
+        if let Some(answer) = answer {
+            offsets.insert(*lane, answer);
         }
     }
     Ok(offsets)
 }
 
+/// How far a lane reaches, from what was answered.
+fn answered(answers: &Answers, lane: Lane, name: &str) -> Result<u64, LogError> {
+    let code = match answers.get(&lane) {
+        Some(Ok(offset)) => return Ok(*offset),
+        Some(Err(code)) => *code,
+        None => RDKafkaErrorCode::LeaderNotAvailable,
+    };
+    let what = format!("{name}[{}]", lane.partition);
+    Err(refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}"))))
+}
+
 /// What a failed question means.
 pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
-    use RDKafkaErrorCode::{
-        Authentication, ClusterAuthorizationFailed, GroupAuthorizationFailed, SSL,
-        SaslAuthenticationFailed,
-    };
-    match error.rdkafka_error_code() {
-        Some(
-            code @ (Authentication
-            | SaslAuthenticationFailed
-            | ClusterAuthorizationFailed
-            | GroupAuthorizationFailed
-            | SSL),
-        ) => {
-            LogError::Stop(format!("the broker refuses us: {code}; look at the security settings"))
-        }
-        _ => LogError::Unreachable(format!("{error} ({})", client.context().last())),
+    let codes = [error.rdkafka_error_code(), client.context().refused()];
+    let refused = codes.into_iter().flatten().find_map(|code| refusal(code, "us"));
+    let last = client.context().last();
+    match refused {
+        Some(LogError::Stop(why)) => LogError::Stop(format!("{why} ({last})")),
+        _ => LogError::Unreachable(format!("{error} ({last})")),
     }
 }
 
 /// What is wrong with a topic.
 fn topic_trouble(name: &str, code: RDKafkaErrorCode) -> LogError {
-    match code {
-        RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic => missing(name),
-        RDKafkaErrorCode::TopicAuthorizationFailed => forbidden(name),
-        RDKafkaErrorCode::InvalidTopic => {
-            LogError::Stop(format!("{name:?} cannot be the name of a topic; mend the topology"))
-        }
-        other => LogError::Unreachable(format!("topic {name}: {other}")),
+    use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
+    if let UnknownTopic | UnknownTopicOrPartition = code {
+        return missing(name);
     }
+    let what = format!("topic {name}");
+    refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}")))
 }
 
 pub(super) fn missing(name: &str) -> LogError {
     LogError::Stop(format!(
         "the broker has no topic {name}: make it with `yardmaster topology apply`"
     ))
-}
-
-pub(super) fn forbidden(name: &str) -> LogError {
-    LogError::Stop(format!("we may not read topic {name}: give this user the right to Read it"))
 }

@@ -4,9 +4,10 @@
 use super::extent;
 use super::queue::Client;
 use crate::core::cut::Lane;
+use crate::drive::port::LogError;
 use rdkafka::ClientContext;
 use rdkafka::consumer::ConsumerContext;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,25 +15,53 @@ use std::time::{Duration, Instant};
 
 /// How often the broker is asked, and how long it has to answer.
 const PERIOD: Duration = Duration::from_secs(2);
+/// How long a lane may fail before its topic is asked for by name: while a leader moves, nobody may
+/// know of it.
+const GONE_AFTER: Duration = Duration::from_secs(5);
 
-/// The last trouble that a client told of.
+/// For how long it counts that a client was turned away: one that is tries again within seconds.
+const REFUSED: Duration = Duration::from_secs(20);
+
+/// The last troubles that a client told of.
 #[derive(Clone, Default)]
 pub(super) struct Watch {
-    last: Arc<Mutex<Option<String>>>,
+    told: Arc<Mutex<Told>>,
+}
+
+#[derive(Default)]
+struct Told {
+    last: Option<String>,
+    /// Turned away at the door. The question that waited meanwhile only says that nobody answered.
+    refused: Option<(Instant, RDKafkaErrorCode)>,
 }
 
 impl Watch {
     /// What the client said last, or that it said nothing.
     pub fn last(&self) -> String {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.told().last.clone();
         last.unwrap_or_else(|| "no answer in time".to_string())
+    }
+
+    /// Why the broker turns us away, if it just did.
+    pub fn refused(&self) -> Option<RDKafkaErrorCode> {
+        let refused = self.told().refused;
+        refused.filter(|(at, _)| at.elapsed() < REFUSED).map(|(_, code)| code)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ClientContext for Watch {
     fn error(&self, error: KafkaError, reason: &str) {
-        let text = format!("{error}: {reason}");
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        use RDKafkaErrorCode::{Authentication, SaslAuthenticationFailed};
+        let mut told = self.told();
+        told.last = Some(format!("{error}: {reason}"));
+        if let Some(code @ (Authentication | SaslAuthenticationFailed)) = error.rdkafka_error_code()
+        {
+            told.refused = Some((Instant::now(), code));
+        }
     }
 }
 
@@ -45,6 +74,8 @@ struct Findings {
     unreachable: Option<Instant>,
     /// Since when each lane failed that does.
     failing: BTreeMap<Lane, Instant>,
+    /// What no waiting mends: a topic that was deleted, or that we may not read any more.
+    lost: Option<LogError>,
 }
 
 /// The thread that asks. Dropping it lets the thread go.
@@ -74,6 +105,22 @@ impl Probe {
                 }
                 let dumb = answer.is_err().then_some(now);
                 findings.unreachable = dumb.map(|now| findings.unreachable.unwrap_or(now));
+                let is_old = |lane: &Lane| {
+                    let since = findings.failing.get(lane);
+                    since.is_some_and(|since| now.duration_since(*since) >= GONE_AFTER)
+                };
+                let old: Vec<_> = lanes.iter().filter(|(lane, _)| is_old(lane)).collect();
+                drop(findings);
+                let found =
+                    old.into_iter().try_for_each(|(lane, name)| {
+                        match extent::partitions(&client, name, PERIOD)? {
+                            count if lane.partition as usize >= count => Err(shorter(*lane, count)),
+                            _ => Ok(()),
+                        }
+                    });
+                if let Err(error @ LogError::Stop(_)) = found {
+                    lock(&shared).lost = Some(error);
+                }
             }
         };
         // Without the thread nothing is known to fail, which is no worse than without a probe.
@@ -86,10 +133,24 @@ impl Probe {
         lock(&self.findings).unreachable
     }
 
+    /// What ends the reading, if anything was found that does.
+    pub fn lost(&self) -> Option<LogError> {
+        lock(&self.findings).lost.take()
+    }
+
     /// Since when a lane fails.
     pub fn failing(&self, lane: Lane) -> Option<Instant> {
         lock(&self.findings).failing.get(&lane).copied()
     }
+}
+
+/// The error for a partition that is no more.
+fn shorter(lane: Lane, count: usize) -> LogError {
+    LogError::Stop(format!(
+        "the broker has {count} partitions for {}, and {lane} was being read: the topic was made \
+         anew; bring it back as it was, or delete the store to rebuild from what is left",
+        lane.topic.name()
+    ))
 }
 
 fn lock(findings: &Mutex<Findings>) -> MutexGuard<'_, Findings> {

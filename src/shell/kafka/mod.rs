@@ -8,8 +8,10 @@ mod admin;
 mod conf;
 mod extent;
 mod health;
+mod place;
 mod queue;
 mod reader;
+mod remedy;
 mod speaker;
 mod writer;
 
@@ -87,7 +89,7 @@ impl Log for KafkaLog {
                 return Err(LogError::OutOfRange { lane: span.lane, wanted, first: span.first });
             }
             if wanted > span.end {
-                return Err(reader::beyond(span.lane, wanted, span.end));
+                return Err(place::beyond(span.lane, wanted, span.end));
             }
         }
         // A client that has read before would mix up old and new positions, so each assignment

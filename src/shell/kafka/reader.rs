@@ -3,13 +3,11 @@
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Watch};
-use super::queue::{Client, Event, Origin, Queue};
+use super::place::{Lost, Place, beyond};
+use super::queue::{Client, Origin, Queue};
 use crate::core::cut::{Cut, Lane};
-use crate::core::progress::LaneFlags;
-use crate::core::unit::Millis;
-use crate::drive::port::{Batch, LogError, Mark};
+use crate::drive::port::{Batch, LogError};
 use rdkafka::consumer::{CommitMode, Consumer};
-use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -18,9 +16,6 @@ use std::time::{Duration, Instant};
 
 /// How often lanes at their end are compared with the high watermark when nothing comes.
 const SWEEP: Duration = Duration::from_millis(10);
-/// A lane that is read to its committed end, with more behind it for so long, is blocked by an
-/// open transaction; for a shorter time the rest may be on its way.
-const BLOCKED_AFTER: Duration = Duration::from_millis(200);
 /// How often the group's offsets are set.
 const COMMIT: Duration = Duration::from_secs(5);
 
@@ -49,28 +44,6 @@ struct Strand {
     name: CString,
     text: String,
     lanes: BTreeMap<i32, Place>,
-}
-
-/// Where the reading of a lane stands.
-struct Place {
-    lane: Lane,
-    /// The next offset to deliver.
-    next: u64,
-    held: bool,
-    /// It gave a sign since it was assigned or let go, so its high watermark is not an old one.
-    heard: bool,
-    /// The end of the committed part was met at `next`.
-    ended: bool,
-    /// Since when there is more behind that end.
-    ahead: Option<Instant>,
-    /// Time stamp of the last record read; 0 before the first.
-    last_at: Millis,
-    /// Since when the broker refuses to give us the lane.
-    trouble: Option<Instant>,
-    /// When the lane last gave a sign.
-    sign: Instant,
-    told: LaneFlags,
-    told_position: Option<u64>,
 }
 
 impl Reader {
@@ -137,10 +110,13 @@ impl Reader {
             Some(Lost::Range { lane, name, wanted }) => {
                 return Err(self.out_of_range(lane, &name, wanted));
             }
-            Some(Lost::Forbidden { name }) => return Err(extent::forbidden(&name)),
+            Some(Lost::Refused(error)) => return Err(error),
             None => {}
         }
         let now = Instant::now();
+        if let Some(error) = self.probe.lost() {
+            return Err(error);
+        }
         if count > 0 || now.duration_since(self.swept) >= SWEEP {
             self.swept = now;
             self.sweep(batch, now, leads);
@@ -226,12 +202,6 @@ impl Reader {
     }
 }
 
-/// What ends the reading.
-enum Lost {
-    Range { lane: Lane, name: String, wanted: u64 },
-    Forbidden { name: String },
-}
-
 impl Lanes {
     fn strand(&mut self, name: &str) -> Result<&mut Strand, LogError> {
         let known = self.strands.iter().position(|strand| strand.text == name);
@@ -261,132 +231,10 @@ impl Lanes {
     }
 }
 
-impl Place {
-    fn new(lane: Lane, next: u64) -> Place {
-        Place {
-            lane,
-            next,
-            held: false,
-            heard: false,
-            ended: false,
-            ahead: None,
-            last_at: 0,
-            trouble: None,
-            sign: Instant::now(),
-            told: LaneFlags::default(),
-            told_position: None,
-        }
-    }
-
-    /// Takes in one event.
-    fn meet(
-        &mut self,
-        name: &str,
-        origin: &Origin<'_>,
-        event: Event<'_>,
-        batch: &mut Batch,
-    ) -> Option<Lost> {
-        use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange, TopicAuthorizationFailed};
-        let offset = u64::try_from(origin.offset).unwrap_or(0);
-        // What was fetched before the lane was held is fetched again when it is let go.
-        if self.held {
-            return None;
-        }
-        match event {
-            Event::Record { timestamp, key, value } => {
-                if offset < self.next {
-                    return None;
-                }
-                batch.push(self.lane, offset, timestamp, key, value);
-                self.next = offset + 1;
-                self.last_at = timestamp;
-                self.ended = false;
-                self.fine();
-            }
-            Event::End => {
-                if offset >= self.next {
-                    self.next = offset;
-                    self.ended = true;
-                }
-                self.fine();
-            }
-            Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
-                let name = name.to_string();
-                return Some(Lost::Range { lane: self.lane, name, wanted: self.next });
-            }
-            Event::Trouble(TopicAuthorizationFailed) => {
-                return Some(Lost::Forbidden { name: name.to_string() });
-            }
-            Event::Trouble(_) => {
-                self.trouble.get_or_insert_with(Instant::now);
-            }
-        }
-        None
-    }
-
-    fn fine(&mut self) {
-        self.trouble = None;
-        self.heard = true;
-        self.sign = Instant::now();
-    }
-
-    /// Compares what was read with what there is.
-    fn look(
-        &mut self,
-        high: Option<u64>,
-        alone: bool,
-        failing: Option<Instant>,
-        now: Instant,
-        patience: Duration,
-    ) -> LaneFlags {
-        let more = high.is_none_or(|high| high > self.next);
-        let reached = self.ended || (self.heard && !more);
-        let mut flags = LaneFlags::default();
-        if alone {
-            // What lies behind the end of an own lane are our own words, not yet committed.
-            flags.at_end = reached || self.told.at_end;
-        } else if reached && !more {
-            flags.at_end = true;
-        } else if reached {
-            let since = *self.ahead.get_or_insert(now);
-            if now.duration_since(since) >= BLOCKED_AFTER {
-                flags.blocked_at = Some(self.last_at);
-            }
-        }
-        if !reached || !more {
-            self.ahead = None;
-        }
-        // A lane that gave a sign since is readable, whatever a question about all lanes met.
-        let failing = failing.map(|since| since.max(self.sign));
-        let since = [self.trouble, failing].into_iter().flatten().min();
-        flags.unreadable = since.is_some_and(|since| now.duration_since(since) >= patience);
-        flags.at_end &= !flags.unreadable;
-        flags
-    }
-
-    /// Gives a mark when the lane was read to its end anew, or when its flags changed.
-    fn tell(&mut self, flags: LaneFlags, batch: &mut Batch) {
-        let moved = flags.at_end && self.told_position != Some(self.next);
-        if flags != self.told || moved {
-            self.told = flags;
-            self.told_position = Some(self.next);
-            batch.marks.push(Mark { lane: self.lane, position: self.next, flags });
-        }
-    }
-}
-
 /// A consumer.
 pub(super) fn open(conf: &KafkaConf, role: Role) -> Result<Arc<Client>, LogError> {
     let client = conf.client(role)?.create_with_context::<Watch, Client>(Watch::default());
     client.map(Arc::new).map_err(|error| {
         LogError::Stop(format!("cannot make a Kafka client for {}: {error}", conf.bootstrap))
     })
-}
-
-/// The error for an offset that the log has not reached.
-pub(super) fn beyond(lane: Lane, wanted: u64, end: u64) -> LogError {
-    LogError::Stop(format!(
-        "{lane} ends at offset {end}, but reading was to go on at {wanted}: the store is newer \
-         than the log; delete the store"
-    ))
 }

@@ -1,6 +1,7 @@
 //! Speaks in transactions. A thread does it, so that the next batch is folded meanwhile.
 
 use super::conf::{KafkaConf, Role};
+use super::remedy::{refusal, remedy};
 use crate::drive::port::{LogError, Output};
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
@@ -195,14 +196,9 @@ impl Mouth {
         if let Some((code, text)) = self.producer.client().fatal_error() {
             return fatal(code, &text);
         }
-        match error.rdkafka_error_code() {
-            Some(RDKafkaErrorCode::MessageSizeTooLarge) => LogError::Stop(format!(
-                "a record for {place} is larger than the broker takes: raise max.message.bytes \
-                 of the topic (and message.max.bytes here), or lower max.output.bytes"
-            )),
-            Some(code) if forbids(code) => fatal(code, place),
-            _ => LogError::Aborted(format!("a record for {place}: {error}")),
-        }
+        let what = format!("a record for {place}");
+        let refused = error.rdkafka_error_code().and_then(|code| refusal(code, &what));
+        refused.unwrap_or(LogError::Aborted(format!("{what}: {error}")))
     }
 
     /// Does one step of a transaction, again and again while that may help.
@@ -229,7 +225,7 @@ impl Mouth {
     /// What an error that ends a transaction means.
     fn ended(&self, error: &RDKafkaError) -> LogError {
         let text = error.string();
-        if error.is_fatal() || forbids(error.code()) {
+        if error.is_fatal() || remedy(error.code()).is_some() {
             return fatal(error.code(), &text);
         }
         if error.txn_requires_abort() {
@@ -244,33 +240,13 @@ impl Mouth {
     }
 }
 
-/// Whether a person has to give a right first.
-fn forbids(code: RDKafkaErrorCode) -> bool {
-    use RDKafkaErrorCode::{
-        ClusterAuthorizationFailed, InvalidTransactionTimeout, SaslAuthenticationFailed,
-        TopicAuthorizationFailed, TransactionalIdAuthorizationFailed, UnsupportedFeature,
-    };
-    matches!(
-        code,
-        ClusterAuthorizationFailed
-            | InvalidTransactionTimeout
-            | SaslAuthenticationFailed
-            | TopicAuthorizationFailed
-            | TransactionalIdAuthorizationFailed
-            | UnsupportedFeature
-    )
-}
-
 /// An error after which this producer can do no more.
 fn fatal(code: RDKafkaErrorCode, text: &str) -> LogError {
     use RDKafkaErrorCode::{Fenced, InvalidProducerEpoch, ProducerFenced};
     match code {
         Fenced | InvalidProducerEpoch | ProducerFenced => LogError::Fenced(text.to_string()),
-        code if forbids(code) => LogError::Stop(format!(
-            "the broker refuses what we say: {code} ({text}); give this user the rights to \
-             Write the topics and the transactional id, and look at the producer's properties"
-        )),
-        code => LogError::Aborted(format!("{code}: {text}")),
+        code => refusal(code, &format!("what we say ({text})"))
+            .unwrap_or(LogError::Aborted(format!("{code}: {text}"))),
     }
 }
 

@@ -2,6 +2,7 @@
 //! the client appends nothing twice; no transactions.
 
 use super::conf::{KafkaConf, Role};
+use super::remedy::refusal;
 use crate::core::unit::Millis;
 use crate::drive::port::LogError;
 use rdkafka::ClientContext;
@@ -99,21 +100,16 @@ impl KafkaWriter {
 /// Why a record did not get through.
 fn refused(error: &KafkaError, topic: &str) -> LogError {
     use RDKafkaErrorCode::{
-        MessageSizeTooLarge, MessageTimedOut, TopicAuthorizationFailed, UnknownPartition,
-        UnknownTopic, UnknownTopicOrPartition,
+        MessageTimedOut, UnknownPartition, UnknownTopic, UnknownTopicOrPartition,
     };
+    let what = format!("a record for topic {topic}");
     match error.rdkafka_error_code() {
         Some(UnknownTopic | UnknownTopicOrPartition | UnknownPartition) => {
             super::extent::missing(topic)
         }
-        Some(MessageSizeTooLarge) => LogError::Stop(format!(
-            "a record for {topic} is larger than the broker takes: raise max.message.bytes of the \
-             topic, and message.max.bytes here"
-        )),
-        Some(TopicAuthorizationFailed) => LogError::Stop(format!(
-            "we may not write topic {topic}: give this user the right to Write it"
-        )),
-        Some(MessageTimedOut) => LogError::Unreachable(format!("topic {topic}: {error}")),
-        _ => LogError::Aborted(format!("a record for {topic}: {error}")),
+        Some(MessageTimedOut) => LogError::Unreachable(format!("{what}: {error}")),
+        code => code
+            .and_then(|code| refusal(code, &what))
+            .unwrap_or(LogError::Aborted(format!("{what}: {error}"))),
     }
 }

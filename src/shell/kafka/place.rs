@@ -1,0 +1,164 @@
+//! Where the reading of one lane stands, and what each thing heard of it means.
+
+use super::queue::{Event, Origin};
+use super::remedy::refusal;
+use crate::core::cut::Lane;
+use crate::core::progress::LaneFlags;
+use crate::core::unit::Millis;
+use crate::drive::port::{Batch, LogError, Mark};
+use rdkafka::error::RDKafkaErrorCode;
+use std::time::{Duration, Instant};
+
+/// A lane that is read to its committed end, with more behind it for so long, is blocked by an
+/// open transaction; for a shorter time the rest may be on its way.
+const BLOCKED_AFTER: Duration = Duration::from_millis(200);
+
+/// Where the reading of a lane stands.
+pub(super) struct Place {
+    pub lane: Lane,
+    /// The next offset to deliver.
+    pub next: u64,
+    pub held: bool,
+    /// It gave a sign since it was assigned or let go, so its high watermark is not an old one.
+    pub heard: bool,
+    /// The end of the committed part was met at `next`.
+    pub ended: bool,
+    /// Since when there is more behind that end.
+    ahead: Option<Instant>,
+    /// Time stamp of the last record read; 0 before the first.
+    last_at: Millis,
+    /// Since when the broker refuses to give us the lane.
+    trouble: Option<Instant>,
+    /// When the lane last gave a sign.
+    sign: Instant,
+    told: LaneFlags,
+    told_position: Option<u64>,
+}
+
+/// What ends the reading.
+pub(super) enum Lost {
+    Range { lane: Lane, name: String, wanted: u64 },
+    Refused(LogError),
+}
+
+impl Place {
+    pub fn new(lane: Lane, next: u64) -> Place {
+        Place {
+            lane,
+            next,
+            held: false,
+            heard: false,
+            ended: false,
+            ahead: None,
+            last_at: 0,
+            trouble: None,
+            sign: Instant::now(),
+            told: LaneFlags::default(),
+            told_position: None,
+        }
+    }
+
+    /// Takes in one event.
+    pub fn meet(
+        &mut self,
+        name: &str,
+        origin: &Origin<'_>,
+        event: Event<'_>,
+        batch: &mut Batch,
+    ) -> Option<Lost> {
+        use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
+        let offset = u64::try_from(origin.offset).unwrap_or(0);
+        // What was fetched before the lane was held is fetched again when it is let go.
+        if self.held {
+            return None;
+        }
+        match event {
+            Event::Record { timestamp, key, value } => {
+                if offset < self.next {
+                    return None;
+                }
+                batch.push(self.lane, offset, timestamp, key, value);
+                self.next = offset + 1;
+                self.last_at = timestamp;
+                self.ended = false;
+                self.fine();
+            }
+            Event::End => {
+                if offset >= self.next {
+                    self.next = offset;
+                    self.ended = true;
+                }
+                self.fine();
+            }
+            Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
+                let name = name.to_string();
+                return Some(Lost::Range { lane: self.lane, name, wanted: self.next });
+            }
+            Event::Trouble(code) => {
+                if let Some(error) = refusal(code, &format!("topic {name}")) {
+                    return Some(Lost::Refused(error));
+                }
+                self.trouble.get_or_insert_with(Instant::now);
+            }
+        }
+        None
+    }
+
+    fn fine(&mut self) {
+        self.trouble = None;
+        self.heard = true;
+        self.sign = Instant::now();
+    }
+
+    /// Compares what was read with what there is.
+    pub fn look(
+        &mut self,
+        high: Option<u64>,
+        alone: bool,
+        failing: Option<Instant>,
+        now: Instant,
+        patience: Duration,
+    ) -> LaneFlags {
+        let more = high.is_none_or(|high| high > self.next);
+        let reached = self.ended || (self.heard && !more);
+        let mut flags = LaneFlags::default();
+        if alone {
+            // What lies behind the end of an own lane are our own words, not yet committed.
+            flags.at_end = reached || self.told.at_end;
+        } else if reached && !more {
+            flags.at_end = true;
+        } else if reached {
+            let since = *self.ahead.get_or_insert(now);
+            if now.duration_since(since) >= BLOCKED_AFTER {
+                flags.blocked_at = Some(self.last_at);
+            }
+        }
+        if !reached || !more {
+            self.ahead = None;
+        }
+        // A lane that gave a sign since is readable, whatever a question about all lanes met.
+        let failing = failing.map(|since| since.max(self.sign));
+        let since = [self.trouble, failing].into_iter().flatten().min();
+        flags.unreadable = since.is_some_and(|since| now.duration_since(since) >= patience);
+        flags.at_end &= !flags.unreadable;
+        flags
+    }
+
+    /// Gives a mark when the lane was read to its end anew, or when its flags changed.
+    pub fn tell(&mut self, flags: LaneFlags, batch: &mut Batch) {
+        let moved = flags.at_end && self.told_position != Some(self.next);
+        if flags != self.told || moved {
+            self.told = flags;
+            self.told_position = Some(self.next);
+            batch.marks.push(Mark { lane: self.lane, position: self.next, flags });
+        }
+    }
+}
+
+/// The error for an offset that the log has not reached.
+pub(super) fn beyond(lane: Lane, wanted: u64, end: u64) -> LogError {
+    LogError::Stop(format!(
+        "{lane} ends at offset {end}, but reading was to go on at {wanted}: the store is newer \
+         than the log; delete the store"
+    ))
+}

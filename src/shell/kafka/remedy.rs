@@ -1,0 +1,115 @@
+//! Which of the broker's errors only a person can mend. All others are waited out, or end a
+//! transaction that is tried again: a process must not go on asking for ever what is refused for
+//! good.
+
+use crate::drive::port::LogError;
+use rdkafka::error::RDKafkaErrorCode;
+
+/// What a person has to do about an error that no waiting mends; `None`: it may mend itself.
+pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {
+    use RDKafkaErrorCode as Code;
+    Some(match code {
+        Code::Authentication
+        | Code::SaslAuthenticationFailed
+        | Code::UnsupportedSASLMechanism
+        | Code::IllegalSASLState
+        | Code::SecurityDisabled
+        | Code::DelegationTokenAuthDisabled
+        | Code::DelegationTokenNotFound
+        | Code::DelegationTokenExpired => {
+            "look at the properties security.protocol and sasl.*, and at the broker's users"
+        }
+        Code::SSL => "look at the properties ssl.*, and at the broker's certificate",
+        Code::ClusterAuthorizationFailed
+        | Code::GroupAuthorizationFailed
+        | Code::TopicAuthorizationFailed
+        | Code::DelegationTokenAuthorizationFailed => {
+            "give this user the rights to Read and Describe every topic, to Write those of ours, \
+             and to Read the group"
+        }
+        Code::TransactionalIdAuthorizationFailed => {
+            "give this user the rights to Write and Describe the transactional id"
+        }
+        Code::InvalidTransactionTimeout => {
+            "lower the property transaction.timeout.ms, or raise the broker's \
+             transaction.max.timeout.ms"
+        }
+        Code::UnsupportedFeature | Code::UnsupportedVersion | Code::UnsupportedForMessageFormat => {
+            "the broker is too old, or a property asks for too much"
+        }
+        Code::UnsupportedCompressionType => "give another property compression.type",
+        Code::InvalidTopic => "mend the topic's name in the topology",
+        Code::InvalidRecord
+        | Code::InvalidTimestamp
+        | Code::InvalidConfig
+        | Code::InvalidRequiredAcks
+        | Code::PolicyViolation => {
+            "compare the topic's settings with `yardmaster topology check --bootstrap-server`"
+        }
+        Code::MessageSizeTooLarge => {
+            "raise max.message.bytes of the topic (and the property message.max.bytes), or lower \
+             max_output_bytes"
+        }
+        Code::MessageBatchTooLarge => {
+            "raise segment.bytes of the topic, or lower the property batch.size"
+        }
+        _ => return None,
+    })
+}
+
+/// The error for what the broker refuses for good, if it does. `what` is what was asked.
+pub(super) fn refusal(code: RDKafkaErrorCode, what: &str) -> Option<LogError> {
+    let remedy = remedy(code)?;
+    Some(LogError::Stop(format!("the broker refuses {what}: {code}; {remedy}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_mends_itself_is_waited_out_and_what_does_not_is_named_with_a_remedy() {
+        use RDKafkaErrorCode as Code;
+        let waited_out = [
+            Code::BrokerTransportFailure,
+            Code::AllBrokersDown,
+            Code::OperationTimedOut,
+            Code::MessageTimedOut,
+            Code::RequestTimedOut,
+            Code::Resolve,
+            Code::LeaderNotAvailable,
+            Code::NotLeaderForPartition,
+            Code::NotEnoughReplicas,
+            Code::CoordinatorLoadInProgress,
+            Code::CoordinatorNotAvailable,
+            Code::ConcurrentTransactions,
+            Code::ThrottlingQuotaExceeded,
+            Code::KafkaStorageError,
+            // A leader that moves knows its partition late; a topic that is gone is found out by
+            // asking for it by name.
+            Code::UnknownTopicOrPartition,
+        ];
+        for code in waited_out {
+            assert!(refusal(code, "topic a").is_none(), "{code}");
+        }
+        let refused = [
+            (Code::Authentication, "sasl."),
+            (Code::SaslAuthenticationFailed, "sasl."),
+            (Code::SSL, "certificate"),
+            (Code::TopicAuthorizationFailed, "rights"),
+            (Code::ClusterAuthorizationFailed, "rights"),
+            (Code::GroupAuthorizationFailed, "rights"),
+            (Code::TransactionalIdAuthorizationFailed, "transactional id"),
+            (Code::InvalidTransactionTimeout, "transaction.max.timeout.ms"),
+            (Code::InvalidRecord, "topology check"),
+            (Code::PolicyViolation, "topology check"),
+            (Code::MessageSizeTooLarge, "max.message.bytes"),
+        ];
+        for (code, remedy) in refused {
+            let Some(LogError::Stop(text)) = refusal(code, "topic a") else {
+                panic!("{code} is waited out")
+            };
+            assert!(text.contains("topic a") && text.contains(remedy), "{text}");
+        }
+    }
+}
