@@ -59,8 +59,8 @@ fn by_status(jobs: &[u32; Status::COUNT], what: &str) -> Vec<(String, i64)> {
 }
 
 fn of_count(count: &Count) -> Vec<(String, i64)> {
-    let mut figures = by_status(&count.jobs, "jobs");
-    figures.extend(by_status(&count.cores, "cores"));
+    let mut figures = by_status(&count.jobs(), "jobs");
+    figures.extend(by_status(&count.cores(), "cores"));
     figures
 }
 

@@ -33,15 +33,33 @@ fn decimal(name: &[u8]) -> Option<u64> {
     if name.is_empty() || name.len() > 18 || (name[0] == b'0' && name.len() > 1) {
         return None;
     }
-    let mut value = 0u64;
-    for &byte in name {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + u64::from(digit);
+    let mut chunks = name.rchunks_exact(8);
+    let (mut value, mut unit) = (0u64, 1u64);
+    for chunk in &mut chunks {
+        value += eight_digits(chunk.try_into().ok()?)? * unit;
+        unit *= 100_000_000;
     }
-    Some(value)
+    let head = chunks.remainder().iter().try_fold(0u64, |head, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit <= 9).then(|| head * 10 + u64::from(digit))
+    })?;
+    Some(value + head * unit)
+}
+
+/// The value of eight digits, added up in pairs, fours and all together.
+#[inline]
+fn eight_digits(digits: [u8; 8]) -> Option<u64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let word = u64::from_le_bytes(digits);
+    // Each byte has the high half 3, and keeps it when 6 is added: it is one of '0' to '9'.
+    let beyond = word.wrapping_add(0x0606_0606_0606_0606);
+    if (word & 0xF0F0_F0F0_F0F0_F0F0) != ZEROS || (beyond & 0xF0F0_F0F0_F0F0_F0F0) != ZEROS {
+        return None;
+    }
+    let ones = word - ZEROS;
+    let pairs = (ones * 10 + (ones >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    Some((fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF)
 }
 
 /// A 64-bit hash of bytes, the same on every machine and for ever (stores and digests hold it).
@@ -80,6 +98,21 @@ pub fn cut(text: &str, bytes: usize) -> &str {
     // A character takes at most four bytes, and one begins at 0.
     let end = (bytes.saturating_sub(3)..=bytes).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
+}
+
+/// Whether two texts are the same. Names are short and mostly are: the first and the last eight
+/// bytes are compared as words, which may overlap.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let words = (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk());
+    let (Some(a_head), Some(b_head), Some(a_tail), Some(b_tail)) = words else { return a == b };
+    if a_head != b_head || a_tail != b_tail {
+        return false;
+    }
+    a.len() <= 16 || a[8..a.len() - 8] == b[8..b.len() - 8]
 }
 
 /// Spreads every bit of a word over the whole word.
@@ -186,7 +219,7 @@ impl Names {
         }
         let Some(&end) = self.ends.get(name.index()) else { return false };
         let start = self.ends[name.index() - 1];
-        end - start == text.len() && self.texts.as_bytes()[start..end] == *text.as_bytes()
+        is_same(&self.texts.as_bytes()[start..end], text.as_bytes())
     }
 
     /// How many names there are; every [`Name`] given out is below.
@@ -225,6 +258,27 @@ mod tests {
             assert!(!Key::of(other.as_bytes()).is_decimal(), "{other}");
         }
         assert_ne!(Key::of(b"01"), Key::of(b"1"));
+    }
+
+    /// Every length, every digit in every place, and every byte that is none.
+    #[test]
+    fn digits_are_read_in_every_place() {
+        for length in 1..=18u32 {
+            for number in [10u64.pow(length - 1), 10u64.pow(length) - 1, 123_456_789_012_345_678] {
+                let text = number.to_string();
+                let text = &text[..length as usize];
+                assert_eq!(Some(Key::of(text.as_bytes()).0), text.parse().ok());
+                for place in 0..text.len() {
+                    for byte in 0..=255u8 {
+                        let mut changed = text.as_bytes().to_vec();
+                        changed[place] = byte;
+                        let leads = length > 1 && changed[0] == b'0';
+                        let is_digits = changed.iter().all(u8::is_ascii_digit);
+                        assert_eq!(Key::of(&changed).is_decimal(), is_digits && !leads);
+                    }
+                }
+            }
+        }
     }
 
     /// Stores and digests hold hashes: they may never change.

@@ -15,35 +15,54 @@ use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
 use crate::core::window::{Window, bucket_of};
 
-/// Jobs and their cores, by state.
+/// Jobs and their cores, by state. Those of one state lie side by side, and so do those of states
+/// that follow one another: what a change touches is near.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Jobs by state.
-    pub jobs: [u32; Status::COUNT],
-    /// Cores by state.
-    pub cores: [u32; Status::COUNT],
+    /// By state.
+    pub by: [JobsAndCores; Status::COUNT],
+}
+
+/// How many jobs, and how many cores they have in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobsAndCores {
+    /// Jobs.
+    pub jobs: u32,
+    /// Their cores.
+    pub cores: u32,
 }
 
 impl Count {
     fn add(&mut self, status: Status, cores: u32, sign: i32) {
-        let at = status.index();
-        self.jobs[at] = self.jobs[at].wrapping_add_signed(sign);
-        self.cores[at] = self.cores[at].wrapping_add_signed(sign * cores as i32);
+        let held = &mut self.by[status.index()];
+        held.jobs = held.jobs.wrapping_add_signed(sign);
+        held.cores = held.cores.wrapping_add_signed(sign * cores as i32);
     }
 
     /// The same job, counted once, in another state or with other cores.
     #[inline]
     fn shift(&mut self, from: (Status, u32), to: (Status, u32)) {
-        let (old, new) = (from.0.index(), to.0.index());
-        self.jobs[old] = self.jobs[old].wrapping_sub(1);
-        self.jobs[new] = self.jobs[new].wrapping_add(1);
-        self.cores[old] = self.cores[old].wrapping_sub(from.1);
-        self.cores[new] = self.cores[new].wrapping_add(to.1);
+        let old = &mut self.by[from.0.index()];
+        old.jobs = old.jobs.wrapping_sub(1);
+        old.cores = old.cores.wrapping_sub(from.1);
+        let new = &mut self.by[to.0.index()];
+        new.jobs = new.jobs.wrapping_add(1);
+        new.cores = new.cores.wrapping_add(to.1);
+    }
+
+    /// Jobs by state.
+    pub fn jobs(&self) -> [u32; Status::COUNT] {
+        self.by.map(|held| held.jobs)
+    }
+
+    /// Cores by state.
+    pub fn cores(&self) -> [u32; Status::COUNT] {
+        self.by.map(|held| held.cores)
     }
 
     /// Whether every number is 0.
     pub fn is_zero(&self) -> bool {
-        self.jobs.iter().chain(&self.cores).all(|number| *number == 0)
+        *self == Count::default()
     }
 }
 
@@ -210,7 +229,7 @@ impl Ledger {
         if (from, old.cores) != (to, new.cores) {
             self.shift(new, (from, old.cores), (to, new.cores));
         }
-        self.job_beat(old, new);
+        self.job_disk(new.load, old.disk_io_per_core(), new.disk_io_per_core());
         let (before, now) = (tally_of(from), tally_of(to));
         if before != now || before.is_some() && old.over_at() != new.over_at() {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
@@ -218,12 +237,11 @@ impl Ledger {
         }
     }
 
-    /// What a job's heartbeat says, where the job counts in the same queue.
+    /// A job's disk I/O per core, where the job counts in the same row.
     #[inline]
-    pub fn job_beat(&mut self, old: &Job, new: &Job) {
-        let (before, now) = (old.disk_io_per_core(), new.disk_io_per_core());
+    pub fn job_disk(&mut self, load: u32, before: Option<u64>, now: Option<u64>) {
         if before != now {
-            let queue = self.load.at(new.load).queue;
+            let queue = self.load.at(load).queue;
             self.queue.at(queue).disk(before, -1);
             self.queue.at(queue).disk(now, 1);
         }

@@ -11,10 +11,26 @@ use crate::core::unit::Millis;
 use std::collections::BTreeMap;
 
 /// A job: what its newest state says, and its last sign of life.
+///
+/// There are millions, met in no order, so what lies together is what is looked at together: the
+/// first 64 bytes are all that a heartbeat needs, the next are what a change of state needs too.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct Job {
     /// Its number.
     pub key: Key,
+    /// The heartbeat part.
+    pub beat: Beat,
+    /// Which try it is.
+    pub attempt: u32,
+    /// Cores, at least 1.
+    pub cores: u32,
+    /// Row of (queue, gshare, resource type).
+    pub load: u32,
+    /// Revision of its state.
+    pub revision: u32,
+    /// Its state; `None` while only heartbeats are known of it (a stub).
+    pub status: Option<Status>,
     /// Its task.
     pub task: Key,
     /// The request that placed it; [`Key::NONE`] when not known.
@@ -27,22 +43,6 @@ pub struct Job {
     pub started_at: Millis,
     /// When its payload ended; 0 before.
     pub ended_at: Millis,
-    /// Size of its input.
-    pub input_bytes: u64,
-    /// Size of its output.
-    pub output_bytes: u64,
-    /// The heartbeat part.
-    pub beat: Beat,
-    /// Which try it is.
-    pub attempt: u32,
-    /// Revision of its state.
-    pub revision: u32,
-    /// Priority.
-    pub priority: i32,
-    /// Cores, at least 1.
-    pub cores: u32,
-    /// Row of (queue, gshare, resource type).
-    pub load: u32,
     /// Row of (user, queue).
     pub user: u32,
     /// Row of (working group, queue).
@@ -57,8 +57,12 @@ pub struct Job {
     pub label: Name,
     /// Sub-state.
     pub sub_status: Name,
-    /// Its state; `None` while only heartbeats are known of it (a stub).
-    pub status: Option<Status>,
+    /// Priority.
+    pub priority: i32,
+    /// Size of its input.
+    pub input_bytes: u64,
+    /// Size of its output.
+    pub output_bytes: u64,
 }
 
 /// The newest heartbeat of a job. All zero: none.

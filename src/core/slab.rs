@@ -22,7 +22,7 @@ pub struct Slab<T> {
 pub const PAGE: u32 = 256;
 
 /// Slots that lie together; many, so that the list of runs stays small and near.
-const RUN: u32 = 16 * PAGE;
+const RUN: u32 = 256 * PAGE;
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
@@ -198,6 +198,21 @@ impl Index {
     pub fn peek(&self, key: u64) -> u32 {
         let tag = stir(key) as u32;
         self.entries[tag as usize & (self.entries.len() - 1)].1
+    }
+
+    /// The slot that a key most likely has, by its tag alone: for looking ahead.
+    #[inline]
+    pub fn guess(&self, key: u64) -> Option<u32> {
+        let tag = stir(key) as u32;
+        let mask = self.entries.len() - 1;
+        let mut at = tag as usize & mask;
+        while self.entries[at].1 != 0 {
+            if self.entries[at].0 == tag {
+                return Some(self.entries[at].1 - 1);
+            }
+            at = (at + 1) & mask;
+        }
+        None
     }
 
     /// Notes a key that is not there yet.

@@ -316,8 +316,8 @@ impl World {
         Candidate {
             queue: &view.queue,
             load: at_share.jobs,
-            load_type: of_type.map_or([0; Status::COUNT], |load| load.count.jobs),
-            load_all: at_queue.count.jobs,
+            load_type: of_type.map_or([0; Status::COUNT], |load| load.count.jobs()),
+            load_all: at_queue.count.jobs(),
             promised: at_share.promised,
             at_nucleus: survey.nucleus == Some(view.storage_site),
             link,

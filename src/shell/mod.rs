@@ -6,6 +6,7 @@ pub mod dirlog;
 pub mod http;
 pub mod kafka;
 pub mod metrics;
+pub mod pages;
 pub mod ports;
 pub mod serve;
 pub mod status;

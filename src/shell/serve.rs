@@ -135,8 +135,8 @@ impl Show {
         let wide = |numbers: &[u32; JobStatus::COUNT]| numbers.map(u64::from);
         let loads = state.ledger.queue.iter().map(|(key, queue)| QueueLoad {
             queue: state.names.text(Name(key[0])).to_owned(),
-            jobs: wide(&queue.count.jobs),
-            cores: wide(&queue.count.cores),
+            jobs: wide(&queue.count.jobs()),
+            cores: wide(&queue.count.cores()),
         });
         self.metrics.record_queues(loads.collect());
     }

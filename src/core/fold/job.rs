@@ -279,22 +279,21 @@ impl State {
         if !self.is_same_job(key, event.job) {
             return self.odd(Topic::Heartbeat, Oddity::NameMeeting);
         }
-        let Some(old) = self.jobs.slab.get(slot) else { return };
-        match beat.cmp(&old.beat) {
+        let Some(job) = self.jobs.slab.get(slot) else { return };
+        match beat.cmp(&job.beat) {
             Ordering::Less => return self.odd(Topic::Heartbeat, Oddity::Stale),
             Ordering::Equal => return self.odd(Topic::Heartbeat, Oddity::Repeated),
             Ordering::Greater => {}
         }
-        let (old, new) = (*old, Job { beat, ..*old });
-        if let Some(held) = self.jobs.slab.get_mut(slot) {
-            held.beat = beat;
-        }
-        if new.status.is_none() {
-            self.stubs.remove(&(old.beat.at, key));
+        let Some(job) = self.jobs.slab.get_mut(slot) else { return };
+        let (old_at, before) = (job.beat.at, job.disk_io_per_core());
+        job.beat = beat;
+        if job.status.is_none() {
+            self.stubs.remove(&(old_at, key));
             self.stubs.insert((beat.at, key));
-        } else if old.disk_io_per_core() != new.disk_io_per_core() {
-            self.ledger.job_beat(&old, &new);
-            self.touched.load.add(self.ledger.queue_of(&new));
+        } else if before != job.disk_io_per_core() {
+            self.ledger.job_disk(job.load, before, job.disk_io_per_core());
+            self.touched.load.add(self.ledger.queue_of(job));
         }
     }
 

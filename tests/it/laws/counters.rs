@@ -22,8 +22,8 @@ pub fn without_zeroes(mut sums: Sums) -> Sums {
 fn count(sums: &mut Sums, name: &str, count: &Count) {
     for status in Status::ALL {
         let word = status.name();
-        add(sums, format!("{name} {word} jobs"), count.jobs[status.index()].into());
-        add(sums, format!("{name} {word} cores"), count.cores[status.index()].into());
+        add(sums, format!("{name} {word} jobs"), count.by[status.index()].jobs.into());
+        add(sums, format!("{name} {word} cores"), count.by[status.index()].cores.into());
     }
 }
 

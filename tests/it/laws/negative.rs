@@ -79,10 +79,10 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
     let flips: [Flip; 21] = [
-        ("load", |it| flip(&mut it.load, |load| load.count.jobs[3] ^= 1)),
-        ("load", |it| flip(&mut it.load, |load| load.count.cores[3] ^= 1)),
-        ("queue", |it| flip(&mut it.queue, |queue| queue.count.jobs[0] += 1)),
-        ("queue", |it| flip(&mut it.queue, |queue| queue.count.cores[0] += 1)),
+        ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
+        ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
+        ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
+        ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].cores += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.disk_io += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.disk_io_jobs += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.asked += 1)),
@@ -91,8 +91,8 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_running += 1)),
         ("share", |it| flip(&mut it.share, |share| share.jobs[7] += 1)),
         ("share", |it| flip(&mut it.share, |share| share.promised += 1)),
-        ("who", |it| flip(&mut it.who, |who| who.jobs[7] += 1)),
-        ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.cores[7] += 1)),
+        ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),
+        ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
         ("tally", |it| flip(&mut it.tally, |tally| tally.ended[2].add(1, 1))),
         ("flow", |it| flip(&mut it.flow, |flow| flow.files += 1)),
