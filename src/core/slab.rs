@@ -224,6 +224,13 @@ impl Index {
         self.len += 1;
     }
 
+    /// Makes room for so many keys more, so that the table need not grow while they come.
+    pub fn reserve(&mut self, more: usize) {
+        while (self.len + more + 1) * 4 > self.entries.len() * 3 {
+            self.grow();
+        }
+    }
+
     fn put(&mut self, tag: u32, slot: u32) {
         let mask = self.entries.len() - 1;
         let mut at = tag as usize & mask;

@@ -11,8 +11,8 @@ use crate::drive::port::{Batch, LaneSpan, Log, LogError, Store};
 use crate::drive::report::Report;
 use crate::drive::terms::Terms;
 use crate::drive::{Config, Drive, Halt, Role};
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::cell::{self, Bounds, Head};
+use crate::wire::avro::{Arena, Codec, Fault};
+use crate::wire::cell::{self, Bounds, Head, Restore};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -100,19 +100,23 @@ impl<L: Log, S: Store> Drive<L, S> {
 }
 
 /// The same records in a state of another setting.
-fn remade(state: &State, mut empty: State) -> Result<State, Halt> {
+fn remade(state: &State, empty: State) -> Result<State, Halt> {
+    let domain = empty.setting.domain.clone();
     let head = cell::write_head(state, &Head::default());
-    let pages: Vec<Vec<u8>> =
-        cell::pages(state).into_iter().map(|(kind, page)| cell::page(state, kind, page)).collect();
-    let chunks = pages.iter().map(Vec::as_slice);
-    match cell::restore(&mut empty, &head, chunks) {
-        Ok(_) => Ok(empty),
-        Err(_) => Err(Halt::Lost(format!(
-            "the topology in progress is of domain {}, what is known is of {}: give every domain \
-             topics of its own",
-            empty.setting.domain, state.setting.domain
-        ))),
-    }
+    let remake = || {
+        let mut restore = Restore::begin(empty, &head)?;
+        for (kind, page) in cell::pages(state) {
+            restore.chunk(&cell::page(state, kind, page))?;
+        }
+        Ok(restore.end().0)
+    };
+    remake().map_err(|_: Fault| {
+        Halt::Lost(format!(
+            "the topology in progress is of domain {domain}, what is known is of {}: give every \
+             domain topics of its own",
+            state.setting.domain
+        ))
+    })
 }
 
 /// Where each lane is read from: where the state ends, else at its first record.

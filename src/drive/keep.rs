@@ -1,14 +1,13 @@
 //! What is kept: copied at the end of a cycle, before the next one folds, and handed to the store
 //! once that cycle's commit is confirmed.
 
-use crate::core::counters::counters;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
-use crate::drive::port::{Checkpoint, Kept, Store};
+use crate::drive::load::{Loaded, Loading, readable};
+use crate::drive::port::{Checkpoint, Store};
 use crate::drive::terms::Terms;
 use crate::wire::cell::{self, Bounds, Head};
-use crate::wire::counter;
 
 /// Decides when to copy, and what of the base pages goes along.
 pub struct Keeper {
@@ -36,9 +35,6 @@ pub struct Keeper {
     pub took_ns: Vec<u64>,
 }
 
-/// The counter line that says which cycle the others are of.
-const CYCLE_KEY: &str = "cycle";
-
 impl Keeper {
     /// What the store kept, if it can be used; else a notice says why not.
     pub fn load<S: Store>(
@@ -62,17 +58,27 @@ impl Keeper {
             notices: Vec::new(),
             took_ns: Vec::new(),
         };
-        let Some(kept) = store.load()? else { return Ok((keeper, None)) };
-        match restore(&kept, terms) {
-            Ok(loaded) => {
+        let mut loading = Loading::new(terms);
+        if !store.show(&mut |piece| loading.take(piece))? {
+            keeper.copied_ns = stopwatch();
+            return Ok((keeper, None));
+        }
+        keeper.sequence = loading.sequence + 1;
+        let first_delta = loading.first_delta;
+        let loaded = loading.end();
+        // What was read just now need not be written at once.
+        keeper.copied_ns = stopwatch();
+        match loaded {
+            Ok(Loaded { state, head, has_counters }) => {
                 keeper.is_fresh = false;
-                keeper.sequence = kept.sequence + 1;
                 keeper.pass_began = keeper.sequence;
-                keeper.covered = kept.deltas.first().map_or(keeper.sequence, |(first, _)| *first);
-                Ok((keeper, Some(loaded)))
+                keeper.covered = first_delta.unwrap_or(keeper.sequence);
+                if has_counters {
+                    keeper.counters_ns = keeper.copied_ns;
+                }
+                Ok((keeper, Some((state, head))))
             }
             Err(why) => {
-                keeper.sequence = kept.sequence + 1;
                 keeper.refuse(&why);
                 Ok((keeper, None))
             }
@@ -173,60 +179,4 @@ impl Keeper {
         }
         Ok(())
     }
-}
-
-/// A state from what was kept; its counters, made anew, must be those that were kept with it.
-fn restore(kept: &Kept, terms: &Terms) -> Result<(State, Head), String> {
-    let damaged = |_| "what the store kept cannot be read by this version".to_owned();
-    let mut scratch = State::new(terms.setting.clone());
-    let head = cell::read_head(&kept.head, &mut scratch).map_err(damaged)?;
-    let setting = match head.policies.is_empty() || head.policies == terms.text {
-        true => terms.setting.clone(),
-        false => {
-            Terms::of("the topology in the store", &head.policies)
-                .map_err(|mistakes| mistakes.join("; "))?
-                .setting
-        }
-    };
-    let mut state = State::new(setting);
-    let bases = kept.bases.iter().map(|(_, chunk)| chunk.as_slice());
-    let deltas = kept.deltas.iter().map(|(_, chunk)| chunk.as_slice());
-    let head = cell::restore(&mut state, &kept.head, bases.chain(deltas)).map_err(damaged)?;
-    compare(&state, kept)?;
-    Ok((state, head))
-}
-
-/// Compares counters as kept with a recount, when both are of the same cycle.
-fn compare(state: &State, kept: &Kept) -> Result<(), String> {
-    let of_cycle = |key: &[u8], value: &[u8]| {
-        key == CYCLE_KEY.as_bytes() && value == state.number.to_string().as_bytes()
-    };
-    if !kept.counters.iter().any(|(key, value)| of_cycle(key, value)) {
-        return Ok(());
-    }
-    let mut recount = readable(state);
-    let mut counters = kept.counters.clone();
-    recount.sort();
-    counters.sort();
-    let differs = recount.iter().zip(&counters).find(|(recount, kept)| recount != kept);
-    match differs {
-        None if recount.len() == counters.len() => Ok(()),
-        None => Err("the store holds other counters than its records give".to_owned()),
-        Some(((key, recount), (_, kept))) => Err(format!(
-            "the store's counter {} is not what its records give ({} against {})",
-            String::from_utf8_lossy(key),
-            String::from_utf8_lossy(kept),
-            String::from_utf8_lossy(recount)
-        )),
-    }
-}
-
-/// Counters under their readable keys.
-fn readable(state: &State) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut lines: Vec<(Vec<u8>, Vec<u8>)> = counters(state)
-        .iter()
-        .map(|line| (line.key().into_bytes(), counter::to_json(line).into_bytes()))
-        .collect();
-    lines.push((CYCLE_KEY.as_bytes().to_vec(), state.number.to_string().into_bytes()));
-    lines
 }

@@ -11,6 +11,7 @@ pub mod fold;
 mod follow;
 pub mod keep;
 mod lead;
+mod load;
 mod own;
 pub mod port;
 pub mod report;

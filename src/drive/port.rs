@@ -212,11 +212,56 @@ pub struct Kept {
     pub counters: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
+/// A piece of what a store gives back; see [`Kept`].
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'a> {
+    /// Sequence number of the last checkpoint, and its head. Comes before every other piece.
+    Head(u64, &'a [u8]),
+    /// A base page. All of them come before the first delta chunk.
+    Base(u64, &'a [u8]),
+    /// A delta chunk with the sequence number of its checkpoint, oldest first.
+    Delta(u64, &'a [u8]),
+    /// A counter: key and value.
+    Counter(&'a [u8], &'a [u8]),
+}
+
+impl Kept {
+    /// Takes in a piece.
+    pub fn take(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Head(sequence, head) => {
+                self.sequence = sequence;
+                self.head = head.to_vec();
+            }
+            Piece::Base(page, cells) => self.bases.push((page, cells.to_vec())),
+            Piece::Delta(sequence, cells) => self.deltas.push((sequence, cells.to_vec())),
+            Piece::Counter(key, value) => self.counters.push((key.to_vec(), value.to_vec())),
+        }
+    }
+
+    /// Shows all pieces.
+    fn show(&self, take: &mut dyn FnMut(Piece<'_>)) {
+        take(Piece::Head(self.sequence, &self.head));
+        self.bases.iter().for_each(|(page, cells)| take(Piece::Base(*page, cells)));
+        self.deltas.iter().for_each(|(sequence, cells)| take(Piece::Delta(*sequence, cells)));
+        self.counters.iter().for_each(|(key, value)| take(Piece::Counter(key, value)));
+    }
+}
+
 /// A store: a cache of the fold. Deleting it loses nothing.
 pub trait Store {
     /// What was kept last; `None` when nothing was, or when what was there is damaged, of another
     /// version or foreign (the reason is told to `notice`, and it is cleared).
     fn load(&mut self) -> Result<Option<Kept>, StoreError>;
+
+    /// What `load` gives, piece by piece while it is read, so that nothing need be held twice.
+    /// Whether it all adds up is known at the end only: unless `true` comes back, what was shown
+    /// is void, as if nothing had been kept.
+    fn show(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
+        let kept = self.load()?;
+        kept.iter().for_each(|kept| kept.show(take));
+        Ok(kept.is_some())
+    }
 
     /// Begins to write a checkpoint, atomically; returns at once. Waits for the one before.
     fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError>;

@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{
-    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, Output, Store, StoreError,
+    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, Output, Piece, Store, StoreError,
 };
 use crate::shell::dirlog::DirLog;
 use crate::shell::kafka::KafkaLog;
@@ -73,6 +73,13 @@ impl Store for AnyStore {
         match self {
             AnyStore::Sled(store) => store.load(),
             AnyStore::Nothing => Ok(None),
+        }
+    }
+
+    fn show(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
+        match self {
+            AnyStore::Sled(store) => store.show(take),
+            AnyStore::Nothing => Ok(false),
         }
     }
 

@@ -108,6 +108,11 @@ pub(super) fn unframe<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, &'s
     Ok(Framed { sequence: u64::from_le_bytes(sequence), payload, checksum: found })
 }
 
+/// What was framed, in a frame that was opened before.
+pub(super) fn payload(value: &[u8]) -> &[u8] {
+    value.get(HEADER..value.len().saturating_sub(TRAILER)).unwrap_or_default()
+}
+
 /// The key belongs to what is checked, so that a cell that turns up in another's place is noticed.
 fn checksum(key: &[u8], body: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(key), body)

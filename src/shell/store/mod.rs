@@ -11,7 +11,7 @@ mod place;
 mod read;
 mod writer;
 
-use crate::drive::port::{Checkpoint, Kept, Store, StoreError};
+use crate::drive::port::{Checkpoint, Kept, Piece, Store, StoreError};
 use index::Index;
 use open::Trouble;
 use place::Place;
@@ -75,15 +75,19 @@ impl SledStore {
             )));
         }
         let place = Place::take(dir, Duration::ZERO)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut counters = Vec::new();
+        let mut take = |piece: Piece<'_>| {
+            if let Piece::Counter(key, value) = piece {
+                counters.push((text(key), text(value)));
+            }
+        };
         let found = open::open(place.dir())
-            .and_then(|db| read::read(&db, Want::Counters))
+            .and_then(|db| read::read(&db, Want::Counters, &mut take))
             .map_err(|trouble| trouble.stop(dir, "reading"))?;
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         match found {
             Found::Empty => Ok(Vec::new()),
-            Found::Whole(kept, _) => {
-                Ok(kept.counters.into_iter().map(|(key, value)| (text(key), text(value))).collect())
-            }
+            Found::Whole(_) => Ok(counters),
             Found::OtherFormat(other) => Err(StoreError::Stop(format!(
                 "store: {} has format {other}, this program reads {}; `run` of this version \
                  rebuilds it from the log",
@@ -118,13 +122,13 @@ impl SledStore {
         result
     }
 
-    fn read(&mut self) -> Result<Option<Kept>, StoreError> {
+    fn read(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
         let db = self.take_tree()?;
         let Some(place) = self.place.take() else {
             return Err(StoreError::Stop(NOT_OPEN.to_string()));
         };
-        let read = read::read(&db, Want::All);
-        let (place, db, kept, index) = match read {
+        let read = read::read(&db, Want::All, take);
+        let (place, db, whole, index) = match read {
             Ok(Found::Empty) => {
                 if !place.was_empty() {
                     self.notices.push(format!(
@@ -132,9 +136,9 @@ impl SledStore {
                         place.dir().display()
                     ));
                 }
-                (place, db, None, Index::default())
+                (place, db, false, Index::default())
             }
-            Ok(Found::Whole(kept, index)) => (place, db, Some(kept), *index),
+            Ok(Found::Whole(index)) => (place, db, true, *index),
             Ok(Found::OtherFormat(other)) => {
                 drop(db);
                 self.notices.push(format!(
@@ -145,24 +149,24 @@ impl SledStore {
                 ));
                 place.clear()?;
                 let (place, db) = open::climb(place, &mut self.notices)?;
-                (place, db, None, Index::default())
+                (place, db, false, Index::default())
             }
             Err(Trouble::Damage(what)) => {
                 drop(db);
                 let (place, db) = open::begin_anew(place, &what, &mut self.notices)?;
-                (place, db, None, Index::default())
+                (place, db, false, Index::default())
             }
             Err(world) => return Err(world.stop(place.dir(), "reading")),
         };
         self.hands = Hands::Writing(Writer::start(place.dir(), db, index)?);
         self.place = Some(place);
-        Ok(kept)
+        Ok(whole)
     }
 
     /// The thread that writes; reads the tree first if nobody has, to know what lies in it.
     fn writer(&mut self) -> Result<&mut Writer, StoreError> {
         if matches!(self.hands, Hands::Opened(_)) {
-            self.load()?;
+            self.show(&mut |_| ())?;
         }
         match &mut self.hands {
             Hands::Writing(writer) => Ok(writer),
@@ -176,7 +180,13 @@ const NOT_OPEN: &str = "store: it is not open after an earlier failure; start ag
 
 impl Store for SledStore {
     fn load(&mut self) -> Result<Option<Kept>, StoreError> {
-        let read = self.read();
+        let mut kept = Kept::default();
+        let whole = self.show(&mut |piece| kept.take(piece))?;
+        Ok(whole.then_some(kept))
+    }
+
+    fn show(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
+        let read = self.read(take);
         self.note(read)
     }
 

@@ -1,16 +1,22 @@
 //! Reads the whole tree back and believes nothing that does not add up.
+//!
+//! A second thread fetches and checks while whoever asked makes records of what it shows: the two
+//! take about as long.
 
-use super::frame::{self, FORMAT, Key, Seal};
+use super::frame::{self, FORMAT, Framed, Key, Seal};
 use super::index::{Counter, Index};
 use super::open::{self, Trouble};
-use crate::drive::port::Kept;
+use crate::drive::port::Piece;
+use sled::IVec;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Builder, scope};
 
 /// What the tree gave.
 pub(super) enum Found {
     /// Nothing was ever written.
     Empty,
-    /// A checkpoint, whole.
-    Whole(Kept, Box<Index>),
+    /// A checkpoint, whole: what was shown can be believed.
+    Whole(Box<Index>),
     /// Written in another format; which.
     OtherFormat(u32),
 }
@@ -24,12 +30,82 @@ pub(super) enum Want {
     Counters,
 }
 
-/// Reads and checks every cell.
-pub(super) fn read(db: &sled::Db, want: Want) -> Result<Found, Trouble> {
-    open::guard("reading it", || read_tree(db, want))
+/// Cells travel from thread to thread in loads of about so many bytes, since each handing over
+/// costs a wait.
+const LOAD_BYTES: usize = 1 << 20;
+/// How many loads may be fetched ahead.
+const LOADS_AHEAD: usize = 8;
+/// What a cell weighs beside its bytes.
+const CELL_BYTES: usize = 64;
+
+/// A cell that was checked: key and frame.
+type Cell = (IVec, IVec);
+
+/// Reads and checks every cell and shows it; the head comes first.
+pub(super) fn read(
+    db: &sled::Db,
+    want: Want,
+    take: &mut dyn FnMut(Piece<'_>),
+) -> Result<Found, Trouble> {
+    scope(|scope| {
+        let (send, receive) = sync_channel(LOADS_AHEAD);
+        let reader = Builder::new()
+            .name("store-read".to_string())
+            .spawn_scoped(scope, move || {
+                open::guard("reading it", || read_tree(db, &mut Loads::new(want, send)))
+            })
+            .map_err(|error| Trouble::World(format!("no thread to read with: {error}")))?;
+        show(&receive, take);
+        reader.join().unwrap_or_else(|_| Err(Trouble::damage("the thread that reads it died")))
+    })
 }
 
-fn read_tree(db: &sled::Db, want: Want) -> Result<Found, Trouble> {
+fn show(loads: &Receiver<Vec<Cell>>, take: &mut dyn FnMut(Piece<'_>)) {
+    for (key, value) in loads.iter().flatten() {
+        let payload = frame::payload(&value);
+        match Key::parse(&key) {
+            Some(Key::Base(page)) => take(Piece::Base(page, payload)),
+            Some(Key::Counter(text)) => take(Piece::Counter(text, payload)),
+            Some(Key::Delta(sequence, _)) => take(Piece::Delta(sequence, payload)),
+            Some(Key::Head) => {
+                if let Ok((framed, _, head)) = open_head(&key, &value) {
+                    take(Piece::Head(framed.sequence, head));
+                }
+            }
+            Some(Key::Format) | None => (),
+        }
+    }
+}
+
+/// Checked cells on their way to whoever asked.
+struct Loads {
+    want: Want,
+    send: SyncSender<Vec<Cell>>,
+    load: Vec<Cell>,
+    bytes: usize,
+}
+
+impl Loads {
+    fn new(want: Want, send: SyncSender<Vec<Cell>>) -> Loads {
+        Loads { want, send, load: Vec::new(), bytes: 0 }
+    }
+
+    /// Takes a cell along. Nobody there to receive means that whoever asked has given up.
+    fn add(&mut self, key: IVec, value: IVec) {
+        self.bytes += value.len() + CELL_BYTES;
+        self.load.push((key, value));
+        if self.bytes >= LOAD_BYTES {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        self.bytes = 0;
+        let _ = self.send.send(std::mem::take(&mut self.load));
+    }
+}
+
+fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
     match db.get(Key::Format.bytes()).map_err(Trouble::from)? {
         None if db.is_empty() => return Ok(Found::Empty),
         None => return Err(Trouble::damage("the format cell is missing")),
@@ -39,52 +115,61 @@ fn read_tree(db: &sled::Db, want: Want) -> Result<Found, Trouble> {
             None => return Err(Trouble::damage("the format cell is damaged")),
         },
     }
-    let mut kept = Kept::default();
-    let mut index = Index { formatted: true, ..Index::default() };
-    let mut sealed = None;
+    let head = Key::Head.bytes();
+    let Some(value) = db.get(&head).map_err(Trouble::from)? else {
+        return Err(Trouble::damage("the head is missing"));
+    };
+    let (framed, sealed, _) = open_head(&head, &value)?;
+    let mut index = Index { formatted: true, sequence: framed.sequence, ..Index::default() };
+    loads.add(head.into(), value.clone());
     for cell in db.iter() {
         let (key, value) = cell.map_err(Trouble::from)?;
-        take_in(&key, &value, want, &mut kept, &mut index, &mut sealed)?;
-    }
-    match sealed {
-        None => Err(Trouble::damage("the head is missing")),
-        Some(sealed) if sealed != index.seal.bytes() => {
-            let count = u64::from_le_bytes(*sealed.first_chunk().unwrap_or(&[0; 8]));
-            Err(Trouble::damage(&format!(
-                "cells are missing, old or left over: found {}, the head counts {count}",
-                index.seal.cells
-            )))
+        if take_in(&key, &value, &mut index, loads.want)? {
+            loads.add(key, value);
         }
-        Some(_) => Ok(Found::Whole(kept, Box::new(index))),
     }
+    loads.hand_over();
+    if sealed == index.seal.bytes() {
+        return Ok(Found::Whole(Box::new(index)));
+    }
+    let count = u64::from_le_bytes(*sealed.first_chunk().unwrap_or(&[0; 8]));
+    Err(Trouble::damage(&format!(
+        "cells are missing, old or left over: found {}, the head counts {count}",
+        index.seal.cells
+    )))
 }
 
-fn take_in(
+/// A head: its frame, the seal, and what the checkpoint said.
+fn open_head<'a>(
     key: &[u8],
-    value: &[u8],
-    want: Want,
-    kept: &mut Kept,
-    index: &mut Index,
-    sealed: &mut Option<[u8; Seal::LENGTH]>,
-) -> Result<(), Trouble> {
+    value: &'a [u8],
+) -> Result<(Framed<'a>, [u8; Seal::LENGTH], &'a [u8]), Trouble> {
+    let framed = open_cell(key, value)?;
+    let Some((seal, head)) = framed.payload.split_first_chunk() else {
+        return Err(Trouble::damage("the head is too short"));
+    };
+    Ok((framed, *seal, head))
+}
+
+fn open_cell<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, Trouble> {
+    frame::unframe(key, value).map_err(|what| Trouble::damage(&format!("cell {} {what}", hex(key))))
+}
+
+/// Checks a cell and notes it; tells whether it is wanted. Head and format have been read.
+fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bool, Trouble> {
     let Some(kind) = Key::parse(key) else {
         return Err(Trouble::damage(&format!("cell {} is none of ours", hex(key))));
     };
-    if kind == Key::Format {
-        return Ok(());
+    if matches!(kind, Key::Head | Key::Format) {
+        return Ok(false);
     }
-    let framed = frame::unframe(key, value)
-        .map_err(|what| Trouble::damage(&format!("cell {} {what}", hex(key))))?;
+    let framed = open_cell(key, value)?;
     match kind {
         Key::Base(page) => {
             index.bases.insert(page, framed.checksum);
-            if want == Want::All {
-                kept.bases.push((page, framed.payload.to_vec()));
-            }
         }
         Key::Counter(text) => {
             let value = framed.payload.to_vec();
-            kept.counters.push((text.to_vec(), value.clone()));
             index.counters.insert(text.to_vec(), Counter { value, checksum: framed.checksum });
         }
         Key::Delta(sequence, place) => {
@@ -96,24 +181,11 @@ fn take_in(
                 )));
             }
             chunks.push(framed.checksum);
-            if want == Want::All {
-                kept.deltas.push((sequence, framed.payload.to_vec()));
-            }
         }
-        Key::Head => {
-            let Some((seal, head)) = framed.payload.split_first_chunk() else {
-                return Err(Trouble::damage("the head is too short"));
-            };
-            *sealed = Some(*seal);
-            kept.head = head.to_vec();
-            kept.sequence = framed.sequence;
-            index.sequence = framed.sequence;
-            return Ok(());
-        }
-        Key::Format => return Ok(()),
+        Key::Head | Key::Format => return Ok(false),
     }
     index.seal.add(framed.checksum);
-    Ok(())
+    Ok(want == Want::All || matches!(kind, Key::Counter(_)))
 }
 
 fn hex(key: &[u8]) -> String {

@@ -90,6 +90,16 @@ fn write_small(sink: &mut Sink<'_>, state: &State) {
     }
 }
 
+/// The resolved topology that the head of a domain tells, read before there is a state to read the
+/// head into.
+pub fn policies_of<'a>(bytes: &'a [u8], domain: &str) -> Result<&'a str, Fault> {
+    let mut at = Cursor::new(bytes);
+    if count(&mut at)? != FORMAT || at.string()? != domain {
+        return Err(Fault::Malformed);
+    }
+    at.string()
+}
+
 /// Reads a head into an empty state of the same domain.
 pub fn read_head(bytes: &[u8], state: &mut State) -> Result<Head, Fault> {
     let mut at = Cursor::new(bytes);

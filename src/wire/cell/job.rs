@@ -3,7 +3,7 @@
 
 use super::{count, word};
 use crate::core::event::{Status, TransferState};
-use crate::core::id::{Key, Name};
+use crate::core::id::{Key, Name, hash, stir};
 use crate::core::record::{Beat, Job, Move, Node, Workers};
 use crate::core::reserve::seen_row;
 use crate::core::rows::NO_ROW;
@@ -53,7 +53,98 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     }
 }
 
-pub(super) fn read_job(at: &mut Cursor<'_>, state: &mut State) -> Result<Job, Fault> {
+/// What the names of jobs read before were given: most jobs share theirs with many others, and one
+/// look at their bytes is quicker than one for each name and each row. Holds only while rows stay.
+pub(super) struct Memo {
+    /// By request, task, and the names from queue to nucleus.
+    rows: Recent<JobRows>,
+    /// By workflow, label and sub-state.
+    tails: Recent<[Name; 3]>,
+}
+
+impl Default for Memo {
+    fn default() -> Self {
+        Memo { rows: Recent::new(1 << 16), tails: Recent::new(1 << 10) }
+    }
+}
+
+/// The rows a job counts in; see [`Job`].
+#[derive(Clone, Copy, Default)]
+struct JobRows {
+    load: u32,
+    user: u32,
+    group: u32,
+    nucleus: u32,
+    seen: u32,
+}
+
+/// Values by two numbers and the bytes they were read from; of two that have the same place the
+/// later is kept.
+struct Recent<V> {
+    places: Vec<([u64; 2], Vec<u8>, V)>,
+}
+
+impl<V: Copy + Default> Recent<V> {
+    /// So many places; a power of two.
+    fn new(places: usize) -> Recent<V> {
+        Recent { places: vec![([0; 2], Vec::new(), V::default()); places] }
+    }
+
+    /// The value, made if it is not at hand.
+    fn of(
+        &mut self,
+        numbers: [u64; 2],
+        bytes: &[u8],
+        make: impl FnOnce() -> Result<V, Fault>,
+    ) -> Result<V, Fault> {
+        let place = hash(bytes) ^ stir(numbers[0] ^ numbers[1].rotate_left(32));
+        let place = place as usize & (self.places.len() - 1);
+        let (known_numbers, known, value) = &mut self.places[place];
+        // Even empty strings have bytes, so a place without any is a free one.
+        if known != bytes || *known_numbers != numbers {
+            *value = make()?;
+            *known_numbers = numbers;
+            known.clear();
+            known.extend_from_slice(bytes);
+        }
+        Ok(*value)
+    }
+}
+
+/// So many strings as they lie, not looked at.
+fn strings<'a>(at: &mut Cursor<'a>, count: usize) -> Result<&'a [u8], Fault> {
+    let from = at.rest();
+    for _ in 0..count {
+        at.bytes()?;
+    }
+    Ok(&from[..from.len() - at.rest().len()])
+}
+
+/// The rows of a job, from the names in its cell.
+fn rows(state: &mut State, job: &Job, names: &[u8]) -> Result<JobRows, Fault> {
+    let names = Cursor::new(names).strings::<6>()?;
+    let [queue, gshare, resource_type, user, group, nucleus] =
+        names.map(|text| state.names.intern(text));
+    let ledger = &mut state.ledger;
+    let load = ledger.load_row(queue, gshare, resource_type);
+    let mut who = |name: Name, kind: u32| match name {
+        Name::NONE => NO_ROW,
+        name => ledger.who.row([name.0, queue.0, kind, 0]),
+    };
+    let (user, group) = (who(user, 0), who(group, 1));
+    let nucleus = match nucleus {
+        Name::NONE => NO_ROW,
+        name => ledger.nucleus.row([name.0, 0, 0, 0]),
+    };
+    let seen = seen_row(ledger, job.request, job.task, queue);
+    Ok(JobRows { load, user, group, nucleus, seen })
+}
+
+pub(super) fn read_job(
+    at: &mut Cursor<'_>,
+    state: &mut State,
+    memo: &mut Memo,
+) -> Result<Job, Fault> {
     let key = Key(word(at)?);
     if !key.is_decimal() {
         let name = at.string()?.to_owned();
@@ -89,26 +180,15 @@ pub(super) fn read_job(at: &mut Cursor<'_>, state: &mut State) -> Result<Job, Fa
     job.revision = count(at)?;
     job.cores = count(at)?;
     job.priority = at.int()?;
-    let queue = state.names.intern(at.string()?);
-    let gshare = state.names.intern(at.string()?);
-    let resource_type = state.names.intern(at.string()?);
-    job.load = state.ledger.load_row(queue, gshare, resource_type);
-    for (row, kind) in [(&mut job.user, 0), (&mut job.group, 1)] {
-        let name = state.names.intern(at.string()?);
-        *row = match name {
-            Name::NONE => NO_ROW,
-            name => state.ledger.who.row([name.0, queue.0, kind, 0]),
-        };
-    }
-    let nucleus = state.names.intern(at.string()?);
-    job.nucleus = match nucleus {
-        Name::NONE => NO_ROW,
-        name => state.ledger.nucleus.row([name.0, 0, 0, 0]),
-    };
-    job.workflow = state.names.intern(at.string()?);
-    job.label = state.names.intern(at.string()?);
-    job.sub_status = state.names.intern(at.string()?);
-    job.seen = seen_row(&mut state.ledger, job.request, job.task, queue);
+    let names = strings(at, 6)?;
+    let numbers = [job.request.0, job.task.0];
+    let rows = memo.rows.of(numbers, names, || rows(state, &job, names))?;
+    (job.load, job.user, job.group) = (rows.load, rows.user, rows.group);
+    (job.nucleus, job.seen) = (rows.nucleus, rows.seen);
+    let names = strings(at, 3)?;
+    [job.workflow, job.label, job.sub_status] = memo.tails.of([0; 2], names, || {
+        Ok(Cursor::new(names).strings::<3>()?.map(|text| state.names.intern(text)))
+    })?;
     Ok(job)
 }
 

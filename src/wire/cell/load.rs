@@ -1,5 +1,6 @@
 //! From what a store kept to a state.
 
+use super::job::Memo;
 use super::{Head, Kind, ask, fact, job, read_head};
 use crate::core::event::Status;
 use crate::core::record::{Fact, Job};
@@ -7,34 +8,52 @@ use crate::core::state::{Book, Keyed, State, Table};
 use crate::core::timer::NodePart;
 use crate::wire::avro::{Cursor, Fault};
 
-/// Fills an empty state with what was kept: the head, then base pages, then deltas oldest first.
-/// Records come back into their slots; everything derived is made anew.
-pub fn restore<'a>(
-    state: &mut State,
-    head: &[u8],
-    chunks: impl Iterator<Item = &'a [u8]>,
-) -> Result<Head, Fault> {
-    let head = read_head(head, state)?;
-    for chunk in chunks {
-        place(state, chunk)?;
-    }
-    settle(state);
-    Ok(head)
+/// A state that is being filled with what was kept: the head, then base pages, then deltas oldest
+/// first. Records come back into their slots; everything derived is made anew.
+pub struct Restore {
+    state: State,
+    head: Head,
+    memo: Memo,
 }
 
-fn place(state: &mut State, chunk: &[u8]) -> Result<(), Fault> {
+impl Restore {
+    /// Begins with an empty state and the head.
+    pub fn begin(mut state: State, head: &[u8]) -> Result<Restore, Fault> {
+        let head = read_head(head, &mut state)?;
+        Ok(Restore { state, head, memo: Memo::default() })
+    }
+
+    /// Takes in a base page or a delta.
+    pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), Fault> {
+        place(&mut self.state, &mut self.memo, chunk)
+    }
+
+    /// The state, once all is in.
+    pub fn end(mut self) -> (State, Head) {
+        settle(&mut self.state);
+        (self.state, self.head)
+    }
+}
+
+fn place(state: &mut State, memo: &mut Memo, chunk: &[u8]) -> Result<(), Fault> {
     let mut at = Cursor::new(chunk);
     while !at.rest().is_empty() {
         let kind = at.take(1)?[0];
         let kind = Kind::ALL.into_iter().find(|known| *known as u8 == kind);
         let slot = super::count(&mut at)?;
         let bytes = at.bytes()?;
-        cell(state, kind.ok_or(Fault::Malformed)?, slot, bytes)?;
+        cell(state, memo, kind.ok_or(Fault::Malformed)?, slot, bytes)?;
     }
     Ok(())
 }
 
-fn cell(state: &mut State, kind: Kind, slot: u32, bytes: &[u8]) -> Result<(), Fault> {
+fn cell(
+    state: &mut State,
+    memo: &mut Memo,
+    kind: Kind,
+    slot: u32,
+    bytes: &[u8],
+) -> Result<(), Fault> {
     let mut at = Cursor::new(bytes);
     let at = &mut at;
     let some = !bytes.is_empty();
@@ -45,7 +64,7 @@ fn cell(state: &mut State, kind: Kind, slot: u32, bytes: &[u8]) -> Result<(), Fa
         }};
     }
     match kind {
-        Kind::Job => put!(state.jobs.slab, job::read_job(at, state)?),
+        Kind::Job => put!(state.jobs.slab, job::read_job(at, state, memo)?),
         Kind::Transfer => put!(state.transfers.slab, job::read_transfer(at, state)?),
         Kind::Node => put!(state.nodes.slab, job::read_node(at, state)?),
         Kind::Workers => put!(state.workers.slab, job::read_workers(at, state)?),
@@ -79,6 +98,7 @@ fn settle(state: &mut State) {
 
 fn index<T: Keyed>(table: &mut Table<T>) {
     table.slab.settle();
+    table.index.reserve(table.slab.len());
     for (slot, record) in table.slab.iter() {
         table.index.insert(record.key().0, slot);
     }

@@ -11,8 +11,8 @@ mod job;
 mod left;
 mod load;
 
-pub use head::{Bounds, Head, read_head, write_head};
-pub use load::restore;
+pub use head::{Bounds, Head, policies_of, read_head, write_head};
+pub use load::Restore;
 
 use crate::core::slab::{PAGE, Slab};
 use crate::core::state::State;
@@ -194,11 +194,13 @@ fn text(at: &mut Cursor<'_>) -> Result<String, Fault> {
     at.string().map(str::to_owned)
 }
 
+#[inline]
 fn count(at: &mut Cursor<'_>) -> Result<u32, Fault> {
     u32::try_from(at.long()?).map_err(|_| Fault::Malformed)
 }
 
 /// A number of which all 64 bits matter.
+#[inline]
 fn word(at: &mut Cursor<'_>) -> Result<u64, Fault> {
     at.long().map(|value| value as u64)
 }

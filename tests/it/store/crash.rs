@@ -24,7 +24,9 @@ fn killed_at_any_moment_the_last_confirmed_checkpoint_is_there() {
         child.wait().unwrap();
         let told = reader.join().unwrap().unwrap_or(reached);
         let (kept, notices) = load(&dir);
-        assert_eq!(notices, Vec::<String>::new(), "round {round}");
+        // Killed before its first checkpoint, a life leaves a tree with nothing in it, and says so.
+        let was_empty = told == 0 && notices.iter().all(|it| it.contains("holds nothing"));
+        assert!(notices.is_empty() || was_empty, "round {round}: {notices:?}");
         let found = kept.as_ref().map_or(0, |kept| kept.sequence);
         assert!(found >= told, "round {round}: {told} was confirmed, {found} found");
         if found > 0 {

@@ -1,0 +1,126 @@
+//! From the pieces a store shows to a state, with the counters compared.
+
+use crate::core::counters::counters;
+use crate::core::state::State;
+use crate::drive::port::Piece;
+use crate::drive::terms::Terms;
+use crate::wire::cell::{self, Head, Restore};
+use crate::wire::counter;
+
+/// The counter line that says which cycle the others are of.
+const CYCLE_KEY: &str = "cycle";
+
+/// Lines of counters: readable key and value.
+type Lines = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// A state that comes piece by piece. Nothing of it counts before the store has said that all
+/// pieces add up, so what is wrong with one is kept until then.
+pub(super) struct Loading<'a> {
+    terms: &'a Terms,
+    /// Of the last checkpoint.
+    pub(super) sequence: u64,
+    /// Of the oldest checkpoint that still has deltas.
+    pub(super) first_delta: Option<u64>,
+    counters: Lines,
+    restore: Result<Restore, String>,
+}
+
+/// What was loaded.
+pub(super) struct Loaded {
+    /// The state.
+    pub(super) state: State,
+    /// The head it came with.
+    pub(super) head: Head,
+    /// Whether the store holds the counters of just this state.
+    pub(super) has_counters: bool,
+}
+
+impl<'a> Loading<'a> {
+    pub(super) fn new(terms: &'a Terms) -> Loading<'a> {
+        let restore = Err("what the store kept has no head".to_owned());
+        Loading { terms, sequence: 0, first_delta: None, counters: Vec::new(), restore }
+    }
+
+    /// Takes in a piece.
+    pub(super) fn take(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Head(sequence, head) => {
+                self.sequence = sequence;
+                self.restore = begin(head, self.terms);
+            }
+            Piece::Base(_, cells) => self.chunk(cells),
+            Piece::Delta(sequence, cells) => {
+                self.first_delta.get_or_insert(sequence);
+                self.chunk(cells);
+            }
+            Piece::Counter(key, value) => self.counters.push((key.to_vec(), value.to_vec())),
+        }
+    }
+
+    fn chunk(&mut self, cells: &[u8]) {
+        if let Ok(restore) = &mut self.restore
+            && restore.chunk(cells).is_err()
+        {
+            self.restore = Err(UNREADABLE.to_owned());
+        }
+    }
+
+    /// The state; its counters, made anew, must be those that were kept with it.
+    pub(super) fn end(self) -> Result<Loaded, String> {
+        let (state, head) = self.restore?.end();
+        let has_counters = compare(&state, self.counters)?;
+        Ok(Loaded { state, head, has_counters })
+    }
+}
+
+const UNREADABLE: &str = "what the store kept cannot be read by this version";
+
+/// An empty state by the topology of the head, and the head in it.
+fn begin(head: &[u8], terms: &Terms) -> Result<Restore, String> {
+    let policies =
+        cell::policies_of(head, &terms.setting.domain).map_err(|_| UNREADABLE.to_owned())?;
+    let setting = match policies.is_empty() || policies == terms.text {
+        true => terms.setting.clone(),
+        false => {
+            Terms::of("the topology in the store", policies)
+                .map_err(|mistakes| mistakes.join("; "))?
+                .setting
+        }
+    };
+    Restore::begin(State::new(setting), head).map_err(|_| UNREADABLE.to_owned())
+}
+
+/// Compares counters as kept with a recount, when both are of the same cycle; tells whether they
+/// are.
+fn compare(state: &State, mut kept: Lines) -> Result<bool, String> {
+    let of_cycle = |key: &[u8], value: &[u8]| {
+        key == CYCLE_KEY.as_bytes() && value == state.number.to_string().as_bytes()
+    };
+    if !kept.iter().any(|(key, value)| of_cycle(key, value)) {
+        return Ok(false);
+    }
+    let mut recount = readable(state);
+    recount.sort_unstable();
+    kept.sort();
+    let differs = recount.iter().zip(&kept).find(|(recount, kept)| recount != kept);
+    match differs {
+        None if recount.len() == kept.len() => Ok(true),
+        None => Err("the store holds other counters than its records give".to_owned()),
+        Some(((key, recount), (_, kept))) => Err(format!(
+            "the store's counter {} is not what its records give ({} against {})",
+            String::from_utf8_lossy(key),
+            String::from_utf8_lossy(kept),
+            String::from_utf8_lossy(recount)
+        )),
+    }
+}
+
+/// Counters under their readable keys.
+pub(super) fn readable(state: &State) -> Lines {
+    let mut lines: Lines = counters(state)
+        .iter()
+        .map(|line| (line.key().into_bytes(), counter::to_json(line).into_bytes()))
+        .collect();
+    lines.push((CYCLE_KEY.as_bytes().to_vec(), state.number.to_string().into_bytes()));
+    lines
+}
