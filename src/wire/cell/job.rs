@@ -255,3 +255,24 @@ pub(super) fn read_workers(at: &mut Cursor<'_>, state: &mut State) -> Result<Wor
         running: count(at)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shares_a_place_is_not_mixed_up() {
+        let mut recent = Recent::new(1);
+        let keys: [([u64; 2], &[u8]); 4] =
+            [([1, 2], b"\x02a"), ([2, 1], b"\x02a"), ([1, 2], b"\x02b"), ([0, 0], b"\x00")];
+        for round in 0..3u32 {
+            for (at, (numbers, bytes)) in (0u32..).zip(keys) {
+                let value = 10 * round + at;
+                assert_eq!(recent.of(numbers, bytes, || Ok(value)), Ok(value));
+                assert_eq!(recent.of(numbers, bytes, || Err(Fault::Malformed)), Ok(value));
+            }
+            let failed = recent.of([9, 9], b"\x02c", || Err(Fault::Malformed));
+            assert_eq!(failed, Err(Fault::Malformed));
+        }
+    }
+}
