@@ -60,6 +60,8 @@ impl<L: Log, S: Store> Drive<L, S> {
             compact_after: config.terms.compact_after,
             newest_now,
             wanting: None,
+            is_unread: false,
+            was_unread: false,
             config,
         };
         drive.report.notices.append(&mut drive.keeper.notices);
@@ -67,7 +69,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(drive)
     }
 
-    /// Goes by a topology's text from now on; an empty one is ours.
+    /// Goes by a topology's text from now on; an empty one is ours. A text of another version that
+    /// this one cannot read stops nobody: the cycles under it are counted by our own terms, and it
+    /// is said, for what is known may differ from what was known then.
     pub(super) fn take_terms(&mut self, text: &str) -> Result<(), Halt> {
         let ours = &self.config.terms;
         let text = if text.is_empty() { &ours.text } else { text };
@@ -76,12 +80,17 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         let read = || Terms::of("the topology in progress", text);
         let terms = if *text == ours.text { Ok(ours.clone()) } else { read() };
-        let terms = terms.map_err(|mistakes| {
-            Halt::Lost(format!(
-                "the topology said in progress cannot be read by this version: {}",
+        self.is_unread = terms.is_err();
+        let terms = terms.unwrap_or_else(|mistakes| {
+            self.was_unread = true;
+            self.report.notices.push(format!(
+                "the topology said in progress cannot be read by this version: {}; its cycles are \
+                 counted by our own topology, and its decisions cannot be verified: use the \
+                 version that said it for that",
                 mistakes.join("; ")
-            ))
-        })?;
+            ));
+            ours.clone()
+        });
         let text = text.to_owned();
         let empty = State::new(terms.setting.clone());
         let mut state = std::mem::replace(&mut self.engine.state, empty);

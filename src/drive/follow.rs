@@ -216,9 +216,14 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it.
     fn verify(&mut self, progress: &Progress, said: Vec<Said>) {
-        if progress.engine != ENGINE_REVISION {
-            self.report.verified[2] += said.len() as u64;
-            said.iter().for_each(|said| self.engine.said(&said.decision));
+        if progress.engine != ENGINE_REVISION || self.is_unread {
+            let count = said.len() as u64;
+            self.report.verified[2] += count;
+            self.report.unread += if self.is_unread { count } else { 0 };
+            for said in said {
+                self.engine.said(&said.decision);
+                self.report.decisions.push(said.decision);
+            }
             return self.engine.pass();
         }
         if progress.quiet {
@@ -250,13 +255,14 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// A difference is an error only if all was there to decide by: not where the log does not
-    /// reach back, nor where compaction may have taken what was known at the time.
+    /// reach back, nor where compaction may have taken what was known at the time, nor after cycles
+    /// that were counted by other terms than they were made under.
     fn count_difference(&mut self, now: Millis) {
         let is_compacted = |topic: &Topic| {
             let safe = self.compact_after[*topic as usize];
             safe.is_some_and(|safe| now + safe <= self.newest_now)
         };
-        let is_partial = self.engine.state.known_since > 0;
+        let is_partial = self.engine.state.known_since > 0 || self.was_unread;
         let is_known = !is_partial && !self.gaps.iter().any(is_compacted);
         self.report.verified[if is_known { 1 } else { 2 }] += 1;
     }

@@ -79,14 +79,10 @@ const UNREADABLE: &str = "what the store kept cannot be read by this version";
 fn begin(head: &[u8], terms: &Terms) -> Result<Restore, String> {
     let policies =
         cell::policies_of(head, &terms.setting.domain).map_err(|_| UNREADABLE.to_owned())?;
-    let setting = match policies.is_empty() || policies == terms.text {
-        true => terms.setting.clone(),
-        false => {
-            Terms::of("the topology in the store", policies)
-                .map_err(|mistakes| mistakes.join("; "))?
-                .setting
-        }
-    };
+    let is_ours = policies.is_empty() || policies == terms.text;
+    let theirs = if is_ours { None } else { Terms::of("", policies).ok() };
+    // Of terms that this version cannot read the drive says so; our own stand in for them.
+    let setting = theirs.map_or_else(|| terms.setting.clone(), |theirs| theirs.setting);
     Restore::begin(State::new(setting), head).map_err(|_| UNREADABLE.to_owned())
 }
 

@@ -105,6 +105,10 @@ pub struct Drive<L: Log, S: Store> {
     newest_now: Millis,
     /// A cycle of which decisions are missing.
     wanting: Option<follow::Wanting>,
+    /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
+    is_unread: bool,
+    /// So it was in some epoch since the start: what is known may differ from what was known.
+    was_unread: bool,
 }
 
 /// What a process does now.

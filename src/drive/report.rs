@@ -32,8 +32,11 @@ pub struct Report {
     pub latency_ms: Vec<Millis>,
     /// Time each checkpoint took to copy; ns.
     pub checkpoint_ns: Vec<u64>,
-    /// Decisions made again: same, different, and not verifiable (of another engine revision).
+    /// Decisions made again: same, different, and not verifiable (of another engine revision, under
+    /// terms this version cannot read, or of what the log no longer holds).
     pub verified: [u64; 3],
+    /// Of those not verifiable: under terms this version cannot read.
+    pub unread: u64,
     /// Where they differ, the first few.
     pub differences: Vec<String>,
     /// What an operator should know.

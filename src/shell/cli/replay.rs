@@ -55,6 +55,10 @@ impl Replay {
         }
         let [same, different, other] = rebuilt.verified;
         println!("verified {same} same, {different} different, {other} not verifiable");
+        if rebuilt.unread > 0 {
+            let unread = rebuilt.unread;
+            println!("  {unread} not verifiable: made under terms this version cannot read");
+        }
         for difference in rebuilt.differences.drain(..) {
             println!("  {difference}");
         }
@@ -74,6 +78,8 @@ pub struct Rebuilt {
     pub seconds: f64,
     /// Decisions made again: same, different, not verifiable.
     pub verified: [u64; 3],
+    /// Of those not verifiable: under terms this version cannot read.
+    pub unread: u64,
     /// The first differences.
     pub differences: Vec<String>,
 }
@@ -104,6 +110,7 @@ pub fn rebuild(
         decisions: 0,
         seconds: 0.0,
         verified: [0; 3],
+        unread: 0,
         differences: Vec::new(),
     };
     let mut told = began;
@@ -147,6 +154,7 @@ impl Rebuilt {
         for (sum, count) in self.verified.iter_mut().zip(report.verified) {
             *sum += count;
         }
+        self.unread += report.unread;
         self.differences.extend(report.differences);
         report.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     }

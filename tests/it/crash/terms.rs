@@ -69,6 +69,57 @@ fn another_topology_changes_what_is_known_as_a_restart_would() {
     check_words(&yard);
 }
 
+/// A topology of a later version, with a limit and a filter that this one does not know.
+fn unreadable(instance: &str) -> Config {
+    let mut config = config(instance, &[]);
+    config.terms.text += "\n[limits_of_tomorrow]\nfilters = [\"full_moon\"]\n";
+    config
+}
+
+#[test]
+fn terms_of_another_version_stop_nobody_and_verify_nothing() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let store = PaperStore::default();
+    let mut later = Drive::start(yard.log(), store.clone(), unreadable("later")).unwrap();
+    lead(&mut yard, &mut later, 10).unwrap();
+    for number in 0..3 {
+        yard.ask(&task(&format!("{number}/1"), 20, yard.now));
+        work(&yard, 100 * number);
+        lead(&mut yard, &mut later, 5).unwrap();
+    }
+    later.farewell(yard.now).unwrap();
+    let known = reached(&later);
+    let verify = |yard: &Yard| {
+        let config = Config { verify: true, ..config("reader", &[]) };
+        let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
+        for _ in 0..20 {
+            drive.pump(Duration::ZERO).unwrap();
+            drive.follow().unwrap();
+        }
+        (reached(&drive), drive.take_report())
+    };
+    let (again, report) = verify(&yard);
+    assert_eq!(again.digest, known.digest);
+    assert_eq!((report.verified, report.unread), ([0, 0, 3], 3), "{:?}", report.differences);
+    assert_eq!(report.decisions.len(), 3);
+    let told = report.notices.iter().filter(|it| it.contains("limits_of_tomorrow")).count();
+    assert_eq!(told, 1, "{:?}", report.notices);
+    // What the later version kept is of use too, and its successor leads by terms of its own.
+    let mut old = Drive::start(yard.log(), store, config("old", &[])).unwrap();
+    assert_eq!(reached(&old).digest, known.digest);
+    let notices = old.take_report().notices;
+    assert!(notices.len() == 1 && notices[0].contains("limits_of_tomorrow"), "{notices:?}");
+    lead(&mut yard, &mut old, 10).unwrap();
+    yard.ask(&task("9/1", 20, yard.now));
+    lead(&mut yard, &mut old, 5).unwrap();
+    old.farewell(yard.now).unwrap();
+    let (again, report) = verify(&yard);
+    assert_eq!(again.digest, reached(&old).digest);
+    assert_eq!((report.verified, report.unread), ([1, 0, 3], 3), "{:?}", report.differences);
+    check_words(&yard);
+}
+
 #[test]
 fn a_new_lane_counts_from_the_epoch_that_knows_it() {
     let mut yard = Yard::new();
