@@ -154,6 +154,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 }
             });
             left -= drawn;
+            self.pass_markers(lane);
             *self.report.events.entry(lane.topic).or_default() += drawn as u64;
         }
         for it in &unreadable {
@@ -161,6 +162,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         self.report.fold_ns += (self.config.stopwatch)() - began;
         (unreadable, asked_at)
+    }
+
+    /// A lane of which all was drawn is known to where it was read, which may lie past its last
+    /// record: a marker is passed too, or retention that takes it would look like a loss.
+    fn pass_markers(&mut self, lane: Lane) {
+        let seen = self.feed.seen(lane);
+        if self.feed.waiting_in(lane) == 0 && seen > self.engine.state.next(lane) {
+            self.engine.state.times.lanes.at(lane).next = seen;
+        }
     }
 
     fn has_caught_up(&mut self) -> bool {

@@ -99,6 +99,24 @@ pub struct LaneSpan {
     pub end: u64,
 }
 
+impl LaneSpan {
+    /// Whether reading can go on at `wanted`: nothing that was not read is gone, and the lane has
+    /// got that far. At the end of a lane that retention emptied nothing is lost.
+    pub fn admits(&self, wanted: u64) -> Result<(), LogError> {
+        let LaneSpan { lane, first, end, .. } = *self;
+        if wanted < first {
+            return Err(LogError::OutOfRange { lane, wanted, first });
+        }
+        if wanted > end {
+            return Err(LogError::Stop(format!(
+                "{lane} ends at offset {end}, but reading was to go on at {wanted}: the store is \
+                 newer than the log; delete the store, or bring the log back"
+            )));
+        }
+        Ok(())
+    }
+}
+
 /// One record to append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
@@ -279,4 +297,37 @@ pub enum StoreError {
     /// Nothing helps but a person; the text names the remedy.
     #[error("{0}")]
     Stop(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Topic;
+
+    #[test]
+    fn a_lane_is_read_on_from_its_first_offset_to_its_end_and_from_nowhere_else() {
+        let span = |first, end| LaneSpan {
+            lane: Lane::new(Topic::JobState, 3),
+            first,
+            stable_end: end,
+            end,
+        };
+        // Emptied by retention, its last offset a marker that was passed.
+        assert!(span(11, 11).admits(11).is_ok());
+        assert!(span(0, 0).admits(0).is_ok());
+        for wanted in 4..=9 {
+            assert!(span(4, 9).admits(wanted).is_ok(), "{wanted}");
+        }
+        for (span, next) in [(span(11, 11), 10), (span(4, 9), 3)] {
+            let lost = span.admits(next);
+            let Err(LogError::OutOfRange { wanted, first, .. }) = lost else { panic!("{lost:?}") };
+            assert_eq!((wanted, first), (next, span.first));
+        }
+        for (span, next) in [(span(11, 11), 12), (span(4, 9), 10)] {
+            let beyond = span.admits(next);
+            assert!(
+                matches!(&beyond, Err(LogError::Stop(why)) if why.contains("delete the store"))
+            );
+        }
+    }
 }

@@ -167,17 +167,7 @@ impl Log for DirLog {
         let mut readers = BTreeMap::new();
         for (&lane, &next) in &from.0 {
             let span = self.span(lane, DirLog::bounds(lane, &ends, &written))?;
-            if next < span.first {
-                return Err(LogError::OutOfRange { lane, wanted: next, first: span.first });
-            }
-            if next > span.end {
-                return Err(LogError::Stop(format!(
-                    "{lane} ends at offset {}, but reading was to go on at {next}: the store is \
-                     newer than the log in {}; delete the store, or bring the log back",
-                    span.end,
-                    self.home.dir.display()
-                )));
-            }
+            span.admits(next)?;
             let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
             readers.insert(lane, LaneReader::new(lane, place.path.clone(), next)?);
         }

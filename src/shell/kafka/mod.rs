@@ -84,13 +84,7 @@ impl Log for KafkaLog {
             }
         }
         for span in self.spans(&names)? {
-            let wanted = from.next(span.lane).unwrap_or(0);
-            if wanted < span.first {
-                return Err(LogError::OutOfRange { lane: span.lane, wanted, first: span.first });
-            }
-            if wanted > span.end {
-                return Err(place::beyond(span.lane, wanted, span.end));
-            }
+            span.admits(from.next(span.lane).unwrap_or(0))?;
         }
         // A client that has read before would mix up old and new positions, so each assignment
         // has one of its own.

@@ -154,11 +154,3 @@ impl Place {
         }
     }
 }
-
-/// The error for an offset that the log has not reached.
-pub(super) fn beyond(lane: Lane, wanted: u64, end: u64) -> LogError {
-    LogError::Stop(format!(
-        "{lane} ends at offset {end}, but reading was to go on at {wanted}: the store is newer \
-         than the log; delete the store"
-    ))
-}

@@ -3,10 +3,10 @@
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Watch};
-use super::place::{Lost, Place, beyond};
+use super::place::{Lost, Place};
 use super::queue::{Client, Origin, Queue};
 use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LogError};
+use crate::drive::port::{Batch, LaneSpan, LogError};
 use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
@@ -192,11 +192,9 @@ impl Reader {
             Err(error) => extent::trouble(&self.client, &error),
             Ok((low, high)) => {
                 let (first, end) = (low.max(0) as u64, high.max(0) as u64);
-                if wanted < first {
-                    LogError::OutOfRange { lane, wanted, first }
-                } else {
-                    beyond(lane, wanted, end)
-                }
+                let moved = || format!("{name}[{}] was moved while it was read", lane.partition);
+                let admitted = LaneSpan { lane, first, stable_end: end, end }.admits(wanted);
+                admitted.err().unwrap_or_else(|| LogError::Unreachable(moved()))
             }
         }
     }

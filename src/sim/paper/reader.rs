@@ -47,16 +47,7 @@ impl Log for PaperLog {
         let mut lanes = BTreeMap::new();
         for (&lane, &next) in &from.0 {
             let span = sheet.lanes.get(&lane).ok_or_else(|| missing(lane))?.span(lane);
-            if next < span.first {
-                return Err(LogError::OutOfRange { lane, wanted: next, first: span.first });
-            }
-            if next > span.end {
-                return Err(LogError::Stop(format!(
-                    "{lane} ends at offset {}, but reading was to go on at {next}: the store is \
-                     newer than the log; delete the store",
-                    span.end
-                )));
-            }
+            span.admits(next)?;
             lanes.insert(lane, Finger { next, held: false, told: None });
         }
         drop(sheet);

@@ -11,6 +11,7 @@ use yardmaster::core::event::*;
 use yardmaster::drive::port::{Log, LogError, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::wire::record::write_job_state;
 
 fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
     let terms = terms_with(changes);
@@ -180,4 +181,34 @@ fn a_lane_that_no_longer_holds_what_was_not_read_is_named() {
         fork.forget(span.lane, span.end);
     }
     Drive::start(fork.log("yardmaster-atlas"), store, config("two", &[])).unwrap();
+}
+
+/// A producer that speaks in transactions leaves a marker behind its last record.
+#[test]
+fn a_lane_that_retention_emptied_up_to_a_marker_is_read_on() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let store = PaperStore::default();
+    let mut one = Drive::start(yard.log(), store.clone(), config("one", &[])).unwrap();
+    lead(&mut yard, &mut one, 10).unwrap();
+    let mut value = Vec::new();
+    write_job_state(&mut value, &job("77", "QUEUE_00", "", Status::Running, yard.now));
+    for (partition, commit) in [(0, true), (1, false)] {
+        let lane = Lane::new(Topic::JobState, partition);
+        yard.paper.open(lane, &value);
+        yard.paper.close(lane, commit);
+    }
+    lead(&mut yard, &mut one, 10).unwrap();
+    one.farewell(yard.now).unwrap();
+    let reached = reached(&one);
+    rebuild(yard.log(), PaperStore::default(), &reached);
+    for span in yard.paper.spans().into_iter().filter(|span| span.lane.topic == Topic::JobState) {
+        yard.paper.forget(span.lane, span.end);
+    }
+    let mut two = Drive::start(yard.log(), store, config("two", &[])).unwrap();
+    assert_eq!(digest(two.state()), reached.digest);
+    lead(&mut yard, &mut two, 10).unwrap();
+    work(&yard, 100);
+    lead(&mut yard, &mut two, 10).unwrap();
+    assert_eq!(two.state().jobs.slab.len(), 21);
 }
