@@ -91,6 +91,12 @@ impl Feed {
         self.strands.get(&lane).map_or(0, |strand| strand.seen)
     }
 
+    /// The first offset of a lane that was not drawn yet.
+    pub fn next(&self, lane: Lane) -> u64 {
+        let front = self.strands.get(&lane).and_then(|strand| strand.runs.front());
+        front.map_or_else(|| self.seen(lane), |run| run.batch.records[run.records.start].offset)
+    }
+
     /// Lanes there are.
     pub fn lanes(&self) -> impl Iterator<Item = Lane> {
         self.strands.keys().copied()

@@ -194,10 +194,16 @@ impl<L: Log, S: Store> Drive<L, S> {
         own.all(|lane| self.feed.flags(lane).at_end)
     }
 
-    /// How many records of a topic were read and wait to be folded.
-    pub fn lag(&self, topic: Topic) -> u64 {
-        let lanes = self.feed.lanes().filter(|lane| lane.topic == topic);
-        lanes.map(|lane| self.feed.waiting_in(lane) as u64).sum()
+    /// By topic, how far the log goes on beyond what was folded: offsets, markers between records
+    /// included, as far as the log knows without being asked. A topic of which nothing is known is
+    /// left out.
+    pub fn lags(&mut self) -> BTreeMap<Topic, u64> {
+        let mut lags = BTreeMap::new();
+        for (lane, end) in self.log.ends() {
+            let lag: &mut u64 = lags.entry(lane.topic).or_default();
+            *lag += end.saturating_sub(self.feed.next(lane));
+        }
+        lags
     }
 
     /// Whether records were read that no cycle has folded yet.

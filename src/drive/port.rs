@@ -150,6 +150,10 @@ pub trait Log {
     /// time it is read to its end or its flags change.
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError>;
 
+    /// How far the assigned lanes reach, those of which it is known, without asking and waiting:
+    /// the figure may be a few seconds old. For metrics alone: nothing is decided by it.
+    fn ends(&mut self) -> Vec<(Lane, u64)>;
+
     /// Becomes the only speaker: whoever spoke before is fenced and can say no more. This is the
     /// election.
     fn lead(&mut self) -> Result<(), LogError>;

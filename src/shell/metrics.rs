@@ -42,7 +42,7 @@ pub struct Metrics {
     rejections: Pairs,
     restored: Tally,
     restore_ratio: Gauge,
-    topics: BTreeMap<Topic, Lag>,
+    topics: BTreeMap<(Topic, Metric), Gauge>,
     fold: Histogram,
     judge: Histogram,
     answer: Histogram,
@@ -70,13 +70,6 @@ struct Pairs {
     metric: Metric,
     count: usize,
     tallies: BTreeMap<String, BTreeMap<String, Tally>>,
-}
-
-/// The gauges of a topic.
-struct Lag {
-    records: Gauge,
-    seconds: Gauge,
-    time: Gauge,
 }
 
 /// Load of one queue, by [`Status::index`].
@@ -191,21 +184,22 @@ impl Metrics {
         self.checkpoint.record(took);
     }
 
-    /// How far a topic is behind: in records, and the time of its slowest lane against `now`; both
-    /// times in ms since 1970.
-    pub fn record_lag(&mut self, topic: Topic, records: u64, time: Millis, now: Millis) {
-        let lag = self.topics.entry(topic).or_insert_with(|| {
-            let gauge =
-                |metric| self.recorder.register_gauge(&key(metric, &[topic.name()]), &METADATA);
-            Lag {
-                records: gauge(Metric::LagRecords),
-                seconds: gauge(Metric::LagSeconds),
-                time: gauge(Metric::LaneTime),
-            }
-        });
-        lag.records.set(records as f64);
-        lag.seconds.set(now.saturating_sub(time).max(0) as f64 / SECOND as f64);
-        lag.time.set(time as f64 / SECOND as f64);
+    /// How many records of a topic are not folded yet.
+    pub fn record_lag(&mut self, topic: Topic, records: u64) {
+        self.topic(topic, Metric::LagRecords).set(records as f64);
+    }
+
+    /// The time of a topic's slowest lane, against `now`; both in ms since 1970.
+    pub fn record_time(&mut self, topic: Topic, time: Millis, now: Millis) {
+        let behind = now.saturating_sub(time).max(0) as f64 / SECOND as f64;
+        self.topic(topic, Metric::LagSeconds).set(behind);
+        self.topic(topic, Metric::LaneTime).set(time as f64 / SECOND as f64);
+    }
+
+    fn topic(&mut self, topic: Topic, metric: Metric) -> &Gauge {
+        self.topics.entry((topic, metric)).or_insert_with(|| {
+            self.recorder.register_gauge(&key(metric, &[topic.name()]), &METADATA)
+        })
     }
 
     /// How far the replay at the start has come: `ratio` from 0 to 1, and records since last told.

@@ -43,6 +43,10 @@ impl Log for AnyLog {
         either!(self, log => log.take(batch, max, wait))
     }
 
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        either!(self, log => log.ends())
+    }
+
     fn lead(&mut self) -> Result<(), LogError> {
         either!(self, log => log.lead())
     }

@@ -124,12 +124,15 @@ impl Show {
         }
     }
 
-    fn gauge<L: Log, S: Store>(&mut self, drive: &Drive<L, S>) {
+    fn gauge<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) {
+        let lags = drive.lags();
         let state = drive.state();
         for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
+            if let Some(lag) = lags.get(topic) {
+                self.metrics.record_lag(*topic, *lag);
+            }
             if state.times.lanes.of(*topic).next().is_some() {
-                let time = state.times.of(*topic).time;
-                self.metrics.record_lag(*topic, drive.lag(*topic), time, state.now);
+                self.metrics.record_time(*topic, state.times.of(*topic).time, state.now);
             }
         }
         let wide = |numbers: &[u32; JobStatus::COUNT]| numbers.map(u64::from);

@@ -129,6 +129,7 @@ pub fn contract<W: World>(world: &mut W) {
     let mut reading = everything_arrives_once_and_in_order(world, &mut log);
     what_is_said_is_read_by_all(world, &mut log, &mut reading);
     held_lanes_lose_nothing(world, &mut log, &mut reading);
+    the_end_of_a_lane_is_known_though_it_is_not_read(world, &mut log);
     reading_begins_where_it_is_told(world, &reading);
     duties_of_the_caller_are_checked(world, &mut log);
 }
@@ -232,6 +233,26 @@ fn held_lanes_lose_nothing<W: World>(world: &mut W, log: &mut W::L, reading: &mu
         reading.take(log, 100, Duration::from_millis(5));
     }
     assert_eq!(reading.mark_count, quiet, "no news, no marks");
+}
+
+fn the_end_of_a_lane_is_known_though_it_is_not_read<W: World>(world: &mut W, log: &mut W::L) {
+    let end = |log: &mut W::L, lane: Lane| {
+        let ends = log.ends();
+        assert!(ends.iter().all(|(lane, _)| LANES.contains(lane)), "{ends:?}");
+        ends.into_iter().find(|(known, _)| *known == lane).map(|(_, end)| end)
+    };
+    assert_eq!(end(log, JOBS), Some(600));
+    log.hold(&[MORE_JOBS], true).unwrap();
+    let before = end(log, MORE_JOBS).unwrap();
+    for _ in 0..10 {
+        world.append(MORE_JOBS, None, Some(b"nobody reads this yet"));
+    }
+    let start = Instant::now();
+    while end(log, MORE_JOBS) != Some(before + 10) {
+        assert!(start.elapsed() < PATIENCE, "{:?} after {before}", end(log, MORE_JOBS));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    log.hold(&[MORE_JOBS], false).unwrap();
 }
 
 fn reading_begins_where_it_is_told<W: World>(world: &mut W, reading: &Reading) {

@@ -199,6 +199,13 @@ impl Log for DirLog {
         }
     }
 
+    /// What cannot be looked at is left out: the next `take` says why.
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        let spans = self.lanes().unwrap_or_default().into_iter();
+        let assigned = spans.filter(|span| self.readers.contains_key(&span.lane));
+        assigned.map(|span| (span.lane, span.end)).collect()
+    }
+
     /// The lock of the directory is the election: it was won when the directory was opened.
     fn lead(&mut self) -> Result<(), LogError> {
         if self.home.mode == Mode::Read {

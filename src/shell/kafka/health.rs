@@ -74,6 +74,8 @@ struct Findings {
     unreachable: Option<Instant>,
     /// Since when each lane failed that does.
     failing: BTreeMap<Lane, Instant>,
+    /// The last stable offset of each lane that answered, as of its last answer.
+    ends: BTreeMap<Lane, u64>,
     /// What no waiting mends: a topic that was deleted, or that we may not read any more.
     lost: Option<LogError>,
 }
@@ -104,6 +106,7 @@ impl Probe {
                     }
                 }
                 let dumb = answer.is_err().then_some(now);
+                findings.ends.extend(answer.iter().flatten().map(|(lane, end)| (*lane, *end)));
                 findings.unreachable = dumb.map(|now| findings.unreachable.unwrap_or(now));
                 let is_old = |lane: &Lane| {
                     let since = findings.failing.get(lane);
@@ -136,6 +139,11 @@ impl Probe {
     /// What ends the reading, if anything was found that does.
     pub fn lost(&self) -> Option<LogError> {
         lock(&self.findings).lost.take()
+    }
+
+    /// How far a lane reached when it last answered.
+    pub fn end(&self, lane: Lane) -> Option<u64> {
+        lock(&self.findings).ends.get(&lane).copied()
     }
 
     /// Since when a lane fails.

@@ -105,6 +105,10 @@ impl Log for KafkaLog {
         }
     }
 
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        self.reading.as_ref().map(Reader::ends).unwrap_or_default()
+    }
+
     fn lead(&mut self) -> Result<(), LogError> {
         self.speaker = None;
         self.speaker = Some(Speaker::start(&self.conf)?);

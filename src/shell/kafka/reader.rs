@@ -128,6 +128,20 @@ impl Reader {
         Ok(())
     }
 
+    /// How far lanes reach: what the client knows of its last fetch, or the probe of its last
+    /// question. A lane that is held is not fetched, so of that the probe knows more.
+    pub fn ends(&self) -> Vec<(Lane, u64)> {
+        let mut ends = Vec::new();
+        for strand in &self.lanes.strands {
+            for (partition, place) in &strand.lanes {
+                let fetched = self.queue.high(&strand.name, *partition);
+                let end = fetched.max(self.probe.end(place.lane));
+                ends.extend(end.map(|end| (place.lane, end)));
+            }
+        }
+        ends
+    }
+
     /// Holds lanes back or lets them go on.
     pub fn hold(&mut self, wanted: &[Lane], held: bool) -> Result<(), LogError> {
         let mut changed = TopicPartitionList::new();

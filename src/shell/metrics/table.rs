@@ -82,7 +82,7 @@ metrics! {
     QueueCores Kind::Gauge, "yardmaster_queue_cores" ["queue", "status"]
         "Cores of live jobs, by queue and status; queues beyond the limit are summed as `other`.";
     LagRecords Kind::Gauge, "yardmaster_lag_records" ["topic"]
-        "Records between what was read and the end of the topic, summed over its partitions.";
+        "Offsets between what was folded and the topic's end at the broker, over its partitions.";
     LagSeconds Kind::Gauge, "yardmaster_lag_seconds" ["topic"]
         "How far the time of the topic's slowest lane is behind now, in seconds.";
     LaneTime Kind::Gauge, "yardmaster_lane_time_seconds" ["topic"]

@@ -71,7 +71,8 @@ fn all() -> Metrics {
     metrics.record_checkpoint(took);
     metrics.record_decision(&decision("atlas", &[("disk", 3), ("release", 5)]));
     metrics.record_decision(&decision("atlas", &[("disk", 3)]));
-    metrics.record_lag(Topic::Task, 12, 1_000_500, 1_003_000);
+    metrics.record_lag(Topic::Task, 12);
+    metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
     metrics.record_restore(0.5, 99);
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
     metrics

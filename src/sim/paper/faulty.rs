@@ -201,6 +201,10 @@ impl<L: Log> Log for Faulty<L> {
         self.call("take", |this| this.log.take(batch, max, wait))
     }
 
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        self.log.ends()
+    }
+
     fn lead(&mut self) -> Result<(), LogError> {
         self.call("lead", |this| {
             this.waiting = None;

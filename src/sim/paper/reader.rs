@@ -83,6 +83,12 @@ impl Log for PaperLog {
         Ok(())
     }
 
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        let spans = self.paper.spans().into_iter();
+        let assigned = spans.filter(|span| self.lanes.contains_key(&span.lane));
+        assigned.map(|span| (span.lane, span.end)).collect()
+    }
+
     fn lead(&mut self) -> Result<(), LogError> {
         self.term = Some(self.paper.lead(&self.speaker));
         self.said = None;

@@ -114,6 +114,9 @@ impl Log for Shuffled {
         Ok(())
     }
 
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        self.log.ends()
+    }
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }

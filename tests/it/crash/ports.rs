@@ -78,6 +78,9 @@ impl<L: Log> Log for Late<L> {
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
         self.log.take(batch, max, wait)
     }
+    fn ends(&mut self) -> Vec<(Lane, u64)> {
+        self.log.ends()
+    }
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
