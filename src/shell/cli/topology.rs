@@ -1,10 +1,9 @@
 //! `topology`: describe, check, apply.
 
-use crate::core::cut::Topic;
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::{Place, READ, Read};
+use crate::shell::cli::place::Place;
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
-use crate::wire::topology::{Cleanup, Timestamp, TopicSettings, describe, mermaid};
+use crate::wire::topology::{self, Cleanup, Timestamp, TopicSettings, describe, mermaid};
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
@@ -33,7 +32,8 @@ enum What {
         #[command(flatten)]
         place: Place,
     },
-    /// Make the topics that are missing, with their partitions and cleanup policy.
+    /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
+    /// that the topology names, those that are read as well as those that are said.
     Apply {
         #[command(flatten)]
         place: Place,
@@ -68,8 +68,7 @@ fn check(place: &Place) -> Ended {
     }
     let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
     let mut wrong = 0;
-    for topic in READ {
-        let settings = read.topology.topic(topic);
+    for settings in read.topology.topics.values() {
         let found = admin.describe(std::slice::from_ref(&settings.name))?;
         let found = found.get(&settings.name).and_then(Option::as_ref);
         for complaint in compare(settings, found) {
@@ -78,7 +77,7 @@ fn check(place: &Place) -> Ended {
         }
     }
     if wrong == 0 {
-        println!("all {} topics are as the topology says", READ.len());
+        println!("all {} topics are as the topology says", read.topology.topics.len());
         return Ok(ExitCode::SUCCESS);
     }
     println!(
@@ -134,18 +133,20 @@ fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
     configs
 }
 
-fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
-    let read: Read = place.read()?;
-    let spec = |topic: &Topic| {
-        let settings = read.topology.topic(*topic);
-        NewTopicSpec {
-            name: settings.name.clone(),
-            partitions: settings.partitions,
-            replication: read.topology.kafka.replication,
-            configs: configs(settings),
-        }
+/// Every topic of a topology, as the broker is asked for it.
+fn specs(topology: &topology::Topology) -> Vec<NewTopicSpec> {
+    let spec = |settings: &TopicSettings| NewTopicSpec {
+        name: settings.name.clone(),
+        partitions: settings.partitions,
+        replication: topology.kafka.replication,
+        configs: configs(settings),
     };
-    let specs: Vec<NewTopicSpec> = READ.iter().map(spec).collect();
+    topology.topics.values().map(spec).collect()
+}
+
+fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
+    let read = place.read()?;
+    let specs = specs(&read.topology);
     if dry_run {
         for spec in specs {
             println!(
@@ -163,4 +164,54 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Topic;
+
+    #[test]
+    fn every_topic_of_the_topology_is_made_as_it_says() {
+        let topology = topology::Topology::default_atlas();
+        let specs = specs(&topology);
+        for topic in Topic::ALL {
+            let settings = topology.topic(*topic);
+            let spec = specs.iter().find(|spec| spec.name == settings.name);
+            let spec = spec.unwrap_or_else(|| panic!("{} is not made", settings.name));
+            assert_eq!(spec.partitions, settings.partitions, "{}", spec.name);
+            // As made, so found right.
+            let configs = spec.configs.iter().cloned().collect();
+            let found = TopicFound { partitions: spec.partitions, configs };
+            assert_eq!(compare(settings, Some(&found)), Vec::<String>::new(), "{}", spec.name);
+            assert_eq!(compare(settings, None), ["is not there"]);
+        }
+        assert_eq!(specs.len(), Topic::ALL.len());
+        let configs = |topic: Topic| {
+            let name = &topology.topic(topic).name;
+            let spec = specs.iter().find(|spec| spec.name == *name).unwrap();
+            spec.configs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
+        };
+        let month = "retention.ms=2592000000";
+        assert_eq!(configs(Topic::Decision), ["cleanup.policy=delete", month]);
+        assert_eq!(configs(Topic::DeadLetter), ["cleanup.policy=delete", month]);
+        assert_eq!(configs(Topic::Command), ["cleanup.policy=delete", month]);
+        assert_eq!(configs(Topic::Counter), ["cleanup.policy=compact"]);
+        assert_eq!(
+            configs(Topic::Progress),
+            [
+                "cleanup.policy=delete",
+                "retention.ms=1209600000",
+                "message.timestamp.type=LogAppendTime"
+            ]
+        );
+        assert_eq!(
+            configs(Topic::JobState),
+            [
+                "cleanup.policy=compact,delete",
+                "retention.ms=2678400000",
+                "min.compaction.lag.ms=172800000"
+            ]
+        );
+    }
 }
