@@ -57,7 +57,8 @@ impl Place {
         self.was_empty
     }
 
-    /// Removes sled's snapshots, which it rebuilds from its log; tells their names.
+    /// Removes sled's snapshots; tells their names. sled makes them anew from its log, unless it
+    /// has used the beginning of that again: then it may find nothing.
     pub(super) fn remove_snapshots(&self) -> Result<Vec<String>, StoreError> {
         let mut removed = Vec::new();
         for name in names(&self.dir)? {
