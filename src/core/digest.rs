@@ -90,10 +90,13 @@ impl Sink<'_> {
         hex
     }
 
+    /// Where the reading stands: cycle, time, and since when all is known. The last is said on
+    /// decisions and keeps old requests from being judged, so two states that differ in it alone
+    /// do not decide the same.
     fn head(&mut self) {
         let state = self.state;
         self.text(&state.setting.domain);
-        for number in [state.number as i64, state.now] {
+        for number in [state.number as i64, state.now, state.known_since] {
             self.number(number);
         }
         for (lane, held) in state.times.lanes.iter() {
@@ -252,5 +255,24 @@ impl Sink<'_> {
 fn lines(all: &mut Vec<String>, name: &str, which: usize, window: &Window) {
     for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
         all.push(format!("{name} {which} {} {}", bucket.number, bucket.left));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Topic;
+    use crate::core::limits::Limits;
+    use crate::core::state::Setting;
+
+    #[test]
+    fn how_far_back_the_log_was_known_is_part_of_what_is_known() {
+        let silence = [None; Topic::ALL.len()];
+        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
+        let whole = State::new(setting.clone());
+        let mut partial = State::new(setting);
+        partial.known_since = 1;
+        assert_ne!(digest(&whole), digest(&partial));
+        assert_eq!(records_digest(&whole), records_digest(&partial));
     }
 }
