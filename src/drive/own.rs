@@ -85,7 +85,7 @@ impl Own {
         for lane in lanes {
             let most = match lane.topic {
                 Topic::Progress => CYCLES_AHEAD.saturating_sub(self.cycles.len()),
-                Topic::Decision if self.is_wanting() => usize::MAX,
+                Topic::Decision if self.is_wanting(lane) => usize::MAX,
                 Topic::Decision => WORDS_AHEAD.saturating_sub(self.words),
                 _ => usize::MAX,
             };
@@ -94,10 +94,22 @@ impl Own {
         Ok(())
     }
 
-    /// Whether the next cycle cannot be counted for want of decisions.
-    fn is_wanting(&self) -> bool {
+    /// Whether the next cycle cannot be counted for want of decisions, of this lane or of any.
+    fn is_wanting(&self, lane: Lane) -> bool {
         let has_words = |cycle: &Cycle| self.words_of(cycle.progress.number) >= cycle.counted();
-        self.is_fresh || self.cycles.front().is_some_and(|cycle| !has_words(cycle))
+        self.is_fresh && !self.is_past_beginning(lane)
+            || self.cycles.front().is_some_and(|cycle| !has_words(cycle))
+    }
+
+    /// Whether a lane was read past the cycle that a rebuild begins at: one speaker writes it,
+    /// cycle after cycle, so nothing older comes after.
+    fn is_past_beginning(&self, lane: Lane) -> bool {
+        let newest = self.trail.get(&lane).and_then(|trail| trail.back());
+        let begins = self.cycles.iter().find(|cycle| cycle.progress.full);
+        match (newest, begins) {
+            (Some((newest, _)), Some(begins)) => *newest > begins.progress.number,
+            _ => false,
+        }
     }
 
     /// How many decisions of a cycle were read.
@@ -105,10 +117,11 @@ impl Own {
         self.said.get(&number).map_or(0, Vec::len)
     }
 
-    /// Whether all decisions that were there at the start were read.
+    /// Whether all decisions up to the cycle that a rebuild begins at were read. They are held
+    /// until it is counted; those of later cycles come as they are counted.
     pub fn has_old_words(&self, feed: &Feed) -> bool {
         let is_read = |lane, end| feed.has(lane, end) && feed.waiting_in(lane) == 0;
-        self.ends.iter().all(|(lane, end)| is_read(*lane, *end))
+        self.ends.iter().all(|(lane, end)| self.is_past_beginning(*lane) || is_read(*lane, *end))
     }
 
     fn read_lane(
@@ -212,6 +225,7 @@ impl Own {
         self.counted = self.counted.max(number);
         self.is_fresh = false;
         self.take_said(number);
+        self.shorten_trail(number);
         while self.cycles.front().is_some_and(|cycle| cycle.progress.number <= number) {
             self.cycles.pop_front();
         }
@@ -220,6 +234,11 @@ impl Own {
     /// Where, at the earliest, the words of cycles after `number` begin, per own lane; in
     /// `progress` where the last of those counted is.
     pub fn bounds(&mut self, number: u64) -> Vec<(Lane, u64)> {
+        self.shorten_trail(number);
+        self.bounds.iter().map(|(lane, next)| (*lane, *next)).collect()
+    }
+
+    fn shorten_trail(&mut self, number: u64) {
         for (lane, trail) in &mut self.trail {
             while trail.front().is_some_and(|(cycle, _)| *cycle <= number) {
                 if let Some((_, next)) = trail.pop_front() {
@@ -227,7 +246,6 @@ impl Own {
                 }
             }
         }
-        self.bounds.iter().map(|(lane, next)| (*lane, *next)).collect()
     }
 }
 
@@ -236,5 +254,99 @@ impl Cycle {
     pub fn counted(&self) -> usize {
         let decided = self.progress.outputs.iter().filter(|(it, _)| it.topic == Topic::Decision);
         decided.map(|(_, records)| *records as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::decision::{DecisionId, Outcome};
+    use crate::drive::port::Batch;
+    use crate::wire::record::{write_decision, write_progress};
+
+    const CYCLES: u64 = 3_000;
+    const BEGINS: u64 = 100;
+    const EACH: u64 = 10;
+    const TAKEN: u64 = 500;
+    const SAID: Lane = Lane::new(Topic::Progress, 0);
+    const WORDS: Lane = Lane::new(Topic::Decision, 0);
+
+    fn progress(number: u64) -> Vec<u8> {
+        let full = number == BEGINS;
+        let outputs = vec![(WORDS, EACH as u32)];
+        let domain = "atlas".to_owned();
+        let mut value = Vec::new();
+        write_progress(
+            &mut value,
+            &Progress { domain, number, full, outputs, ..Default::default() },
+        );
+        value
+    }
+
+    fn decision(cycle: u64, number: u64) -> Vec<u8> {
+        let text = String::new;
+        let subject = format!("{cycle}/{number}");
+        let decision = Decision {
+            id: DecisionId::derive("atlas", &subject, 0, 1),
+            domain: "atlas".to_owned(),
+            subject,
+            attempt: 0,
+            task: text(),
+            ordinal: 1,
+            epoch: 1,
+            cycle,
+            number: number as u32,
+            now: 0,
+            policy: text(),
+            policy_hash: text(),
+            gshare: text(),
+            nucleus: text(),
+            outcome: Outcome::Defer { until: 0 },
+            factor_names: vec![],
+            counts: vec![],
+            fates: vec![],
+            full: true,
+            fates_cut: 0,
+            notes: vec![],
+        };
+        let mut value = Vec::new();
+        write_decision(&mut value, &decision);
+        value
+    }
+
+    /// Cycles before the first full cut are gone, all their decisions are not.
+    #[test]
+    fn a_rebuild_holds_the_decisions_from_before_it_begins_and_few_more() {
+        let span = |lane, end| LaneSpan { lane, first: 0, stable_end: end, end };
+        let spans = [span(SAID, CYCLES), span(WORDS, CYCLES * EACH)];
+        let mut cut = Cut::default();
+        spans.iter().for_each(|span| cut.advance(span.lane, 0));
+        let (mut own, mut feed) = (Own::new(&spans, &cut, 0, true), Feed::new(&cut));
+        let mut batch = Batch::default();
+        for number in BEGINS..=CYCLES {
+            batch.push(SAID, number, 0, None, Some(&progress(number)));
+        }
+        feed.pour(batch);
+        let (mut most, mut counted, mut taken, mut next) = (0, 0, 0, BEGINS);
+        for offset in (0..CYCLES * EACH).step_by(TAKEN as usize) {
+            let mut batch = Batch::default();
+            for at in offset..offset + TAKEN {
+                batch.push(WORDS, at, 0, None, Some(&decision(at / EACH + 1, at % EACH)));
+            }
+            feed.pour(batch);
+            own.read(&mut feed, "atlas").unwrap();
+            most = most.max(own.words);
+            while own.cycles.front().is_some_and(|cycle| own.words_of(next) == cycle.counted())
+                && (counted > 0 || own.has_old_words(&feed))
+            {
+                taken += own.take_said(next).len() as u64;
+                own.count(next);
+                (counted, next) = (counted + 1, next + 1);
+                own.read(&mut feed, "atlas").unwrap();
+            }
+        }
+        assert_eq!((next, taken), (CYCLES + 1, CYCLES * EACH), "all were counted, none was lost");
+        let bound = BEGINS * EACH + WORDS_AHEAD as u64 + TAKEN;
+        assert!(most as u64 <= bound, "{most} decisions were held, {bound} are enough");
     }
 }
