@@ -6,6 +6,7 @@ use yardmaster::core::dice::Dice;
 use yardmaster::core::event::{
     ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
 };
+use yardmaster::core::ledger::Count;
 use yardmaster::core::policy::{Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, kind};
 use yardmaster::core::unit::GIB;
 
@@ -19,9 +20,9 @@ fn judge(bencher: Bencher<'_, '_>, queues: usize) {
     let grid = Grid::new(queues, |number| number % 3);
     let candidates = grid.candidates();
     let case = grid.policy.case(&grid.task, 0, &grid.resolved);
-    let found = grid.policy.judge(&case, &candidates, &grid.resolved);
+    let found = grid.policy.judge(&case, &candidates[..], &grid.resolved);
     assert_eq!(found.passed as usize, queues.div_ceil(3));
-    bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates, &grid.resolved));
+    bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates[..], &grid.resolved));
 }
 
 /// The same where every queue is fit: nothing ends early.
@@ -30,9 +31,9 @@ fn judge_all_fit(bencher: Bencher<'_, '_>, queues: usize) {
     let grid = Grid::new(queues, |_| 0);
     let candidates = grid.candidates();
     let case = grid.policy.case(&grid.task, 0, &grid.resolved);
-    let found = grid.policy.judge(&case, &candidates, &grid.resolved);
+    let found = grid.policy.judge(&case, &candidates[..], &grid.resolved);
     assert_eq!(found.passed as usize, queues);
-    bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates, &grid.resolved));
+    bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates[..], &grid.resolved));
 }
 
 /// One candidate through everything: what waking costs.
@@ -51,10 +52,10 @@ fn divide(bencher: Bencher<'_, '_>) {
     let grid = Grid::new(300, |_| 0);
     let candidates = grid.candidates();
     let case = grid.policy.case(&grid.task, 0, &grid.resolved);
-    let found = grid.policy.judge(&case, &candidates, &grid.resolved);
+    let found = grid.policy.judge(&case, &candidates[..], &grid.resolved);
     bencher.bench_local(|| {
         let mut dice = Dice::of("atlas", "40000001/1", 0, 1, black_box(1));
-        grid.policy.divide(&case, &candidates, &found, &grid.resolved, &mut dice)
+        grid.policy.divide(&case, &candidates[..], &found, &grid.resolved, &mut dice)
     });
 }
 
@@ -63,8 +64,8 @@ struct Grid {
     resolved: Resolved,
     task: Task,
     queues: Vec<Queue>,
+    loads: Vec<([u32; Status::COUNT], Count)>,
     storage: Storage,
-    fit: fn(usize) -> usize,
 }
 
 impl Grid {
@@ -74,29 +75,35 @@ impl Grid {
         let spec = PolicySpec::full("production-job", flavour, Rules::Documented);
         let policy = Policy::compile(&spec).expect("the defaults are allowed");
         let resolved = policy.unchanged();
+        let loads = (0..queues).map(|number| load(number, fit(number))).collect();
         let queues = (0..queues).map(|number| queue(number, fit(number))).collect();
-        Grid { policy, resolved, task: task(), queues, storage: storage(), fit }
+        Grid { policy, resolved, task: task(), queues, loads, storage: storage() }
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
-        let all = self.queues.iter().enumerate();
-        all.map(|(number, queue)| candidate(queue, &self.storage, number, (self.fit)(number)))
-            .collect()
+        let all = self.queues.iter().zip(&self.loads).enumerate();
+        all.map(|(number, (queue, load))| candidate(queue, load, &self.storage, number)).collect()
     }
 }
 
-fn candidate<'a>(
-    queue: &'a Queue,
-    storage: &'a Storage,
-    number: usize,
-    fit: usize,
-) -> Candidate<'a> {
+fn load(number: usize, fit: usize) -> ([u32; Status::COUNT], Count) {
     let mut load = [0; Status::COUNT];
     load[Status::Running.index()] = 100 + number as u32 * 7 % 1_000;
     load[Status::Activated.index()] = if fit == 2 { 9_999 } else { 30 };
     load[Status::Assigned.index()] = 10;
     load[Status::Starting.index()] = 5;
     load[Status::Transferring.index()] = 50;
+    let mut count = Count::NONE;
+    count.by.iter_mut().zip(load).for_each(|(held, jobs)| held.jobs = jobs);
+    (load, count)
+}
+
+fn candidate<'a>(
+    queue: &'a Queue,
+    (load, count): &'a ([u32; Status::COUNT], Count),
+    storage: &'a Storage,
+    number: usize,
+) -> Candidate<'a> {
     let link = LinkView {
         source_known: true,
         closeness: Some(3),
@@ -109,8 +116,8 @@ fn candidate<'a>(
     Candidate {
         queue,
         load,
-        load_type: load,
-        load_all: load,
+        load_type: count,
+        load_all: count,
         promised: 0,
         at_nucleus: false,
         link,

@@ -5,7 +5,8 @@ use crate::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ra
 use crate::core::dice::Dice;
 use crate::core::engine::Engine;
 use crate::core::event::Task;
-use crate::core::policy::{Candidate, Judgement, Policy};
+use crate::core::gather::Gathered;
+use crate::core::policy::{Candidates, Case, Judgement, Policy, Resolved};
 use crate::core::record::Answer;
 use crate::core::unit::SECOND;
 use std::borrow::Cow;
@@ -53,7 +54,12 @@ impl Engine {
         let ask = self.state.asks.of(subject)?;
         let task = ask.task.as_ref()?;
         let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
-        Some(self.judge(at, task, before, number))
+        let (policy, ready) = (&self.policies[at], self.resolved.get(&(at, gshare))?);
+        let mut case = policy.case(task, self.state.now, &ready.resolved);
+        let survey = self.world.survey(&self.state, &mut case);
+        let list = ready.list(policy, &self.world, &case);
+        let candidates = self.world.gather(&self.state, &case, &survey, list);
+        Some(self.judge(policy, &ready.resolved, &case, &candidates, before, number))
     }
 
     /// An answer without a judgement.
@@ -92,18 +98,18 @@ impl Engine {
         }
     }
 
-    fn judge(&self, at: usize, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
-        let state = &self.state;
-        let policy = &self.policies[at];
+    fn judge(
+        &self,
+        policy: &Policy,
+        resolved: &Resolved,
+        case: &Case<'_>,
+        candidates: &Gathered<'_>,
+        before: Option<&Answer>,
+        number: u32,
+    ) -> Decision {
+        let (state, task) = (&self.state, case.task);
         let mut decision = self.blank(task, before, number);
-        let Some(resolved) = self.resolved.get(&(at, task.gshare.clone())) else {
-            return decision;
-        };
-        let mut case = policy.case(task, state.now, resolved);
-        let survey = self.world.survey(state, &mut case);
-        let admits = |queue: &_| policy.admits(task, queue, resolved);
-        let candidates = self.world.gather(state, &case, &survey, admits);
-        let judgement = policy.judge(&case, &candidates, resolved);
+        let judgement = policy.judge(case, candidates, resolved);
         decision.policy_hash = policy.hash().to_owned();
         decision.notes = resolved.notes.clone();
         self.note_times(&mut decision);
@@ -113,13 +119,13 @@ impl Engine {
             let (epoch, cycle) = (state.epoch, state.number);
             let mut dice =
                 Dice::of(&state.setting.domain, &task.subject, task.attempt, epoch, cycle);
-            let jobs = policy.divide(&case, &candidates, &judgement, resolved, &mut dice);
+            let jobs = policy.divide(case, candidates, &judgement, resolved, &mut dice);
             decision.factor_names = policy.factor_names().to_vec();
-            Outcome::Assign(ranked(&judgement, &candidates, &jobs))
+            Outcome::Assign(ranked(&judgement, candidates, &jobs))
         };
         let every = state.setting.limits.full_fates_every;
         decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
-        fates(&mut decision, policy, &judgement, &candidates, before);
+        fates(&mut decision, policy, &judgement, candidates, before);
         limit(&mut decision, state.setting.limits.max_output_bytes);
         decision
     }
@@ -141,11 +147,11 @@ impl Engine {
     }
 }
 
-fn ranked(judgement: &Judgement, candidates: &[Candidate<'_>], jobs: &[u32]) -> Vec<Ranked> {
+fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec<Ranked> {
     let ranked = judgement.ranked.iter().enumerate();
     ranked
         .map(|(at, chosen)| {
-            let queue = candidates[chosen.candidate as usize].queue;
+            let queue = candidates.queue(chosen.candidate);
             Ranked {
                 queue: queue.name.clone(),
                 unified: queue.unified.clone(),
@@ -162,7 +168,7 @@ fn fates(
     decision: &mut Decision,
     policy: &Policy,
     judgement: &Judgement,
-    candidates: &[Candidate<'_>],
+    candidates: &Gathered<'_>,
     before: Option<&Answer>,
 ) {
     let name = |filter: u16| policy.filter(usize::from(filter)).map_or("", |filter| filter.name);
@@ -171,8 +177,11 @@ fn fates(
         decision.counts.push(FilterCount { filter, rejected: *rejected });
     }
     let known = before.filter(|_| !decision.full).map(|answer| &answer.objections);
+    if known.is_none() {
+        decision.fates.reserve_exact(judgement.fates.len());
+    }
     for refused in &judgement.fates {
-        let queue = &candidates[refused.candidate as usize].queue.name;
+        let queue = &candidates.queue(refused.candidate).name;
         let (filter, reason) = (name(refused.filter), refused.objection.reason);
         let same = known
             .and_then(|known| known.get(queue))
@@ -187,13 +196,12 @@ fn fates(
             });
         }
     }
-    let mut standing: Vec<&str> = judgement
-        .fates
-        .iter()
-        .map(|refused| candidates[refused.candidate as usize].queue.name.as_str())
-        .collect();
+    let Some(known) = known else { return };
+    let standing = judgement.fates.iter();
+    let mut standing: Vec<&str> =
+        standing.map(|refused| candidates.queue(refused.candidate).name.as_str()).collect();
     standing.sort_unstable();
-    for queue in known.into_iter().flat_map(|known| known.keys()) {
+    for queue in known.keys() {
         if standing.binary_search(&queue.as_str()).is_err() {
             let (filter, reason) = (Cow::Borrowed(""), Cow::Borrowed(""));
             let queue = queue.clone();

@@ -6,11 +6,12 @@
 //! remembered here beside the state only says which of them need not be looked at again.
 
 use crate::core::event::TaskPhase;
-use crate::core::policy::{Policy, Resolved};
+use crate::core::policy::{Case, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::core::world::World;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ pub struct Engine {
     pub state: State,
     pub(crate) policies: Vec<Policy>,
     pub(crate) world: World,
-    pub(crate) resolved: BTreeMap<(usize, String), Resolved>,
+    pub(crate) resolved: BTreeMap<(usize, String), Ready>,
     /// To be judged whatever else is so: new, due, or under another policy.
     ready: BTreeSet<Turn>,
     /// The turns in `ready`, by subject: a priority may change while one waits.
@@ -40,6 +41,14 @@ pub struct Engine {
     is_crowded: bool,
     /// Up to when slot figures that ran out were looked for.
     slots_seen: Millis,
+}
+
+/// A policy made ready for a share. It holds until a queue, a site or a parameter changes.
+pub(crate) struct Ready {
+    /// Its parameters.
+    pub(crate) resolved: Resolved,
+    /// Places of the queues on the candidate list of tasks that name none.
+    pub(crate) list: Vec<u32>,
 }
 
 /// A deferred request, and what it hangs on.
@@ -70,6 +79,16 @@ enum Standing {
     Ready,
     /// Deferred.
     Waiting,
+}
+
+impl Ready {
+    /// The candidate list of a case: places of queues, in order of their names.
+    pub(crate) fn list(&self, policy: &Policy, world: &World, case: &Case<'_>) -> Cow<'_, [u32]> {
+        if case.preassigned == Preassigned::No {
+            return Cow::Borrowed(&self.list);
+        }
+        world.places(|queue| policy.admits(case.task, queue, &self.resolved)).into()
+    }
 }
 
 impl Engine {

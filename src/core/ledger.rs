@@ -33,6 +33,9 @@ pub struct JobsAndCores {
 }
 
 impl Count {
+    /// Nothing counted.
+    pub const NONE: Count = Count { by: [JobsAndCores { jobs: 0, cores: 0 }; Status::COUNT] };
+
     fn add(&mut self, status: Status, cores: u32, sign: i32) {
         let held = &mut self.by[status.index()];
         held.jobs = held.jobs.wrapping_add_signed(sign);

@@ -13,6 +13,7 @@ pub mod engine;
 pub mod event;
 pub mod explain;
 pub mod fold;
+pub mod gather;
 pub mod id;
 pub mod ledger;
 pub mod limits;

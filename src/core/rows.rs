@@ -78,6 +78,15 @@ impl<V: Default> Rows<V> {
         self.find(key).and_then(|row| self.get(row))
     }
 
+    /// The row of a key: the one it was in when it was last found, else where it is now.
+    #[inline]
+    pub fn refind(&self, last: u32, key: RowKey) -> Option<u32> {
+        match self.rows.get(last as usize) {
+            Some(row) if row.live && row.key == key => Some(last),
+            _ => self.find(key),
+        }
+    }
+
     /// The counters of a row, to be changed.
     #[inline]
     pub fn at(&mut self, row: u32) -> &mut V {

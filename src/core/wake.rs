@@ -1,9 +1,10 @@
 //! Who wakes: a deferred request for which an objection fell and no other stands in its place.
 
-use crate::core::engine::{Engine, Hang, Turn, Waiting};
-use crate::core::policy::{Case, Policy, Resolved, Wake};
+use crate::core::engine::{Engine, Hang, Ready, Turn, Waiting};
+use crate::core::gather::Survey;
+use crate::core::policy::{Candidates, Case, Policy, Wake};
 use crate::core::state::State;
-use crate::core::world::{Survey, World};
+use crate::core::world::World;
 
 impl Engine {
     /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
@@ -26,14 +27,14 @@ impl Engine {
             }
             let gshare = task.gshare.clone();
             self.resolve(at, &gshare);
-            let Some(resolved) = self.resolved.get(&(at, gshare)) else { continue };
+            let Some(ready) = self.resolved.get(&(at, gshare)) else { continue };
             let Some(ask) = self.state.asks.of(&subject) else { continue };
             let Some(task) = ask.task.as_ref() else { continue };
             let Some(waiting) = self.waiting.get_mut(&subject) else { continue };
             let policy = &self.policies[at];
-            let mut case = policy.case(task, now, resolved);
+            let mut case = policy.case(task, now, &ready.resolved);
             let survey = self.world.survey(&self.state, &mut case);
-            let look = Look { state: &self.state, world: &self.world, policy, resolved };
+            let look = Look { state: &self.state, world: &self.world, policy, ready };
             if look.wakes(waiting, &case, &survey) {
                 woken.push(waiting.turn.clone());
             }
@@ -56,8 +57,10 @@ impl Engine {
             let domain = self.state.setting.domain.as_str();
             of("jedi", domain).or_else(|| of("jedi", ""))
         };
-        let resolved = self.policies[at].resolve(&look_up, gshare);
-        self.resolved.insert(key, resolved);
+        let policy = &self.policies[at];
+        let resolved = policy.resolve(&look_up, gshare);
+        let list = self.world.places(|queue| policy.lists(queue, &resolved));
+        self.resolved.insert(key, Ready { resolved, list });
     }
 }
 
@@ -66,7 +69,7 @@ struct Look<'a> {
     state: &'a State,
     world: &'a World,
     policy: &'a Policy,
-    resolved: &'a Resolved,
+    ready: &'a Ready,
 }
 
 impl Look<'_> {
@@ -88,7 +91,7 @@ impl Look<'_> {
                 continue;
             }
             let candidate = self.world.gather_one(self.state, case, survey, at);
-            match self.policy.object_one(case, &candidate, self.resolved) {
+            match self.policy.object_one(case, &candidate, &self.ready.resolved) {
                 None => wakes = true,
                 Some((filter, objection)) => {
                     *hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };
@@ -105,9 +108,11 @@ impl Look<'_> {
     fn all(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         waiting.hangs.clear();
         let mut wakes = false;
-        let admits = |queue: &_| self.policy.admits(case.task, queue, self.resolved);
-        for candidate in self.world.gather(self.state, case, survey, admits) {
-            match self.policy.object_one(case, &candidate, self.resolved) {
+        let list = self.ready.list(self.policy, self.world, case);
+        let candidates = self.world.gather(self.state, case, survey, list);
+        for place in 0..candidates.count() as u32 {
+            let candidate = candidates.at(place);
+            match self.policy.object_one(case, &candidate, &self.ready.resolved) {
                 None => wakes = true,
                 Some((filter, objection)) => {
                     let hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };

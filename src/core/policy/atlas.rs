@@ -27,6 +27,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     ],
     filters: filter::PRODUCTION_JOB,
     weights: weight::PRODUCTION_JOB,
+    lists,
     admits,
     express,
     preassigned,
@@ -38,21 +39,26 @@ const EXPRESS_PRIORITY: usize = 1;
 const QUEUE_LIMIT: usize = 2;
 const DIVISION_DEFINED: usize = 3;
 
-/// The candidate list (spec atlas 2.1). The parent of pseudo-queues is never on it.
+/// The candidate list of a task that names no queues (spec atlas 2.1).
+fn lists(queue: &Queue, args: &Args) -> bool {
+    let is_kept_back = is_parent(queue) || args.flag(EXCLUDE_TEST) && says_test(&queue.name);
+    queue.production && !queue.cloud.is_empty() && !is_kept_back
+}
+
+/// The candidate list of a task: the queues it names, if it names any (spec atlas 2.1).
 fn admits(task: &Task, queue: &Queue, args: &Args) -> bool {
-    let parent = queue.ucore && queue.resource_type.is_empty();
-    if parent {
-        return false;
-    }
-    if !task.site.is_empty() {
-        let mut named = sites(task).peekable();
-        if named.peek().is_some() {
-            return named.any(|site| site == queue.name || site == queue.unified);
+    match preassigned(task) {
+        Preassigned::No => lists(queue, args),
+        Preassigned::One | Preassigned::List => {
+            let is_it = |site: &str| site == queue.name || site == queue.unified;
+            !is_parent(queue) && sites(task).any(is_it)
         }
     }
-    queue.production
-        && !queue.cloud.is_empty()
-        && !(args.flag(EXCLUDE_TEST) && says_test(&queue.name))
+}
+
+/// Whether a queue is the parent of pseudo-queues: those are on lists, it never is.
+fn is_parent(queue: &Queue) -> bool {
+    queue.ucore && queue.resource_type.is_empty()
 }
 
 fn express(task: &Task, args: &Args) -> bool {
@@ -84,12 +90,9 @@ fn says_test(name: &str) -> bool {
 /// The chunk's jobs in bunches (spec atlas 2.7).
 fn select(select: &Select<'_>, dice: &mut Dice) -> Vec<u32> {
     let (case, args) = (select.case, select.own);
-    let shares: Vec<Share> = select
-        .judgement
-        .ranked
-        .iter()
-        .map(|chosen| {
-            let candidate = &select.candidates[chosen.candidate as usize];
+    let chosen = select.judgement.ranked.iter().zip(select.ranked);
+    let shares: Vec<Share> = chosen
+        .map(|(chosen, candidate)| {
             let mut queued = candidate.jobs(Status::Activated) + candidate.jobs(Status::Starting);
             if !case.is_local(candidate) {
                 queued += candidate.jobs(Status::Assigned);

@@ -21,6 +21,8 @@ pub struct Flavour {
     pub filters: &'static [&'static Filter],
     /// Weights there are, in the order of the specification.
     pub weights: &'static [&'static Weight],
+    /// Whether a queue is on the candidate list of a task that names no queues.
+    pub lists: fn(&Queue, &Args) -> bool,
     /// Whether a queue is on the candidate list of a task.
     pub admits: fn(&Task, &Queue, &Args) -> bool,
     /// Whether a task counts as express.
@@ -39,8 +41,8 @@ pub struct Select<'a> {
     pub own: &'a Args,
     /// What was judged.
     pub case: &'a Case<'a>,
-    /// All candidates that were judged.
-    pub candidates: &'a [Candidate<'a>],
+    /// The ranked candidates, in the order of the judgement.
+    pub ranked: &'a [Candidate<'a>],
     /// What was found.
     pub judgement: &'a Judgement,
 }

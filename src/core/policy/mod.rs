@@ -21,10 +21,11 @@ mod tests;
 pub use compile::{Policy, Resolved};
 pub use flavour::{Flavour, Select, kind, kinds};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
-pub use pipeline::{Chosen, Judgement, Refused};
+pub use pipeline::{Candidates, Chosen, Judgement, Refused};
 pub use spec::{PolicySpec, Wake};
 
 use crate::core::event::{Queue, Status, Storage, Task};
+use crate::core::ledger::Count;
 use crate::core::unit::{Bytes, Millis};
 
 /// The fixed part of a judgement: what is asked, when, and what holds for every candidate.
@@ -55,16 +56,16 @@ pub enum Preassigned {
 }
 
 /// A queue as seen by one judgement, with all that may be known about it.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct Candidate<'a> {
     /// Its configuration.
     pub queue: &'a Queue,
     /// Jobs by state, of the task's share, at the unified queue.
-    pub load: [u32; Status::COUNT],
+    pub load: &'a [u32; Status::COUNT],
     /// Jobs by state, of the task's share and resource type, at the unified queue.
-    pub load_type: [u32; Status::COUNT],
+    pub load_type: &'a Count,
     /// Jobs by state, of all shares, at the unified queue.
-    pub load_all: [u32; Status::COUNT],
+    pub load_all: &'a Count,
     /// Jobs of the task's share promised here by decisions and not yet seen.
     pub promised: u32,
     /// Whether the queue's storage site is the nucleus.
@@ -271,7 +272,13 @@ impl Candidate<'_> {
     /// Jobs of all shares in a state.
     #[inline]
     pub fn jobs_all(&self, status: Status) -> f64 {
-        f64::from(self.load_all[status.index()])
+        f64::from(self.load_all.by[status.index()].jobs)
+    }
+
+    /// Jobs of the share and resource type in a state.
+    #[inline]
+    pub fn jobs_of_type(&self, status: Status) -> f64 {
+        f64::from(self.load_type.by[status.index()].jobs)
     }
 
     /// Cores of a slot; 1 when not set.

@@ -9,6 +9,31 @@ use crate::core::dice::Dice;
 use crate::core::event::{Queue, Status, Task};
 use crate::core::unit::Millis;
 
+/// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
+/// The same place gives the same candidate throughout a judgement.
+pub trait Candidates {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The candidate at a place below the count.
+    fn at(&self, place: u32) -> Candidate<'_>;
+    /// The queue of the candidate at a place below the count.
+    fn queue(&self, place: u32) -> &Queue;
+}
+
+impl Candidates for [Candidate<'_>] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, place: u32) -> Candidate<'_> {
+        self[place as usize]
+    }
+
+    fn queue(&self, place: u32) -> &Queue {
+        self[place as usize].queue
+    }
+}
+
 /// What became of all candidates of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
@@ -43,6 +68,11 @@ pub struct Refused {
 }
 
 impl Policy {
+    /// Whether a queue is on the candidate list of a task that names no queues.
+    pub fn lists(&self, queue: &Queue, resolved: &Resolved) -> bool {
+        (self.flavour.lists)(queue, &resolved.own)
+    }
+
     /// Whether a queue is on the candidate list of a task.
     pub fn admits(&self, task: &Task, queue: &Queue, resolved: &Resolved) -> bool {
         (self.flavour.admits)(task, queue, &resolved.own)
@@ -64,22 +94,23 @@ impl Policy {
 
     /// Judges a case. Nothing is looked up and nothing remembered: the same arguments give the
     /// same answer, and the order of the candidates does not matter to it.
-    pub fn judge(
+    pub fn judge<C: Candidates + ?Sized>(
         &self,
         case: &Case<'_>,
-        candidates: &[Candidate<'_>],
+        candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
+        let count = candidates.count();
         let mut judgement = Judgement {
-            fates: Vec::with_capacity(candidates.len()),
+            fates: Vec::with_capacity(count),
             counts: vec![0; self.filters.len()],
             ..Judgement::default()
         };
-        let mut passed: Vec<(f64, u32)> = Vec::with_capacity(candidates.len());
+        let mut passed: Vec<(f64, u32)> = Vec::with_capacity(count);
         let mut weighed = Weighed::default();
-        for (at, candidate) in candidates.iter().enumerate() {
-            let place = at as u32;
-            match self.walk(case, candidate, resolved, &mut weighed) {
+        for place in 0..count as u32 {
+            let candidate = candidates.at(place);
+            match self.walk(case, &candidate, resolved, &mut weighed) {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;
                     judgement.fates.push(Refused { candidate: place, filter, objection });
@@ -91,7 +122,7 @@ impl Policy {
         best(&mut passed, candidates, self.spec.candidates_max as usize);
         for (_, place) in passed {
             let mut weighed = Weighed { kept: true, ..Weighed::default() };
-            self.weigh(case, &candidates[place as usize], resolved, &mut weighed);
+            self.weigh(case, &candidates.at(place), resolved, &mut weighed);
             judgement.ranked.push(Chosen { candidate: place, weighed });
         }
         judgement
@@ -139,16 +170,18 @@ impl Policy {
     }
 
     /// How many of the chunk's jobs go to each ranked candidate.
-    pub fn divide(
+    pub fn divide<C: Candidates + ?Sized>(
         &self,
         case: &Case<'_>,
-        candidates: &[Candidate<'_>],
+        candidates: &C,
         judgement: &Judgement,
         resolved: &Resolved,
         dice: &mut Dice,
     ) -> Vec<u32> {
-        let own = &resolved.own;
-        (self.flavour.select)(&Select { policy: self, own, case, candidates, judgement }, dice)
+        let chosen = judgement.ranked.iter();
+        let ranked: Vec<_> = chosen.map(|chosen| candidates.at(chosen.candidate)).collect();
+        let (own, ranked) = (&resolved.own, ranked.as_slice());
+        (self.flavour.select)(&Select { policy: self, own, case, ranked, judgement }, dice)
     }
 
     /// Through all filters; leaves the weight behind for one that passed.
@@ -207,8 +240,8 @@ impl Policy {
 }
 
 /// The `most` heaviest, heaviest first; equal weights by name.
-fn best(passed: &mut Vec<(f64, u32)>, candidates: &[Candidate<'_>], most: usize) {
-    let name = |place: u32| candidates[place as usize].queue.name.as_str();
+fn best<C: Candidates + ?Sized>(passed: &mut Vec<(f64, u32)>, candidates: &C, most: usize) {
+    let name = |place: u32| candidates.queue(place).name.as_str();
     let order =
         |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then_with(|| name(a.1).cmp(name(b.1)));
     if passed.len() > most && most > 0 {

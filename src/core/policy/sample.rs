@@ -4,6 +4,7 @@ use super::{Candidate, Case, LinkView, Policy, PolicySpec, Preassigned, Resolved
 use crate::core::event::{
     ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
 };
+use crate::core::ledger::Count;
 use crate::core::unit::GIB;
 
 /// The nucleus of every sample task.
@@ -119,9 +120,9 @@ pub fn storage() -> Storage {
 pub fn candidate(queue: &Queue) -> Candidate<'_> {
     Candidate {
         queue,
-        load: [0; Status::COUNT],
-        load_type: [0; Status::COUNT],
-        load_all: [0; Status::COUNT],
+        load: &[0; Status::COUNT],
+        load_type: &Count::NONE,
+        load_all: &Count::NONE,
         promised: 0,
         at_nucleus: false,
         link: LinkView::default(),
@@ -148,13 +149,20 @@ pub fn case(task: &Task) -> Case<'_> {
     }
 }
 
-/// Jobs by state.
-pub fn load(counts: &[(Status, u32)]) -> [u32; Status::COUNT] {
+/// Jobs by state; they stay until the test ends, so that a candidate can show them.
+pub fn load(counts: &[(Status, u32)]) -> &'static [u32; Status::COUNT] {
     let mut load = [0; Status::COUNT];
     for (status, count) in counts {
         load[status.index()] = *count;
     }
-    load
+    Box::leak(Box::new(load))
+}
+
+/// The same jobs as the ledger counts them, without cores.
+pub fn counted(load: &[u32; Status::COUNT]) -> &'static Count {
+    let mut count = Count::NONE;
+    count.by.iter_mut().zip(load).for_each(|(held, jobs)| held.jobs = *jobs);
+    Box::leak(Box::new(count))
 }
 
 /// All filters and weights of production jobs under a reading of the rules.

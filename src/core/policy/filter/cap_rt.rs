@@ -26,20 +26,18 @@ pub(super) const FILTER: Filter = Filter {
 
 const FLOOR: usize = 0;
 const SCOPE: usize = 1;
+const SHARE: usize = 0;
 const EXPRESS: usize = 2;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, args: &Args) -> Verdict {
     if case.express && !args.flag(EXPRESS) {
         return Verdict::Pass;
     }
-    let (load, running) = match args.word(SCOPE) {
-        0 => (&candidate.load, weighed.running),
-        _ => {
-            let of_type = f64::from(candidate.load_type[Status::Running.index()]);
-            (&candidate.load_type, weighed.running.max(of_type))
-        }
-    };
-    let jobs = |status: Status| f64::from(load[status.index()]);
+    let of_type = args.word(SCOPE) != SHARE;
+    let jobs =
+        |status| if of_type { candidate.jobs_of_type(status) } else { candidate.jobs(status) };
+    let running =
+        if of_type { weighed.running.max(jobs(Status::Running)) } else { weighed.running };
     let mut queued = jobs(Status::Defined)
         + f64::from(candidate.promised)
         + jobs(Status::Activated)

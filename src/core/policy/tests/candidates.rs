@@ -94,10 +94,10 @@ fn jobs_are_divided_among_the_ranked() {
     for chunk in [ChunkKind::Normal, ChunkKind::Scout, ChunkKind::Merge] {
         let task = task(|task| (task.jobs, task.chunk) = (101, chunk));
         let case = policy.case(&task, 0, &resolved);
-        let judgement = policy.judge(&case, &candidates, &resolved);
+        let judgement = policy.judge(&case, &candidates[..], &resolved);
         let divide = |cycle| {
             let mut dice = Dice::of("atlas", &task.subject, task.attempt, 1, cycle);
-            policy.divide(&case, &candidates, &judgement, &resolved, &mut dice)
+            policy.divide(&case, &candidates[..], &judgement, &resolved, &mut dice)
         };
         let given = divide(1);
         assert_eq!(given.len(), judgement.ranked.len());
@@ -120,9 +120,9 @@ fn the_division_keeps_to_the_caps() {
     let given = |priority: i32| {
         let task = task(|task| (task.jobs, task.priority) = (1_000, priority));
         let case = policy.case(&task, 0, &resolved);
-        let judgement = policy.judge(&case, &candidates, &resolved);
+        let judgement = policy.judge(&case, &candidates[..], &resolved);
         let mut dice = Dice::of("atlas", "7", 0, 1, 1);
-        let given = policy.divide(&case, &candidates, &judgement, &resolved, &mut dice);
+        let given = policy.divide(&case, &candidates[..], &judgement, &resolved, &mut dice);
         let of = |queue: &str| {
             let mut ranked = judgement.ranked.iter();
             let name = |c: u32| &candidates[c as usize].queue.name;

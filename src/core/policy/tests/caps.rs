@@ -3,7 +3,7 @@
 use super::{both, says_with, task};
 use crate::core::event::Status;
 use crate::core::policy::Rules;
-use crate::core::policy::sample::{candidate, case, load, queue};
+use crate::core::policy::sample::{candidate, case, counted, load, queue};
 
 const LOCAL: u64 = 0;
 const REMOTE: u64 = 1_000;
@@ -20,7 +20,7 @@ fn caps(jobs: [u32; 5], total: u64, documented: [Option<&str>; 2], panda: [Optio
         (Status::Starting, jobs[3]),
         (Status::Defined, jobs[4]),
     ]);
-    candidate.load_type = candidate.load;
+    candidate.load_type = counted(candidate.load);
     both("cap", &case(&task), &candidate, documented[0], panda[0]);
     both("cap_rt", &case(&task), &candidate, documented[1], panda[1]);
 }
@@ -64,7 +64,7 @@ fn panda_spares_express_chunks_and_for_c1_unified_queues() {
     queue.ucore = true;
     let jobs = load(&[(Status::Activated, 101), (Status::Running, 50)]);
     let mut full = candidate(&queue);
-    (full.load, full.load_type) = (jobs, jobs);
+    (full.load, full.load_type) = (jobs, counted(jobs));
     both("cap", &case(&task), &full, C1, None);
     both("cap_rt", &case(&task), &full, C2, C2);
     let mut express = case(&task);
@@ -72,7 +72,7 @@ fn panda_spares_express_chunks_and_for_c1_unified_queues() {
     both("cap_rt", &express, &full, C2, None);
     queue.ucore = false;
     let mut full = candidate(&queue);
-    (full.load, full.load_type) = (jobs, jobs);
+    (full.load, full.load_type) = (jobs, counted(jobs));
     both("cap", &express, &full, C1, None);
 }
 
@@ -86,7 +86,8 @@ fn panda_counts_the_resource_type() {
     for (running, activated, panda) in
         [(10, 480, None), (10, 481, C2), (400, 800, None), (400, 801, C2)]
     {
-        candidate.load_type = load(&[(Status::Running, running), (Status::Activated, activated)]);
+        candidate.load_type =
+            counted(load(&[(Status::Running, running), (Status::Activated, activated)]));
         both("cap_rt", &case(&task), &candidate, None, panda);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{BOTH, task};
 use crate::core::event::{Queue, QueueStatus, Status, Task};
-use crate::core::policy::sample::{candidate, case, load, policy, queue};
+use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
 use crate::core::policy::{Candidate, Judgement, LinkView, Objection, Policy, Rules};
 use proptest::prelude::*;
 
@@ -29,8 +29,9 @@ fn odd_candidate<'a>(queue: &'a Queue, dice: &[u8]) -> Candidate<'a> {
         (Status::Assigned, count(8)),
         (Status::Defined, count(9) / 8),
     ]);
-    candidate.load_type = candidate.load;
-    candidate.load_all = load(&[(Status::Transferring, count(10)), (Status::Running, count(6))]);
+    candidate.load_type = counted(candidate.load);
+    candidate.load_all =
+        counted(load(&[(Status::Transferring, count(10)), (Status::Running, count(6))]));
     candidate.pilots = count(11) / 16;
     candidate.link = LinkView {
         source_known: !dice[12].is_multiple_of(4),
@@ -89,15 +90,15 @@ proptest! {
             queues.iter().zip(&grid).map(|(queue, dice)| odd_candidate(queue, dice)).collect();
         for rules in BOTH {
             let (policy, resolved) = policy(rules);
-            let before = policy.judge(&case(&task), &candidates, &resolved);
-            prop_assert_eq!(&before, &policy.judge(&case(&task), &candidates, &resolved));
+            let before = policy.judge(&case(&task), &candidates[..], &resolved);
+            prop_assert_eq!(&before, &policy.judge(&case(&task), &candidates[..], &resolved));
             let before = named(&before, &candidates);
             candidates.reverse();
             if !candidates.is_empty() {
                 let turn = turn % candidates.len();
                 candidates.rotate_left(turn);
             }
-            let after = policy.judge(&case(&task), &candidates, &resolved);
+            let after = policy.judge(&case(&task), &candidates[..], &resolved);
             prop_assert_eq!(before, named(&after, &candidates));
         }
     }
@@ -110,7 +111,7 @@ proptest! {
             queues.iter().zip(&grid).map(|(queue, dice)| odd_candidate(queue, dice)).collect();
         for rules in BOTH {
             let (policy, resolved) = policy(rules);
-            let judgement = policy.judge(&case(&task), &candidates, &resolved);
+            let judgement = policy.judge(&case(&task), &candidates[..], &resolved);
             let mut fates = judgement.fates.iter();
             let mut passed = 0;
             for (place, candidate) in candidates.iter().enumerate() {
@@ -145,7 +146,7 @@ fn the_heaviest_are_kept_and_equals_go_by_name() {
     }
     candidates.reverse();
     let (policy, resolved) = policy(Rules::Documented);
-    let judgement = policy.judge(&case(&task), &candidates, &resolved);
+    let judgement = policy.judge(&case(&task), &candidates[..], &resolved);
     let names: Vec<&str> = judgement
         .ranked
         .iter()

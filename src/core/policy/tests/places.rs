@@ -2,7 +2,7 @@
 
 use super::{BOTH, both, says, says_with, task};
 use crate::core::event::{QueueStatus, Status};
-use crate::core::policy::sample::{NUCLEUS, candidate, case, load, queue, storage};
+use crate::core::policy::sample::{NUCLEUS, candidate, case, counted, load, queue, storage};
 use crate::core::policy::{LinkView, Preassigned, Rules};
 use crate::core::unit::GIB;
 
@@ -170,13 +170,13 @@ fn transferring() {
         queue.transferring_limit = limit;
         let mut candidate = candidate(&queue);
         candidate.load_all =
-            load(&[(Status::Running, running), (Status::Transferring, transferring)]);
+            counted(load(&[(Status::Running, running), (Status::Transferring, transferring)]));
         both("transferring", &case, &candidate, objection, objection);
     }
     // Not asked of the nucleus: by storage site, by site, by output storage.
     let mut storage = storage();
     queue.transferring_limit = 1;
-    let piled = load(&[(Status::Transferring, 2)]);
+    let piled = counted(load(&[(Status::Transferring, 2)]));
     let mut in_place = candidate(&queue);
     in_place.load_all = piled;
     both("transferring", &case, &in_place, over, over);

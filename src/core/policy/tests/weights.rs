@@ -2,7 +2,7 @@
 
 use super::{BOTH, task};
 use crate::core::event::{Queue, Status, Task};
-use crate::core::policy::sample::{candidate, case, load, policy, queue};
+use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
 use crate::core::policy::{Candidate, LinkView, Rules, Weighed};
 use proptest::prelude::*;
 
@@ -42,7 +42,9 @@ fn near(value: f64, expected: f64) -> bool {
 }
 
 /// Jobs of a queue: running, activated, assigned, starting, defined.
-fn jobs([running, activated, assigned, starting, defined]: [u32; 5]) -> [u32; Status::COUNT] {
+fn jobs(
+    [running, activated, assigned, starting, defined]: [u32; 5],
+) -> &'static [u32; Status::COUNT] {
     load(&[
         (Status::Running, running),
         (Status::Activated, activated),
@@ -336,7 +338,8 @@ proptest! {
         let mut queue = queue("A");
         queue.cores = counts[4];
         let mut candidate = candidate(&queue);
-        (candidate.load, candidate.load_all, candidate.load_type) = (load, load, load);
+        candidate.load = &load;
+        (candidate.load_all, candidate.load_type) = (counted(&load), counted(&load));
         (candidate.promised, candidate.workers, candidate.slots) = (counts[1], counts[2], slots);
         (candidate.available_bytes, candidate.available_files) = (bytes[1], counts[3]);
         (candidate.at_nucleus, candidate.disk_io_kbps) = (at_nucleus, usage);

@@ -1,0 +1,390 @@
+//! Candidates: queues with every figure that a judgement may ask for. All looking up is done here,
+//! and what was found is noted, so that the next judgement begins where this one ended.
+
+use crate::core::cut::Topic;
+use crate::core::event::{Link, Queue, Status, Task};
+use crate::core::id::Name;
+use crate::core::ledger::{AtQueue, Count};
+use crate::core::policy::{Candidate, Candidates, Case, LinkView};
+use crate::core::rows::{NO_ROW, RowKey, Rows};
+use crate::core::state::{Flags, State};
+use crate::core::unit::{Bytes, Millis};
+use crate::core::world::{QueueView, World};
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
+
+/// Names that a case's look-ups need, found once.
+pub struct Survey {
+    /// Nucleus.
+    pub nucleus: Option<Name>,
+    express: bool,
+    gshare: Option<Name>,
+    resource_type: Option<Name>,
+}
+
+/// What gathering found out. Nothing is decided by it: without it, the same is found again.
+#[derive(Default)]
+pub struct Notes {
+    /// By share and resource type: where each queue's counters were when last looked at.
+    places: BTreeMap<(Option<Name>, Option<Name>), Vec<Places>>,
+    /// By nucleus, and whether express: links as they stand at this cut.
+    outlooks: BTreeMap<(Option<Name>, bool), Outlook>,
+    /// Queues (unified names) with slot figures at this cut.
+    slotted: Flags,
+}
+
+/// Most shares and types, and most nuclei, that notes are kept of; beyond, all begin anew.
+const NOTES_MAX: usize = 32;
+
+/// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
+#[derive(Clone)]
+struct Places {
+    queue: Cell<u32>,
+    share: Cell<u32>,
+    load: Cell<u32>,
+}
+
+/// What is known of the links to a nucleus at a cut.
+#[derive(Default)]
+struct Outlook {
+    queued: u64,
+    queued_until: Option<Millis>,
+    /// By dense number of the source.
+    links: Vec<OnceCell<LinkView>>,
+}
+
+/// Activity of ordinary output on its way to a nucleus (spec atlas F3).
+pub const PRODUCTION: &str = "Production Output";
+/// Activity of express chunks (spec atlas F3).
+pub const EXPRESS: &str = "Express";
+
+fn activity(express: bool) -> &'static str {
+    if express { EXPRESS } else { PRODUCTION }
+}
+
+impl Notes {
+    /// A new cut: links are looked at again; places only when the list of queues changed.
+    pub fn turn(&mut self, state: &State, other_queues: bool) {
+        self.outlooks.clear();
+        self.slotted.clear();
+        state.slots.keys().for_each(|(queue, _, _)| self.slotted.add(*queue));
+        if other_queues {
+            self.places.clear();
+        }
+    }
+}
+
+/// The entry of a key, made when there is none; all others go when there are too many.
+fn noted<K: Ord, V>(notes: &mut BTreeMap<K, V>, key: K, make: impl FnOnce() -> V) -> &mut V {
+    if notes.len() >= NOTES_MAX && !notes.contains_key(&key) {
+        notes.clear();
+    }
+    notes.entry(key).or_insert_with(make)
+}
+
+impl World {
+    /// Fills in what a case knows of its nucleus, and finds what gathering needs.
+    pub fn survey(&mut self, state: &State, case: &mut Case<'_>) -> Survey {
+        let nucleus = match case.task.nucleus.as_str() {
+            "" => None,
+            nucleus => state.known_name(nucleus),
+        };
+        let express = case.express;
+        let gshare = state.known_name(&case.task.gshare);
+        let resource_type = state.known_name(&case.task.resource_type);
+        let survey = Survey { nucleus, express, gshare, resource_type };
+        if !self.notes.outlooks.contains_key(&(nucleus, express)) {
+            let outlook = self.outlook(state, case.now, &survey);
+            noted(&mut self.notes.outlooks, (nucleus, express), || outlook);
+        }
+        if let Some(outlook) = self.notes.outlooks.get(&(nucleus, express)) {
+            case.queued_to_nucleus = outlook.queued;
+            case.queued_to_nucleus_until = outlook.queued_until;
+        }
+        let unknown = || Places::default();
+        noted(&mut self.notes.places, (gshare, resource_type), || {
+            std::iter::repeat_with(unknown).take(self.queues.len()).collect()
+        });
+        survey
+    }
+
+    /// Files queued to a nucleus from all sources, from link facts where a network service
+    /// publishes them, else counted from transfers.
+    fn outlook(&self, state: &State, now: Millis, survey: &Survey) -> Outlook {
+        let links = std::iter::repeat_with(OnceCell::new).take(self.sites as usize).collect();
+        let mut outlook = Outlook { links, ..Outlook::default() };
+        let Some(nucleus) = survey.nucleus else { return outlook };
+        let activity = activity(survey.express);
+        let age = state.setting.limits.link_sample_age_ms;
+        let mut published = false;
+        for link in self.links_into(nucleus) {
+            if link.queued_known && now.saturating_sub(link.changed_at) < age {
+                published = true;
+                outlook.queued = outlook.queued.saturating_add(queued(link, activity));
+                let until = link.changed_at.saturating_add(age);
+                let first = outlook.queued_until.map_or(until, |first| first.min(until));
+                outlook.queued_until = Some(first);
+            }
+        }
+        if !published && let Some(activity) = state.known_name(activity) {
+            let into = state.ledger.into.of([nucleus.0, activity.0, 0, 0]);
+            outlook.queued = into.map_or(0, |flow| flow.files);
+        }
+        outlook
+    }
+
+    /// All that is known of a link, figures too old to count left out.
+    fn view(&self, state: &State, now: Millis, survey: &Survey, source: Name) -> LinkView {
+        let mut view = LinkView { source_known: self.knows_from(source), ..LinkView::default() };
+        let Some(nucleus) = survey.nucleus else { return view };
+        let age = state.setting.limits.link_sample_age_ms;
+        let link =
+            self.link(source, nucleus).filter(|link| now.saturating_sub(link.changed_at) < age);
+        if let Some(link) = link {
+            view.closeness = link.closeness;
+            view.mbps_1h = link.mbps_1h;
+            view.mbps_1d = link.mbps_1d;
+            view.mbps_1w = link.mbps_1w;
+            view.until = Some(link.changed_at.saturating_add(age));
+            if link.queued_known {
+                view.queued_files = Some(queued(link, activity(survey.express)));
+            }
+        }
+        if view.queued_files.is_none()
+            && let Some(activity) = state.known_name(activity(survey.express))
+            && let Some(flow) = state.ledger.flow.of([source.0, nucleus.0, activity.0, 0])
+        {
+            view.source_known = true;
+            view.queued_files = Some(flow.files);
+        }
+        if view.mbps_1h.is_none()
+            && view.mbps_1d.is_none()
+            && view.mbps_1w.is_none()
+            && let Some(rate) = state.ledger.rate.of([source.0, nucleus.0, 0, 0])
+        {
+            let time = state.times.of(Topic::Transfer).time;
+            view.source_known = true;
+            view.mbps_1h = rate.mbps(0, time);
+            view.mbps_1d = rate.mbps(1, time);
+            view.mbps_1w = rate.mbps(2, time);
+        }
+        view
+    }
+
+    /// The queues on a list (places in `queues`) as candidates.
+    pub fn gather<'a>(
+        &'a self,
+        state: &'a State,
+        case: &'a Case<'a>,
+        survey: &'a Survey,
+        list: Cow<'a, [u32]>,
+    ) -> Gathered<'a> {
+        let stock = self.stock(case.task);
+        Gathered { look: self.look(state, case, survey), list, stock }
+    }
+
+    /// One queue as a candidate.
+    pub fn gather_one<'a>(
+        &'a self,
+        state: &'a State,
+        case: &'a Case<'a>,
+        survey: &'a Survey,
+        at: u32,
+    ) -> Candidate<'a> {
+        let endpoints = &self.queues[at as usize].queue.endpoints.read;
+        let mut there = (0, 0);
+        for replica in case.task.replicas.iter().filter(|replica| !replica.tape) {
+            if endpoints.contains(&replica.endpoint) {
+                there = there.max((replica.bytes, replica.files));
+            }
+        }
+        self.look(state, case, survey).candidate(at, there)
+    }
+
+    fn look<'a>(&'a self, state: &'a State, case: &'a Case<'a>, survey: &'a Survey) -> Look<'a> {
+        let places = self.notes.places.get(&(survey.gshare, survey.resource_type));
+        let outlook = self.notes.outlooks.get(&(survey.nucleus, survey.express));
+        Look {
+            world: self,
+            state,
+            case,
+            survey,
+            places: places.map_or(&[], Vec::as_slice),
+            links: outlook.map_or(&[], |outlook| outlook.links.as_slice()),
+        }
+    }
+
+    /// Per queue, the most that one disk endpoint it reads holds of a task's input. A file on two
+    /// endpoints cannot be told from two files, so this is a lower bound of their union.
+    fn stock(&self, task: &Task) -> Vec<(Bytes, u32)> {
+        if task.replicas.is_empty() {
+            return Vec::new();
+        }
+        let mut stock = vec![(0, 0); self.queues.len()];
+        for replica in task.replicas.iter().filter(|replica| !replica.tape) {
+            for at in self.readers(&replica.endpoint) {
+                let there = &mut stock[*at as usize];
+                *there = (*there).max((replica.bytes, replica.files));
+            }
+        }
+        stock
+    }
+}
+
+/// The candidates of a case: each is made when it is looked at, from what lies where it is known
+/// to lie.
+pub struct Gathered<'a> {
+    look: Look<'a>,
+    list: Cow<'a, [u32]>,
+    stock: Vec<(Bytes, u32)>,
+}
+
+impl Candidates for Gathered<'_> {
+    fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    #[inline]
+    fn at(&self, place: u32) -> Candidate<'_> {
+        let at = self.list[place as usize];
+        let there = self.stock.get(at as usize).copied().unwrap_or_default();
+        self.look.candidate(at, there)
+    }
+
+    fn queue(&self, place: u32) -> &Queue {
+        &self.look.world.queues[self.list[place as usize] as usize].queue
+    }
+}
+
+/// All that candidates of one case are made of.
+struct Look<'a> {
+    world: &'a World,
+    state: &'a State,
+    case: &'a Case<'a>,
+    survey: &'a Survey,
+    places: &'a [Places],
+    links: &'a [OnceCell<LinkView>],
+}
+
+impl<'a> Look<'a> {
+    #[inline]
+    fn candidate(&self, at: u32, (bytes, files): (Bytes, u32)) -> Candidate<'a> {
+        let (world, ledger, survey) = (self.world, &self.state.ledger, self.survey);
+        let view = &world.queues[at as usize];
+        let unified = view.unified.0;
+        let places = self.places.get(at as usize);
+        let at_queue = find(&ledger.queue, places.map(|it| &it.queue), [unified, 0, 0, 0]);
+        let at_share = survey.gshare.and_then(|gshare| {
+            find(&ledger.share, places.map(|it| &it.share), [unified, gshare.0, 0, 0])
+        });
+        let of_type = survey.gshare.zip(survey.resource_type).and_then(|(gshare, kind)| {
+            find(&ledger.load, places.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
+        });
+        Candidate {
+            queue: &view.queue,
+            load: at_share.map_or(&NOTHING.0, |share| &share.jobs),
+            load_type: of_type.map_or(&NOTHING.1, |load| &load.count),
+            load_all: at_queue.map_or(&NOTHING.1, |queue| &queue.count),
+            promised: at_share.map_or(0, |share| share.promised),
+            at_nucleus: survey.nucleus == Some(view.storage_site),
+            link: self.link(view),
+            output: world.storage_of(view.output),
+            input: world.storage_of(view.input),
+            pilots: at_queue.map_or(0, |queue| queue.asked.saturating_add(queue.updated)),
+            workers: at_queue
+                .map_or(0, |queue| queue.workers_submitted.saturating_add(queue.workers_running)),
+            slots: self.slots(view.unified),
+            disk_io_kbps: at_queue.and_then(disk_io_kbps),
+            available_bytes: bytes.min(self.case.task.total_bytes),
+            available_files: files.min(self.case.task.total_files),
+        }
+    }
+
+    #[inline]
+    fn link(&self, view: &QueueView) -> LinkView {
+        let look = || self.world.view(self.state, self.case.now, self.survey, view.storage_site);
+        self.links.get(view.site as usize).map_or_else(look, |link| *link.get_or_init(look))
+    }
+
+    /// The slot figure that fits best: of this share before any, then of this resource type
+    /// before any (spec atlas 2.5.1). Expired and negative ones are no figures.
+    fn slots(&self, queue: Name) -> Option<u32> {
+        if !self.world.notes.slotted.has(queue) {
+            return None;
+        }
+        let any = Some(Name::NONE);
+        for gshare in [self.survey.gshare, any] {
+            for resource_type in [self.survey.resource_type, any] {
+                let (Some(gshare), Some(resource_type)) = (gshare, resource_type) else { continue };
+                let held = self.state.slots.get(&(queue, gshare, resource_type));
+                if let Some(slots) = held.filter(|slots| {
+                    slots.slots >= 0 && (slots.expires_at == 0 || slots.expires_at > self.case.now)
+                }) {
+                    return Some(u32::try_from(slots.slots).unwrap_or(u32::MAX));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Jobs at a queue of which nothing was ever counted.
+static NOTHING: ([u32; Status::COUNT], Count) = ([0; Status::COUNT], Count::NONE);
+
+impl Default for Places {
+    fn default() -> Self {
+        Places { queue: Cell::new(NO_ROW), share: Cell::new(NO_ROW), load: Cell::new(NO_ROW) }
+    }
+}
+
+/// The counters of a key, first looked for in the row where they were the last time.
+#[inline]
+fn find<'a, V: Default>(
+    rows: &'a Rows<V>,
+    place: Option<&Cell<u32>>,
+    key: RowKey,
+) -> Option<&'a V> {
+    let row = rows.refind(place.map_or(NO_ROW, Cell::get), key)?;
+    if let Some(place) = place {
+        place.set(row);
+    }
+    rows.get(row)
+}
+
+fn disk_io_kbps(queue: &AtQueue) -> Option<f64> {
+    let jobs = queue.disk_io_jobs;
+    (jobs > 0).then(|| queue.disk_io as f64 / f64::from(jobs) / 1000.0)
+}
+
+fn queued(link: &Link, activity: &str) -> u64 {
+    let files = link.queued.iter().filter(|queued| queued.activity == activity).map(|q| q.files);
+    files.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that stood empty may be another's by now, or its key's counters lie elsewhere.
+    #[test]
+    fn a_place_noted_is_never_taken_for_anothers() {
+        let [ours, other] = [[1, 2, 3, 0], [4, 5, 6, 0]];
+        let mut rows: Rows<u32> = Rows::default();
+        let place = Cell::new(NO_ROW);
+        assert_eq!(find(&rows, Some(&place), ours), None);
+        let first = rows.row(ours);
+        *rows.at(first) = 7;
+        assert_eq!(find(&rows, Some(&place), ours), Some(&7));
+        assert_eq!(place.get(), first);
+        rows.sweep();
+        assert_eq!(find(&rows, Some(&place), ours), None, "swept away");
+        let reused = rows.row(other);
+        *rows.at(reused) = 8;
+        assert_eq!((reused, find(&rows, Some(&place), ours)), (first, None), "another's now");
+        let second = rows.row(ours);
+        *rows.at(second) = 9;
+        assert_eq!(find(&rows, Some(&place), ours), Some(&9), "elsewhere now");
+        assert_eq!((place.get(), find(&rows, None, ours)), (second, Some(&9)));
+    }
+}
