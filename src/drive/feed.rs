@@ -11,9 +11,26 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// Records of one lane that lie side by side in one batch.
-struct Run {
+pub struct Run {
     batch: Rc<Batch>,
     records: Range<usize>,
+}
+
+impl Run {
+    /// The batch they lie in.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// The records.
+    pub fn records(&self) -> &[Raw] {
+        &self.batch.records[self.records.clone()]
+    }
+
+    /// Each with its batch.
+    pub fn iter(&self) -> impl Iterator<Item = (&Batch, &Raw)> {
+        self.records().iter().map(|raw| (&*self.batch, raw))
+    }
 }
 
 /// One lane's waiting records.
@@ -112,14 +129,9 @@ impl Feed {
         self.strands.get(&lane).map_or(0, |strand| strand.waiting)
     }
 
-    /// Draws the lane's next records below `until`, at most `max`, run by run.
-    pub fn draw(
-        &mut self,
-        lane: Lane,
-        until: u64,
-        mut max: usize,
-        mut each: impl FnMut(&Batch, &[Raw]),
-    ) -> usize {
+    /// Draws the lane's next records below `until`, at most `max`, and appends them to `runs`.
+    /// Returns how many.
+    pub fn draw(&mut self, lane: Lane, until: u64, mut max: usize, runs: &mut Vec<Run>) -> usize {
         let Some(strand) = self.strands.get_mut(&lane) else { return 0 };
         let mut drawn = 0;
         while let Some(run) = strand.runs.front_mut() {
@@ -128,7 +140,8 @@ impl Feed {
             if below == 0 {
                 break;
             }
-            each(&run.batch, &records[..below]);
+            let start = run.records.start;
+            runs.push(Run { batch: Rc::clone(&run.batch), records: start..start + below });
             run.records.start += below;
             drawn += below;
             max -= below;
@@ -185,9 +198,10 @@ mod tests {
         assert!(!feed.flags(lane).at_end, "records wait");
         let mut drawn = Vec::new();
         let mut draw = |feed: &mut Feed, until, max| {
-            feed.draw(lane, until, max, |_, records| {
-                drawn.extend(records.iter().map(|record| record.offset));
-            })
+            let mut runs = Vec::new();
+            let count = feed.draw(lane, until, max, &mut runs);
+            drawn.extend(runs.iter().flat_map(Run::iter).map(|(_, record)| record.offset));
+            count
         };
         assert_eq!(draw(&mut feed, 6, 10), 2);
         assert_eq!(draw(&mut feed, 6, 10), 0);

@@ -9,10 +9,51 @@ use crate::wire::avro::{Arena, Codec, Prepared};
 /// Records decoded together, before the first of them is folded.
 const GROUP: usize = 64;
 
-/// Decodes `records`, all of `batch` and none of an own topic, and counts them in the order given.
+/// Decodes records, none of an own topic, and counts them in the order given.
 ///
-/// What could not be read is counted too, and named in `garbled`: its place in `records`, and why.
-/// A record below the cut was counted before: it has no effect and is not named again.
+/// What could not be read is counted too, and named in `garbled`: its place among the records, and
+/// why. A record below the cut was counted before: it has no effect and is not named again.
+pub fn fold_records<'a>(
+    state: &mut State,
+    codec: &Codec,
+    arena: &mut Arena,
+    mut records: impl Iterator<Item = (&'a Batch, &'a Raw)>,
+    garbled: &mut Vec<(usize, Garbled)>,
+) {
+    let mut group: Vec<(&Batch, &Raw)> = Vec::with_capacity(GROUP);
+    let mut prepared: Vec<Prepared> = Vec::with_capacity(GROUP);
+    let mut ahead = Ahead::default();
+    let mut folded = 0;
+    loop {
+        group.clear();
+        group.extend(records.by_ref().take(GROUP));
+        if group.is_empty() {
+            return;
+        }
+        arena.clear();
+        prepared.clear();
+        for (batch, raw) in &group {
+            prepared.push(codec.prepare(raw.lane.topic, batch.value(raw), arena));
+        }
+        let mut events: Vec<Event<'_>> = Vec::with_capacity(group.len());
+        for ((batch, raw), prepared) in group.iter().zip(&prepared) {
+            let (key, value) = (batch.key(raw), batch.value(raw));
+            events.push(codec.read_prepared(prepared, raw.lane.topic, key, value, arena));
+        }
+        ahead.look(state, &events);
+        for (at, ((_, raw), event)) in group.iter().zip(&events).enumerate() {
+            if let Event::Garbled(why) = event
+                && raw.offset >= state.next(raw.lane)
+            {
+                garbled.push((folded + at, *why));
+            }
+            state.fold(raw.lane, raw.offset, raw.appended_at, event);
+        }
+        folded += group.len();
+    }
+}
+
+/// The same, for records that all lie in one batch.
 pub fn fold_batch(
     state: &mut State,
     codec: &Codec,
@@ -21,29 +62,8 @@ pub fn fold_batch(
     records: &[Raw],
     garbled: &mut Vec<(usize, Garbled)>,
 ) {
-    let mut prepared: Vec<Prepared> = Vec::with_capacity(GROUP);
-    let mut ahead = Ahead::default();
-    for (group, raws) in records.chunks(GROUP).enumerate() {
-        arena.clear();
-        prepared.clear();
-        for raw in raws {
-            prepared.push(codec.prepare(raw.lane.topic, batch.value(raw), arena));
-        }
-        let mut events: Vec<Event<'_>> = Vec::with_capacity(raws.len());
-        for (raw, prepared) in raws.iter().zip(&prepared) {
-            let (key, value) = (batch.key(raw), batch.value(raw));
-            events.push(codec.read_prepared(prepared, raw.lane.topic, key, value, arena));
-        }
-        ahead.look(state, &events);
-        for (at, (raw, event)) in raws.iter().zip(&events).enumerate() {
-            if let Event::Garbled(why) = event
-                && raw.offset >= state.next(raw.lane)
-            {
-                garbled.push((group * GROUP + at, *why));
-            }
-            state.fold(raw.lane, raw.offset, raw.appended_at, event);
-        }
-    }
+    let records = records.iter().map(|raw| (batch, raw));
+    fold_records(state, codec, arena, records, garbled);
 }
 
 #[cfg(test)]

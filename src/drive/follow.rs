@@ -6,9 +6,10 @@ use crate::core::event::Event;
 use crate::core::policy::Policy;
 use crate::core::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
-use crate::drive::fold::fold_batch;
+use crate::drive::feed::Run;
+use crate::drive::fold::fold_records;
 use crate::drive::own::Said;
-use crate::drive::port::{Log, Store};
+use crate::drive::port::{Log, Raw, Store};
 use crate::drive::{Drive, Halt};
 use crate::wire::avro::Codec;
 use crate::wire::record::write_decision;
@@ -140,54 +141,61 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Folds what has arrived of a cycle's inputs; whether all of it has. Order within a cycle is
     /// nothing, so what arrives first is folded first.
     fn fold_to_cut(&mut self, progress: &Progress) -> bool {
-        let garbled: BTreeSet<(Lane, u64)> = progress.garbled.iter().copied().collect();
         let began = (self.config.stopwatch)();
+        let cut = || progress.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
+        let mut runs = Vec::new();
+        for (lane, until) in cut() {
+            self.draw_lane(*lane, *until, &mut runs);
+        }
+        self.fold_runs(&runs, &progress.garbled);
         let mut complete = true;
-        for (lane, next) in &progress.lanes {
-            if lane.topic.is_own() {
-                continue;
+        for (lane, until) in cut() {
+            // A cut may lie past the last record: what was there is compacted away.
+            if self.feed.has(*lane, *until) {
+                let held = self.engine.state.times.lanes.at(*lane);
+                held.next = held.next.max(*until);
+            } else {
+                complete = false;
             }
-            self.fold_lane(*lane, *next, &garbled);
-            complete &= self.feed.has(*lane, *next);
         }
         self.report.fold_ns += (self.config.stopwatch)() - began;
         complete
     }
 
-    fn fold_lane(&mut self, lane: Lane, until: u64, garbled: &BTreeSet<(Lane, u64)>) {
-        let Drive { feed, engine, codec, arena, report, gaps, .. } = self;
-        let mut unreadable = Vec::new();
-        let mut next = engine.state.next(lane);
-        let drawn = feed.draw(lane, until, usize::MAX, |batch, records| {
-            for raw in records {
-                if raw.offset > next {
-                    gaps.insert(lane.topic);
-                }
-                next = raw.offset + 1;
-            }
-            if garbled.is_empty() {
-                fold_batch(&mut engine.state, codec, arena, batch, records, &mut unreadable);
-                return;
-            }
-            for raw in records {
-                match garbled.contains(&(raw.lane, raw.offset)) {
-                    true => engine.state.pass(raw.lane, raw.offset),
-                    false => {
-                        let one = std::slice::from_ref(raw);
-                        fold_batch(&mut engine.state, codec, arena, batch, one, &mut unreadable);
-                    }
-                }
-            }
-        });
-        // A cut may lie past the last record: what was there is compacted away.
-        if feed.has(lane, until) {
-            if until > next {
-                gaps.insert(lane.topic);
-            }
-            let held = engine.state.times.lanes.at(lane);
-            held.next = held.next.max(until);
+    /// Takes what has arrived of a lane's part of a cycle, and notes where records are missing.
+    fn draw_lane(&mut self, lane: Lane, until: u64, runs: &mut Vec<Run>) {
+        let mut next = self.engine.state.next(lane);
+        let before = runs.len();
+        let drawn = self.feed.draw(lane, until, usize::MAX, runs);
+        let mut is_gap = false;
+        for (_, raw) in runs[before..].iter().flat_map(Run::iter) {
+            is_gap |= raw.offset > next;
+            next = raw.offset + 1;
         }
-        *report.events.entry(lane.topic).or_default() += drawn as u64;
+        if is_gap || self.feed.has(lane, until) && until > next {
+            self.gaps.insert(lane.topic);
+        }
+        *self.report.events.entry(lane.topic).or_default() += drawn as u64;
+    }
+
+    fn fold_runs(&mut self, runs: &[Run], garbled: &[(Lane, u64)]) {
+        let Drive { engine, codec, arena, .. } = self;
+        let garbled: BTreeSet<(Lane, u64)> = garbled.iter().copied().collect();
+        let is_garbled = |raw: &Raw| garbled.contains(&(raw.lane, raw.offset));
+        let all = || runs.iter().flat_map(Run::iter);
+        let mut unreadable = Vec::new();
+        if garbled.is_empty() {
+            fold_records(&mut engine.state, codec, arena, all(), &mut unreadable);
+            return;
+        }
+        for (batch, raw) in all() {
+            if is_garbled(raw) {
+                engine.state.pass(raw.lane, raw.offset);
+            } else {
+                let one = std::iter::once((batch, raw));
+                fold_records(&mut engine.state, codec, arena, one, &mut unreadable);
+            }
+        }
     }
 
     fn close_as_said(&mut self, progress: Progress, begins: bool) {

@@ -2,10 +2,12 @@
 
 use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
+use crate::core::event::Garbled;
 use crate::core::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
-use crate::drive::fold::fold_batch;
-use crate::drive::port::{LaneSpan, Log, Output, Raw, Store};
+use crate::drive::feed::Run;
+use crate::drive::fold::fold_records;
+use crate::drive::port::{LaneSpan, Log, Output, Store};
 use crate::drive::say::{InFlight, Spoken, Unreadable};
 use crate::drive::{Drive, Halt, Role, decision_lane};
 use crate::wire::record::write_decision;
@@ -123,43 +125,26 @@ impl<L: Log, S: Store> Drive<L, S> {
         let began = (self.config.stopwatch)();
         let limits = &self.engine.state.setting.limits;
         let mut left = limits.batch_records;
-        let longest = limits.dead_letter_bytes.min(limits.max_output_bytes);
-        let mut room = limits.dead_letters_bytes;
-        let mut unreadable = Vec::new();
+        let mut runs = Vec::new();
         let mut asked_at = None;
         for lane in self.input_lanes() {
-            let Drive { feed, engine, codec, arena, .. } = self;
-            let drawn = feed.draw(lane, u64::MAX, left, |batch, records| {
-                let mut garbled = Vec::new();
-                let fresh = |raw: &&Raw| raw.offset >= engine.state.next(raw.lane);
-                if lane.topic == Topic::Task
-                    && let Some(raw) = records.iter().rfind(fresh)
-                {
-                    asked_at = asked_at.max(Some(raw.appended_at));
-                }
-                fold_batch(&mut engine.state, codec, arena, batch, records, &mut garbled);
-                for (at, why) in garbled {
-                    let raw = &records[at];
-                    let value = batch.value(raw).unwrap_or_default();
-                    let cut = value.len().min(longest).min(room);
-                    room -= cut;
-                    unreadable.push(Unreadable {
-                        lane,
-                        offset: raw.offset,
-                        why,
-                        key: batch.key(raw).map(<[u8]>::to_vec),
-                        value: value[..cut].to_vec(),
-                        length: value.len(),
-                    });
-                }
-            });
+            let before = runs.len();
+            let drawn = self.feed.draw(lane, u64::MAX, left, &mut runs);
             left -= drawn;
-            self.pass_markers(lane);
             *self.report.events.entry(lane.topic).or_default() += drawn as u64;
+            if lane.topic == Topic::Task {
+                let next = self.engine.state.next(lane);
+                let mut fresh = runs[before..].iter().flat_map(Run::records);
+                let newest = fresh.rfind(|raw| raw.offset >= next);
+                asked_at = asked_at.max(newest.map(|raw| raw.appended_at));
+            }
         }
-        for it in &unreadable {
-            *self.report.garbled.entry((it.lane.topic, it.why)).or_default() += 1;
-        }
+        let Drive { engine, codec, arena, .. } = self;
+        let mut garbled = Vec::new();
+        let records = runs.iter().flat_map(Run::iter);
+        fold_records(&mut engine.state, codec, arena, records, &mut garbled);
+        self.input_lanes().into_iter().for_each(|lane| self.pass_markers(lane));
+        let unreadable = self.unreadable(&runs, &garbled);
         self.report.fold_ns += (self.config.stopwatch)() - began;
         (unreadable, asked_at)
     }
@@ -171,6 +156,32 @@ impl<L: Log, S: Store> Drive<L, S> {
         if self.feed.waiting_in(lane) == 0 && seen > self.engine.state.next(lane) {
             self.engine.state.times.lanes.at(lane).next = seen;
         }
+    }
+
+    /// What is kept of records that could not be read; `garbled` names them by their place among
+    /// all records of the runs, ascending.
+    fn unreadable(&mut self, runs: &[Run], garbled: &[(usize, Garbled)]) -> Vec<Unreadable> {
+        let limits = &self.engine.state.setting.limits;
+        let longest = limits.dead_letter_bytes.min(limits.max_output_bytes);
+        let mut room = limits.dead_letters_bytes;
+        let mut records = runs.iter().flat_map(Run::iter).enumerate();
+        let mut unreadable = Vec::new();
+        for (place, why) in garbled {
+            let Some((_, (batch, raw))) = records.find(|(at, _)| at == place) else { break };
+            *self.report.garbled.entry((raw.lane.topic, *why)).or_default() += 1;
+            let value = batch.value(raw).unwrap_or_default();
+            let cut = value.len().min(longest).min(room);
+            room -= cut;
+            unreadable.push(Unreadable {
+                lane: raw.lane,
+                offset: raw.offset,
+                why: *why,
+                key: batch.key(raw).map(<[u8]>::to_vec),
+                value: value[..cut].to_vec(),
+                length: value.len(),
+            });
+        }
+        unreadable
     }
 
     fn has_caught_up(&mut self) -> bool {

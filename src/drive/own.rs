@@ -5,7 +5,7 @@ use crate::core::decision::Decision;
 use crate::core::progress::Progress;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
-use crate::drive::feed::Feed;
+use crate::drive::feed::{Feed, Run};
 use crate::drive::port::LaneSpan;
 use crate::wire::avro::Codec;
 use std::collections::{BTreeMap, VecDeque};
@@ -132,29 +132,27 @@ impl Own {
         domain: &str,
     ) -> Result<(), Halt> {
         let mut failed = None;
-        feed.draw(lane, u64::MAX, most, |batch, records| {
-            for raw in records {
-                let Some(value) = batch.value(raw) else { continue };
-                let done = match lane.topic {
-                    Topic::Progress => {
-                        self.progress(domain, lane, raw.offset, raw.appended_at, value)
-                    }
-                    Topic::Decision => self.decision(domain, lane, raw.offset, value),
-                    // Nothing is rebuilt from the others: what was read need not be read again.
-                    _ => {
-                        self.bounds.insert(lane, raw.offset + 1);
-                        Ok(())
-                    }
-                };
-                if let Err(why) = done {
-                    failed.get_or_insert(format!(
-                        "{lane} offset {}: {why}; it was written by another program or a newer \
-                         version: give every domain partitions of its own, or use that version",
-                        raw.offset
-                    ));
+        let mut runs = Vec::new();
+        feed.draw(lane, u64::MAX, most, &mut runs);
+        for (batch, raw) in runs.iter().flat_map(Run::iter) {
+            let Some(value) = batch.value(raw) else { continue };
+            let done = match lane.topic {
+                Topic::Progress => self.progress(domain, lane, raw.offset, raw.appended_at, value),
+                Topic::Decision => self.decision(domain, lane, raw.offset, value),
+                // Nothing is rebuilt from the others: what was read need not be read again.
+                _ => {
+                    self.bounds.insert(lane, raw.offset + 1);
+                    Ok(())
                 }
+            };
+            if let Err(why) = done {
+                failed.get_or_insert(format!(
+                    "{lane} offset {}: {why}; it was written by another program or a newer \
+                     version: give every domain partitions of its own, or use that version",
+                    raw.offset
+                ));
             }
-        });
+        }
         failed.map_or(Ok(()), |failed| Err(Halt::Lost(failed)))
     }
 
