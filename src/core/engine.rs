@@ -177,10 +177,13 @@ impl Engine {
         Some((subject, number))
     }
 
-    /// A subject's standing changed by our own word: at once, not at the next cut.
+    /// A subject's standing changed by our own word: at once, not at the next cut. While nothing
+    /// derived is kept up to date it is placed with all others, when judging begins.
     pub(crate) fn answered(&mut self, subject: &str) {
         self.state.touched.subjects.remove(subject);
-        self.place(subject);
+        if !self.is_cold {
+            self.place(subject);
+        }
     }
 
     fn settle_subjects(&mut self, everything: bool) {

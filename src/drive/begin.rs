@@ -60,6 +60,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             compact_after: config.terms.compact_after,
             newest_now,
             wanting: None,
+            room: (0, 0),
             is_unread: false,
             was_unread: false,
             config,

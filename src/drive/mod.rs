@@ -105,6 +105,8 @@ pub struct Drive<L: Log, S: Store> {
     newest_now: Millis,
     /// A cycle of which decisions are missing.
     wanting: Option<follow::Wanting>,
+    /// Records and bytes of the last batch: the next one is given as much room.
+    room: (usize, usize),
     /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
     is_unread: bool,
     /// So it was in some epoch since the start: what is known may differ from what was known.
@@ -163,9 +165,10 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn pump(&mut self, wait: Duration) -> Result<usize, Halt> {
         let limits = &self.engine.state.setting.limits;
         let most = limits.batch_records;
-        let mut batch = Batch::default();
+        let mut batch = Batch::with_room(self.room);
         let taken = self.log.take(&mut batch, most, wait);
         let count = batch.records.len();
+        self.room = (count, batch.bytes.len());
         self.feed.pour(batch);
         taken?;
         self.balance(most * 8)?;
