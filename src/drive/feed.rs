@@ -136,7 +136,9 @@ impl Feed {
         let mut drawn = 0;
         while let Some(run) = strand.runs.front_mut() {
             let records = &run.batch.records[run.records.clone()];
-            let below = records.partition_point(|record| record.offset < until).min(max);
+            // One after the other: what is passed is folded next, so it is wanted near anyway.
+            let is_below = |record: &&Raw| record.offset < until;
+            let below = records.iter().take(max).take_while(is_below).count();
             if below == 0 {
                 break;
             }
