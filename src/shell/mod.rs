@@ -11,3 +11,4 @@ pub mod ports;
 pub mod serve;
 pub mod status;
 pub mod store;
+pub mod whole;

@@ -4,8 +4,8 @@
 //! `YARDMASTER_KILLS` says how often it is killed (6), `YARDMASTER_SEED` at which moments (1), and
 //! `YARDMASTER_TEST_KAFKA_RESTART` is a shell command that restarts the broker hard.
 
-mod bus;
-mod process;
+pub mod bus;
+pub mod process;
 mod witness;
 
 use bus::{Bus, text};

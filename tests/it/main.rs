@@ -13,6 +13,8 @@ mod kafka;
 #[cfg(feature = "shell")]
 mod kill;
 mod laws;
+#[cfg(feature = "shell")]
+mod letters;
 mod logs;
 mod sim;
 #[cfg(feature = "shell")]

@@ -6,6 +6,7 @@ mod counters;
 mod demo;
 mod explain;
 mod import;
+mod letters;
 mod place;
 mod replay;
 mod run;
@@ -48,6 +49,8 @@ enum Verb {
     Counters(counters::Counters),
     /// Turn CRIC queues, a network matrix, storage, nuclei into records on the config topics.
     Import(import::Import),
+    /// Records that nobody could read: list them, show one, say them again.
+    DeadLetters(Box<letters::DeadLetters>),
     /// Describe, check, apply the topology.
     Topology(topology::Topology),
     /// Measure this machine.
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
         Verb::Audit(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
         Verb::Import(verb) => verb.run(),
+        Verb::DeadLetters(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),
     };

@@ -4,9 +4,10 @@ use crate::core::cut::Topic;
 use crate::drive::terms::Terms;
 use crate::shell::cli::Usage;
 use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
-use crate::shell::kafka::{KafkaConf, KafkaLog, TopicMap};
+use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaWhole, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::store::SledStore;
+use crate::shell::whole::Whole;
 use crate::wire::topology::{ATLAS, Topology};
 use anyhow::Context;
 use clap::Args;
@@ -126,6 +127,19 @@ impl Place {
             return Ok(AnyLog::Dir(Box::new(log)));
         }
         Ok(AnyLog::Kafka(Box::new(KafkaLog::open(self.kafka(topology)?)?)))
+    }
+
+    /// Opens the log to be read lane by lane, headers included. A directory is locked with
+    /// [`Mode::Write`].
+    pub fn whole(&self, topology: &Topology, mode: Mode) -> anyhow::Result<Whole> {
+        if self.bootstrap_server.is_some() {
+            let log = KafkaWhole::open(self.kafka(topology)?, &READ)?;
+            return Ok(Whole::Kafka(Box::new(log)));
+        }
+        match self.log(topology, mode)? {
+            AnyLog::Dir(log) => Ok(Whole::Dir(log)),
+            AnyLog::Kafka(_) => Err(Usage("give --dir DIR".to_owned()).into()),
+        }
     }
 
     /// How to reach the Kafka: the topology's properties, then the file's, then those on the

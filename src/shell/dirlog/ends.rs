@@ -101,7 +101,7 @@ impl Strand {
         if first_time {
             last_covering(file, lane, &mut each)?;
         } else {
-            file.records_from(self.position.max(file.start), &mut each)?;
+            file.records_from(self.position.max(file.start), u64::MAX, &mut each)?;
         }
         self.position = position;
         Ok(())

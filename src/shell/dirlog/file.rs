@@ -205,15 +205,17 @@ impl LaneFile {
         Ok(whole)
     }
 
-    /// Hands over every record of the whole blocks from a place on.
+    /// Hands over every record of the whole blocks from a place on, but for blocks that begin with
+    /// an offset of `below` or more.
     pub fn records_from(
         &self,
         position: u64,
+        below: u64,
         each: &mut dyn FnMut(&[u8], &envelope::Parts, u64),
     ) -> Result<(), LogError> {
         let length = self.length()?;
         let mut start = position;
-        while let Some(found) = self.block_at(start, length)? {
+        while let Some(found) = self.block_at(start, length)?.filter(|it| it.first < below) {
             self.records(found.start, found.end, each)?;
             start = found.end;
         }

@@ -14,6 +14,7 @@ mod home;
 pub mod ocf;
 mod reader;
 mod speaker;
+mod whole;
 mod writer;
 
 pub use home::{Clock, DirOptions, DirTopic, Mode};

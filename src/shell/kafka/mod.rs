@@ -13,10 +13,12 @@ mod queue;
 mod reader;
 mod remedy;
 mod speaker;
+mod whole;
 mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 pub use conf::{KafkaConf, TopicMap};
+pub use whole::KafkaWhole;
 pub use writer::KafkaWriter;
 
 use crate::core::cut::{Cut, Lane};

@@ -73,7 +73,7 @@ impl Place {
             return None;
         }
         match event {
-            Event::Record { timestamp, key, value } => {
+            Event::Record { timestamp, key, value, .. } => {
                 if offset < self.next {
                     return None;
                 }

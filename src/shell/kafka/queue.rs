@@ -9,6 +9,11 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+const NO_ERROR: rdsys::rd_kafka_resp_err_t = rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR;
+/// What the client says of a time stamp that the broker set.
+const APPENDED: rdsys::rd_kafka_timestamp_type_t =
+    rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
+
 /// A consumer that tells us of its troubles.
 pub(super) type Client = BaseConsumer<Watch>;
 
@@ -18,13 +23,49 @@ pub(super) enum Event<'a> {
     Record {
         /// ms since 1970; 0 when the broker gives none.
         timestamp: i64,
+        /// Whether the broker set it, when it appended the record.
+        appended: bool,
         key: Option<&'a [u8]>,
         value: Option<&'a [u8]>,
+        headers: Headers<'a>,
     },
     /// The end of the partition, as far as it is committed.
     End,
     /// The partition cannot be read.
     Trouble(RDKafkaErrorCode),
+}
+
+/// The headers of a record, read only by those who ask.
+pub(super) struct Headers<'a>(&'a rdsys::rd_kafka_message_t);
+
+impl Headers<'_> {
+    /// Name and value of each, in order; a null value is an empty one. A name that is not UTF-8 is
+    /// shown with marks in it.
+    pub fn read(&self) -> Vec<(String, Vec<u8>)> {
+        let mut list = std::ptr::null_mut();
+        // SAFETY: the message is alive, and `list` is ours; what it is set to belongs to the
+        // message.
+        let found = unsafe { rdsys::rd_kafka_message_headers(self.0, &mut list) };
+        let mut headers = Vec::new();
+        if found != NO_ERROR {
+            return headers;
+        }
+        loop {
+            let (mut name, mut value, mut length) = (std::ptr::null(), std::ptr::null(), 0);
+            let at = headers.len();
+            // SAFETY: the list lives as long as the message, the three places are ours; what they
+            // are set to lives as long as the list.
+            unsafe {
+                let got =
+                    rdsys::rd_kafka_header_get_all(list, at, &mut name, &mut value, &mut length);
+                if got != NO_ERROR {
+                    return headers;
+                }
+                let name = CStr::from_ptr(name).to_string_lossy().into_owned();
+                headers.push((name, bytes(value, length).unwrap_or_default().to_vec()));
+            }
+        }
+    }
 }
 
 /// Where an event belongs.
@@ -139,7 +180,7 @@ unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
     let topic = unsafe { CStr::from_ptr(rdsys::rd_kafka_topic_name(message.rkt)) };
     let origin = Origin { topic, partition: message.partition, offset: message.offset };
     let event = match message.err {
-        rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR => {
+        NO_ERROR => {
             let mut kind = rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
             // SAFETY: the message is alive and `kind` is ours.
             let timestamp = unsafe { rdsys::rd_kafka_message_timestamp(message, &mut kind) };
@@ -147,7 +188,8 @@ unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
             let (key, value) = unsafe {
                 (bytes(message.key, message.key_len), bytes(message.payload, message.len))
             };
-            Event::Record { timestamp: timestamp.max(0), key, value }
+            let (timestamp, appended) = (timestamp.max(0), kind == APPENDED);
+            Event::Record { timestamp, appended, key, value, headers: Headers(message) }
         }
         rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__PARTITION_EOF => Event::End,
         error => Event::Trouble(error.into()),

@@ -84,6 +84,12 @@ impl Bus {
         self.writer.append(&name, None, Some(key.as_bytes()), Some(&value), &[], None).unwrap();
     }
 
+    /// Any bytes, or a null, on the first partition of a topic.
+    pub fn write(&self, topic: Topic, key: &str, value: Option<&[u8]>) {
+        let (name, key) = (self.topic(topic), Some(key.as_bytes()));
+        self.writer.append(&name, Some(0), key, value, &[], None).unwrap();
+    }
+
     /// Waits until everything said is durable.
     pub fn flush(&self) {
         self.writer.flush().unwrap();

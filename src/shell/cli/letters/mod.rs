@@ -1,0 +1,168 @@
+//! `dead-letters`: what nobody could read, where it came from, and its way back.
+
+mod letter;
+mod list;
+mod redrive;
+mod show;
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::Garbled;
+use crate::core::unit::Millis;
+use crate::drive::port::LogError;
+use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::clock;
+use crate::shell::dirlog::Mode;
+use crate::shell::whole::Whole;
+use clap::{Args, Subcommand};
+use letter::{Letter, Origin};
+
+/// Lists records that could not be read, from the `dead-letter` topic: when, where they stood, why,
+/// how many bytes, under which key.
+///
+/// Examples:
+///   yardmaster dead-letters --bootstrap-server kafka:9092 --since 2h
+///   yardmaster dead-letters show --dir yard job-state/3/1017
+///   yardmaster dead-letters redrive --bootstrap-server kafka:9092 --reason oversized --dry-run
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, verbatim_doc_comment)]
+pub struct DeadLetters {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    list: list::List,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// One of them: reason, origin, headers, its bytes, and what can be made of them.
+    Show(show::Show),
+    /// Says chosen ones again, as new records on the topic and partition they came from.
+    Redrive(redrive::Redrive),
+}
+
+impl DeadLetters {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        match self.what {
+            None => self.list.run(),
+            Some(What::Show(show)) => show.run(),
+            Some(What::Redrive(redrive)) => redrive.run(),
+        }
+    }
+}
+
+/// Which letters are meant.
+#[derive(Args, Clone, Debug)]
+struct Filter {
+    /// Only those that stood on this topic: its word (job-state) or its name on the bus.
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<String>,
+    /// Only those with this reason: oversized, framing, unknown_schema, wrong_schema, malformed or
+    /// null.
+    #[arg(long, value_name = "REASON", value_parser = reason)]
+    reason: Option<String>,
+    /// Only those said since: an age (90s, 30m, 2h, 7d) or a moment (2026-05-01T12:00:00Z).
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    since: Option<Millis>,
+}
+
+impl Filter {
+    fn admits(&self, read: &Read, letter: &Letter) -> bool {
+        let topic = self.topic.as_ref().is_none_or(|wanted| {
+            letter.origin.as_ref().is_some_and(|origin| {
+                let known = Topic::from_name(&origin.topic);
+                let name = known.map(|topic| &read.topology.topic(topic).name);
+                origin.topic == *wanted || name == Some(wanted)
+            })
+        });
+        topic
+            && self.reason.as_ref().is_none_or(|wanted| letter.reason == *wanted)
+            && self.since.is_none_or(|since| letter.at >= since)
+    }
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    let words = Garbled::ALL.map(Garbled::name);
+    if words.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("give one of {}", words.join(", ")))
+    }
+}
+
+/// An age before now, or a moment.
+fn since(text: &str) -> Result<Millis, String> {
+    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+    for (unit, millis) in units {
+        let age = text.strip_suffix(unit).and_then(|number| number.parse::<u32>().ok());
+        if let Some(age) = age {
+            return Ok(clock::now() - i64::from(age) * millis);
+        }
+    }
+    let moment: Result<jiff::Timestamp, _> = text.parse();
+    moment.map(|moment| moment.as_millisecond()).map_err(|_| {
+        "give an age (90s, 30m, 2h, 7d) or a moment with its zone (2026-05-01T12:00:00Z)".into()
+    })
+}
+
+/// The place of a record: TOPIC/PARTITION/OFFSET.
+fn origin(text: &str) -> Result<Origin, String> {
+    Origin::parse(text).ok_or_else(|| "give TOPIC/PARTITION/OFFSET, as in job-state/3/1017".into())
+}
+
+/// A moment as text.
+fn moment(at: Millis) -> String {
+    jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.to_string(), |it| it.to_string())
+}
+
+/// Hands over every letter the filter admits, oldest first within a partition.
+fn each_letter(
+    log: &mut Whole,
+    read: &Read,
+    filter: &Filter,
+    each: &mut dyn FnMut(Letter) -> Result<(), LogError>,
+) -> anyhow::Result<()> {
+    for span in log.spans()? {
+        if span.lane.topic == Topic::DeadLetter {
+            log.read(span.lane, span.first, span.stable_end, &mut |record| {
+                let letter = Letter::read(span.lane, record);
+                if filter.admits(read, &letter) { each(letter) } else { Ok(()) }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The log a verb of this family reads.
+fn open(place: &Place, read: &Read, mode: Mode) -> anyhow::Result<Whole> {
+    place.whole(&read.topology, mode)
+}
+
+/// The lane a record stood in; what is wrong with its topic, if it is none of the topology.
+fn lane_of(read: &Read, origin: &Origin) -> Result<Lane, Usage> {
+    let topics = Topic::ALL.iter();
+    let mut named = topics.filter(|topic| {
+        topic.name() == origin.topic || read.topology.topic(**topic).name == origin.topic
+    });
+    match named.next() {
+        Some(topic) if !topic.is_own() => Ok(Lane::new(*topic, origin.partition)),
+        _ => Err(Usage(format!(
+            "{origin}: {} is no topic that is read; name one that is",
+            origin.topic
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_and_moments_are_read() {
+        assert_eq!(since("1970-01-01T00:00:05Z"), Ok(5_000));
+        let hour = clock::now() - since("1h").unwrap();
+        assert!((3_600_000..3_601_000).contains(&hour), "{hour}");
+        assert!(since("5").is_err() && since("soon").is_err() && since("-1h").is_err());
+    }
+}

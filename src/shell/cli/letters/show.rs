@@ -1,0 +1,165 @@
+//! One dead letter, with its bytes.
+
+use super::letter::{Letter, Origin, shown};
+use super::list::json_of;
+use super::{Filter, each_letter, lane_of, moment, open, origin};
+use crate::core::event::{Event, Garbled};
+use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::dirlog::Mode;
+use crate::wire::avro::{Arena, Codec, Peek, peek};
+use clap::Args;
+use serde_json::json;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Bytes a line of the dump.
+const ROW: usize = 16;
+
+/// Which letter is shown, and how.
+#[derive(Args)]
+pub struct Show {
+    #[command(flatten)]
+    place: Place,
+    /// Where the record stood, as the list says it.
+    #[arg(value_name = "TOPIC/PARTITION/OFFSET", value_parser = origin)]
+    from: Origin,
+    /// How many bytes are dumped.
+    #[arg(long, value_name = "N", default_value_t = 1_024)]
+    bytes: usize,
+    /// As JSON; all bytes that were kept, in hex.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    /// Prints the letter.
+    pub fn run(self) -> Ended {
+        let read = self.place.read()?;
+        let lane = lane_of(&read, &self.from)?;
+        let wanted = Origin { topic: lane.topic.name().to_owned(), ..self.from.clone() };
+        let mut log = open(&self.place, &read, Mode::Read)?;
+        let mut found = None;
+        let filter = Filter { topic: Some(wanted.topic.clone()), reason: None, since: None };
+        each_letter(&mut log, &read, &filter, &mut |letter| {
+            if letter.origin.as_ref() == Some(&wanted) {
+                found = Some(letter);
+            }
+            Ok(())
+        })?;
+        let Some(letter) = found else {
+            let why = "no dead letter of it; `yardmaster dead-letters` lists what there is";
+            return Err(Usage(format!("{wanted}: {why}")).into());
+        };
+        let peeked = peek(&letter.value);
+        let now = now_reads(&read, &letter);
+        match self.json {
+            true => println!("{}", json_text(&letter, &peeked, &now)),
+            false => print!("{}", text_of(&letter, &peeked, &now, &read, self.bytes)),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What this version, by this topology, makes of the record today.
+pub fn reads(
+    read: &Read,
+    topic: crate::core::cut::Topic,
+    key: &[u8],
+    value: Option<&[u8]>,
+) -> Result<(), Garbled> {
+    let codec = Codec::new(read.topology.limits.max_record_bytes);
+    match codec.read(topic, Some(key), value, &mut Arena::default()) {
+        Event::Garbled(why) => Err(why),
+        _ => Ok(()),
+    }
+}
+
+fn now_reads(read: &Read, letter: &Letter) -> String {
+    let Some(lane) = letter.origin.as_ref().and_then(|origin| lane_of(read, origin).ok()) else {
+        return "its topic is none that is read".into();
+    };
+    if letter.is_cut() {
+        return "cut: not known without all its bytes".into();
+    }
+    match reads(read, lane.topic, &letter.key, Some(&letter.value)) {
+        Ok(()) => "can be read: redrive it".into(),
+        Err(why) => format!("still unreadable: {}", why.name()),
+    }
+}
+
+fn text_of(letter: &Letter, peeked: &Peek, now: &str, read: &Read, most: usize) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{name:<10} {value}");
+    };
+    line("from", &letter.from());
+    line("reason", &letter.reason);
+    line("said", &moment(letter.at));
+    line(
+        "letter",
+        &format!("{}/{}/{}", letter.lane.topic.name(), letter.lane.partition, letter.offset),
+    );
+    line("key", &letter.key_text());
+    line("bytes", &letter.bytes());
+    let limit = read.topology.limits.dead_letter_bytes;
+    line("cut at", &format!("{limit} bytes (limits.dead_letter_bytes of this topology)"));
+    line("now", now);
+    for (name, value) in &letter.headers {
+        line("header", &format!("{name}: {}", shown(value)));
+    }
+    line("framing", &peeked.framing);
+    for field in &peeked.lines {
+        line("", field);
+    }
+    if let Some(why) = &peeked.stopped {
+        line("stopped", why);
+    }
+    text.push_str(&dump(&letter.value, most));
+    text
+}
+
+/// Offset, hex, text, sixteen bytes a line.
+fn dump(bytes: &[u8], most: usize) -> String {
+    let mut text = String::new();
+    for (row, chunk) in bytes[..bytes.len().min(most)].chunks(ROW).enumerate() {
+        let hex: Vec<String> = chunk.iter().map(|byte| format!("{byte:02x}")).collect();
+        let plain = |byte: &u8| if (0x20..0x7F).contains(byte) { char::from(*byte) } else { '.' };
+        let plain: String = chunk.iter().map(plain).collect();
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{:08x}  {:<47}  {plain}", row * ROW, hex.join(" "));
+    }
+    if bytes.len() > most {
+        let _ = writeln!(text, "... {} more bytes; --bytes shows them", bytes.len() - most);
+    }
+    text
+}
+
+fn json_text(letter: &Letter, peeked: &Peek, now: &str) -> serde_json::Value {
+    let mut value = json_of(letter);
+    let headers = letter.headers.iter().map(|(name, value)| json!([name, shown(value)]));
+    let hex: String = letter.value.iter().map(|byte| format!("{byte:02x}")).collect();
+    value["now"] = json!(now);
+    value["headers"] = headers.collect();
+    value["framing"] = json!(peeked.framing);
+    value["decoded"] = json!(peeked.lines);
+    value["stopped"] = json!(peeked.stopped);
+    value["hex"] = json!(hex);
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_shows_place_hex_and_text() {
+        let bytes: Vec<u8> = (0x3Eu8..0x50).collect();
+        let text = dump(&bytes, 100);
+        let first = "00000000  3e 3f 40 41 42 43 44 45 46 47 48 49 4a 4b 4c 4d  >?@ABCDEFGHIJKLM";
+        assert_eq!(text.lines().next(), Some(first));
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("  NO")), "{text}");
+        assert!(dump(&bytes, 16).ends_with("... 2 more bytes; --bytes shows them\n"));
+    }
+}

@@ -1,0 +1,31 @@
+//! Records of a directory with all that is known of them, headers included, as the drive does not
+//! need them.
+
+use super::file::LaneFile;
+use super::speaker::no_such_lane;
+use super::{DirLog, envelope::Envelope};
+use crate::core::cut::Lane;
+use crate::drive::port::LogError;
+
+impl DirLog {
+    /// Hands over the readable records of a lane from offset `from` on and below `below`, in order.
+    /// After an error of `each` none follows.
+    pub fn read_whole(
+        &mut self,
+        lane: Lane,
+        from: u64,
+        below: u64,
+        each: &mut dyn FnMut(&Envelope<'_>) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let limit = DirLog::bounds(lane, &self.ends()?, &self.written()).limit.min(below);
+        let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+        let Some(file) = LaneFile::open(&place.path)? else { return Ok(()) };
+        let mut outcome = Ok(());
+        file.records_from(file.seek(from)?, limit, &mut |bytes, parts, _| {
+            if outcome.is_ok() && (from..limit).contains(&parts.offset) {
+                outcome = each(&parts.envelope(bytes, &parts.headers(bytes)));
+            }
+        })?;
+        outcome
+    }
+}

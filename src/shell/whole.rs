@@ -1,0 +1,40 @@
+//! Either log, read lane by lane with all that is known of each record.
+
+use crate::core::cut::Lane;
+use crate::drive::port::{LaneSpan, Log, LogError};
+use crate::shell::dirlog::DirLog;
+use crate::shell::dirlog::envelope::Envelope;
+use crate::shell::kafka::KafkaWhole;
+
+/// A log that is read without being followed.
+pub enum Whole {
+    /// A directory.
+    Dir(Box<DirLog>),
+    /// A Kafka.
+    Kafka(Box<KafkaWhole>),
+}
+
+impl Whole {
+    /// Every lane with its extent now.
+    pub fn spans(&mut self) -> Result<Vec<LaneSpan>, LogError> {
+        match self {
+            Whole::Dir(log) => log.lanes(),
+            Whole::Kafka(log) => log.spans(),
+        }
+    }
+
+    /// Hands over the committed records of a lane from offset `from` on and below `below`, in
+    /// order. After an error of `each` none follows.
+    pub fn read(
+        &mut self,
+        lane: Lane,
+        from: u64,
+        below: u64,
+        each: &mut dyn FnMut(&Envelope<'_>) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        match self {
+            Whole::Dir(log) => log.read_whole(lane, from, below, each),
+            Whole::Kafka(log) => log.read(lane, from, below, each),
+        }
+    }
+}

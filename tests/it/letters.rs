@@ -1,0 +1,201 @@
+//! Dead letters: listed, shown, and said again once, from a directory and from a real Kafka.
+
+use crate::kill::bus::{Bus, text};
+use crate::kill::process::{Process, wait_until, yardmaster};
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::TempDir;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::event::Site;
+use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
+use yardmaster::shell::dirlog::{DirOptions, DirTopic, DirWriter};
+use yardmaster::wire::record::write_site;
+
+const SITES: Lane = Lane::new(Topic::Site, 0);
+const LETTERS: Lane = Lane::new(Topic::DeadLetter, 0);
+const PROGRESS: Lane = Lane::new(Topic::Progress, 0);
+
+/// A site that any version can read.
+fn site(name: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let (name, output_endpoint) = (name.to_owned(), String::new());
+    let changed_at = 1_760_000_000_000;
+    let (nucleus, active, tier) = (true, true, 1);
+    write_site(&mut bytes, &Site { name, changed_at, nucleus, active, tier, output_endpoint });
+    bytes
+}
+
+/// What a leader would say of a record of [`SITES`].
+fn headers(offset: u64, reason: &str, length: usize, kept: usize) -> Vec<(String, Vec<u8>)> {
+    let pair = |name: &str, value: String| (name.to_owned(), value.into_bytes());
+    let mut headers = vec![
+        pair("topic", "site".into()),
+        pair("partition", "0".into()),
+        pair("offset", offset.to_string()),
+        pair("reason", reason.into()),
+        pair("length", length.to_string()),
+    ];
+    if kept < length {
+        headers.push(pair("cut_to", kept.to_string()));
+    }
+    headers
+}
+
+/// A directory with letters: 10 that can be read by now, 11 that cannot, 12 cut and still at its
+/// origin, 5 cut and gone there.
+fn directory() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let topic = |topic: Topic| DirTopic {
+        topic,
+        name: format!("yardmaster.{}", topic.name()),
+        partitions: 1,
+    };
+    let topics = [topic(Topic::Site), topic(Topic::DeadLetter), topic(Topic::Progress)];
+    let mut writer = DirWriter::archive(dir.path(), &topics, DirOptions::default()).unwrap();
+    let mut put = |lane, offset, key: &str, value: &[u8], headers: &[(String, Vec<u8>)]| {
+        let (key, value) = (Some(key.as_bytes()), Some(value));
+        let (timestamp, stamp) = (1_760_000_000_000, Stamp::Append);
+        writer.put(lane, &Envelope { offset, timestamp, stamp, key, value, headers }).unwrap();
+    };
+    let (ash, elm) = (site("ASH"), site("ELM"));
+    put(SITES, 10, "ASH", &ash, &[]);
+    put(SITES, 11, "OAK", b"no record", &[]);
+    put(SITES, 12, "ELM", &elm, &[]);
+    put(LETTERS, 0, "ASH", &ash, &headers(10, "unknown_schema", ash.len(), ash.len()));
+    put(LETTERS, 1, "OAK", b"no record", &headers(11, "framing", 9, 9));
+    put(LETTERS, 2, "ELM", &elm[..4], &headers(12, "unknown_schema", elm.len(), 4));
+    put(LETTERS, 3, "FIR", &elm[..4], &headers(5, "oversized", 2_000_000, 4));
+    put(PROGRESS, 0, "atlas", b"covers all of it", &[]);
+    writer.flush().unwrap();
+    drop(writer);
+    dir
+}
+
+/// What `dead-letters` says, and how it ended.
+fn letters(dir: &Path, args: &[&str]) -> (i32, String, String) {
+    let mut all = vec!["dead-letters"];
+    let verb = args.first().is_some_and(|first| !first.starts_with('-'));
+    all.extend(&args[..usize::from(verb)]);
+    all.extend(["--dir", text(dir)]);
+    all.extend(&args[usize::from(verb)..]);
+    let output = yardmaster(&all);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn they_are_listed_with_what_their_headers_say() {
+    let dir = directory();
+    let (code, table, _) = letters(dir.path(), &[]);
+    assert_eq!(code, 0);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 6, "{table}");
+    assert!(lines[1].starts_with("2025-10-09T08:53:20Z"), "{table}");
+    for part in ["site/0/10", "unknown_schema", "ASH"] {
+        assert!(lines[1].contains(part), "{table}");
+    }
+    assert!(lines[4].contains("2000000 (cut to 4)"), "{table}");
+    assert_eq!(lines[5], "4 dead letters: 1 framing, 1 oversized, 2 unknown_schema");
+    let (_, json, _) = letters(dir.path(), &["--reason", "framing", "--json"]);
+    let one: Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!((&one["offset"], &one["key"]), (&Value::from(11), &Value::from("OAK")));
+    for (args, count) in [
+        (["--topic", "site"], 4),
+        (["--topic", "yardmaster.site"], 4),
+        (["--topic", "task"], 0),
+        (["--since", "1h"], 0),
+        (["--since", "2025-10-09T08:53:20Z"], 4),
+    ] {
+        let (_, table, _) = letters(dir.path(), &args);
+        assert!(table.contains(&format!("{count} dead letters")), "{args:?}: {table}");
+    }
+    let (code, _, error) = letters(dir.path(), &["--reason", "bad luck"]);
+    assert!(code == 2 && error.contains("unknown_schema"), "{error}");
+}
+
+#[test]
+fn one_is_shown_as_far_as_it_can_be_read() {
+    let dir = directory();
+    let (code, shown, _) = letters(dir.path(), &["show", "site/0/10"]);
+    assert_eq!(code, 0);
+    for part in [
+        "unknown_schema",
+        "name: \"ASH\"",
+        "schema of site (current)",
+        "00000000  c3 01",
+        "65536 bytes (limits.dead_letter_bytes",
+        "can be read: redrive it",
+    ] {
+        assert!(shown.contains(part), "no {part:?} in\n{shown}");
+    }
+    let (_, shown, _) = letters(dir.path(), &["show", "site/0/11", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["framing"], "not single-object; it is text");
+    assert_eq!(shown["now"], "still unreadable: framing");
+    let (code, _, error) = letters(dir.path(), &["show", "site/0/99"]);
+    assert!(code == 2 && error.contains("site/0/99: no dead letter of it"), "{error}");
+}
+
+#[test]
+fn what_can_be_read_by_now_is_said_again_once() {
+    let dir = directory();
+    let all = ["redrive", "site/0/10", "site/0/11", "site/0/12", "site/0/5"];
+    let (code, dry, _) = letters(dir.path(), &[&all[..], &["--dry-run"]].concat());
+    assert!(code == 1 && dry.contains("4 chosen, 2 would be redriven, 0 were before, 2 not"));
+    let (code, said, error) = letters(dir.path(), &all);
+    assert_eq!(code, 1, "{said}{error}");
+    assert!(said.contains("4 chosen, 2 redriven and read back, 0 were before, 2 not"), "{said}");
+    assert!(error.contains("site/0/11: still unreadable"), "{error}");
+    assert!(error.contains("site/0/5: the letter kept 4 of 2000000 bytes"), "{error}");
+    let (_, said, _) = letters(dir.path(), &all);
+    assert!(said.contains("4 chosen, 0 redriven and read back, 2 were before, 2 not"), "{said}");
+    let (code, said, _) = letters(dir.path(), &["redrive", "--reason", "unknown_schema"]);
+    assert!(code == 0 && said.contains("2 chosen, 0 redriven"), "{said}");
+    let (code, said, _) = letters(dir.path(), &["redrive", "site/0/10", "--again"]);
+    assert!(code == 0 && said.contains("1 redriven and read back"), "{said}");
+    let (code, _, error) = letters(dir.path(), &["redrive"]);
+    assert!(code == 2 && error.contains("TOPIC/PARTITION/OFFSET"), "{error}");
+}
+
+/// Too long for the leader, then for nobody: its letter is cut, and all of it comes from its origin.
+#[test]
+fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
+    let small = |limits: &mut toml::Table, _: &mut toml::Table| {
+        limits.insert("max_record_bytes".into(), 2_048.into());
+        limits.insert("dead_letter_bytes".into(), 100.into());
+    };
+    let Some(bus) = Bus::real(small) else { return };
+    bus.write(Topic::Site, "long", Some(&site(&"LONG".repeat(800))));
+    bus.write(Topic::Task, "1/1", None);
+    let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
+    let listed = |more: &[&str]| bus.verb("dead-letters", 0, more);
+    let two = || listed(&["--json"]).lines().count() == 2;
+    wait_until(Duration::from_secs(90), || process.told(), two);
+    let table = listed(&["--topic", "site"]);
+    assert!(table.contains("site/0/0") && table.contains("(cut to 100)"), "{table}");
+    assert_eq!(process.stop().code(), Some(0));
+
+    let topology = std::fs::read_to_string(&bus.topology).unwrap();
+    let mended = topology.replace("max_record_bytes = 2048", "max_record_bytes = 20480");
+    assert_ne!(topology, mended);
+    let verb = |code, more: &[&str]| {
+        let args: Vec<&str> =
+            ["dead-letters", "redrive"].iter().chain(&bus.place()).chain(more).copied().collect();
+        let output = yardmaster(&args);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        String::from_utf8_lossy(&output.stdout).into_owned() + &error
+    };
+    assert!(verb(1, &["--reason", "oversized"]).contains("still unreadable"));
+    std::fs::write(&bus.topology, mended).unwrap();
+    let said = verb(0, &["--reason", "oversized"]);
+    assert!(said.contains("1 redriven and read back"), "{said}");
+    assert!(verb(0, &["site/0/0"]).contains("0 redriven and read back, 1 were before"));
+    assert!(verb(1, &["--reason", "null"]).contains("still unreadable"));
+
+    let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
+    wait_until(Duration::from_secs(90), || process.told(), || process.leads());
+    assert_eq!(process.stop().code(), Some(0));
+    assert_eq!(listed(&["--json"]).lines().count(), 2, "nothing new is unreadable");
+}
