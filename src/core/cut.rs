@@ -58,9 +58,14 @@ impl Topic {
         Topic::ALL.get(usize::from(number)).copied()
     }
 
-    /// Said by us, read back by us.
+    /// Said by us.
     pub fn is_own(self) -> bool {
         self >= Topic::Decision
+    }
+
+    /// Said by us, and read back by us: all of it but counters, which are a function of the rest.
+    pub fn is_read_back(self) -> bool {
+        self.is_own() && self != Topic::Counter
     }
 
     /// Slowly changing facts: a null removes one, and silence is no sign of trouble.

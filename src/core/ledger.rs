@@ -183,6 +183,11 @@ pub struct Ledger {
     pub tally_reach: Millis,
 }
 
+/// A state's place in a note of changes.
+fn bit(status: Status) -> u16 {
+    1 << status.index()
+}
+
 /// Row key of a job or task number at a queue.
 pub fn at_queue(key: Key, queue: Name, kind: u32) -> RowKey {
     [key.0 as u32, (key.0 >> 32) as u32, queue.0, kind]
@@ -253,6 +258,8 @@ impl Ledger {
     /// A job's count in its rows, where only state or cores differ.
     #[inline]
     fn shift(&mut self, job: &Job, from: (Status, u32), to: (Status, u32)) {
+        let figures = bit(from.0) | bit(to.0);
+        self.load.note(job.load, figures);
         let load = self.load.at(job.load);
         load.count.shift(from, to);
         let (queue, share) = (load.queue, load.share);
@@ -262,10 +269,12 @@ impl Ledger {
         self.queue.at(queue).count.shift(from, to);
         for row in [job.user, job.group] {
             if row != NO_ROW {
+                self.who.note(row, figures);
                 self.who.at(row).shift(from, to);
             }
         }
         if job.nucleus != NO_ROW {
+            self.nucleus.note(job.nucleus, figures);
             self.nucleus.at(job.nucleus).shift(from, to);
         }
     }
@@ -283,6 +292,7 @@ impl Ledger {
         let Some(status) = job.status else { return };
         let more = sign > 0;
         self.load.hold(job.load, more);
+        self.load.note(job.load, bit(status));
         let load = self.load.at(job.load);
         load.count.add(status, job.cores, sign);
         let (queue_row, share_row) = (load.queue, load.share);
@@ -296,11 +306,13 @@ impl Ledger {
         for row in [job.user, job.group] {
             if row != NO_ROW {
                 self.who.hold(row, more);
+                self.who.note(row, bit(status));
                 self.who.at(row).add(status, job.cores, sign);
             }
         }
         if job.nucleus != NO_ROW {
             self.nucleus.hold(job.nucleus, more);
+            self.nucleus.note(job.nucleus, bit(status));
             self.nucleus.at(job.nucleus).add(status, job.cores, sign);
         }
         if job.seen != NO_ROW {

@@ -132,6 +132,8 @@ limits! {
     checkpoint_interval_ms: Millis = "checkpoint_interval_ms" * 1, 1_000 in 10..=3_600_000;
     "Readable counters are written to the store at most this often."
     counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
+    "Counters that changed are told on their topic at most this often."
+    tell_interval_ms: Millis = "tell_interval_s" * SECOND, 10 in 1..=86_400;
     "Most label values of one metric (queues, links ...); further ones are summed as `other`."
     metric_labels_max: usize = "metric_labels_max" * 1, 1_000 in 1..=100_000;
     "An HTTP request is answered within this, or given up."

@@ -2,6 +2,7 @@
 //! file or network.
 
 pub mod audit;
+pub mod changed;
 pub mod close;
 pub mod counters;
 pub mod cut;

@@ -17,6 +17,9 @@ pub struct Rows<V> {
     index: Index,
     free: Vec<u32>,
     idle: Vec<u32>,
+    /// Rows with a note of changes; empty unless somebody wants to know.
+    changed: Vec<u32>,
+    is_watched: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -24,12 +27,21 @@ struct Row<V> {
     key: RowKey,
     refs: u32,
     live: bool,
+    /// Which of its figures changed since that was last asked.
+    changed: u16,
     value: V,
 }
 
 impl<V> Default for Rows<V> {
     fn default() -> Self {
-        Rows { rows: Vec::new(), index: Index::default(), free: Vec::new(), idle: Vec::new() }
+        Rows {
+            rows: Vec::new(),
+            index: Index::default(),
+            free: Vec::new(),
+            idle: Vec::new(),
+            changed: Vec::new(),
+            is_watched: false,
+        }
     }
 }
 
@@ -45,7 +57,7 @@ impl<V: Default> Rows<V> {
         if let Some(row) = self.find(key) {
             return row;
         }
-        let fresh = Row { key, refs: 0, live: true, value: V::default() };
+        let fresh = Row { key, refs: 0, live: true, changed: 0, value: V::default() };
         let row = match self.free.pop() {
             Some(row) => {
                 self.rows[row as usize] = fresh;
@@ -112,11 +124,54 @@ impl<V: Default> Rows<V> {
         }
     }
 
+    /// Begins to note which figures of which rows change.
+    pub fn watch(&mut self) {
+        self.is_watched = true;
+    }
+
+    /// All that stand count as changed; `figures` tells which of a row's figures are not 0.
+    pub fn note_all(&mut self, figures: impl Fn(&V) -> u16) {
+        for row in 0..self.rows.len() {
+            if self.rows[row].live {
+                self.note(row as u32, figures(&self.rows[row].value));
+            }
+        }
+    }
+
+    /// Notes that figures of a row change, if anybody wants to know.
+    #[inline]
+    pub fn note(&mut self, row: u32, figures: u16) {
+        if self.is_watched && figures != 0 {
+            let held = &mut self.rows[row as usize];
+            if held.changed == 0 {
+                self.changed.push(row);
+            }
+            held.changed |= figures;
+        }
+    }
+
+    /// Whether no change is noted.
+    pub fn is_told(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    /// Shows every row with a note of changes, and clears the notes. A row in which nothing counts
+    /// any more is shown too, and can go at the next sweep.
+    pub fn tell(&mut self, mut show: impl FnMut(RowKey, u16, &V)) {
+        for row in self.changed.drain(..) {
+            let held = &mut self.rows[row as usize];
+            show(held.key, std::mem::take(&mut held.changed), &held.value);
+            if held.refs == 0 {
+                self.idle.push(row);
+            }
+        }
+    }
+
     /// Gives back the rows in which nothing counts.
     pub fn sweep(&mut self) {
         for row in std::mem::take(&mut self.idle) {
             let held = &mut self.rows[row as usize];
-            if held.refs == 0 && held.live {
+            if held.refs == 0 && held.live && held.changed == 0 {
                 held.live = false;
                 held.value = V::default();
                 let key = mix(held.key);

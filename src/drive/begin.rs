@@ -27,7 +27,8 @@ const TAIL: u64 = 256;
 impl<L: Log, S: Store> Drive<L, S> {
     /// Loads what was kept and begins to read where it ends; as a standby.
     pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
-        let spans = log.lanes()?;
+        let mut spans = log.lanes()?;
+        spans.retain(|span| !span.lane.topic.is_own() || span.lane.topic.is_read_back());
         let (mut keeper, mut loaded) =
             Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
         if let Some((state, head)) = &loaded
@@ -67,6 +68,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         };
         drive.report.notices.append(&mut drive.keeper.notices);
         drive.take_terms(&head.policies)?;
+        if drive.config.counters.is_some() {
+            drive.engine.state.ledger.watch_from_here();
+        }
         Ok(drive)
     }
 

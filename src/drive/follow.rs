@@ -43,9 +43,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             counted += 1;
             self.report.cycles += 1;
             let number = self.engine.state.number;
-            let own = &mut self.own;
-            let state = &mut self.engine.state;
-            self.keeper.copy(state, &self.epoch_text, || own.bounds(number), false);
+            self.copy(false);
             self.keeper.confirm(number);
             self.keeper.hand_over(&mut self.store, false)?;
         }
@@ -220,6 +218,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.engine.pass();
         }
         self.own.count(progress.number);
+        self.hear(&progress);
     }
 
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it.

@@ -24,6 +24,9 @@ pub(super) struct Lead {
     pub progress_lane: Lane,
     pub decision_lanes: u32,
     pub dead_letter_lanes: u32,
+    pub counter_lanes: u32,
+    /// The `now` at which counters were last told.
+    pub told_at: Millis,
     /// What is being said.
     pub in_flight: Option<InFlight>,
     /// When the last cycle was closed, by our clock.
@@ -52,6 +55,8 @@ impl Lead {
             progress_lane: Lane::new(Topic::Progress, 0),
             decision_lanes: lanes(Topic::Decision),
             dead_letter_lanes: lanes(Topic::DeadLetter),
+            counter_lanes: lanes(Topic::Counter),
+            told_at: 0,
             in_flight: None,
             closed_at: clock,
             full_at: 0,
@@ -114,6 +119,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         progress.garbled = unreadable.iter().map(|it| (it.lane, it.offset)).collect();
         let mut outputs = self.judge(quiet);
         outputs.extend(unreadable.into_iter().map(|it| self.dead_letter(it)));
+        outputs.extend(self.counters(quiet));
         self.copy(false);
         self.report.cycle_ns.push((self.config.stopwatch)() - began);
         self.report.cycles += 1;
@@ -265,6 +271,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     pub(super) fn copy(&mut self, is_last: bool) {
+        if !self.is_told() {
+            return;
+        }
         let number = self.engine.state.number;
         let own = &mut self.own;
         let text = self.epoch_text.as_str();

@@ -17,6 +17,7 @@ pub mod port;
 pub mod report;
 mod say;
 mod take;
+pub mod tell;
 pub mod terms;
 
 use crate::core::cut::{Lane, Topic};
@@ -45,6 +46,8 @@ pub struct Config {
     pub verify: bool,
     /// Whether anything is kept in the store.
     pub keeps: bool,
+    /// How counters are told, if they are.
+    pub counters: Option<tell::Tell>,
 }
 
 /// Why a drive stopped.

@@ -69,6 +69,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut progress = self.close_cycle(now, true);
         strays.iter().for_each(|said| self.engine.said(&said.decision));
         self.engine.pass();
+        if self.config.counters.is_some() {
+            self.engine.state.ledger.watch();
+        }
         progress.policies = Some(text);
         self.say(Vec::new(), progress, clock, None)
     }
@@ -98,7 +101,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let (mut looks, mut seen) = (0, 0);
         loop {
             let spans = self.log.lanes()?;
-            let own = spans.iter().filter(|span| span.lane.topic.is_own());
+            let own = spans.iter().filter(|span| span.lane.topic.is_read_back());
             let open = own.clone().find(|span| span.stable_end < span.end).copied();
             let missing =
                 own.filter(|span| !self.feed.has(span.lane, span.stable_end)).map(|span| span.lane);

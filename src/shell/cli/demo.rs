@@ -201,6 +201,7 @@ impl Live {
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: true,
+            counters: None,
         };
         let store = open_store(&dir.join("store"))?;
         let mut drive = Drive::start(AnyLog::Dir(Box::new(log)), store, config)?;

@@ -101,6 +101,7 @@ pub fn rebuild(
         stopwatch: clock::stopwatch,
         verify,
         keeps: false,
+        counters: None,
     };
     let began = clock::stopwatch();
     let drive = Drive::start(log, store, config)?;

@@ -1,13 +1,18 @@
 //! `run`: serve.
 
+use crate::core::cut::Topic;
+use crate::core::unit::Millis;
 use crate::drive::port::{LogError, StoreError};
+use crate::drive::tell::{Tell, WriteCounter};
 use crate::drive::{Config, Drive, Halt};
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::{Place, Read, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
+use crate::shell::kafka::{KafkaAdmin, KafkaLog, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::serve::Show;
+use crate::wire::record::write_counter;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
@@ -117,7 +122,7 @@ impl Run {
         store: &std::path::Path,
         bound: SocketAddr,
     ) -> anyhow::Result<Drive<AnyLog, AnyStore>> {
-        let log = self.place.log(&read.topology, Mode::Write)?;
+        let (log, tells) = self.log(read)?;
         let store = open_store(store)?;
         if let AnyStore::Sled(store) = &store {
             store.write_address(&bound.to_string())?;
@@ -128,9 +133,35 @@ impl Run {
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: true,
+            counters: tells.then(|| tell(read.topology.limits.tell_interval_ms)),
         };
         Ok(Drive::start(log, store, config)?)
     }
+
+    /// The log, and whether counters are told on it: they are on a Kafka that has their topic.
+    fn log(&self, read: &Read) -> anyhow::Result<(AnyLog, bool)> {
+        if self.place.bootstrap_server.is_none() {
+            return Ok((self.place.log(&read.topology, Mode::Write)?, false));
+        }
+        let mut conf = self.place.kafka(&read.topology)?;
+        let name = read.topology.topic(Topic::Counter).name.clone();
+        let found = KafkaAdmin::open(&conf)?.describe(std::slice::from_ref(&name))?;
+        let tells = found.get(&name).is_some_and(Option::is_some);
+        if tells {
+            conf.topics.push(TopicMap { topic: Topic::Counter, name });
+        } else {
+            tracing::warn!("no topic {name}: counters are not told; topology apply makes it");
+        }
+        Ok((AnyLog::Kafka(Box::new(KafkaLog::open(conf)?)), tells))
+    }
+}
+
+/// Counters as records of our own schema.
+fn tell(interval: Millis) -> Tell {
+    let write: WriteCounter = |changed, at, put| {
+        write_counter(changed, (at.domain, at.epoch, at.cycle, at.now), put);
+    };
+    Tell { interval, is_early: false, write }
 }
 
 /// Host, process, and when it was made: no two lives have the same.

@@ -191,6 +191,7 @@ fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
         Role::Looker | Role::Admin => &[("reconnect.backoff.max.ms", "2000")],
         Role::Speaker => &[
             ("linger.ms", "1"),
+            ("queue.buffering.max.messages", "1000000"),
             ("transaction.timeout.ms", "30000"),
             ("reconnect.backoff.ms", "50"),
             ("reconnect.backoff.max.ms", "2000"),

@@ -163,11 +163,14 @@ impl Mouth {
         let name = self.conf.name(output.lane.topic).ok_or_else(|| {
             LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
         })?;
-        let mut headers = OwnedHeaders::new();
-        for (key, value) in &output.headers {
-            headers = headers.insert(Header { key, value: Some(value) });
+        let mut record = BaseRecord::to(name).key(&output.key[..]);
+        if !output.headers.is_empty() {
+            let insert = |headers: OwnedHeaders, (key, value): &(String, Vec<u8>)| {
+                headers.insert(Header { key, value: Some(value) })
+            };
+            let headers = output.headers.iter().fold(OwnedHeaders::new(), insert);
+            record = record.headers(headers);
         }
-        let mut record = BaseRecord::to(name).key(&output.key[..]).headers(headers);
         record.partition = Some(output.lane.partition as i32);
         record.payload = output.value.as_deref();
         loop {

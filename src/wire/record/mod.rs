@@ -5,6 +5,7 @@
 //! number that is not finite is absent or 0. What is no word of an enum is malformed.
 
 mod config;
+mod counter;
 pub(crate) mod decision;
 mod job;
 mod outcome;
@@ -14,6 +15,7 @@ mod task;
 mod transfer;
 
 pub use config::{write_link, write_parameter, write_queue, write_site, write_storage};
+pub use counter::write_counter;
 pub use decision::write_decision;
 pub use job::{write_heartbeat, write_job_state};
 pub use outcome::write_outcome;

@@ -193,7 +193,14 @@ fn verify_compacted(compact_after: &str) -> [u64; 3] {
         let changes = [("compact_after_hours = 336", compact_after)];
         let terms = crate::drive::yard::terms_with(&changes);
         let keeps = false;
-        Config { instance: name.into(), terms, stopwatch: super::play::stopwatch, verify, keeps }
+        Config {
+            instance: name.into(),
+            terms,
+            stopwatch: super::play::stopwatch,
+            verify,
+            keeps,
+            counters: None,
+        }
     };
     let mut yard = Yard::new();
     let say = |yard: &Yard, max_rss_mb: u32| {

@@ -41,7 +41,14 @@ pub const SHORT: [(&str, &str); 2] = [
 pub fn config(instance: &str) -> Config {
     static TERMS: OnceLock<Terms> = OnceLock::new();
     let terms = TERMS.get_or_init(|| terms_with(&SHORT)).clone();
-    Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
+    Config {
+        instance: instance.into(),
+        terms,
+        stopwatch,
+        verify: false,
+        keeps: true,
+        counters: None,
+    }
 }
 
 pub type Driven = Drive<Late<Faulty<PaperLog>>, FaultyStore<Watch>>;

@@ -31,7 +31,14 @@ const QUEUES: usize = 7;
 
 fn config(instance: &str) -> Config {
     let terms = terms_with(&SHORT);
-    Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
+    Config {
+        instance: instance.into(),
+        terms,
+        stopwatch,
+        verify: false,
+        keeps: true,
+        counters: None,
+    }
 }
 
 fn name_of(at: usize) -> String {

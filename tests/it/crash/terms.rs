@@ -15,7 +15,14 @@ use yardmaster::wire::record::write_job_state;
 
 fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
     let terms = terms_with(changes);
-    Config { instance: instance.into(), terms, stopwatch, verify: false, keeps: true }
+    Config {
+        instance: instance.into(),
+        terms,
+        stopwatch,
+        verify: false,
+        keeps: true,
+        counters: None,
+    }
 }
 
 fn reached<L: Log, S: Store>(drive: &Drive<L, S>) -> Reached {

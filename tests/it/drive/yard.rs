@@ -56,7 +56,14 @@ pub fn terms_with(changes: &[(&str, &str)]) -> Terms {
 }
 
 pub fn config(instance: &str) -> Config {
-    Config { instance: instance.into(), terms: terms(), stopwatch, verify: false, keeps: true }
+    Config {
+        instance: instance.into(),
+        terms: terms(),
+        stopwatch,
+        verify: false,
+        keeps: true,
+        counters: None,
+    }
 }
 
 pub struct Yard {

@@ -3,6 +3,7 @@
 mod fold;
 mod judge;
 mod latency;
+mod peers;
 mod replay;
 mod restart;
 mod world;
@@ -64,6 +65,9 @@ enum What {
     Restart,
     /// Event to committed decision on a Kafka.
     Latency,
+    /// A fold other stream engines are measured by, as the PEER_ variables of the environment say;
+    /// runs until told to stop, and only when asked for by name.
+    Peers,
 }
 
 /// Figures by name, units in the names.
@@ -74,6 +78,10 @@ impl Bench {
     pub fn run(self) -> Ended {
         let wants = |what| self.only.is_empty() || self.only.contains(&what);
         let read = self.place.read()?;
+        if self.only.contains(&What::Peers) {
+            peers::run(&read)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let scratch = self.scratch.clone().unwrap_or_else(|| {
             std::env::temp_dir().join(format!("yardmaster-bench-{}", std::process::id()))
         });

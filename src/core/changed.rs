@@ -1,0 +1,88 @@
+//! Counters that changed, for telling others: absolute values, each with what it is of.
+//!
+//! What is told is a function of the state alone, so whoever follows the cycles in which counters
+//! were told knows what the reader of that topic knows.
+
+use crate::core::event::Status;
+use crate::core::id::{Name, Names};
+use crate::core::ledger::{Count, Ledger};
+
+/// Jobs in one state, and their cores, of one combination of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed<'a> {
+    /// What they are counted by.
+    pub of: Of<'a>,
+    /// The state.
+    pub status: Status,
+    /// Jobs; 0 when there are none any more.
+    pub jobs: u32,
+    /// Their cores.
+    pub cores: u32,
+}
+
+/// What jobs are counted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of<'a> {
+    /// Queue, gshare, resource type.
+    Load([&'a str; 3]),
+    /// User, queue.
+    User([&'a str; 2]),
+    /// Working group, queue.
+    Group([&'a str; 2]),
+    /// Nucleus.
+    Nucleus(&'a str),
+}
+
+impl Ledger {
+    /// Begins to note changes.
+    pub fn watch_from_here(&mut self) {
+        self.load.watch();
+        self.who.watch();
+        self.nucleus.watch();
+    }
+
+    /// Begins to note changes; every counter that is not 0 counts as changed.
+    pub fn watch(&mut self) {
+        self.watch_from_here();
+        self.load.note_all(|load| figures(&load.count));
+        self.who.note_all(figures);
+        self.nucleus.note_all(figures);
+    }
+
+    /// Whether every change was told.
+    pub fn is_told(&self) -> bool {
+        self.load.is_told() && self.who.is_told() && self.nucleus.is_told()
+    }
+
+    /// Shows every counter that changed since this was last asked.
+    pub fn tell(&mut self, names: &Names, show: &mut dyn FnMut(Changed<'_>)) {
+        let text = |name: u32| names.text(Name(name));
+        self.load.tell(|key, figures, load| {
+            let of = Of::Load([text(key[0]), text(key[1]), text(key[2])]);
+            show_each(of, figures, &load.count, show);
+        });
+        self.who.tell(|key, figures, count| {
+            let who = [text(key[0]), text(key[1])];
+            let of = if key[2] == 0 { Of::User(who) } else { Of::Group(who) };
+            show_each(of, figures, count, show);
+        });
+        self.nucleus.tell(|key, figures, count| {
+            show_each(Of::Nucleus(text(key[0])), figures, count, show);
+        });
+    }
+}
+
+/// States in which anything stands.
+fn figures(count: &Count) -> u16 {
+    let stands = |at: usize| u16::from(count.by[at].jobs != 0 || count.by[at].cores != 0) << at;
+    (0..Status::COUNT).map(stands).sum()
+}
+
+fn show_each(of: Of<'_>, figures: u16, count: &Count, show: &mut dyn FnMut(Changed<'_>)) {
+    for status in Status::ALL {
+        if figures >> status.index() & 1 == 1 {
+            let held = count.by[status.index()];
+            show(Changed { of, status, jobs: held.jobs, cores: held.cores });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `counter`.
+
+use crate::core::changed::{Changed, Of};
+use crate::core::cut::Topic;
+use crate::core::unit::Millis;
+use crate::wire::avro::Sink;
+
+/// Gives `put` the key and the value of each record that says a counter that changed: one of the
+/// jobs, one of their cores. They stood so at the end of cycle `cycle` of epoch `epoch`, at `now`.
+pub fn write_counter(
+    changed: &Changed<'_>,
+    (domain, epoch, cycle, now): (&str, u64, u64, Millis),
+    put: &mut dyn FnMut(Vec<u8>, Vec<u8>),
+) {
+    let mut labels = labels(&changed.of);
+    labels.push(("status", changed.status.name()));
+    for (name, value) in [("jobs", changed.jobs), ("cores", changed.cores)] {
+        let mut key = name.to_owned();
+        for (label, value) in &labels {
+            key.extend([",", label, "=", value]);
+        }
+        let mut bytes = Vec::with_capacity(192);
+        let mut sink = Sink::begin(&mut bytes, Topic::Counter);
+        sink.string(name);
+        sink.array(&labels, |sink, (label, value)| {
+            sink.string(label);
+            sink.string(value);
+        });
+        sink.count(value);
+        sink.string(name);
+        sink.string(domain);
+        sink.amount(epoch);
+        sink.amount(cycle);
+        sink.long(now);
+        put(key.into_bytes(), bytes);
+    }
+}
+
+fn labels<'a>(of: &Of<'a>) -> Vec<(&'static str, &'a str)> {
+    match *of {
+        Of::Load([queue, gshare, resource_type]) => {
+            vec![("queue", queue), ("gshare", gshare), ("resource_type", resource_type)]
+        }
+        Of::User([user, queue]) => vec![("user", user), ("queue", queue)],
+        Of::Group([group, queue]) => vec![("working_group", group), ("queue", queue)],
+        Of::Nucleus(nucleus) => vec![("nucleus", nucleus)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::event::Status;
+    use crate::wire::avro::schema;
+    use apache_avro::reader::datum::GenericDatumReader;
+    use apache_avro::types::Value;
+
+    /// The reference library reads what is written, and it says what it should.
+    #[test]
+    fn a_counter_is_read_by_the_reference_library() {
+        let of = Of::Load(["BNL", "MC", "MCORE"]);
+        let changed = Changed { of, status: Status::Running, jobs: 3, cores: 24 };
+        let mut records = Vec::new();
+        let mut put = |key, value| records.push((key, value));
+        write_counter(&changed, ("atlas", 7, 812, 1_760_000_000_050), &mut put);
+        let keys: Vec<_> = records.iter().map(|(key, _)| String::from_utf8_lossy(key)).collect();
+        assert_eq!(keys[0], "jobs,queue=BNL,gshare=MC,resource_type=MCORE,status=running");
+        assert_eq!(keys[1], "cores,queue=BNL,gshare=MC,resource_type=MCORE,status=running");
+        for ((_, bytes), number) in records.iter().zip([3, 24]) {
+            let mut datum = &bytes[10..];
+            let schema = schema(Topic::Counter);
+            let reader = GenericDatumReader::builder(schema).build().unwrap();
+            let read = reader.read_value(&mut datum).unwrap();
+            let Value::Record(fields) = read else { panic!("no record: {read:?}") };
+            assert!(datum.is_empty());
+            assert_eq!(fields[2], ("value".to_owned(), Value::Long(number)));
+            assert_eq!(fields[6], ("cycle".to_owned(), Value::Long(812)));
+            let Value::Array(labels) = &fields[1].1 else { panic!("no labels") };
+            assert_eq!(labels.len(), 4);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Counters that are told: whoever reads their topic knows what a recount would give, whoever led
+//! and however often he died.
+
+use super::yard::*;
+use std::collections::BTreeMap;
+use yardmaster::core::changed::{Changed, Of};
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::event::Status;
+use yardmaster::core::id::stir;
+use yardmaster::core::state::State;
+use yardmaster::drive::tell::Tell;
+use yardmaster::drive::{Config, Drive};
+use yardmaster::sim::paper::PaperLog;
+use yardmaster::sim::paper::store::PaperStore;
+
+/// How counters are told here: text, and rarely enough that cycles lie between.
+const TELL: Tell = Tell {
+    interval: 100,
+    is_early: false,
+    write: |changed, _, put| {
+        let figures = format!("{} {}", changed.jobs, changed.cores);
+        put(name_of(changed).into_bytes(), figures.into_bytes());
+    },
+};
+
+fn name_of(changed: &Changed<'_>) -> String {
+    let of = match &changed.of {
+        Of::Load(names) => format!("load {names:?}"),
+        Of::User(names) => format!("user {names:?}"),
+        Of::Group(names) => format!("group {names:?}"),
+        Of::Nucleus(name) => format!("nucleus {name}"),
+    };
+    format!("{of} {}", changed.status.name())
+}
+
+fn config_that_tells(instance: &str) -> Config {
+    Config { counters: Some(TELL), ..config(instance) }
+}
+
+/// What a reader of the topic knows; counters of 0 are left out.
+fn known(yard: &Yard) -> BTreeMap<String, String> {
+    let mut known = BTreeMap::new();
+    for partition in 0..2 {
+        for note in yard.paper.records(Lane::new(Topic::Counter, partition)) {
+            let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
+            known.insert(text(note.key), text(note.value));
+        }
+    }
+    known.retain(|_, figures| figures != "0 0");
+    known
+}
+
+/// What a state has, all of it.
+fn counted(state: &State) -> BTreeMap<String, String> {
+    let mut ledger = state.ledger.clone();
+    ledger.watch();
+    let mut counted = BTreeMap::new();
+    ledger.tell(&state.names, &mut |changed| {
+        counted.insert(name_of(&changed), format!("{} {}", changed.jobs, changed.cores));
+    });
+    counted.retain(|_, figures| figures != "0 0");
+    counted
+}
+
+fn life(yard: &Yard, store: PaperStore, number: usize) -> Drive<PaperLog, PaperStore> {
+    let instance = format!("life {number}");
+    Drive::start(yard.log(), store, config_that_tells(&instance)).unwrap()
+}
+
+fn some_jobs(yard: &Yard, dice: &mut u64) {
+    let path = [Status::Activated, Status::Running, Status::Finished, Status::Failed];
+    for _ in 0..6 {
+        *dice = stir(dice.wrapping_add(1));
+        let name = (*dice % 40).to_string();
+        let queue = format!("QUEUE_{:02}", *dice >> 8 & 3);
+        let status = path[(*dice >> 16 & 3) as usize];
+        let mut job = job(&name, &queue, "", status, yard.now);
+        // Now and then a job begins anew, or what ended is ended elsewhere: counters fall to 0.
+        job.attempt = (*dice >> 24 & 63) as u32;
+        yard.job(&job);
+    }
+}
+
+#[test]
+fn a_reader_of_counters_knows_what_a_recount_gives() {
+    for seed in 0..12u64 {
+        let mut yard = Yard::new();
+        (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
+        yard.build(4);
+        let mut dice = stir(seed);
+        let mut store = PaperStore::default();
+        for number in 0..8 {
+            let mut drive = life(&yard, store, number);
+            lead_after_silence(&mut yard, &mut drive);
+            for _ in 0..(dice >> 40 & 31) {
+                some_jobs(&yard, &mut dice);
+                lead(&mut yard, &mut drive, 3).unwrap();
+            }
+            if number == 7 {
+                lead(&mut yard, &mut drive, 40).unwrap();
+                let counted = counted(drive.state());
+                assert!(counted.len() > 10, "{counted:?}");
+                assert_eq!(known(&yard), counted, "seed {seed}");
+            }
+            // It dies with what it had not told yet; its store may be an older one, or none.
+            let (_, kept) = drive.into_ports();
+            store = match dice >> 50 & 3 {
+                0 => PaperStore::default(),
+                1 if kept.count() > 1 => kept.older(kept.count() / 2),
+                _ => kept,
+            };
+        }
+    }
+}
+
+/// The one before said no farewell: the lead is free when `progress` was silent for long enough.
+fn lead_after_silence(yard: &mut Yard, drive: &mut Drive<PaperLog, PaperStore>) {
+    for _ in 0..200 {
+        lead(yard, drive, 1).unwrap();
+        if drive.leads() {
+            return lead(yard, drive, 10).unwrap();
+        }
+    }
+    panic!("nobody leads");
+}
