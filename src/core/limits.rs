@@ -106,6 +106,16 @@ limits! {
     "Longest name that is taken as it is; a longer one is cut."
     name_bytes: usize = "name_bytes" * 1, 1_024 in 64..=65_536;
 
+    "Most jobs that intake remembers; jobs. Those that ended go first."
+    intake_jobs_max: usize = "intake_jobs_max" * 1, 2_000_000 in 1_000..=100_000_000;
+    "Most jobs that wait in intake for their task to be known; jobs. Further ones are said with \
+     more once they say something again."
+    intake_waiting_max: usize = "intake_waiting_max" * 1, 500_000 in 0..=100_000_000;
+    "Most tasks whose facts intake remembers; tasks. The oldest go first."
+    intake_tasks_max: usize = "intake_tasks_max" * 1, 200_000 in 100..=100_000_000;
+    "Most foreign messages that intake takes in one transaction."
+    intake_batch_records: usize = "intake_batch_records" * 1, 20_000 in 1..=1_000_000;
+
     "Largest difference between our clock (or the last now found) and the broker's append time; \
      beyond it we are silent and say so."
     clock_skew_ms: Millis = "clock_skew_s" * SECOND, 5 in 1..=3_600;

@@ -9,6 +9,7 @@ mod begin;
 pub mod feed;
 pub mod fold;
 mod follow;
+pub mod intake;
 pub mod keep;
 mod lead;
 mod load;

@@ -56,10 +56,11 @@ impl Terms {
     }
 }
 
-/// The text without the part that says how the broker is reached: that decides nothing and may be
-/// nobody's business.
+/// The text without the parts that say how the broker is reached, which decides nothing and may be
+/// nobody's business, and what intake reads, whose records are facts like any others.
 fn deciding_part(text: &str) -> Result<String, toml::de::Error> {
     let mut table: toml::Table = text.parse()?;
     table.remove("kafka");
+    table.remove("intake");
     Ok(table.to_string())
 }

@@ -12,6 +12,9 @@ use crate::core::decision::Decision;
 use crate::core::event::Status;
 use crate::core::oddity::Oddity;
 use crate::core::unit::{Millis, SECOND};
+use crate::drive::intake::Taken;
+use crate::shell::intake::Told;
+use crate::wire::dialect::Dialect;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::formatting::sanitize_label_value;
 use metrics_exporter_prometheus::{
@@ -42,6 +45,9 @@ pub struct Metrics {
     rejections: Pairs,
     restored: Tally,
     restore_ratio: Gauge,
+    intake: BTreeMap<(Dialect, Taken), Tally>,
+    intake_dropped: Option<Tally>,
+    intake_waiting: Option<Gauge>,
     topics: BTreeMap<(Topic, Metric), Gauge>,
     fold: Histogram,
     judge: Histogram,
@@ -113,6 +119,9 @@ impl Metrics {
             rejections: Pairs::new(Metric::Rejections),
             restored: tally(&recorder, Metric::RestoredRecords, &[]),
             restore_ratio: recorder.register_gauge(&key(Metric::RestoreRatio, &[]), &METADATA),
+            intake: BTreeMap::new(),
+            intake_dropped: None,
+            intake_waiting: None,
             topics: BTreeMap::new(),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
@@ -196,6 +205,23 @@ impl Metrics {
         self.topic(topic, Metric::LaneTime).set(time as f64 / SECOND as f64);
     }
 
+    /// What became of foreign messages. A process that takes none in shows none of this.
+    pub fn record_intake(&mut self, told: &Told) {
+        let recorder = &self.recorder;
+        for dialect in Dialect::ALL {
+            for taken in Taken::ALL {
+                let labels = [dialect.name(), taken.name()];
+                let new = || tally(recorder, Metric::IntakeRecords, &labels);
+                let count = told.tally.of(dialect, *taken);
+                self.intake.entry((dialect, *taken)).or_insert_with(new).pending += count;
+            }
+        }
+        let dropped = || tally(recorder, Metric::IntakeDropped, &[]);
+        self.intake_dropped.get_or_insert_with(dropped).pending += told.tally.dropped;
+        let waiting = || recorder.register_gauge(&key(Metric::IntakeWaiting, &[]), &METADATA);
+        self.intake_waiting.get_or_insert_with(waiting).set(told.waiting as f64);
+    }
+
     fn topic(&mut self, topic: Topic, metric: Metric) -> &Gauge {
         self.topics.entry((topic, metric)).or_insert_with(|| {
             self.recorder.register_gauge(&key(metric, &[topic.name()]), &METADATA)
@@ -222,6 +248,7 @@ impl Metrics {
             by_second.values_mut().for_each(Tally::add);
         });
         self.restored.add();
+        self.intake.values_mut().chain(&mut self.intake_dropped).for_each(Tally::add);
     }
 }
 

@@ -4,6 +4,7 @@ pub mod cli;
 pub mod clock;
 pub mod dirlog;
 pub mod http;
+pub mod intake;
 pub mod kafka;
 pub mod metrics;
 pub mod pages;

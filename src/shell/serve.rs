@@ -9,6 +9,7 @@ use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
 use crate::shell::http::{Answer, Ask, Server};
+use crate::shell::intake::Told;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::status::Status;
 use crate::wire::counter::to_json;
@@ -85,6 +86,27 @@ impl Show {
             answer(ask, drive);
         }
         report
+    }
+
+    /// Tells what a process did that takes foreign messages in and nothing else.
+    pub fn tell_intake(&mut self, told: &Told) {
+        self.status.update(|status| {
+            status.restoring = told.is_reading_back;
+        });
+        self.count_intake(told);
+        self.metrics.add();
+    }
+
+    /// Counts what became of foreign messages.
+    pub fn count_intake(&mut self, told: &Told) {
+        self.metrics.record_intake(told);
+        let dropped = told.tally.dropped;
+        if dropped > 0 {
+            tracing::warn!(
+                "intake: {dropped} jobs forgotten, or not waiting for their task: the limits \
+                 intake_jobs_max and intake_waiting_max are too low"
+            );
+        }
     }
 
     fn count(&mut self, report: &Report) {

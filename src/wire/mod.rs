@@ -3,6 +3,8 @@
 pub mod avro;
 pub mod cell;
 pub mod counter;
+pub mod dialect;
 pub mod import;
 pub mod record;
+mod stamp;
 pub mod topology;

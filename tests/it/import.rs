@@ -2,9 +2,11 @@
 //! is named and does not stop the rest.
 
 use serde_json::{Value, json};
+use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Link, Queue, QueueStatus, Site, Storage};
+use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::import::{
-    Imported, RESOURCE_TYPES, Sites, cric, netmetrics, nuclei, nuclei_from_cric, storage,
+    Imported, RESOURCE_TYPES, Sites, cric, jobs, netmetrics, nuclei, nuclei_from_cric, storage,
 };
 
 const CRIC: &str = include_str!("../fixtures/cric.json");
@@ -329,4 +331,87 @@ fn nuclei_of_cric_are_its_first_tiers_and_the_largest_second_ones_and_it_says_so
 #[test]
 fn the_same_text_gives_the_same_records() {
     assert_eq!(read_cric(), read_cric());
+}
+
+#[track_caller]
+fn one_job(row: &Value) -> Result<String, String> {
+    let (rows, imported) = jobs(&row.to_string());
+    match (rows.as_slice(), imported.complaints.as_slice()) {
+        ([row], []) => {
+            let (codec, mut arena) = (Codec::default(), Arena::default());
+            let event = codec.read(Topic::JobState, None, Some(&row.value), &mut arena);
+            Ok(format!("{} {event:?}", row.job))
+        }
+        ([], [complaint]) => Err(complaint.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn rows_of_a_job_table_become_job_states_whatever_the_case_of_their_columns() {
+    let row = json!({
+        "PANDAID": 6_543_210_001u64, "JediTaskID": "45123456", "jobstatus": "running",
+        "COMPUTINGSITE": "CERN", "PRODUSERNAME": "A User", "PRODUSERID": "/DC=ch/CN=a",
+        "WORKINGGROUP": null, "GSHARE": "Express", "RESOURCE_TYPE": "MCORE", "CORECOUNT": 8.0,
+        "CURRENTPRIORITY": -5, "NUCLEUS": "CERN", "PRODSOURCELABEL": "managed",
+        "JOBSUBSTATUS": "NULL", "MODIFICATIONTIME": "2025-03-20T21:00:00",
+        "STATECHANGETIME": "2025-03-20 20:15:43.153695", "CREATIONTIME": 1_742_500_000,
+        "STARTTIME": "2025-03-20 20:15:43", "ENDTIME": null, "INPUTFILEBYTES": 12_345,
+        "OUTPUTFILEBYTES": -1, "ATTEMPTNR": 3, "ANYTHING": [1],
+    });
+    let said = one_job(&row).unwrap();
+    for part in [
+        "6543210001 ",
+        "task: \"45123456\"",
+        "status: Running",
+        "queue: \"CERN\"",
+        "user: \"A User\"",
+        "group: \"\"",
+        "gshare: \"Express\"",
+        "resource_type: \"MCORE\"",
+        "cores: 8",
+        "priority: -5",
+        "nucleus: \"CERN\"",
+        "label: \"managed\"",
+        "sub_status: \"\"",
+        "changed_at: 1742501743153",
+        "created_at: 1742500000000",
+        "started_at: 1742501743000",
+        "ended_at: 0",
+        "input_bytes: 12345",
+        "output_bytes: 0",
+        // PanDA gives each try an id of its own, so a PandaID has one attempt.
+        "attempt: 0",
+    ] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+    let with = |column: &str, value: Value| {
+        let mut row = row.clone();
+        row[column] = value;
+        one_job(&row)
+    };
+    assert!(with("PRODUSERNAME", Value::Null).unwrap().contains("user: \"/DC=ch/CN=a\""));
+    assert!(with("STATECHANGETIME", Value::Null).unwrap().contains("changed_at: 1742504400000"));
+    for (column, value) in [
+        ("PANDAID", json!(0)),
+        ("PANDAID", json!("x")),
+        ("jobstatus", json!("asleep")),
+        ("CORECOUNT", json!("many")),
+        ("STARTTIME", json!("2025-03-20")),
+        ("GSHARE", json!({})),
+    ] {
+        let why = with(column, value).unwrap_err();
+        let named = why.contains(&format!("column {}", column.to_uppercase()));
+        assert!(named && why.starts_with("line 1: ") && why.ends_with("; left out"), "{why}");
+    }
+}
+
+#[test]
+fn a_wrong_line_of_a_job_table_does_not_stop_the_rest() {
+    let row = |job: u64| json!({"pandaid": job, "jobstatus": "failed", "modificationtime": 9});
+    let text = format!("{}\n\nnothing\n[1]\n{}\n", row(1), row(2));
+    let (rows, imported) = jobs(&text);
+    assert_eq!(rows.iter().map(|row| row.job.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+    let lines: Vec<&str> = imported.complaints.iter().map(|it| &it[..7]).collect();
+    assert_eq!(lines, ["line 3:", "line 4:"]);
 }

@@ -5,6 +5,7 @@
 //! `YARDMASTER_TEST_KAFKA_RESTART` is a shell command that restarts the broker hard.
 
 pub mod bus;
+mod intake;
 pub mod process;
 mod witness;
 

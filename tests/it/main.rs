@@ -8,6 +8,7 @@ mod drive;
 #[cfg(feature = "shell")]
 mod http;
 mod import;
+mod intake;
 #[cfg(feature = "shell")]
 mod kafka;
 #[cfg(feature = "shell")]

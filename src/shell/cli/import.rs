@@ -37,6 +37,15 @@ enum What {
     /// Nuclei: a list of names or objects; or a CRIC dump, of which the tier-1 sites and the
     /// largest tier-2 sites are taken, since it says nothing of nuclei.
     Nuclei(Files),
+    /// Job states, from a table of PanDA jobs as JSON lines: a first snapshot, before intake.
+    ///
+    /// Columns, in any case: PANDAID, JOBSTATUS, STATECHANGETIME or MODIFICATIONTIME, JEDITASKID,
+    /// COMPUTINGSITE, PRODUSERNAME or PRODUSERID, WORKINGGROUP, GSHARE, RESOURCE_TYPE, CORECOUNT,
+    /// CURRENTPRIORITY, NUCLEUS, PRODSOURCELABEL, JOBSUBSTATUS, CREATIONTIME, STARTTIME, ENDTIME,
+    /// INPUTFILEBYTES, OUTPUTFILEBYTES; times in UTC.
+    ///
+    /// Example: yardmaster import jobs jobsactive4.json --bootstrap-server kafka:9092
+    Jobs(Files),
 }
 
 #[derive(Args)]
@@ -67,6 +76,7 @@ impl Import {
             }
             What::Storage(files) => (files, storage(files, now)?),
             What::Nuclei(files) => (files, each(files, |text, sites| nuclei(text, now, sites))?),
+            What::Jobs(files) => return jobs(files),
         };
         for complaint in &imported.complaints {
             eprintln!("{complaint}");
@@ -180,10 +190,38 @@ pub fn encode(event: &Event<'_>) -> Option<(Topic, String, Vec<u8>)> {
     Some((topic, key, bytes))
 }
 
+/// A table of jobs, one file after the other.
+fn jobs(files: &Files) -> Ended {
+    let did = if files.dry_run { "would be said" } else { "said" };
+    let (mut count, mut complaints) = (0, 0);
+    for path in &files.files {
+        let (rows, imported) = import::jobs(&text(path)?);
+        for complaint in &imported.complaints {
+            eprintln!("{}: {complaint}", path.display());
+        }
+        count += rows.len();
+        complaints += imported.complaints.len();
+        if !files.dry_run {
+            let rows = rows.into_iter().map(|row| (Topic::JobState, row.job, row.value));
+            append(&files.place, rows)?;
+        }
+    }
+    println!("{}: {count} records {did}", Topic::JobState.name());
+    println!("{complaints} complaints");
+    Ok(ExitCode::SUCCESS)
+}
+
 fn say(place: &Place, records: &[Event<'_>]) -> anyhow::Result<()> {
+    append(place, records.iter().filter_map(encode))
+}
+
+/// Appends records: topic, key and bytes.
+fn append(
+    place: &Place,
+    encoded: impl Iterator<Item = (Topic, String, Vec<u8>)>,
+) -> anyhow::Result<()> {
     let Read { topology, .. } = place.read()?;
     place.check()?;
-    let encoded = records.iter().filter_map(encode);
     if let Some(dir) = &place.dir {
         let log = DirLog::open(dir, Mode::Write, &dir_topics(&topology), DirOptions::default())?;
         let mut writer = log.writer()?;

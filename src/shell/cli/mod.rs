@@ -6,6 +6,7 @@ mod counters;
 mod demo;
 mod explain;
 mod import;
+mod intake;
 mod letters;
 mod place;
 mod replay;
@@ -49,6 +50,8 @@ enum Verb {
     Counters(counters::Counters),
     /// Turn CRIC queues, a network matrix, storage, nuclei into records on the config topics.
     Import(import::Import),
+    /// Turn the JSON of PanDA, Rucio and Harvester on foreign topics into our records.
+    Intake(intake::Intake),
     /// Records that nobody could read: list them, show one, say them again.
     DeadLetters(Box<letters::DeadLetters>),
     /// Describe, check, apply the topology.
@@ -83,6 +86,7 @@ pub fn main() -> ExitCode {
         Verb::Audit(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
         Verb::Import(verb) => verb.run(),
+        Verb::Intake(verb) => verb.run(),
         Verb::DeadLetters(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),

@@ -6,6 +6,7 @@ use crate::drive::port::{LogError, StoreError};
 use crate::drive::tell::{Tell, WriteCounter};
 use crate::drive::{Config, Drive, Halt};
 use crate::shell::cli::Ended;
+use crate::shell::cli::intake::Beside;
 use crate::shell::cli::place::{Place, Read, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
@@ -75,11 +76,12 @@ impl Run {
         let wait = Duration::from_millis(limits.http_timeout_ms as u64);
         let bound = show.listen(self.http, wait)?;
         tracing::info!("serving metrics and questions on http://{bound}");
+        let beside = Beside::start(&self.place, &read)?;
         let mut pause = Duration::from_millis(200);
         let longest = Duration::from_millis(limits.backoff_max_ms as u64);
         while !stop.load(Ordering::Relaxed) {
             let began = clock::stopwatch();
-            match self.live(&read, &store, &mut show, bound, &stop)? {
+            match self.live(&read, &store, &mut show, bound, &stop, beside.as_ref())? {
                 End::Stopped => break,
                 End::Again(why) => {
                     tracing::warn!("{why}; starting again as a standby in {pause:?}");
@@ -103,6 +105,7 @@ impl Run {
         show: &mut Show,
         bound: SocketAddr,
         stop: &AtomicBool,
+        beside: Option<&Beside>,
     ) -> anyhow::Result<End> {
         show.status.update(|status| status.restoring = true);
         let mut drive = match self.begin(read, store, bound) {
@@ -110,7 +113,11 @@ impl Run {
             Err(error) => return again(error, show),
         };
         show.status.update(|status| status.broker_unreachable_since = None);
-        match serve(&mut drive, show, stop) {
+        let served = serve(&mut drive, show, stop, beside);
+        if let Some(beside) = beside {
+            beside.tell(false, show);
+        }
+        match served {
             Ok(()) => Ok(End::Stopped),
             Err(halt) => again(halt.into(), show),
         }
@@ -225,6 +232,7 @@ fn serve(
     drive: &mut Drive<AnyLog, AnyStore>,
     show: &mut Show,
     stop: &AtomicBool,
+    beside: Option<&Beside>,
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
     let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
@@ -255,6 +263,9 @@ fn serve(
             let state = drive.state();
             tracing::info!("leading epoch {} from cycle {}", state.epoch, state.number);
             show.status.update(|status| status.silent_because = None);
+        }
+        if let Some(beside) = beside {
+            beside.tell(drive.leads(), show);
         }
         show.tell(drive);
     }

@@ -12,12 +12,14 @@ mod place;
 mod queue;
 mod reader;
 mod remedy;
+mod source;
 mod speaker;
 mod whole;
 mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 pub use conf::{KafkaConf, TopicMap};
+pub use source::{ForeignRecord, KafkaIntake};
 pub use whole::KafkaWhole;
 pub use writer::KafkaWriter;
 

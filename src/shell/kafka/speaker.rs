@@ -3,10 +3,12 @@
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
 use crate::drive::port::{LogError, Output};
-use rdkafka::ClientContext;
+use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::{ClientContext, TopicPartitionList};
+use std::fmt::Display;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -54,8 +56,8 @@ impl ProducerContext for Deliveries {
     }
 }
 
-/// What the thread has.
-struct Mouth {
+/// Says records in transactions, and waits for them.
+pub(super) struct Mouth {
     producer: ThreadedProducer<Deliveries>,
     deliveries: Deliveries,
     conf: KafkaConf,
@@ -64,15 +66,7 @@ struct Mouth {
 impl Speaker {
     /// Takes the lead: whoever spoke under the same transactional id is fenced from here on.
     pub fn start(conf: &KafkaConf) -> Result<Speaker, LogError> {
-        let deliveries = Deliveries::default();
-        let config = conf.client(Role::Speaker)?;
-        let made: Result<ThreadedProducer<Deliveries>, _> =
-            config.create_with_context(deliveries.clone());
-        let producer = made.map_err(|error| {
-            LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
-        })?;
-        let mut mouth = Mouth { producer, deliveries, conf: conf.clone() };
-        mouth.retry(|producer, wait| producer.init_transactions(wait))?;
+        let mut mouth = Mouth::lead(conf)?;
         let (orders, inbox) = channel::<Words>();
         let (outbox, answers) = channel();
         let work = move || {
@@ -143,13 +137,40 @@ impl Drop for Speaker {
 }
 
 impl Mouth {
+    /// Whoever spoke under the same transactional id is fenced from here on, and what it left
+    /// unfinished is ended.
+    pub fn lead(conf: &KafkaConf) -> Result<Mouth, LogError> {
+        let deliveries = Deliveries::default();
+        let config = conf.client(Role::Speaker)?;
+        let made: Result<ThreadedProducer<Deliveries>, _> =
+            config.create_with_context(deliveries.clone());
+        let producer = made.map_err(|error| {
+            LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
+        })?;
+        let mut mouth = Mouth { producer, deliveries, conf: conf.clone() };
+        mouth.retry(|producer, wait| producer.init_transactions(wait))?;
+        Ok(mouth)
+    }
+
     fn say(&mut self, outputs: &[Output], progress: &Output) -> Said {
+        self.transact(
+            |mouth| outputs.iter().chain([progress]).try_for_each(|output| mouth.send(output)),
+            None,
+        )
+    }
+
+    /// One transaction: what `send` hands over, and the next offsets of a reader if there is one.
+    pub fn transact(
+        &mut self,
+        send: impl FnOnce(&Mouth) -> Said,
+        offsets: Option<(&TopicPartitionList, &ConsumerGroupMetadata)>,
+    ) -> Said {
         self.retry(|producer, _| producer.begin_transaction())?;
-        let said = outputs
-            .iter()
-            .chain([progress])
-            .try_for_each(|output| self.send(output))
-            .and_then(|()| self.drain());
+        let said = send(self).and_then(|()| self.drain()).and_then(|()| match offsets {
+            Some((next, reader)) => self
+                .retry(|producer, wait| producer.send_offsets_to_transaction(next, reader, wait)),
+            None => Ok(()),
+        });
         if let Err(error) = said {
             // The transaction goes either way; ended by us it goes at once.
             let _ = self.producer.abort_transaction(self.conf.patience);
@@ -163,7 +184,8 @@ impl Mouth {
         let name = self.conf.name(output.lane.topic).ok_or_else(|| {
             LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
         })?;
-        let mut record = BaseRecord::to(name).key(&output.key[..]);
+        let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
+        record = record.key(&output.key[..]);
         if !output.headers.is_empty() {
             let insert = |headers: OwnedHeaders, (key, value): &(String, Vec<u8>)| {
                 headers.insert(Header { key, value: Some(value) })
@@ -173,6 +195,11 @@ impl Mouth {
         }
         record.partition = Some(output.lane.partition as i32);
         record.payload = output.value.as_deref();
+        self.hand_over(record, &output.lane)
+    }
+
+    /// Hands one record to the client; waits while the client's queue is full.
+    pub fn hand_over(&self, mut record: BaseRecord<'_, [u8], [u8]>, to: &dyn Display) -> Said {
         loop {
             match self.producer.send(record) {
                 Ok(()) => return Ok(()),
@@ -180,7 +207,7 @@ impl Mouth {
                     record = same;
                     std::thread::sleep(NAP);
                 }
-                Err((error, _)) => return Err(self.refused(&error, &output.lane.to_string())),
+                Err((error, _)) => return Err(self.refused(&error, &to.to_string())),
             }
         }
     }

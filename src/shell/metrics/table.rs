@@ -91,6 +91,12 @@ metrics! {
         "How much of the log to be replayed at the start has been, from 0 to 1.";
     RestoredRecords Kind::Counter, "yardmaster_restored_records_total" []
         "Records replayed at the start.";
+    IntakeRecords Kind::Counter, "yardmaster_intake_records_total" ["dialect", "outcome"]
+        "Foreign messages read, by dialect and by what became of them.";
+    IntakeDropped Kind::Counter, "yardmaster_intake_dropped_jobs_total" []
+        "Jobs that a limit made intake forget, or kept from waiting for their task's facts.";
+    IntakeWaiting Kind::Gauge, "yardmaster_intake_waiting_jobs" []
+        "Jobs that wait in intake for their task's facts.";
 }
 
 macro_rules! outcomes {

@@ -1,6 +1,6 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
-//! space, nuclei. Pure functions from text to events; who calls them writes the events to the
-//! configuration topics.
+//! space, nuclei, tables of jobs. Pure functions from text to events; who calls them writes the
+//! events to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field; a
 //! thing with a wrong field is left out, since a guess could send jobs where they cannot run, and
@@ -8,14 +8,15 @@
 
 mod cric;
 mod field;
+mod jobs;
 mod netmetrics;
 mod nuclei;
 mod pseudo;
 mod sites;
-mod stamp;
 mod storage;
 
 pub use cric::cric;
+pub use jobs::{JobRow, jobs};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
 pub use pseudo::{RESOURCE_TYPES, ResourceType};

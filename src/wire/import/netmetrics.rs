@@ -1,9 +1,10 @@
 //! The network matrix: what is measured from site to site (JSON by `source:destination`).
 
 use super::field::Fields;
-use super::{Imported, object, stamp};
+use super::{Imported, object};
 use crate::core::event::{Event, Link, LinkQueued};
 use crate::core::unit::Millis;
+use crate::wire::stamp;
 
 /// Link records from a network matrix. Each takes the newest of its own time stamps as its change
 /// time, `now` where it has none. Throughput is in MB/s, as the brokerage reads it. What waits is

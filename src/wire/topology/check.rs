@@ -56,6 +56,11 @@ pub(super) fn check(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<
 fn names(reader: &mut Reader, topology: &Topology) {
     let mut seen: BTreeMap<&str, Topic> = BTreeMap::new();
     for (topic, settings) in &topology.topics {
+        if topology.intake.sources.contains_key(&settings.name) {
+            let found =
+                format!("{:?} as {} and as a source of intake", settings.name, topic.name());
+            reader.complain(settings.line, found, "a foreign topic that is none of ours");
+        }
         if let Some(other) = seen.insert(&settings.name, *topic) {
             let (name, other) = (&settings.name, other.name());
             let found = format!("name {name:?} for {} and {other}", topic.name());

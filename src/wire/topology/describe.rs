@@ -20,6 +20,10 @@ pub fn describe(topology: &Topology) -> String {
         let note = if value == limit.default { "" } else { " (changed)" };
         let _ = writeln!(text, "  {} = {value}{note}\n      {}", limit.key, limit.help);
     }
+    for (name, dialect) in &topology.intake.sources {
+        let place = if topology.intake.in_run { "the leader" } else { "`yardmaster intake`" };
+        let _ = writeln!(text, "\nintake: {name}, dialect {}, read by {place}", dialect.name());
+    }
     for policy in &topology.policies {
         describe_policy(&mut text, policy);
     }

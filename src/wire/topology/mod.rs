@@ -4,12 +4,14 @@
 mod check;
 mod complaint;
 mod describe;
+mod intake;
 mod policy;
 mod read;
 mod topic;
 
 pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
+pub use intake::IntakeSettings;
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
 use crate::core::cut::Topic;
@@ -33,6 +35,8 @@ pub struct Topology {
     pub limits: Limits,
     /// Kafka, beyond what we set ourselves.
     pub kafka: Kafka,
+    /// Foreign messages that become records.
+    pub intake: IntakeSettings,
     /// Policies, in the order of the file.
     pub policies: Vec<PolicySpec>,
 }
@@ -70,14 +74,15 @@ impl Topology {
             reader.complain(line, error.message().replace('\n', " "), "TOML 1.0");
         }
         let root = root.get_ref();
-        reader.only(root, "the file", &["domain", "topics", "limits", "kafka", "policy"]);
+        reader.only(root, "the file", &["domain", "topics", "limits", "kafka", "intake", "policy"]);
         let domain = domain(&mut reader, root.get("domain"));
         let topics = topic::topics(&mut reader, root.get("topics"));
         let (limits, lines) = limits(&mut reader, root.get("limits"));
         let kafka = kafka(&mut reader, root.get("kafka"), &domain);
+        let intake = intake::intake(&mut reader, root.get("intake"));
         let placed = policy::policies(&mut reader, root.get("policy"));
         let policies = placed.into_iter().map(|placed| placed.policy).collect();
-        let topology = Topology { domain, topics, limits, kafka, policies };
+        let topology = Topology { domain, topics, limits, kafka, intake, policies };
         check::check(&mut reader, &topology, &lines);
         let complaints = reader.finish();
         if complaints.is_empty() { Ok(topology) } else { Err(complaints) }
@@ -103,6 +108,12 @@ impl Topology {
     /// The transactional id that speaks for the domain: who initialises it fences the others.
     pub fn transactional_id(&self) -> String {
         format!("yardmaster-{}", self.domain)
+    }
+
+    /// The transactional id that intake speaks with, and the group its source offsets are kept
+    /// under.
+    pub fn intake_id(&self) -> String {
+        format!("yardmaster-{}-intake", self.domain)
     }
 }
 

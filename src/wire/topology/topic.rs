@@ -228,7 +228,7 @@ fn read_key(
 }
 
 /// What Kafka takes for a topic's name.
-fn is_topic_name(name: &str) -> bool {
+pub(super) fn is_topic_name(name: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=249).contains(&name.len()) && name.bytes().all(legal) && name != "." && name != ".."
 }

@@ -77,7 +77,8 @@ impl Bus {
         text
     }
 
-    fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Appends a record.
+    pub fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
         let mut value = Vec::new();
         write(&mut value);
         let name = self.topic(topic);

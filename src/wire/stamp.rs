@@ -3,7 +3,7 @@
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// Milliseconds since 1970; `None` when the text is not such a stamp.
-pub(super) fn parse(text: &str) -> Option<Millis> {
+pub(in crate::wire) fn parse(text: &str) -> Option<Millis> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = text.split_once(['T', ' '])?;
     let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
@@ -22,6 +22,17 @@ pub(super) fn parse(text: &str) -> Option<Millis> {
     let millis: Millis = millis.parse().ok()?;
     let clock = hour * HOUR + minute * MINUTE + second * SECOND;
     Some(days(year, month, day) * DAY + clock + millis)
+}
+
+/// Milliseconds since 1970 of a time as Python prints the object: `datetime.datetime(2025, 3, 19,
+/// 20, 58, 49, 551652)`, where seconds and microseconds are left out when they are 0.
+pub(in crate::wire) fn parse_repr(text: &str) -> Option<Millis> {
+    let inside = text.strip_prefix("datetime.datetime(")?.strip_suffix(')')?;
+    let parts: Option<Vec<u32>> = inside.split(',').map(|part| part.trim().parse().ok()).collect();
+    let parts = parts.filter(|parts| (5..=7).contains(&parts.len()))?;
+    let at = |index: usize| parts.get(index).copied().unwrap_or(0);
+    let micros = (at(6) < 1_000_000).then_some(at(6))?;
+    parse(&format!("{}-{}-{}T{}:{}:{}.{micros:06}", at(0), at(1), at(2), at(3), at(4), at(5)))
 }
 
 fn three(text: &str, separator: char) -> Option<[i64; 3]> {
@@ -64,6 +75,24 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(parse(text), millis, "{text}");
+        }
+    }
+
+    #[test]
+    fn printed_objects_are_read() {
+        let with_all = "datetime.datetime(2025, 3, 19, 20, 58, 49, 551652)";
+        for (text, same) in [
+            (with_all, "2025-03-19 20:58:49.551652"),
+            ("datetime.datetime(2025, 5, 8, 19, 46, 0, 888)", "2025-05-08 19:46:00.000888"),
+            ("datetime.datetime(2025, 3, 19, 20, 58, 49)", "2025-03-19 20:58:49"),
+            ("datetime.datetime(2025, 3, 19, 20, 58)", "2025-03-19 20:58:00"),
+        ] {
+            assert!(parse(same).is_some());
+            assert_eq!(parse_repr(text), parse(same), "{text}");
+        }
+        for text in ["datetime.datetime(2025, 3, 19)", "datetime.datetime()", "datetime.date(1, 2)"]
+        {
+            assert_eq!(parse_repr(text), None, "{text}");
         }
     }
 }

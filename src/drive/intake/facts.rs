@@ -1,0 +1,152 @@
+//! What a job's record says that PanDA's message does not: the facts of its task.
+
+use crate::core::event::{ChunkKind, JobState, Task, TaskPhase};
+use crate::core::unit::{Cores, Millis};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Facts of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Facts {
+    pub request: Box<str>,
+    pub user: Box<str>,
+    pub group: Box<str>,
+    pub gshare: Box<str>,
+    pub resource_type: Box<str>,
+    pub nucleus: Box<str>,
+    pub workflow: Box<str>,
+    pub label: Box<str>,
+    pub sub_status: Box<str>,
+    pub cores: Cores,
+    pub priority: i32,
+}
+
+impl Facts {
+    fn of_task(task: &Task) -> Facts {
+        Facts {
+            request: "".into(),
+            user: task.user.as_str().into(),
+            group: task.working_group.as_str().into(),
+            gshare: task.gshare.as_str().into(),
+            resource_type: task.resource_type.as_str().into(),
+            nucleus: task.nucleus.as_str().into(),
+            workflow: "".into(),
+            label: task.label.as_str().into(),
+            sub_status: "".into(),
+            cores: task.core_count.unwrap_or(0),
+            priority: task.priority,
+        }
+    }
+
+    /// Those that a record says.
+    pub fn of_record(job: &JobState<'_>) -> Facts {
+        Facts {
+            request: job.request.into(),
+            user: job.user.into(),
+            group: job.group.into(),
+            gshare: job.gshare.into(),
+            resource_type: job.resource_type.into(),
+            nucleus: job.nucleus.into(),
+            workflow: job.workflow.into(),
+            label: job.label.into(),
+            sub_status: job.sub_status.into(),
+            cores: job.cores,
+            priority: job.priority,
+        }
+    }
+}
+
+/// What a task's record must be newer by to be taken for the task's facts: jobs of merge chunks are
+/// few, so their cores speak for the task only while nothing else does.
+type Rank = (bool, Millis, u32, u32);
+
+/// The end of a task as it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub attempt: u32,
+    pub at: Millis,
+}
+
+#[derive(Default)]
+struct Held {
+    facts: Option<(Rank, Arc<Facts>)>,
+    end: Option<End>,
+    /// Newest attempt under the task's own name, and when that asked.
+    asked: Option<(u32, Millis)>,
+}
+
+/// What is known of tasks.
+#[derive(Default)]
+pub(super) struct Tasks {
+    held: HashMap<u64, Held>,
+    order: VecDeque<u64>,
+}
+
+impl Tasks {
+    /// Takes a record of our own topic in. `task` is the task's number.
+    pub fn learn(&mut self, task: u64, record: &Task, most: usize) {
+        let held = self.at(task, most);
+        let is_whole = record.subject == record.task;
+        if is_whole && record.phase == TaskPhase::Ended {
+            let end = End { attempt: record.attempt, at: record.changed_at };
+            let is_newer = |old: End| (end.at, end.attempt) > (old.at, old.attempt);
+            if held.end.is_none_or(is_newer) {
+                held.end = Some(end);
+            }
+        }
+        if is_whole && record.phase == TaskPhase::Asking {
+            let asked = (record.attempt, record.asked_at);
+            held.asked = held.asked.max(Some(asked));
+        }
+        // An end that we said names the task alone.
+        if record.policy.is_empty() {
+            return;
+        }
+        let rank: Rank =
+            (record.chunk != ChunkKind::Merge, record.changed_at, record.attempt, record.revision);
+        if held.facts.as_ref().is_none_or(|(known, _)| rank > *known) {
+            held.facts = Some((rank, Arc::new(Facts::of_task(record))));
+        }
+    }
+
+    /// The facts of a task.
+    pub fn facts(&self, task: u64) -> Option<&Arc<Facts>> {
+        self.held.get(&task)?.facts.as_ref().map(|(_, facts)| facts)
+    }
+
+    /// A task ended: what is to be said of it, if that was not said yet.
+    pub fn end(&mut self, task: u64, at: Millis, most: usize) -> Option<End> {
+        let held = self.at(task, most);
+        let attempt = held.asked.map_or(0, |(attempt, _)| attempt);
+        let end = End { attempt, at };
+        if held.end.is_some_and(|said| said.at >= at && said.attempt >= attempt) {
+            return None;
+        }
+        held.end = Some(end);
+        Some(end)
+    }
+
+    /// The end that has to be said again: of a task that asked once more before it ended, which was
+    /// not known when the end was said.
+    pub fn overtaken(&mut self, task: u64) -> Option<End> {
+        let held = self.held.get_mut(&task)?;
+        let (said, (attempt, asked_at)) = (held.end?, held.asked?);
+        if attempt <= said.attempt || asked_at > said.at {
+            return None;
+        }
+        let end = End { attempt, at: said.at };
+        held.end = Some(end);
+        Some(end)
+    }
+
+    fn at(&mut self, task: u64, most: usize) -> &mut Held {
+        if !self.held.contains_key(&task) {
+            while self.held.len() >= most.max(1) {
+                let Some(oldest) = self.order.pop_front() else { break };
+                self.held.remove(&oldest);
+            }
+            self.order.push_back(task);
+        }
+        self.held.entry(task).or_default()
+    }
+}

@@ -1,0 +1,360 @@
+//! Intake: a stage of its own, that turns what other systems say into records of ours.
+//!
+//! It keeps nothing but what it said: at its start it reads its own `job-state` and `task` records
+//! back, and what it remembers is made of them. Nothing it says depends on the order in which
+//! messages came, or came again; so whoever carries its words out in one transaction with the
+//! offsets of what they were made of says each of them once, however often it ends in between.
+//!
+//! No clock, no log: bytes come in, and go out as [`Words`].
+
+mod facts;
+mod jobs;
+mod say;
+mod tally;
+mod words;
+
+pub use tally::{Taken, Tally};
+pub use words::{Headers, Spoken, Words};
+
+use crate::core::cut::Topic;
+use crate::core::event::{Event, JobState, Storage, Task};
+use crate::core::id::Key;
+use crate::core::limits::Limits;
+use crate::core::unit::Millis;
+use crate::wire::avro::{Arena, Codec};
+use crate::wire::dialect::{Dialect, Foreign, JobSaid, TaskSaid, read};
+use crate::wire::record;
+use facts::{Facts, Tasks};
+use jobs::{ByNumber, Job, Jobs};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Topics of ours that intake reads.
+pub const LEARNT: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
+
+/// Topics of ours that intake speaks on.
+pub const SPOKEN: [Topic; 5] =
+    [Topic::JobState, Topic::Transfer, Topic::Pilot, Topic::Task, Topic::DeadLetter];
+
+/// Where a foreign message stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Name of its topic.
+    pub topic: &'a str,
+    /// Partition.
+    pub partition: u32,
+    /// Offset.
+    pub offset: u64,
+    /// The broker's stamp; ms since 1970.
+    pub appended_at: Millis,
+}
+
+/// The stage.
+pub struct Intake {
+    domain: String,
+    limits: Limits,
+    /// RSE to site, as the topology says; wins over the storage facts.
+    sites: BTreeMap<String, String>,
+    storage: HashMap<String, String>,
+    codec: Codec,
+    arena: Arena,
+    jobs: Jobs,
+    tasks: Tasks,
+    /// By task, the jobs that wait for it.
+    waiting: ByNumber<Vec<u64>>,
+    waiting_count: usize,
+    /// Texts that many jobs share.
+    queues: HashSet<Arc<str>>,
+    shared: HashSet<Arc<Facts>>,
+    is_reading_back: bool,
+    tally: Tally,
+    /// Facts of a job of which none are known.
+    nothing: Facts,
+}
+
+impl Intake {
+    /// With nothing remembered yet.
+    pub fn new(domain: &str, sites: BTreeMap<String, String>, limits: &Limits) -> Intake {
+        Intake {
+            domain: domain.to_owned(),
+            limits: limits.clone(),
+            sites,
+            storage: HashMap::new(),
+            codec: Codec::new(limits.max_record_bytes),
+            arena: Arena::default(),
+            jobs: Jobs::default(),
+            tasks: Tasks::default(),
+            waiting: ByNumber::default(),
+            waiting_count: 0,
+            queues: HashSet::new(),
+            shared: HashSet::new(),
+            is_reading_back: true,
+            tally: Tally::default(),
+            nothing: Facts::default(),
+        }
+    }
+
+    /// How many jobs wait for their task's facts.
+    pub fn waiting(&self) -> usize {
+        self.waiting_count
+    }
+
+    /// How many jobs are remembered.
+    pub fn jobs(&self) -> usize {
+        self.jobs.held.len()
+    }
+
+    /// Counts since this was last asked.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Takes a record of one of our own topics in. A job's state counts until all was read back
+    /// only: after that nobody knows better than we do. What cannot be read is passed over; the
+    /// leader makes a dead letter of it.
+    pub fn learn(
+        &mut self,
+        topic: Topic,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        words: &mut Words,
+    ) {
+        let mut arena = std::mem::take(&mut self.arena);
+        match self.codec.read(topic, key, value, &mut arena) {
+            Event::JobState(job) if self.is_reading_back => self.learn_job(&job),
+            Event::Task(task) => self.learn_task(&task, words),
+            Event::Storage(Storage { name, site, .. }) => {
+                self.storage.insert(name, site);
+            }
+            Event::Removed { topic: Topic::Storage, name } => {
+                self.storage.remove(name);
+            }
+            _ => {}
+        }
+        self.arena = arena;
+    }
+
+    /// All was read back: says again what waits for a task that is known by now.
+    pub fn caught_up(&mut self, words: &mut Words) {
+        self.is_reading_back = false;
+        self.shared = HashSet::new();
+        let mut tasks: Vec<u64> = self.waiting.keys().copied().collect();
+        tasks.sort_unstable();
+        tasks.into_iter().for_each(|task| self.wake(task, words));
+    }
+
+    /// Takes a foreign message in.
+    pub fn meet(
+        &mut self,
+        dialect: Dialect,
+        origin: Origin<'_>,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        words: &mut Words,
+    ) {
+        let before = words.len();
+        let Some(value) = value else {
+            return self.tally.count(dialect, Taken::Ignored);
+        };
+        let said = match value.len() > self.limits.max_record_bytes {
+            true => Err(format!(
+                "{} bytes, more than max_record_bytes of {}",
+                value.len(),
+                self.limits.max_record_bytes
+            )),
+            false => read(dialect, value),
+        };
+        let is_known = match said {
+            Ok(Foreign::Job(job)) => self.job(&job, words),
+            Ok(Foreign::Task(task)) => self.task_said(task, words),
+            Ok(Foreign::Transfer(transfer)) => self.transfer(&transfer, words),
+            Ok(Foreign::Workers(workers)) => self.workers(&workers, origin, words),
+            Ok(Foreign::Report(report)) => self.report(&report, origin, words),
+            Ok(Foreign::Other) => false,
+            Err(why) => {
+                self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, words);
+                return self.tally.count(dialect, Taken::DeadLetter);
+            }
+        };
+        let taken = match (words.len() > before, is_known) {
+            (true, _) => Taken::Said,
+            (false, true) => Taken::Known,
+            (false, false) => Taken::Ignored,
+        };
+        self.tally.count(dialect, taken);
+    }
+
+    fn job(&mut self, said: &JobSaid<'_>, words: &mut Words) -> bool {
+        let queues = &mut self.queues;
+        let most = self.limits.names_max;
+        match self.jobs.held.get_mut(&said.job) {
+            Some(job) => {
+                let was_over = job.status.is_ended();
+                if !job.meet(said, |queue| share(queues, queue, most)) {
+                    return true;
+                }
+                if !was_over {
+                    let job = job.clone();
+                    self.jobs.note_end(said.job, &job);
+                }
+            }
+            None => {
+                let job = Job::new(said, share(queues, &said.queue, most));
+                self.meet_job(said.job, job);
+            }
+        }
+        self.enlist(said.job);
+        self.say_job(said.job, words);
+        true
+    }
+
+    fn meet_job(&mut self, number: u64, job: Job) {
+        self.jobs.meet(number, job);
+        if let Some((gone, job)) = self.jobs.forget(self.limits.intake_jobs_max) {
+            // One that is over and complete is forgotten as a matter of course.
+            if !job.status.is_ended() || job.waits {
+                self.tally.dropped += 1;
+            }
+            if job.waits {
+                self.leave(job.task, gone);
+            }
+        }
+    }
+
+    /// Gives a job the facts of its task, or lets it wait for them.
+    fn enlist(&mut self, number: u64) {
+        let Some(job) = self.jobs.held.get_mut(&number) else { return };
+        if job.facts.is_some() || job.waits || job.task == 0 {
+            return;
+        }
+        if let Some(facts) = self.tasks.facts(job.task).filter(|_| !self.is_reading_back) {
+            job.facts = Some(Arc::clone(facts));
+        } else if self.waiting_count < self.limits.intake_waiting_max {
+            job.waits = true;
+            self.waiting_count += 1;
+            self.waiting.entry(job.task).or_default().push(number);
+        } else {
+            self.tally.dropped += 1;
+        }
+    }
+
+    fn leave(&mut self, task: u64, number: u64) {
+        self.waiting_count -= 1;
+        if let Some(jobs) = self.waiting.get_mut(&task) {
+            jobs.retain(|job| *job != number);
+            if jobs.is_empty() {
+                self.waiting.remove(&task);
+            }
+        }
+    }
+
+    /// Says the jobs again that waited for a task, if it is known.
+    fn wake(&mut self, task: u64, words: &mut Words) {
+        let Some(facts) = self.tasks.facts(task).cloned() else { return };
+        for number in self.waiting.remove(&task).unwrap_or_default() {
+            self.waiting_count -= 1;
+            if let Some(job) = self.jobs.held.get_mut(&number) {
+                job.waits = false;
+                job.facts = Some(Arc::clone(&facts));
+                self.say_job(number, words);
+            }
+        }
+    }
+
+    fn say_job(&self, number: u64, words: &mut Words) {
+        let Some(job) = self.jobs.held.get(&number) else { return };
+        let mut digits = ([0; 20], [0; 20]);
+        let name = decimal(number, &mut digits.0);
+        let task = if job.task == 0 { "" } else { decimal(job.task, &mut digits.1) };
+        let state = job.record(name, task, &self.nothing);
+        words.say(Topic::JobState, name.as_bytes(), |out| record::write_job_state(out, &state));
+    }
+
+    fn learn_job(&mut self, record: &JobState<'_>) {
+        let (number, task) = (Key::of(record.job.as_bytes()), Key::of(record.task.as_bytes()));
+        // A name that is no number is no job of PanDA's.
+        if !number.is_decimal() {
+            return;
+        }
+        let task = if task.is_decimal() { task.0 } else { 0 };
+        let queue = share(&mut self.queues, record.queue, self.limits.names_max);
+        let mut job = Job::of_record(record, queue, task);
+        let says_who = [record.user, record.gshare, record.resource_type];
+        if record.revision % 2 == 1 || says_who.iter().any(|text| !text.is_empty()) {
+            let facts = Facts::of_record(record);
+            let known = self.shared.get(&facts).cloned();
+            let facts = known.unwrap_or_else(|| Arc::new(facts));
+            self.shared.insert(Arc::clone(&facts));
+            job.facts = Some(facts);
+        }
+        let held = self.jobs.held.get(&number.0);
+        if held.is_some_and(|held| !job.is_newer(held)) {
+            return;
+        }
+        match self.jobs.held.get_mut(&number.0) {
+            Some(held) => {
+                let (waits, waited_for) = (held.waits, held.task);
+                *held = job;
+                let job = held.clone();
+                if waits {
+                    self.leave(waited_for, number.0);
+                }
+                self.jobs.note_end(number.0, &job);
+            }
+            None => self.meet_job(number.0, job),
+        }
+        self.enlist(number.0);
+    }
+
+    fn learn_task(&mut self, record: &Task, words: &mut Words) {
+        let task = Key::of(record.task.as_bytes());
+        if !task.is_decimal() || record.domain != self.domain {
+            return;
+        }
+        self.tasks.learn(task.0, record, self.limits.intake_tasks_max);
+        if self.is_reading_back {
+            return;
+        }
+        self.wake(task.0, words);
+        if let Some(end) = self.tasks.overtaken(task.0) {
+            self.say_end(task.0, end, words);
+        }
+    }
+
+    fn task_said(&mut self, said: TaskSaid, words: &mut Words) -> bool {
+        if !said.ended {
+            return false;
+        }
+        if let Some(end) = self.tasks.end(said.task, said.at, self.limits.intake_tasks_max) {
+            self.say_end(said.task, end, words);
+        }
+        true
+    }
+}
+
+/// One text for all that say the same. Beyond the limit each has its own.
+fn share(texts: &mut HashSet<Arc<str>>, text: &str, most: usize) -> Arc<str> {
+    if let Some(known) = texts.get(text) {
+        return Arc::clone(known);
+    }
+    let new: Arc<str> = text.into();
+    if texts.len() < most {
+        texts.insert(Arc::clone(&new));
+    }
+    new
+}
+
+/// A number as text.
+fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &str {
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    // cannot fail: digits are ASCII.
+    std::str::from_utf8(&digits[at..]).unwrap_or("")
+}

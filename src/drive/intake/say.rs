@@ -1,0 +1,146 @@
+//! What needs no memory: transfers, workers, ends of tasks, and dead letters.
+
+use super::facts::End;
+use super::{Intake, Origin, Words, decimal};
+use crate::core::cut::Topic;
+use crate::core::event::{ChunkKind, Pilot, RamUnit, Task, TaskPhase, Transfer};
+use crate::wire::dialect::{Dialect, Report, TransferSaid, Workers, transfer_revision};
+use crate::wire::record;
+
+impl Intake {
+    pub(super) fn say_end(&self, task: u64, end: End, words: &mut Words) {
+        let mut digits = [0; 20];
+        let name = decimal(task, &mut digits);
+        let ended = ended(name, &self.domain, end);
+        words.say(Topic::Task, name.as_bytes(), |out| record::write_task(out, &ended));
+    }
+
+    /// The site of an RSE; where nobody says one, the RSE's own name.
+    pub(super) fn site<'a>(&'a self, rse: &'a str) -> &'a str {
+        let known = self.sites.get(rse).or_else(|| self.storage.get(rse));
+        known.filter(|site| !site.is_empty()).map_or(rse, String::as_str)
+    }
+
+    pub(super) fn transfer(&self, said: &TransferSaid<'_>, words: &mut Words) -> bool {
+        let transfer = Transfer {
+            request: &said.request,
+            state: said.state,
+            changed_at: said.at,
+            revision: transfer_revision(said.state),
+            activity: &said.activity,
+            source: self.site(&said.source),
+            destination: self.site(&said.destination),
+            bytes: said.bytes,
+            files: 1,
+            error: &said.error,
+        };
+        let key = said.request.as_bytes();
+        words.say(Topic::Transfer, key, |out| record::write_transfer(out, &transfer));
+        true
+    }
+
+    pub(super) fn workers(
+        &self,
+        said: &Workers<'_>,
+        origin: Origin<'_>,
+        words: &mut Words,
+    ) -> bool {
+        let at = said.at.unwrap_or(origin.appended_at);
+        for worker in &said.running {
+            let (queue, node) = (&*worker.queue, &*worker.node);
+            let key = format!("{queue}/job/{node}");
+            let pilot = Pilot::UpdatedJob { queue, node, at };
+            words.say(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+        }
+        false
+    }
+
+    pub(super) fn report(&self, said: &Report, origin: Origin<'_>, words: &mut Words) -> bool {
+        let at = said.at.unwrap_or(origin.appended_at);
+        let (queue, harvester) = (said.queue.as_str(), said.harvester.as_str());
+        for (resource_type, (submitted, running)) in &said.counts {
+            let key = format!("{queue}/{harvester}/{resource_type}");
+            let (submitted, running) = (*submitted, *running);
+            let pilot = Pilot::Workers { queue, harvester, resource_type, submitted, running, at };
+            words.say(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+        }
+        false
+    }
+
+    /// The headers are those of the leader's dead letters, with dialect and detail besides; `topic`
+    /// is the name on the bus, since a foreign topic has no word.
+    pub(super) fn dead_letter(
+        &self,
+        dialect: Dialect,
+        origin: Origin<'_>,
+        key: &[u8],
+        value: &[u8],
+        why: String,
+        words: &mut Words,
+    ) {
+        let kept = &value[..value.len().min(self.limits.dead_letter_bytes)];
+        let headers = vec![
+            ("topic", origin.topic.to_owned()),
+            ("partition", origin.partition.to_string()),
+            ("offset", origin.offset.to_string()),
+            ("reason", "malformed".to_owned()),
+            ("length", value.len().to_string()),
+            ("cut_to", kept.len().to_string()),
+            ("appended_at", origin.appended_at.to_string()),
+            ("dialect", dialect.name().to_owned()),
+            ("detail", why),
+        ];
+        words.say_with(Topic::DeadLetter, key, headers, |out| out.extend_from_slice(kept));
+    }
+}
+
+/// The record that ends a task. It says nothing else of it, not even a policy.
+fn ended(task: &str, domain: &str, end: End) -> Task {
+    Task {
+        subject: task.to_owned(),
+        attempt: end.attempt,
+        task: task.to_owned(),
+        domain: domain.to_owned(),
+        policy: String::new(),
+        phase: TaskPhase::Ended,
+        asked_at: end.at,
+        changed_at: end.at,
+        revision: 0,
+        chunk: ChunkKind::Normal,
+        jobs: 0,
+        priority: 0,
+        task_priority: 0,
+        label: String::new(),
+        processing_type: String::new(),
+        working_group: String::new(),
+        user: String::new(),
+        gshare: String::new(),
+        resource_type: String::new(),
+        nucleus: String::new(),
+        site: String::new(),
+        core_count: None,
+        merge_core_count: None,
+        max_core_count: None,
+        ram_count_mb: None,
+        ram_unit: RamUnit::Mb,
+        base_ram_mb: None,
+        merge_ram_mb: None,
+        cpu_hs06s_per_event: None,
+        cpu_efficiency: None,
+        base_walltime_s: None,
+        walltime_s_per_mb: None,
+        output_per_event: None,
+        output_per_mb: None,
+        work_bytes: None,
+        disk_io_kbps: None,
+        io_intensity_kbps: None,
+        atom_bytes: 0,
+        atom_effective_mb: 0.0,
+        atom_events: 0,
+        total_bytes: 0,
+        total_files: 0,
+        allow_input_lan: false,
+        use_local_io: false,
+        replicas: Vec::new(),
+    }
+}

@@ -1,0 +1,188 @@
+//! `intake`: foreign messages become records, in a process of their own or beside `run`.
+
+use crate::drive::port::LogError;
+use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::intake::{Told, live};
+use crate::shell::kafka::KafkaConf;
+use crate::shell::serve::Show;
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Turns the JSON of PanDA, Rucio and Harvester into our records, each exactly once. What is read
+/// is said in [[intake.source]] of the topology file.
+///
+/// Of all that are started for a domain the last one works; the others end. With `in_run` in the
+/// topology the leading `run` does it, and this verb is not needed.
+///
+/// Example: yardmaster intake --bootstrap-server kafka:9092 --topology site.toml
+#[derive(Args)]
+pub struct Intake {
+    #[command(flatten)]
+    place: Place,
+    /// Where metrics, /livez and /readyz are served; port 0 for any free one.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9188")]
+    http: SocketAddr,
+    /// Go on where a source begins if it no longer holds what is to be read next: what lay between
+    /// is lost.
+    #[arg(long)]
+    skip_lost: bool,
+}
+
+impl Intake {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = self.place.read()?;
+        if self.place.dir.is_some() {
+            return Err(
+                Usage("intake reads a Kafka: give --bootstrap-server HOST:PORT".into()).into()
+            );
+        }
+        let conf = self.place.kafka(&read.topology)?;
+        if read.topology.intake.sources.is_empty() {
+            let why = format!("{}: no [[intake.source]]: name at least one topic", read.name);
+            return Err(Usage(why).into());
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGINT] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        let limits = &read.topology.limits;
+        let mut show = Show::new(limits.metric_labels_max);
+        let bound = show.listen(self.http, Duration::from_millis(limits.http_timeout_ms as u64))?;
+        tracing::info!("serving metrics on http://{bound}");
+        let goes_on = || !stop.load(Ordering::Relaxed);
+        let mut pause = Pause::new(&read);
+        while goes_on() {
+            let lived = live(&conf, &read.topology, self.skip_lost, &goes_on, &mut |told| {
+                if !told.is_reading_back {
+                    pause.reset();
+                }
+                show.tell_intake(&told);
+            });
+            match lived {
+                Ok(()) => {}
+                Err(error) if is_for_a_person(&error) => return Err(error.into()),
+                Err(error) => pause.wait(&error, &goes_on),
+            }
+        }
+        show.stop();
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What no new life can do better. A stage that was fenced must not fence the other in turn.
+fn is_for_a_person(error: &LogError) -> bool {
+    matches!(error, LogError::Stop(_) | LogError::Fenced(_))
+}
+
+/// The growing pause between two lives.
+struct Pause {
+    next: Duration,
+    longest: Duration,
+}
+
+impl Pause {
+    const FIRST: Duration = Duration::from_millis(200);
+
+    fn new(read: &Read) -> Pause {
+        let longest = read.topology.limits.backoff_max_ms.max(0) as u64;
+        Pause { next: Pause::FIRST, longest: Duration::from_millis(longest) }
+    }
+
+    fn reset(&mut self) {
+        self.next = Pause::FIRST;
+    }
+
+    fn wait(&mut self, error: &LogError, goes_on: &dyn Fn() -> bool) {
+        tracing::warn!("intake: {error}; starting again in {:?}", self.next);
+        let step = Duration::from_millis(50);
+        let mut left = self.next;
+        while !left.is_zero() && goes_on() {
+            std::thread::sleep(left.min(step));
+            left = left.saturating_sub(step);
+        }
+        self.next = (self.next * 2).min(self.longest);
+    }
+}
+
+/// Intake beside a `run`: works while that leads. Its troubles are said and tried again; they end
+/// nothing, since brokerage goes on with what is known.
+pub(super) struct Beside {
+    leads: Arc<AtomicBool>,
+    ends: Arc<AtomicBool>,
+    told: Arc<Mutex<Option<Told>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Beside {
+    /// Starts the thread if the topology says so and the log is a Kafka.
+    pub(super) fn start(place: &Place, read: &Read) -> anyhow::Result<Option<Beside>> {
+        if !read.topology.intake.in_run {
+            return Ok(None);
+        }
+        if place.dir.is_some() {
+            tracing::warn!("intake: left out, since it reads a Kafka and this is a directory");
+            return Ok(None);
+        }
+        let conf = place.kafka(&read.topology)?;
+        let (leads, ends, told) = (Arc::default(), Arc::default(), Arc::default());
+        let mut beside = Beside { leads, ends, told, thread: None };
+        let work = beside.work(conf, read);
+        beside.thread = Some(std::thread::Builder::new().name("intake".into()).spawn(work)?);
+        Ok(Some(beside))
+    }
+
+    fn work(&self, conf: KafkaConf, read: &Read) -> impl FnOnce() + Send + 'static {
+        let (leads, ends, told) = (self.leads.clone(), self.ends.clone(), self.told.clone());
+        let (topology, mut pause) = (read.topology.clone(), Pause::new(read));
+        move || {
+            let works = || leads.load(Ordering::Relaxed) && !ends.load(Ordering::Relaxed);
+            while !ends.load(Ordering::Relaxed) {
+                if !works() {
+                    std::thread::sleep(Duration::from_millis(50));
+                    continue;
+                }
+                let lived = live(&conf, &topology, false, &works, &mut |new| {
+                    if !new.is_reading_back {
+                        pause.reset();
+                    }
+                    let mut sum = told.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut new = new;
+                    if let Some(before) = sum.take() {
+                        new.tally.add(&before.tally);
+                    }
+                    *sum = Some(new);
+                });
+                if let Err(error) = lived {
+                    pause.wait(&error, &works);
+                }
+            }
+        }
+    }
+
+    /// Whether the process leads now; shows what was done since.
+    pub(super) fn tell(&self, leads: bool, show: &mut Show) {
+        self.leads.store(leads, Ordering::Relaxed);
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(told) = told {
+            show.count_intake(&told);
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.ends.store(true, Ordering::Relaxed);
+            // A panic of the thread was reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}

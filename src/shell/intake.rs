@@ -1,0 +1,124 @@
+//! Intake against a Kafka: read back, go on where it was, take, say; again and again.
+
+use crate::core::cut::{Cut, Lane, Topic};
+use crate::drive::intake::{Intake, LEARNT, Origin, SPOKEN, Tally, Words};
+use crate::drive::port::{Batch, Log, LogError};
+use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
+use crate::wire::dialect::Dialect;
+use crate::wire::topology::Topology;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Longest wait for a message; facts of tasks are looked for as often.
+const WAIT: Duration = Duration::from_millis(20);
+/// The same for our own records while they are read back.
+const WAIT_BACK: Duration = Duration::from_millis(200);
+/// Records taken at once while reading back.
+const BACK_RECORDS: usize = 50_000;
+
+/// What a stage tells now and then.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// Counts since it was last told.
+    pub tally: Tally,
+    /// Jobs that wait for their task's facts.
+    pub waiting: usize,
+    /// Whether our own records are still being read back.
+    pub is_reading_back: bool,
+}
+
+/// One life of the stage: until `goes_on` says no, or something fails. After any error it is begun
+/// again with nothing in memory.
+pub fn live(
+    conf: &KafkaConf,
+    topology: &Topology,
+    skip_lost: bool,
+    goes_on: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(Told),
+) -> Result<(), LogError> {
+    tell(Told { is_reading_back: true, ..Told::default() });
+    // Whoever did this before must be fenced before its words are read back.
+    let mut voice = KafkaIntake::lead(&conf_for(conf, topology, &SPOKEN))?;
+    let mut log = KafkaLog::open(conf_for(conf, topology, &LEARNT))?;
+    let limits = &topology.limits;
+    let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
+    let mut words = Words::default();
+    if !read_back(&mut log, &mut intake, &mut words, goes_on)? {
+        return Ok(());
+    }
+    let names: Vec<(&str, Dialect)> =
+        topology.intake.sources.iter().map(|(name, dialect)| (name.as_str(), *dialect)).collect();
+    let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+    for note in voice.read(&topics, skip_lost)? {
+        tracing::warn!("intake: {note}");
+    }
+    let (jobs, waiting) = (intake.jobs(), intake.waiting());
+    tracing::info!("intake: {jobs} jobs read back, {waiting} wait for their task's facts");
+    intake.caught_up(&mut words);
+    let mut batch = Batch::default();
+    while goes_on() {
+        voice.take(limits.intake_batch_records, WAIT, &mut |it| {
+            let (topic, dialect) = names[it.source];
+            let (partition, offset, appended_at) = (it.partition, it.offset, it.appended_at);
+            let origin = Origin { topic, partition, offset, appended_at };
+            intake.meet(dialect, origin, it.key, it.value, &mut words);
+        })?;
+        batch.clear();
+        log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
+        learn(&mut intake, &batch, &mut words);
+        voice.say(&words)?;
+        words.clear();
+        tell(Told {
+            tally: intake.take_tally(),
+            waiting: intake.waiting(),
+            is_reading_back: false,
+        });
+    }
+    Ok(())
+}
+
+/// Reads our own records from their beginning to where they end now, and goes on with those of
+/// which news are wanted. Whether it came to the end.
+fn read_back(
+    log: &mut KafkaLog,
+    intake: &mut Intake,
+    words: &mut Words,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<bool, LogError> {
+    let spans = log.lanes()?;
+    let mut place = Cut(spans.iter().map(|span| (span.lane, span.first)).collect());
+    let ends: BTreeMap<Lane, u64> = spans.iter().map(|it| (it.lane, it.stable_end)).collect();
+    log.assign(&place)?;
+    let mut batch = Batch::default();
+    let is_behind = |place: &Cut| ends.iter().any(|(lane, end)| place.next(*lane) < Some(*end));
+    while is_behind(&place) {
+        if !goes_on() {
+            return Ok(false);
+        }
+        batch.clear();
+        log.take(&mut batch, BACK_RECORDS, WAIT_BACK)?;
+        learn(intake, &batch, words);
+        batch.records.iter().for_each(|it| place.advance(it.lane, it.offset + 1));
+        batch.marks.iter().for_each(|mark| place.advance(mark.lane, mark.position));
+    }
+    place.0.retain(|lane, _| lane.topic != Topic::JobState);
+    log.assign(&place)?;
+    Ok(true)
+}
+
+fn learn(intake: &mut Intake, batch: &Batch, words: &mut Words) {
+    for raw in &batch.records {
+        intake.learn(raw.lane.topic, batch.key(raw), batch.value(raw), words);
+    }
+}
+
+/// The same Kafka with intake's own id and some of the topics.
+fn conf_for(conf: &KafkaConf, topology: &Topology, topics: &[Topic]) -> KafkaConf {
+    let mut conf = conf.clone();
+    conf.transactional_id = topology.intake_id();
+    conf.group = None;
+    conf.topics.retain(|map| topics.contains(&map.topic));
+    // A key must lie where other writers' records of it lie: where Kafka's Java client puts it.
+    conf.properties.insert("partitioner".into(), "murmur2_random".into());
+    conf
+}

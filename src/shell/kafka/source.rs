@@ -1,0 +1,252 @@
+//! Foreign topics as intake reads them, and its voice: what is said and the offsets of what it was
+//! made of are one transaction.
+
+use super::conf::{KafkaConf, Role};
+use super::extent;
+use super::queue::{Client, Event, Origin, Queue};
+use super::reader::open;
+use super::remedy::refusal;
+use super::speaker::Mouth;
+use crate::core::unit::Millis;
+use crate::drive::intake::Words;
+use crate::drive::port::LogError;
+use rdkafka::consumer::Consumer;
+use rdkafka::error::RDKafkaErrorCode;
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::BaseRecord;
+use rdkafka::{Offset, TopicPartitionList};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A foreign message, borrowed from the client.
+pub struct ForeignRecord<'a> {
+    /// Number of its topic, in the order in which the topics were given.
+    pub source: usize,
+    /// Partition.
+    pub partition: u32,
+    /// Offset.
+    pub offset: u64,
+    /// The broker's stamp; ms since 1970.
+    pub appended_at: Millis,
+    /// Key.
+    pub key: Option<&'a [u8]>,
+    /// Value.
+    pub value: Option<&'a [u8]>,
+}
+
+/// The only one to read these topics for its group, and to speak of them: whoever did before is
+/// fenced.
+pub struct KafkaIntake {
+    conf: KafkaConf,
+    mouth: Mouth,
+    client: Arc<Client>,
+    queue: Queue,
+    sources: Vec<Source>,
+    /// What is not said yet to have been read.
+    moved: BTreeMap<(usize, i32), u64>,
+    lost: Option<LogError>,
+}
+
+struct Source {
+    text: String,
+    name: CString,
+    /// By partition, the next offset.
+    next: BTreeMap<i32, u64>,
+}
+
+impl KafkaIntake {
+    /// Takes the place of whoever did this before. `conf` names the topics that are spoken on.
+    ///
+    /// Nothing is read yet: what was said must be read back first.
+    pub fn lead(conf: &KafkaConf) -> Result<KafkaIntake, LogError> {
+        let mouth = Mouth::lead(conf)?;
+        let client = open(conf, Role::Reader)?;
+        let queue = Queue::new(&client);
+        Ok(KafkaIntake {
+            conf: conf.clone(),
+            mouth,
+            client,
+            queue,
+            sources: Vec::new(),
+            moved: BTreeMap::new(),
+            lost: None,
+        })
+    }
+
+    /// Begins to read topics where what was said ends, at their beginning if nothing was. With
+    /// `skip_lost` a partition that no longer holds that place is read from where it begins. Gives
+    /// what a person should know.
+    pub fn read(&mut self, topics: &[&str], skip_lost: bool) -> Result<Vec<String>, LogError> {
+        let wait = self.conf.patience;
+        let mut assigned = TopicPartitionList::new();
+        let mut notes = Vec::new();
+        for topic in topics {
+            let name = CString::new(*topic)
+                .map_err(|_| LogError::Stop(format!("{topic:?} cannot be the name of a topic")))?;
+            let count = extent::partitions(&self.client, topic, wait)
+                .map_err(|error| missing(topic, error))?;
+            let mut next = BTreeMap::new();
+            for partition in 0..count as i32 {
+                let (at, note) = self.begin(topic, partition, skip_lost)?;
+                notes.extend(note);
+                self.queue.forward(&name, partition);
+                let offset = Offset::Offset(i64::try_from(at).unwrap_or(i64::MAX));
+                let added = assigned.add_partition_offset(topic, partition, offset);
+                added.map_err(|error| LogError::Stop(format!("{topic}[{partition}]: {error}")))?;
+                next.insert(partition, at);
+            }
+            self.sources.push(Source { text: (*topic).to_owned(), name, next });
+        }
+        let done = self.client.assign(&assigned);
+        done.map_err(|error| extent::trouble(&self.client, &error))?;
+        Ok(notes)
+    }
+
+    /// Where the reading of a partition goes on.
+    fn begin(
+        &self,
+        topic: &str,
+        partition: i32,
+        skip_lost: bool,
+    ) -> Result<(u64, Option<String>), LogError> {
+        let wait = self.conf.patience;
+        let asked = |error| extent::trouble(&self.client, &error);
+        let mut place = TopicPartitionList::new();
+        place.add_partition(topic, partition);
+        let said = self.client.committed_offsets(place, wait).map_err(asked)?;
+        let said = said.find_partition(topic, partition).map(|it| it.offset());
+        let (first, end) = self.client.fetch_watermarks(topic, partition, wait).map_err(asked)?;
+        let (first, end) = (first.max(0) as u64, end.max(0) as u64);
+        let place = format!("{topic}[{partition}]");
+        match said {
+            Some(Offset::Offset(said)) => {
+                let said = said.max(0) as u64;
+                if (first..=end).contains(&said) {
+                    return Ok((said, None));
+                }
+                let lost = format!(
+                    "{place} begins at {first} and ends at {end}, and was read up to {said}"
+                );
+                if skip_lost {
+                    return Ok((first, Some(format!("{lost}: reading goes on at {first}"))));
+                }
+                Err(LogError::Stop(format!(
+                    "{lost}: messages between are lost to us; bring them in by `yardmaster import \
+                     jobs`, keep the topic longer, and start with --skip-lost"
+                )))
+            }
+            _ if first > 0 => {
+                let note = format!(
+                    "{place} begins at {first}: what is older is known by `yardmaster import jobs` alone"
+                );
+                Ok((first, Some(note)))
+            }
+            _ => Ok((first, None)),
+        }
+    }
+
+    /// Hands over what there is, at most `max` messages, waiting at most `wait` for the first.
+    pub fn take(
+        &mut self,
+        max: usize,
+        wait: Duration,
+        each: &mut dyn FnMut(ForeignRecord<'_>),
+    ) -> Result<usize, LogError> {
+        // The client's own events come this way; a record never does.
+        let _ = self.client.poll(Duration::ZERO);
+        let (sources, moved, lost) = (&mut self.sources, &mut self.moved, &mut self.lost);
+        let mut count = 0;
+        self.queue.take(max, wait, &mut |origin, event| {
+            let Some(source) = number(sources, origin.topic) else { return };
+            let Origin { partition, offset, .. } = *origin;
+            let Some(next) = sources[source].next.get_mut(&partition) else { return };
+            let offset = u64::try_from(offset).unwrap_or(0);
+            match event {
+                Event::Record { timestamp, key, value, .. } if offset >= *next => {
+                    *next = offset + 1;
+                    moved.insert((source, partition), *next);
+                    count += 1;
+                    let partition = partition as u32;
+                    let appended_at = timestamp;
+                    each(ForeignRecord { source, partition, offset, appended_at, key, value });
+                }
+                Event::Record { .. } | Event::End => {}
+                Event::Trouble(code) => {
+                    if lost.is_none() {
+                        *lost = trouble(code, &sources[source].text, partition);
+                    }
+                }
+            }
+        });
+        match self.lost.take() {
+            Some(error) => Err(error),
+            None => Ok(count),
+        }
+    }
+
+    /// Says words, and that everything taken was taken: all or nothing. Waits for it.
+    pub fn say(&mut self, words: &Words) -> Result<(), LogError> {
+        if words.is_empty() && self.moved.is_empty() {
+            return Ok(());
+        }
+        let mut next = TopicPartitionList::new();
+        for ((source, partition), offset) in &self.moved {
+            let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
+            let name = &self.sources[*source].text;
+            let added = next.add_partition_offset(name, *partition, offset);
+            added.map_err(|error| LogError::Stop(format!("{name}[{partition}]: {error}")))?;
+        }
+        let reader = self.client.group_metadata();
+        let reader = reader.ok_or_else(|| LogError::Stop("the client has no group".to_owned()))?;
+        let conf = &self.conf;
+        let send = |mouth: &Mouth| {
+            for word in words.iter() {
+                let topic = word.topic.name();
+                let name = conf.name(word.topic).ok_or_else(|| {
+                    LogError::Stop(format!("no topic for {topic}: name it in the topology"))
+                })?;
+                let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
+                record = record.key(word.key).payload(word.value);
+                if !word.headers.is_empty() {
+                    let headers = word.headers.iter().fold(OwnedHeaders::new(), |all, it| {
+                        all.insert(Header { key: it.0, value: Some(&it.1) })
+                    });
+                    record = record.headers(headers);
+                }
+                mouth.hand_over(record, &topic)?;
+            }
+            Ok(())
+        };
+        let offsets = (!self.moved.is_empty()).then_some((&next, &reader));
+        self.mouth.transact(send, offsets)?;
+        self.moved.clear();
+        Ok(())
+    }
+}
+
+fn number(sources: &[Source], topic: &CStr) -> Option<usize> {
+    sources.iter().position(|source| source.name.as_c_str() == topic)
+}
+
+/// What an error of a partition means; `None`: it may mend itself.
+fn trouble(code: RDKafkaErrorCode, topic: &str, partition: i32) -> Option<LogError> {
+    use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
+    if let AutoOffsetReset | OffsetOutOfRange = code {
+        // A new start finds out where the partition begins, and says it with the remedy.
+        let why = format!("{topic}[{partition}] no longer holds what is to be read next");
+        return Some(LogError::Aborted(why));
+    }
+    refusal(code, &format!("topic {topic}"))
+}
+
+/// A topic of somebody else's is not ours to make.
+fn missing(topic: &str, error: LogError) -> LogError {
+    match error {
+        LogError::Stop(why) => LogError::Stop(format!(
+            "intake source {topic:?}: {why}; or mend its name in [[intake.source]] of the topology"
+        )),
+        other => other,
+    }
+}

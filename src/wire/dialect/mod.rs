@@ -1,0 +1,77 @@
+//! What other systems say as JSON: the messages of PanDA, Rucio and Harvester, one file a dialect.
+//!
+//! Bytes to what was said, or to the reason why they say nothing: a text of the dialect, the field,
+//! what was found and what is wanted. Text is borrowed from the bytes where JSON allows it. Unknown
+//! fields are ignored, and so are messages of kinds that are no concern of ours.
+
+mod harvester;
+mod panda;
+mod revision;
+mod rucio;
+mod scalar;
+
+pub use harvester::{Report, Worker, Workers};
+pub use panda::{JobSaid, TaskSaid};
+pub use revision::{Grades, revision, transfer_revision};
+pub use rucio::TransferSaid;
+
+/// Whose messages a topic carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
+    /// PanDA's message queue: `job_status` and `task_status`.
+    Panda,
+    /// Rucio's Hermes: `transfer-queued`, `-submitted`, `-done`, `-failed`.
+    Rucio,
+    /// Harvester's calls: `update_workers` and `report_worker_statistics`.
+    Harvester,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Dialect; 3] = [Dialect::Panda, Dialect::Rucio, Dialect::Harvester];
+
+    /// The word for it in the topology file, in headers and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dialect::Panda => "panda",
+            Dialect::Rucio => "rucio",
+            Dialect::Harvester => "harvester",
+        }
+    }
+}
+
+/// What a message says. Closed: a new kind of message is a new variant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Foreign<'a> {
+    /// A job reached a state.
+    Job(JobSaid<'a>),
+    /// A task reached a state.
+    Task(TaskSaid),
+    /// A transfer reached a state.
+    Transfer(TransferSaid<'a>),
+    /// Workers one by one.
+    Workers(Workers<'a>),
+    /// How many workers a harvester has at a queue.
+    Report(Report),
+    /// A message of a kind that is no concern of ours.
+    Other,
+}
+
+/// Reads a message. The error is the reason, for a person.
+pub fn read(dialect: Dialect, bytes: &[u8]) -> Result<Foreign<'_>, String> {
+    let read = match dialect {
+        Dialect::Panda => panda::read(bytes),
+        Dialect::Rucio => rucio::read(bytes),
+        Dialect::Harvester => harvester::read(bytes),
+    };
+    read.map_err(|why| format!("{}: {why}", dialect.name()))
+}
+
+/// Reads a JSON object into the shape of a dialect's messages.
+fn json<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    // A list would be taken for the fields in their order.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err("no JSON object".to_owned());
+    }
+    serde_json::from_slice(bytes).map_err(|error| format!("no JSON object as wanted: {error}"))
+}

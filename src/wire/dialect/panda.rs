@@ -1,0 +1,89 @@
+//! PanDA: what `push_job_status_message` and its sister for tasks put on the message queue.
+//!
+//! A job's message names the job, its task, state, site and time, and no user, share, cores or
+//! priority. Times are whole seconds. Errors and input files are not read: no record of ours has a
+//! place for them.
+
+use super::scalar::Scalar;
+use super::{Foreign, json};
+use crate::core::event::Status;
+use crate::core::unit::Millis;
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// A job reached a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobSaid<'a> {
+    /// PandaID.
+    pub job: u64,
+    /// jediTaskID; 0 for none.
+    pub task: u64,
+    /// State.
+    pub status: Status,
+    /// When; whole seconds in PanDA's messages.
+    pub at: Millis,
+    /// Queue; empty when none is chosen.
+    pub queue: Cow<'a, str>,
+}
+
+/// A task reached a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSaid {
+    /// jediTaskID.
+    pub task: u64,
+    /// Whether nothing more will be asked for it.
+    pub ended: bool,
+    /// When.
+    pub at: Millis,
+}
+
+/// Task states after which JEDI asks for no brokerage, unless somebody retries the task.
+const ENDED: [&str; 7] = ["done", "finished", "failed", "aborted", "broken", "tobroken", "passed"];
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(borrow, default)]
+    msg_type: Scalar<'a>,
+    #[serde(borrow, default)]
+    jobid: Scalar<'a>,
+    #[serde(borrow, default)]
+    taskid: Scalar<'a>,
+    #[serde(borrow, default)]
+    status: Scalar<'a>,
+    #[serde(borrow, default)]
+    timestamp: Scalar<'a>,
+    #[serde(borrow, default)]
+    computingsite: Scalar<'a>,
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
+    let raw: Raw<'_> = json(bytes)?;
+    match raw.msg_type.kind("msg_type")? {
+        "job_status" => {
+            let status = raw.status.needed("status")?;
+            let known = Status::from_name(&status);
+            Ok(Foreign::Job(JobSaid {
+                job: raw.jobid.id("jobid")?,
+                task: raw.taskid.id_if_said("taskid")?,
+                status: known.ok_or_else(|| {
+                    format!("field `status`: found {status:?}, wants a state of a PanDA job")
+                })?,
+                at: time(&raw.timestamp)?,
+                queue: raw.computingsite.text("computingsite")?,
+            }))
+        }
+        "task_status" => {
+            let status = raw.status.needed("status")?;
+            Ok(Foreign::Task(TaskSaid {
+                task: raw.taskid.id("taskid")?,
+                ended: ENDED.contains(&&*status),
+                at: time(&raw.timestamp)?,
+            }))
+        }
+        _ => Ok(Foreign::Other),
+    }
+}
+
+fn time(stamp: &Scalar<'_>) -> Result<Millis, String> {
+    stamp.time("timestamp")?.ok_or_else(|| "field `timestamp` is missing, wants a time".to_owned())
+}

@@ -1,0 +1,320 @@
+//! Each field of each dialect, and what is wrong with one said so that a person can mend it.
+
+use super::{events, fresh, says};
+use serde_json::{Value, json};
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Status, TransferState};
+use yardmaster::core::limits::Limits;
+use yardmaster::drive::intake::{Taken, Words};
+use yardmaster::wire::dialect::{
+    Dialect, Foreign, JobSaid, TaskSaid, TransferSaid, Worker, Workers, read,
+};
+use yardmaster::wire::record;
+
+/// Two of the six messages of lsst-dm/ctrl_ingestd, as they went over Kafka.
+const RUCIO: &str = include_str!("../../fixtures/rucio_transfer_done.ndjson");
+
+fn job() -> Value {
+    json!({
+        "msg_type": "job_status", "jobid": 6543210001u64, "taskid": 45123456, "status": "running",
+        "timestamp": 1760000000, "computingsite": "CERN", "inputs": ["a.root", "b.root"],
+        "piloterrorcode": 0, "piloterrordiag": null, "something": {"new": [1, 2]},
+    })
+}
+
+/// A message with one field changed; `None` takes it away.
+fn with(mut message: Value, field: &str, value: Option<Value>) -> String {
+    let mut place = &mut message;
+    let (path, last) = field.rsplit_once('/').map_or(("", field), |(path, last)| (path, last));
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        place = match part.parse::<usize>() {
+            Ok(index) => &mut place[index],
+            Err(_) => &mut place[part],
+        };
+    }
+    let map = place.as_object_mut().expect("an object");
+    match value {
+        Some(value) => drop(map.insert(last.to_owned(), value)),
+        None => drop(map.remove(last)),
+    }
+    message.to_string()
+}
+
+#[track_caller]
+fn reason(dialect: Dialect, text: &str, parts: &[&str]) {
+    let why = read(dialect, text.as_bytes()).expect_err(text);
+    for part in [dialect.name()].iter().chain(parts) {
+        assert!(why.contains(part), "{part:?} is not in {why:?}");
+    }
+}
+
+#[test]
+fn a_panda_job_is_read_field_by_field() {
+    let said = |text: &str| match read(Dialect::Panda, text.as_bytes()) {
+        Ok(Foreign::Job(job)) => {
+            let JobSaid { job, task, status, at, queue } = job;
+            (job, task, status, at, queue.into_owned())
+        }
+        other => panic!("{text}: {other:?}"),
+    };
+    let usual = (6_543_210_001, 45_123_456, Status::Running, 1_760_000_000_000, "CERN".to_owned());
+    assert_eq!(said(&job().to_string()), usual);
+    let as_text = with(job(), "jobid", Some("6543210001".into()));
+    assert_eq!(said(&as_text), usual, "PanDA's numbers may come as text");
+    let fraction = said(&with(job(), "timestamp", Some(1_760_000_000.25.into())));
+    assert_eq!(fraction.3, 1_760_000_000_250);
+    for nothing in [None, Some(Value::Null), Some(0.into())] {
+        assert_eq!(said(&with(job(), "taskid", nothing)).1, 0);
+    }
+    assert_eq!(said(&with(job(), "computingsite", Some("NULL".into()))).4, "");
+    assert_eq!(said(&with(job(), "computingsite", Some("A\n\"B".into()))).4, "A\n\"B");
+    for status in Status::ALL {
+        assert_eq!(said(&with(job(), "status", Some(status.name().into()))).2, status);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_panda_message_is_named() {
+    let panda = |field: &str, value: Option<Value>, parts: &[&str]| {
+        reason(Dialect::Panda, &with(job(), field, value), parts);
+    };
+    panda("jobid", None, &["`jobid`", "missing"]);
+    panda("jobid", Some("x7".into()), &["`jobid`", "\"x7\"", "whole number"]);
+    panda("jobid", Some((-3).into()), &["`jobid`", "-3"]);
+    panda("jobid", Some(1.5.into()), &["`jobid`", "1.5"]);
+    panda("jobid", Some(json!([1])), &["`jobid`", "a list"]);
+    panda("taskid", Some("t".into()), &["`taskid`", "\"t\""]);
+    panda("status", Some("asleep".into()), &["`status`", "asleep", "PanDA job"]);
+    panda("status", None, &["`status`", "missing"]);
+    panda("timestamp", None, &["`timestamp`", "missing"]);
+    panda("timestamp", Some("soon".into()), &["`timestamp`", "soon", "seconds since 1970"]);
+    panda("timestamp", Some(1e300.into()), &["`timestamp`"]);
+    panda("computingsite", Some(json!({})), &["`computingsite`", "an object", "text"]);
+    panda("msg_type", None, &["`msg_type`", "missing"]);
+    for text in ["", "{", "[1]", "7", "{} {}", "{\"msg_type\": \"job_status\", \"jobid\": }"] {
+        reason(Dialect::Panda, text, &["JSON"]);
+    }
+    assert!(read(Dialect::Panda, b"{\"msg_type\": \"\xff\"}").is_err());
+    let other = with(job(), "msg_type", Some("file_status".into()));
+    assert_eq!(read(Dialect::Panda, other.as_bytes()), Ok(Foreign::Other));
+}
+
+#[test]
+fn a_panda_task_ends_or_goes_on() {
+    let task = json!({
+        "msg_type": "task_status", "taskid": 45123456, "status": "done", "timestamp": 1760000000,
+    });
+    let said = |status: &str| {
+        read(Dialect::Panda, with(task.clone(), "status", Some(status.into())).as_bytes()).map(
+            |said| match said {
+                Foreign::Task(TaskSaid { task: 45_123_456, ended, at: 1_760_000_000_000 }) => ended,
+                other => panic!("{other:?}"),
+            },
+        )
+    };
+    for status in ["done", "finished", "failed", "aborted", "broken"] {
+        assert_eq!(said(status), Ok(true), "{status}");
+    }
+    for status in ["registered", "ready", "running", "exhausted", "paused", "finishing"] {
+        assert_eq!(said(status), Ok(false), "{status}");
+    }
+    reason(Dialect::Panda, &with(task.clone(), "taskid", None), &["`taskid`"]);
+}
+
+#[test]
+fn real_rucio_messages_are_read() {
+    let texts: Vec<&str> = RUCIO.lines().map(str::trim).collect();
+    let said: Vec<TransferSaid<'_>> = texts
+        .iter()
+        .map(|text| match read(Dialect::Rucio, text.as_bytes()) {
+            Ok(Foreign::Transfer(said)) => said,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let first = TransferSaid {
+        request: "a0eab3e04e494c7fafb4ec4f7a8a6d48".into(),
+        state: TransferState::Done,
+        at: 1_742_501_709_000,
+        activity: "User Subscriptions".into(),
+        source: "XRD1".into(),
+        destination: "XRD5".into(),
+        bytes: 14_912_640,
+        error: "".into(),
+    };
+    assert_eq!(said[0], first);
+    assert_eq!(
+        (&*said[1].request, said[1].at),
+        ("70fef00b6ea94eefba5e76d31adcef16", 1_742_417_926_000)
+    );
+}
+
+fn transfer(kind: &str) -> Value {
+    json!({"event_type": format!("transfer-{kind}"), "created_at": "2025-03-20 20:15:43.153695",
+    "payload": {
+        "request-id": "r1", "activity": "Express", "src-rse": "XRD1", "dst-rse": "XRD5",
+        "bytes": 5, "file-size": 6, "reason": "[FTS] no", "transfer-id": "fts-1",
+        "created_at": "2025-03-20 20:14:31.396678", "queued_at": "2025-03-20 20:14:40",
+        "submitted_at": "2025-03-20 20:14:56.715866", "transferred_at": "2025-03-20 20:15:09",
+    }})
+}
+
+#[test]
+fn each_state_of_a_rucio_transfer_has_its_own_stamp() {
+    let said = |text: &str| match read(Dialect::Rucio, text.as_bytes()) {
+        Ok(Foreign::Transfer(said)) => (said.state, said.at, said.error.into_owned(), said.bytes),
+        other => panic!("{text}: {other:?}"),
+    };
+    let base = 1_742_501_640_000; // 20:14:00
+    use TransferState::{Done, Failed, Queued, Submitted};
+    for (kind, state, at, error) in [
+        ("queued", Queued, base + 40_000, ""),
+        ("submitted", Submitted, base + 56_715, ""),
+        ("done", Done, base + 69_000, ""),
+        ("failed", Failed, base + 69_000, "[FTS] no"),
+    ] {
+        let wanted = (state, at, error.to_owned(), 5);
+        assert_eq!(said(&transfer(kind).to_string()), wanted);
+    }
+    // Where the stamp is not said, that of the message; a queued one has a second of its own.
+    let none = |kind, field| said(&with(transfer(kind), field, Some("None".into()))).1;
+    assert_eq!(none("failed", "payload/transferred_at"), base + 103_153);
+    assert_eq!(none("queued", "payload/queued_at"), base + 31_396);
+    assert_eq!(said(&with(transfer("done"), "payload/bytes", None)).3, 6);
+}
+
+#[test]
+fn what_is_wrong_with_a_rucio_message_is_named() {
+    let rucio = |field: &str, value: Option<Value>, parts: &[&str]| {
+        reason(Dialect::Rucio, &with(transfer("done"), field, value), parts);
+    };
+    rucio("payload/request-id", None, &["`request-id`", "missing"]);
+    rucio("payload/request-id", Some("None".into()), &["`request-id`"]);
+    rucio("payload/dst-rse", None, &["`dst-rse`"]);
+    rucio("payload/bytes", Some("many".into()), &["`bytes`", "many"]);
+    rucio("payload/transferred_at", Some("2025-13-20 20:15:09".into()), &["`transferred_at`"]);
+    rucio("payload", None, &["`payload`"]);
+    rucio("event_type", None, &["`event_type`"]);
+    let no_stamp = with(transfer("done"), "payload/transferred_at", None);
+    let no_stamp = with(serde_json::from_str(&no_stamp).unwrap(), "created_at", None);
+    reason(Dialect::Rucio, &no_stamp, &["`transferred_at`", "`created_at`"]);
+    for kind in ["deletion-done", "transfer-preparing", "RULE_OK"] {
+        let text = json!({"event_type": kind, "payload": "anything"}).to_string();
+        assert_eq!(read(Dialect::Rucio, text.as_bytes()), Ok(Foreign::Other), "{kind}");
+    }
+}
+
+#[test]
+fn an_rse_is_its_site_by_the_topology_else_by_the_storage_facts_else_itself() {
+    let mut intake = fresh(&Limits::default());
+    let mut bytes = Vec::new();
+    for (name, site) in [("XRD1", "OVERRULED"), ("XRD5", "FIVE")] {
+        let storage = crate::drive::yard::storage(name, site, 1);
+        bytes.clear();
+        record::write_storage(&mut bytes, &storage);
+        intake.learn(Topic::Storage, Some(name.as_bytes()), Some(&bytes), &mut Words::default());
+    }
+    let sites = |intake: &mut _, text: &str| {
+        let said = says(intake, Dialect::Rucio, text);
+        assert_eq!((said[0].0, said[0].1.as_str(), said.len()), (Topic::Transfer, "r1", 1));
+        let of = |field: &str| {
+            let from = said[0].2.find(&format!("{field}: \"")).unwrap() + field.len() + 3;
+            said[0].2[from..].split('"').next().unwrap().to_owned()
+        };
+        (of("source"), of("destination"))
+    };
+    let text = transfer("done").to_string();
+    assert_eq!(sites(&mut intake, &text), ("ONE".into(), "FIVE".into()));
+    let elsewhere = with(transfer("done"), "payload/src-rse", Some("XRD9".into()));
+    assert_eq!(sites(&mut intake, &elsewhere).0, "XRD9");
+    intake.learn(Topic::Storage, Some(b"XRD5"), None, &mut Words::default());
+    assert_eq!(sites(&mut intake, &text).1, "XRD5");
+}
+
+fn statistics() -> Value {
+    json!({"method": "report_worker_statistics", "harvester_id": "cern_central",
+    "panda_queue": "CERN", "timestamp": 1760000000,
+    "statistics": {
+        "user": {"SCORE": {"running": 3, "submitted": 1}},
+        "managed": {"SCORE": {"running": 4}, "MCORE": {"running": 5, "submitted": 2, "idle": 9}},
+    }})
+}
+
+#[test]
+fn worker_statistics_become_counts_by_resource_type() {
+    let mut intake = fresh(&Limits::default());
+    let said = says(&mut intake, Dialect::Harvester, &statistics().to_string());
+    let keys: Vec<&str> = said.iter().map(|it| it.1.as_str()).collect();
+    assert_eq!(keys, ["CERN/cern_central/MCORE", "CERN/cern_central/SCORE"]);
+    assert!(said[0].2.contains("submitted: 2, running: 5"), "{}", said[0].2);
+    assert!(said[1].2.contains("submitted: 1, running: 7"), "{}", said[1].2);
+    assert!(said[1].2.contains("at: 1760000000000"), "{}", said[1].2);
+    let as_text = statistics()["statistics"].to_string();
+    let text = with(statistics(), "statistics", Some(as_text.into()));
+    assert_eq!(says(&mut intake, Dialect::Harvester, &text), said);
+    let unstamped = with(statistics(), "timestamp", None);
+    let said = says(&mut intake, Dialect::Harvester, &unstamped);
+    assert!(said[0].2.contains("at: 1760000000123"), "the broker's stamp: {}", said[0].2);
+    for (field, value, part) in [
+        ("panda_queue", None, "`panda_queue`"),
+        ("harvester_id", None, "`harvester_id`"),
+        ("statistics", Some(json!("x")), "`statistics`"),
+        ("statistics/user", Some(json!(7)), "`statistics.user`"),
+        ("statistics/user/SCORE", Some(json!(7)), "`statistics.user.SCORE`"),
+        ("statistics/user/SCORE/running", Some(json!(-1)), "`statistics.user.SCORE.running`"),
+        ("method", None, "`method`"),
+    ] {
+        reason(Dialect::Harvester, &with(statistics(), field, value), &[part]);
+    }
+}
+
+#[test]
+fn workers_that_run_are_nodes_that_work() {
+    let message = json!({"method": "update_workers", "harvester_id": "h", "timestamp": 1760000000.5,
+    "workers": [
+        {"workerID": 1, "computingSite": "CERN", "queueName": "CERN-own", "status": "running",
+         "nodeID": "n1", "nCore": 8, "pandaid_list": [1, 2]},
+        {"workerID": 2, "queueName": "BNL", "status": "running", "nodeID": "n2"},
+        {"workerID": 3, "computingSite": "CERN", "status": "submitted", "nodeID": null},
+        {"workerID": 4, "computingSite": "CERN", "status": "running", "nodeID": null},
+    ]});
+    let worker =
+        |queue: &'static str, node: &'static str| Worker { queue: queue.into(), node: node.into() };
+    let running = vec![worker("CERN", "n1"), worker("BNL", "n2")];
+    let workers = Workers { at: Some(1_760_000_000_500), running };
+    let text = message.to_string();
+    assert_eq!(read(Dialect::Harvester, text.as_bytes()), Ok(Foreign::Workers(workers)));
+    let said = says(&mut fresh(&Limits::default()), Dialect::Harvester, &text);
+    let keys: Vec<&str> = said.iter().map(|it| it.1.as_str()).collect();
+    assert_eq!(keys, ["CERN/job/n1", "BNL/job/n2"]);
+    reason(Dialect::Harvester, &with(message.clone(), "workers", None), &["`workers`"]);
+    reason(Dialect::Harvester, &with(message, "workers/0/status", None), &["`workers.status`"]);
+}
+
+#[test]
+fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
+    let limits = Limits { dead_letter_bytes: 12, max_record_bytes: 2_048, ..Limits::default() };
+    let mut intake = fresh(&limits);
+    let said = says(&mut intake, Dialect::Panda, "{\"msg_type\": 7, \"jobid\": true}");
+    assert_eq!((said.len(), said[0].0, said[0].1.as_str()), (1, Topic::DeadLetter, "key"));
+    for part in [
+        "(\"topic\", \"panda.jobs\")",
+        "(\"partition\", \"2\")",
+        "(\"offset\", \"7\")",
+        "(\"reason\", \"malformed\")",
+        "(\"length\", \"30\")",
+        "(\"cut_to\", \"12\")",
+        "(\"dialect\", \"panda\")",
+    ] {
+        assert!(said[0].2.contains(part), "{part} is not in {}", said[0].2);
+    }
+    assert!(said[0].2.ends_with("] {\"msg_type\":"), "{}", said[0].2);
+    let long = format!("{{\"msg_type\": \"{}\"}}", "x".repeat(3_000));
+    let said = says(&mut intake, Dialect::Panda, &long);
+    assert!(said[0].2.contains("max_record_bytes of 2048"), "{}", said[0].2);
+    let mut words = Words::default();
+    intake.meet(Dialect::Panda, super::ORIGIN, None, None, &mut words);
+    assert!(events(&words).is_empty(), "a null is nothing");
+    let tally = intake.take_tally();
+    assert_eq!(tally.of(Dialect::Panda, Taken::DeadLetter), 2);
+    assert_eq!(tally.of(Dialect::Panda, Taken::Ignored), 1);
+}
