@@ -6,7 +6,7 @@ mod counters;
 mod hostile;
 mod lifetimes;
 mod negative;
-mod random;
+pub mod random;
 mod recount;
 mod redelivery;
 mod twin;

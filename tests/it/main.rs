@@ -1,10 +1,13 @@
 //! One binary for all tests that use the crate from outside.
 
+#[cfg(feature = "shell")]
+mod archive;
 mod contract;
 mod crash;
 #[cfg(feature = "shell")]
 mod dirlog;
 mod drive;
+mod fuzz;
 #[cfg(feature = "shell")]
 mod http;
 mod import;

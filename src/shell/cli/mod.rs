@@ -1,5 +1,6 @@
 //! The command line: one file per verb.
 
+mod archive;
 mod audit;
 mod bench;
 mod counters;
@@ -46,6 +47,8 @@ enum Verb {
     Explain(explain::Explain),
     /// Recount everything and compare with the counters.
     Audit(audit::Audit),
+    /// Copy all topics of a Kafka to a directory log; goes on where it stopped.
+    Archive(archive::Archive),
     /// The counters as last kept.
     Counters(counters::Counters),
     /// Turn CRIC queues, a network matrix, storage, nuclei into records on the config topics.
@@ -84,6 +87,7 @@ pub fn main() -> ExitCode {
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
+        Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
         Verb::Import(verb) => verb.run(),
         Verb::Intake(verb) => verb.run(),

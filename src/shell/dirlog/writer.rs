@@ -28,6 +28,8 @@ pub struct DirWriter {
     archive: bool,
     /// Ends beyond the last record, in an archive.
     passed: Ends,
+    /// The newest `progress` record of a copy, not yet appended: it may be the one that covers.
+    last: Option<(Lane, Whole)>,
     notices: Vec<String>,
 }
 
@@ -57,7 +59,8 @@ impl DirWriter {
     pub(super) fn of(home: Arc<Home>) -> DirWriter {
         let written = home.written.clone();
         let (lanes, passed, notices) = (BTreeMap::new(), Ends::new(), Vec::new());
-        DirWriter { home, lanes, waiting: 0, written, archive: false, passed, notices }
+        let (waiting, archive, last) = (0, false, None);
+        DirWriter { home, lanes, waiting, written, archive, passed, last, notices }
     }
 
     /// Appends a record with the next offset of its lane, which is given back.
@@ -75,18 +78,36 @@ impl DirWriter {
         Ok(offset)
     }
 
+    /// The next offset of a lane.
+    pub fn next(&mut self, lane: Lane) -> Result<u64, LogError> {
+        Ok(self.lane(lane)?.next)
+    }
+
+    /// As [`DirWriter::put`], but a `progress` record covers nothing before [`DirWriter::cover`]:
+    /// what was copied in part is not to be seen.
+    pub fn copy(&mut self, lane: Lane, envelope: &Envelope<'_>) -> Result<(), LogError> {
+        if lane.topic != Topic::Progress {
+            return self.put(lane, envelope);
+        }
+        let held = self.last.replace((lane, Whole::of(envelope)));
+        match held {
+            Some((lane, held)) => self.push(lane, &held.envelope()),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the last `progress` record that was copied; it covers all that was appended.
+    pub fn cover(&mut self) -> Result<(), LogError> {
+        match self.last.take() {
+            Some((lane, held)) => self.put(lane, &held.envelope()),
+            None => Ok(()),
+        }
+    }
+
     /// Appends a record with the offset and stamp it had elsewhere. Offsets grow; gaps are kept.
     pub fn put(&mut self, lane: Lane, envelope: &Envelope<'_>) -> Result<(), LogError> {
         if lane.topic.is_own() && !self.archive {
             return Err(LogError::Stop(format!("{lane} is written by the leader alone")));
-        }
-        let next = self.lane(lane)?.next;
-        if envelope.offset < next {
-            return Err(LogError::Stop(format!(
-                "{lane}: offset {} cannot be appended, the file is at {next} already: write into \
-                 an empty directory",
-                envelope.offset
-            )));
         }
         let mut headers = Vec::new();
         let mut envelope = *envelope;
@@ -98,9 +119,20 @@ impl DirWriter {
         if !headers.is_empty() {
             envelope.headers = &headers;
         }
+        self.push(lane, &envelope)
+    }
+
+    fn push(&mut self, lane: Lane, envelope: &Envelope<'_>) -> Result<(), LogError> {
         let file = self.lane(lane)?;
+        if envelope.offset < file.next {
+            return Err(LogError::Stop(format!(
+                "{lane}: offset {} cannot be appended, the file is at {} already: write into an \
+                 empty directory",
+                envelope.offset, file.next
+            )));
+        }
         let before = file.waiting();
-        file.push(&envelope);
+        file.push(envelope);
         let more = file.waiting() - before;
         self.waiting += more;
         if self.waiting > WAITING_BYTES_MAX { self.flush() } else { Ok(()) }
@@ -166,6 +198,43 @@ impl DirWriter {
         }
         ends.retain(|lane, _| lane.topic != Topic::Progress);
         ends::to_text(&ends)
+    }
+}
+
+/// A record with bytes of its own.
+struct Whole {
+    offset: u64,
+    timestamp: Millis,
+    stamp: Stamp,
+    key: Option<Vec<u8>>,
+    value: Option<Vec<u8>>,
+    headers: Vec<(String, Vec<u8>)>,
+}
+
+impl Whole {
+    fn of(envelope: &Envelope<'_>) -> Whole {
+        let mut headers = envelope.headers.to_vec();
+        // What it covered elsewhere is not here.
+        headers.retain(|(name, _)| name != ENDS_HEADER);
+        Whole {
+            offset: envelope.offset,
+            timestamp: envelope.timestamp,
+            stamp: envelope.stamp,
+            key: envelope.key.map(<[u8]>::to_vec),
+            value: envelope.value.map(<[u8]>::to_vec),
+            headers,
+        }
+    }
+
+    fn envelope(&self) -> Envelope<'_> {
+        Envelope {
+            offset: self.offset,
+            timestamp: self.timestamp,
+            stamp: self.stamp,
+            key: self.key.as_deref(),
+            value: self.value.as_deref(),
+            headers: &self.headers,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::{released, schema_text};
 use crate::core::cut::Topic;
 use apache_avro::Schema;
 use apache_avro::schema::ResolvedSchema;
+use std::sync::LazyLock;
 
 /// Lines shown of one datum, at most.
 const LINES_MAX: usize = 400;
@@ -33,13 +34,13 @@ pub fn peek(value: &[u8]) -> Peek {
         return alone(unframed(value));
     };
     let mark = u64::from_le_bytes(*mark);
-    match writer(mark) {
+    match KNOWN.iter().find(|known| known.marks.contains(&mark)) {
         None => alone(format!(
             "single-object, of a schema that is not known here (fingerprint {mark:016x})"
         )),
-        Some((topic, version, schema)) => {
+        Some(Known { topic, version, schema, .. }) => {
             let framing = format!("single-object, schema of {} ({version})", topic.name());
-            let (lines, stopped) = walk(&schema, &value[HEADER_BYTES..]);
+            let (lines, stopped) = walk(schema, &value[HEADER_BYTES..]);
             Peek { framing, lines, stopped }
         }
     }
@@ -61,22 +62,30 @@ fn unframed(value: &[u8]) -> String {
     }
 }
 
-/// The schema of ours that a fingerprint names, current or released.
-fn writer(mark: u64) -> Option<(Topic, String, Schema)> {
-    for topic in Topic::ALL {
-        let current = std::iter::once(("current".to_owned(), schema_text(*topic)));
-        let old = released(*topic).iter().enumerate();
+/// A schema of ours, with the fingerprints it is known by.
+struct Known {
+    marks: [u64; 2],
+    topic: Topic,
+    version: String,
+    schema: Schema,
+}
+
+/// Every schema of ours, current and released.
+static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let mut known = Vec::new();
+    for &topic in Topic::ALL {
+        let current = std::iter::once(("current".to_owned(), schema_text(topic)));
+        let old = released(topic).iter().enumerate();
         let old = old.map(|(at, text)| (format!("released {}", at + 1), *text));
         for (version, text) in current.chain(old) {
             let Ok(schema) = Schema::parse_str(text) else { continue };
-            let marks = [canonical_form(&schema), schema.canonical_form()];
-            if marks.iter().any(|form| rabin(form.as_bytes()) == mark) {
-                return Some((*topic, version, schema));
-            }
+            let forms = [canonical_form(&schema), schema.canonical_form()];
+            let marks = forms.map(|form| rabin(form.as_bytes()));
+            known.push(Known { marks, topic, version, schema });
         }
     }
-    None
-}
+    known
+});
 
 fn walk(schema: &Schema, datum: &[u8]) -> (Vec<String>, Option<String>) {
     let Ok(resolved) = ResolvedSchema::new(schema) else { return (Vec::new(), None) };

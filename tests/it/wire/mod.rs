@@ -1,12 +1,12 @@
 //! The wire room from outside: schemas, round trips, other writers' schemas, hostile bytes.
 //! apache-avro is the reference throughout.
 
-mod dice;
+pub mod dice;
 mod hostile;
 mod mutate;
-mod records;
+pub mod records;
 mod resolve;
-mod roundtrip;
+pub mod roundtrip;
 mod schemas;
 
 use apache_avro::Schema;

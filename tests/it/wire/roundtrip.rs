@@ -21,7 +21,7 @@ fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
 }
 
 /// The record of an event.
-fn say(event: &Event<'_>) -> Vec<u8> {
+pub fn say(event: &Event<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match event {
         Event::JobState(it) => record::write_job_state(&mut out, it),

@@ -1,0 +1,278 @@
+//! `archive`: every topic of a Kafka copied to a directory log, record by record.
+//!
+//! The end of `progress` is fixed first, and all other lanes are copied at least as far as they
+//! reached then; `progress` itself comes last, and only its last record covers anything. So a
+//! reader of the directory sees the log as it was when `progress` was last copied whole, whatever
+//! ended this process and whenever; starting it again goes on behind the last whole block.
+
+use crate::core::cut::{Lane, Topic};
+use crate::drive::port::{LaneSpan, Log, LogError};
+use crate::shell::cli::place::{Place, READ, Read};
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::dirlog::envelope::Envelope;
+use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
+use crate::shell::kafka::{KafkaWhole, TopicMap};
+use crate::wire::avro::Codec;
+use crate::wire::topology::Topology;
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// How often it says how far it is.
+const TELL: Duration = Duration::from_secs(1);
+
+/// How far before its end `progress` is read to find its newest record: markers and aborted
+/// records lie between.
+const TAIL: u64 = 256;
+
+/// Copies all topics of the topology from a Kafka to a directory log, which `replay`, `explain` and
+/// every Avro tool can read. Run again, it goes on where it stopped.
+///
+/// Examples:
+///   yardmaster archive --bootstrap-server kafka:9092 --dir 2026-05
+///   yardmaster replay --dir 2026-05 --verify
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct Archive {
+    /// Kafka to read: host:port, several separated by commas.
+    #[arg(long, value_name = "HOST:PORT")]
+    bootstrap_server: String,
+    /// Directory to write; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Topology file; without it the built-in one for ATLAS.
+    #[arg(long, value_name = "FILE")]
+    topology: Option<PathBuf>,
+    /// File of librdkafka properties, key=value a line, # for comments.
+    #[arg(long, value_name = "FILE")]
+    command_config: Option<PathBuf>,
+    /// A librdkafka property; wins over the file, and both over the topology.
+    #[arg(short = 'X', value_name = "KEY=VALUE")]
+    property: Vec<String>,
+}
+
+impl Archive {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = Read::open(self.topology.as_deref())?;
+        let log = self.log(&read)?;
+        for name in log.absent() {
+            eprintln!("{name}: not there, not copied; nothing reads or writes it yet");
+        }
+        // What is said of `progress` must not be older than what is said of the others.
+        let progress = ends_of_progress(&log)?;
+        let mut spans = log.spans()?;
+        for span in &mut spans {
+            if let Some(fixed) = progress.iter().find(|fixed| fixed.lane == span.lane) {
+                span.stable_end = fixed.stable_end;
+            }
+        }
+        spans.sort_by_key(|span| (span.lane.topic == Topic::Progress, span.lane));
+        let topics = dir_topics(&read.topology, &spans);
+        self.check(&log, &topics, &progress)?;
+        let mut writer = DirWriter::archive(&self.dir, &topics, DirOptions::default())?;
+        let mut copy = Copy::begin(&mut writer, &spans)?;
+        copy.newest = newest_cycle(&log, &progress)?;
+        for span in &spans {
+            copy.lane(&log, span)?;
+        }
+        let (records, bytes, held) = (copy.records, copy.bytes, copy.held);
+        writer.flush()?;
+        for notice in writer.notices() {
+            eprintln!("{notice}");
+        }
+        println!("records {records}");
+        println!("bytes {bytes}");
+        println!("records before {held}");
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn log(&self, read: &Read) -> anyhow::Result<KafkaWhole> {
+        let place = Place {
+            bootstrap_server: Some(self.bootstrap_server.clone()),
+            dir: None,
+            topology: None,
+            command_config: self.command_config.clone(),
+            property: self.property.clone(),
+        };
+        let mut conf = place.kafka(&read.topology)?;
+        let name = |topic: &Topic| read.topology.topic(*topic).name.clone();
+        let all = Topic::ALL.iter().map(|topic| TopicMap { topic: *topic, name: name(topic) });
+        conf.topics = all.collect();
+        Ok(KafkaWhole::open(conf, &READ)?)
+    }
+
+    /// Compares the last cycle of a directory that is there already with the same one of the log:
+    /// one directory holds one log.
+    fn check(
+        &self,
+        log: &KafkaWhole,
+        topics: &[DirTopic],
+        progress: &[LaneSpan],
+    ) -> anyhow::Result<()> {
+        let dir = self.dir.display();
+        if !self.dir.is_dir() {
+            return Ok(());
+        }
+        let mut held = DirLog::open(&self.dir, Mode::Read, topics, DirOptions::default())?;
+        for known in held.lanes()?.iter().filter(|known| known.lane.topic == Topic::Progress) {
+            let Some(last) = known.end.checked_sub(1) else { continue };
+            let there = progress.iter().find(|span| span.lane == known.lane);
+            let Some(there) = there.filter(|it| (it.first..it.stable_end).contains(&last)) else {
+                let lane = known.lane;
+                return Err(Usage(format!(
+                    "{dir} has {lane} to offset {last}, which this Kafka does not have (any more): \
+                     it is another log, or cycles between are gone; name another directory"
+                ))
+                .into());
+            };
+            let mut values = [None, None];
+            held.read_whole(known.lane, last, known.end, &mut |record| {
+                keep(&mut values[0], record)
+            })?;
+            log.read(there.lane, last, known.end, &mut |record| keep(&mut values[1], record))?;
+            if values[0] != values[1] {
+                return Err(Usage(format!(
+                    "{dir} holds another log: its record at offset {last} of {} is not the one of \
+                     this Kafka; name another directory",
+                    known.lane
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn keep(value: &mut Option<Vec<u8>>, record: &Envelope<'_>) -> Result<(), LogError> {
+    *value = record.value.map(<[u8]>::to_vec);
+    Ok(())
+}
+
+fn ends_of_progress(log: &KafkaWhole) -> Result<Vec<LaneSpan>, LogError> {
+    let mut spans = log.spans()?;
+    spans.retain(|span| span.lane.topic == Topic::Progress);
+    Ok(spans)
+}
+
+/// Epoch and number of the last cycle to be copied. Decisions of later ones may be there by now;
+/// without their cycle they would be words that nobody confirmed.
+fn newest_cycle(log: &KafkaWhole, progress: &[LaneSpan]) -> Result<(u64, u64), LogError> {
+    let codec = Codec::default();
+    let mut newest = (0, 0);
+    for span in progress {
+        let from = span.stable_end.saturating_sub(TAIL).max(span.first);
+        log.read(span.lane, from, span.stable_end, &mut |record| {
+            if let Some(Ok(cycle)) = record.value.map(|value| codec.read_progress(value)) {
+                newest = newest.max((cycle.epoch, cycle.number));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(newest)
+}
+
+/// The topics of a directory, with as many partitions as the broker has.
+fn dir_topics(topology: &Topology, spans: &[LaneSpan]) -> Vec<DirTopic> {
+    let topic = |topic: &Topic| {
+        let lanes = spans.iter().filter(|span| span.lane.topic == *topic);
+        let partitions = lanes.map(|span| span.lane.partition + 1).max()?;
+        Some(DirTopic { topic: *topic, name: topology.topic(*topic).name.clone(), partitions })
+    };
+    Topic::ALL.iter().filter_map(topic).collect()
+}
+
+/// A copy under way.
+struct Copy<'a> {
+    writer: &'a mut DirWriter,
+    /// Offsets to be read in all, and those that were.
+    wanted: u64,
+    passed: u64,
+    records: u64,
+    bytes: u64,
+    /// Offsets that an earlier run had copied.
+    held: u64,
+    /// The last cycle that is copied: epoch and number.
+    newest: (u64, u64),
+    codec: Codec,
+    began: Instant,
+    told: Instant,
+}
+
+impl<'a> Copy<'a> {
+    fn begin(writer: &'a mut DirWriter, spans: &[LaneSpan]) -> Result<Copy<'a>, LogError> {
+        let (mut wanted, mut held) = (0, 0);
+        for span in spans {
+            let next = writer.next(span.lane)?;
+            held += next.saturating_sub(span.first);
+            wanted += span.stable_end.saturating_sub(next.max(span.first));
+        }
+        let now = Instant::now();
+        let (passed, records, bytes) = (0, 0, 0);
+        let (newest, codec) = ((0, 0), Codec::default());
+        let (began, told) = (now, now);
+        Ok(Copy { writer, wanted, passed, records, bytes, held, newest, codec, began, told })
+    }
+
+    /// Copies what is missing of a lane.
+    fn lane(&mut self, log: &KafkaWhole, span: &LaneSpan) -> Result<(), LogError> {
+        let lane = span.lane;
+        let next = self.writer.next(lane)?;
+        let mut from = next.max(span.first);
+        if next > 0 && from > next {
+            eprintln!("{lane}: offsets {next} to {} were gone before they were copied", from - 1);
+        }
+        loop {
+            let before = self.passed;
+            let copied = log.read(lane, from, span.stable_end, &mut |record| {
+                self.passed = before + record.offset + 1 - from;
+                self.put(lane, record, span.stable_end)
+            });
+            match copied {
+                // Retention went on meanwhile; of `progress` every record is needed.
+                Err(LogError::OutOfRange { first, .. }) if lane.topic != Topic::Progress => {
+                    from = first.max(self.writer.next(lane)?);
+                    eprintln!("{lane}: retention took offsets below {first} while it was copied");
+                }
+                copied => {
+                    copied?;
+                    self.passed = before + span.stable_end.saturating_sub(from);
+                    break;
+                }
+            }
+        }
+        if lane.topic == Topic::Progress {
+            return self.writer.cover();
+        }
+        if !lane.topic.is_own() {
+            self.writer.pass(lane, span.stable_end);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, lane: Lane, record: &Envelope<'_>, end: u64) -> Result<(), LogError> {
+        if lane.topic == Topic::Decision
+            && let Some(Ok(said)) = record.value.map(|value| self.codec.read_answer(value))
+            && (said.epoch, said.cycle) > self.newest
+        {
+            return Ok(());
+        }
+        self.writer.copy(lane, record)?;
+        self.records += 1;
+        self.bytes +=
+            (record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len)) as u64;
+        if self.told.elapsed() >= TELL {
+            self.told = Instant::now();
+            let seconds = self.began.elapsed().as_secs_f64();
+            let share = self.passed as f64 / self.wanted.max(1) as f64 * 100.0;
+            eprintln!(
+                "{lane} at {} of {end}, {share:.0} % of all, {:.0} records/s, {:.1} MB/s",
+                record.offset,
+                self.records as f64 / seconds,
+                self.bytes as f64 / seconds / 1e6
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! A Kafka copied to a directory: killed on the way and begun again, it is the same log.
+
+use crate::kill::bus::{Bus, text};
+use crate::kill::process::{Process, wait_until, yardmaster};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use yardmaster::core::cut::Topic;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The bytes of all files below a directory.
+fn bytes_in(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => bytes_in(&entry.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// A line of `replay` that begins so.
+fn line<'a>(said: &'a str, begin: &str) -> &'a str {
+    said.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {said}"))
+}
+
+fn replay(bus: &Bus, dir: &Path) -> String {
+    let topology = bus.topology.to_str().unwrap();
+    let args = ["replay", "--dir", text(dir), "--topology", topology, "--verify"];
+    let output = yardmaster(&args);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn lead_and_answer(bus: &Bus, asked: std::ops::Range<u32>) {
+    let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
+    wait_until(2 * MINUTE, || process.told(), || process.leads());
+    for at in asked {
+        bus.ask(&format!("{at}/1"), 1, 500);
+        bus.flush();
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(process.stop().code(), Some(0));
+}
+
+#[test]
+fn killed_half_way_and_begun_again_it_is_the_same_log() {
+    let Some(bus) = Bus::real(|_, _| {}) else { return };
+    for at in 0..4 {
+        bus.queue(&format!("QUEUE_{at}"), 1, 20_000);
+    }
+    bus.write(Topic::Task, "what", Some(b"nobody can read this"));
+    bus.flush();
+    lead_and_answer(&bus, 0..40);
+    let dir = bus.path("archive");
+    let args = |verb| [&[verb], &bus.place()[..], &["--dir", text(&dir)]].concat();
+    let mut kills = 0;
+    for wanted in [1, 300_000, 3_000_000] {
+        let mut archive = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+            .args(args("archive"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until(
+            MINUTE,
+            || format!("{} bytes", bytes_in(&dir)),
+            || bytes_in(&dir) >= wanted || archive.try_wait().unwrap().is_some(),
+        );
+        let ended = archive.try_wait().unwrap();
+        archive.kill().unwrap();
+        archive.wait().unwrap();
+        println!("killed at {} bytes, ended before: {ended:?}", bytes_in(&dir));
+        kills += u32::from(ended.is_none());
+        if ended.is_none() {
+            assert_eq!(line(&replay(&bus, &dir), "cycles"), "cycles 0", "nothing half is seen");
+        }
+    }
+    assert!(kills >= 2, "the archive was over before it was killed");
+    let archived = |more: &str| {
+        let output = yardmaster(&args("archive"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{more}: {said}{error}");
+        println!("{more}: {}", said.replace('\n', ", "));
+        said
+    };
+    let same = || {
+        let (theirs, ours) = (bus.verb("replay", 0, &["--verify"]), replay(&bus, &dir));
+        for begin in ["cycles", "events", "decisions", "digest", "verified"] {
+            println!("{} | {}", line(&theirs, begin), line(&ours, begin));
+            if begin != "events" {
+                assert_eq!(line(&theirs, begin), line(&ours, begin));
+            }
+        }
+        assert!(line(&ours, "verified").contains(" 0 different, 0 not verifiable"), "{ours}");
+        assert_ne!(line(&ours, "decisions"), "decisions 0");
+    };
+    archived("the rest");
+    same();
+    assert_eq!(line(&archived("again"), "records "), "records 0");
+    lead_and_answer(&bus, 40..60);
+    archived("what came since");
+    same();
+}

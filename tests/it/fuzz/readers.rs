@@ -1,0 +1,197 @@
+//! The readers that need no world: records of every topic, the topology, importers, cells.
+
+use super::feed;
+use crate::laws::random::{Story, tell};
+use crate::wire::dice::Dice;
+use crate::wire::{CODEC, framed, records, roundtrip::say};
+use crate::world::{Chance, state};
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::Event;
+use yardmaster::core::state::State;
+use yardmaster::wire::avro::{Arena, Cursor, HEADER_BYTES, Prepared, peek, schema_text};
+use yardmaster::wire::cell::{self, Head, Restore};
+use yardmaster::wire::topology::{ATLAS, Topology};
+use yardmaster::wire::{import, record};
+
+const NOW: i64 = 1_760_000_000_000;
+
+/// Records of a topic as we write them.
+fn corpus(topic: Topic) -> Vec<Vec<u8>> {
+    let mut chance = Chance(topic as u64);
+    (0..40)
+        .filter_map(|at| {
+            let bytes: Vec<u8> = (0..at * 30).map(|_| chance.word() as u8).collect();
+            let mut dice = Dice::new(&bytes);
+            let dice = &mut dice;
+            let text = records::texts(dice);
+            let text = &text[..];
+            Some(say(&match topic {
+                Topic::JobState => Event::JobState(records::job_state(dice, text)),
+                Topic::Heartbeat => Event::Heartbeat(records::heartbeat(dice, text)),
+                Topic::Transfer => Event::Transfer(records::transfer(dice, text)),
+                Topic::Pilot => Event::Pilot(records::pilot(dice, text)),
+                Topic::Task => Event::Task(Box::new(records::task(dice))),
+                Topic::Outcome => Event::Outcome(records::outcome(dice)),
+                Topic::Queue => Event::Queue(Box::new(records::queue(dice))),
+                Topic::Site => Event::Site(records::site(dice)),
+                Topic::Storage => Event::Storage(records::storage(dice)),
+                Topic::Link => Event::Link(records::link(dice)),
+                Topic::Parameter => Event::Parameter(records::parameter(dice)),
+                Topic::Decision => Event::Decided(Box::new(records::decision(dice))),
+                _ => return None,
+            }))
+        })
+        .collect()
+}
+
+#[test]
+fn a_record_of_any_topic_is_read_or_garbled() {
+    let mut inputs = 0;
+    let mut arena = Arena::default();
+    for topic in Topic::ALL {
+        let mut corpus = corpus(*topic);
+        if corpus.is_empty() {
+            // Nothing is read there: whatever comes is garbled.
+            for at in 0..50u8 {
+                let value = framed(*topic, &vec![at; usize::from(at)]);
+                let event = CODEC.read(*topic, None, Some(&value), &mut arena);
+                assert!(matches!(event, Event::Garbled(_)), "{event:?}");
+            }
+            continue;
+        }
+        // A writer whose schema is not ours: the same datum in another order is another plan.
+        let others: Vec<Vec<u8>> =
+            corpus.iter().map(|it| framed(Topic::Site, &it[HEADER_BYTES..])).take(2).collect();
+        corpus.extend(others);
+        inputs += feed(&format!("record {}", topic.name()), 1, &corpus, |bytes| {
+            let prepared = CODEC.prepare(*topic, Some(bytes), &mut arena);
+            let event = CODEC.read(*topic, Some(b"key"), Some(bytes), &mut arena);
+            let garbled = matches!(event, Event::Garbled(_));
+            assert!(garbled || !matches!(prepared, Prepared::Garbled(_)), "both at once");
+            !garbled
+        });
+    }
+    println!("fuzz records: {inputs} inputs in all");
+}
+
+/// A record that can be read after it was damaged may say anything: folding it must stand it, and
+/// so must a store that keeps what came of it.
+#[test]
+fn what_could_be_read_can_be_folded_and_kept() {
+    for topic in [Topic::JobState, Topic::Task, Topic::Queue, Topic::Pilot, Topic::Transfer] {
+        let mut state = state();
+        let mut arena = Arena::default();
+        let lane = yardmaster::core::cut::Lane::new(topic, 0);
+        feed(&format!("fold {}", topic.name()), 2, &corpus(topic), |bytes| {
+            let event = CODEC.read(topic, Some(b"key"), Some(bytes), &mut arena);
+            let could = !matches!(event, Event::Garbled(_));
+            let offset = state.next(lane);
+            state.fold(lane, offset, NOW, &event);
+            could
+        });
+        let kept = restored(&head_of(&state), &chunks_of(&state)).expect("what we kept");
+        assert_eq!(kept.jobs.slab.len(), state.jobs.slab.len());
+    }
+}
+
+#[test]
+fn a_cycle_or_an_answer_is_read_or_garbled() {
+    let mut chance = Chance(5);
+    let cycles: Vec<Vec<u8>> = (0..40)
+        .map(|at| {
+            let bytes: Vec<u8> = (0..at * 30).map(|_| chance.word() as u8).collect();
+            let mut out = Vec::new();
+            record::write_progress(&mut out, &records::progress(&mut Dice::new(&bytes)));
+            out
+        })
+        .collect();
+    feed("progress", 1, &cycles, |bytes| CODEC.read_progress(bytes).is_ok());
+    let answers = corpus(Topic::Decision);
+    feed("answer", 1, &answers, |bytes| CODEC.read_answer(bytes).is_ok());
+    feed("peek", 1, &answers, |bytes| peek(bytes).stopped.is_none());
+    feed("numbers", 1, &answers, |bytes| {
+        let mut at = Cursor::new(bytes);
+        while at.long().is_ok() && at.strings::<3>().is_ok() && at.block().is_ok() {}
+        at.end().is_ok() || at.rest().len() < bytes.len()
+    });
+}
+
+/// Whatever stands in the head of a file, a registry or a program: it is taken up or refused.
+#[test]
+fn a_writers_schema_is_learnt_or_refused() {
+    for (topic, share) in [(Topic::Task, 8), (Topic::Heartbeat, 2)] {
+        let corpus = [schema_text(topic).as_bytes().to_vec()];
+        feed(&format!("schema of {}", topic.name()), share, &corpus, |bytes| {
+            let mut codec = CODEC.clone();
+            std::str::from_utf8(bytes).is_ok_and(|text| codec.learn(topic, text).is_ok())
+        });
+    }
+}
+
+#[test]
+fn a_topology_is_read_or_its_mistakes_are_said() {
+    let corpus = [ATLAS.as_bytes().to_vec()];
+    feed("topology", 4, &corpus, |bytes| {
+        let Ok(text) = std::str::from_utf8(bytes) else { return false };
+        let read = Topology::parse("fuzz.toml", text);
+        assert!(read.as_ref().err().is_none_or(|mistakes| !mistakes.is_empty()));
+        read.is_ok()
+    });
+}
+
+#[test]
+fn others_json_is_imported_or_complained_of() {
+    const CRIC: &str = include_str!("../../fixtures/cric.json");
+    const NETMETRICS: &str = include_str!("../../fixtures/netmetrics.json");
+    const SITE_INFO: &str = include_str!("../../fixtures/site_info.json");
+    const ENDPOINTS: &str = include_str!("../../fixtures/ddmendpoints.json");
+    const NUCLEI: &str = r#"["CERN", {"name": "BNL", "state": "ACTIVE"}]"#;
+    let sites = import::Sites::new();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let corpus = |text: &str| [pieces(text), vec![text.as_bytes().to_vec()]].concat();
+    feed("cric", 4, &corpus(CRIC), |bytes| import::cric(&text(bytes), NOW, &sites).is_ok());
+    feed("netmetrics", 4, &corpus(NETMETRICS), |bytes| {
+        import::netmetrics(&text(bytes), NOW).is_ok()
+    });
+    feed("site_info", 4, &corpus(SITE_INFO), |bytes| {
+        import::storage(&[&text(bytes)], NOW, &sites).is_ok()
+    });
+    feed("ddmendpoints", 4, &corpus(ENDPOINTS), |bytes| {
+        import::storage(&[&text(bytes)], NOW, &sites).is_ok()
+    });
+    feed("nuclei", 1, &corpus(NUCLEI), |bytes| import::nuclei(&text(bytes), NOW).is_ok());
+    feed("nuclei of cric", 4, &corpus(CRIC), |bytes| {
+        import::nuclei_from_cric(&text(bytes), NOW, &sites).is_ok()
+    });
+    feed("sites", 4, &corpus(NETMETRICS), |bytes| import::Sites::new().learn(&text(bytes)).is_ok());
+}
+
+/// Each member of an object as an object of its own: short texts are hit where it matters.
+fn pieces(text: &str) -> Vec<Vec<u8>> {
+    let all: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let members = all.as_object().into_iter().flatten();
+    members.map(|(name, it)| serde_json::json!({ name: it }).to_string().into_bytes()).collect()
+}
+
+fn head_of(state: &State) -> Vec<u8> {
+    cell::write_head(state, &Head::default())
+}
+
+fn chunks_of(state: &State) -> Vec<Vec<u8>> {
+    cell::pages(state).into_iter().map(|(kind, page)| cell::page(state, kind, page)).collect()
+}
+
+fn restored(head: &[u8], chunks: &[Vec<u8>]) -> Option<State> {
+    let mut restore = Restore::begin(state(), head).ok()?;
+    chunks.iter().try_for_each(|chunk| restore.chunk(chunk)).ok()?;
+    Some(restore.end().0)
+}
+
+#[test]
+fn cells_are_restored_or_refused() {
+    let state = tell(&Story::drawn(7), 1, |_, _, _| ());
+    let (head, chunks) = (head_of(&state), chunks_of(&state));
+    assert!(restored(&head, &chunks).is_some());
+    feed("head", 2, std::slice::from_ref(&head), |bytes| restored(bytes, &chunks[..1]).is_some());
+    feed("cells", 2, &chunks, |bytes| restored(&head, &[bytes.to_vec()]).is_some());
+}
