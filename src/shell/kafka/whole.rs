@@ -56,9 +56,18 @@ impl KafkaWhole {
         &self.absent
     }
 
-    /// Every lane with its extent now.
+    /// Every lane with its extent now. A broker that has just made a topic, or moves a partition,
+    /// does not know at once who leads it: that is waited out.
     pub fn spans(&self) -> Result<Vec<LaneSpan>, LogError> {
-        extent::spans(&self.conf, &self.reader, &self.looker, &self.names)
+        let began = Instant::now();
+        loop {
+            match extent::spans(&self.conf, &self.reader, &self.looker, &self.names) {
+                Err(LogError::Unreachable(_)) if began.elapsed() < self.conf.patience => {
+                    std::thread::sleep(LOOK);
+                }
+                spans => return spans,
+            }
+        }
     }
 
     /// Hands over the committed records of a lane from offset `from` on and below `below`, in
