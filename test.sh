@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, Java,
-# Maven and kcat is taken from apt, Apache Kafka is brought by Maven and started on loopback, then
-# the source is checked and tested. Ends with one line that counts the tests; fails if anything does.
+# Maven and kcat is taken from apt, Apache Kafka and a schema registry (Apicurio) are brought by
+# Maven and started on loopback, then the source is checked and tested. Ends with one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
@@ -19,19 +19,23 @@ quick=false
 case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
-*) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 work=${CARGO_TARGET_DIR:-target}/kafka
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 broker=tests/kafka/broker.sh
+registry=tests/kafka/registry.sh
 data=
+books=
 started=$SECONDS
 
 finish() {
     local code=$?
     [ -z "$data" ] || "$broker" stop "$data" || true
+    [ -z "$books" ] || "$registry" stop "$books" || true
+    [ -z "$books" ] || [ $code -ne 0 ] || rm -rf "$books"
     [ -z "$data" ] || [ $code -ne 0 ] || rm -rf "$data"
     exit $code
 }
@@ -138,6 +142,19 @@ kafka() {
     return 1
 }
 
+# A real schema registry; without one the test that needs it is left out, and says so.
+registry() {
+    local port pid
+    have mvn && [ "$(java_version)" -ge 17 ] || { echo "no Maven or no Java 17"; return 1; }
+    say "Apicurio Registry from Maven"
+    "$registry" bring "$work/registry" || { echo "Maven could not bring it"; return 1; }
+    port=$(free_port) || return 1
+    books=$work/registry-$$-$port
+    pid=$("$registry" start "$work/registry" "$books" "$port") || return 1
+    export YARDMASTER_TEST_REGISTRY=http://127.0.0.1:$port/apis/ccompat/v7
+    say "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -156,6 +173,11 @@ if $quick; then
 elif ! kafka; then
     mock=" (WITHOUT A REAL KAFKA: librdkafka's mock stood in where it can, the rest was left out)"
     say "no real Kafka: falling back to librdkafka's mock cluster, which knows no transactions"
+    [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
+fi
+
+if ! $quick && ! registry; then
+    mock="$mock (WITHOUT A REAL SCHEMA REGISTRY: its test was left out)"
     [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
 fi
 

@@ -31,10 +31,14 @@ impl<L: Log, S: Store> Drive<L, S> {
         spans.retain(|span| !span.lane.topic.is_own() || span.lane.topic.is_read_back());
         let (mut keeper, mut loaded) =
             Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
+        log.know(&keeper.writers);
         if let Some((state, head)) = &loaded
             && let Some(why) = disagreement(&mut log, &spans, state, head)?
         {
             keeper.refuse(&why);
+            // Of another log, so perhaps of another registry.
+            keeper.writers.clear();
+            log.know(&[]);
             loaded = None;
         }
         let newest_now = if config.verify { newest_now(&mut log, &spans, &config)? } else { 0 };
@@ -47,7 +51,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             feed: Feed::new(&cut),
             log,
             store,
-            codec: Codec::new(config.terms.setting.limits.max_record_bytes),
+            codec: Codec::default(),
             arena: Arena::default(),
             own: Own::new(&spans, &cut, state.number, fresh),
             engine: Engine::new(state, Vec::new()),
@@ -106,6 +110,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.keeper.begin_anew();
         }
         self.codec = Codec::new(terms.setting.limits.max_record_bytes);
+        for writer in &self.keeper.writers {
+            // What is wrong with it was said when it came.
+            let _ = self.codec.learn_number(writer);
+        }
         self.compact_after = terms.compact_after;
         self.engine = Engine::new(state, terms.policies);
         self.epoch_text = text;
@@ -210,11 +218,15 @@ fn read_progress<L: Log>(
     let mut cut = Cut::default();
     cut.advance(span.lane, from);
     log.assign(&cut)?;
-    let codec = Codec::new(usize::MAX);
+    let mut codec = Codec::new(usize::MAX);
     let (mut position, mut idle) = (from, 0);
     while position < span.stable_end {
         let mut batch = Batch::default();
         log.take(&mut batch, 1_000, LOOK)?;
+        for writer in &batch.writers {
+            // A record that cannot be read is passed over, here as when cycles are counted.
+            let _ = codec.learn_number(writer);
+        }
         for raw in &batch.records {
             position = raw.offset + 1;
             let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());

@@ -11,7 +11,7 @@ use crate::drive::fold::fold_records;
 use crate::drive::own::Said;
 use crate::drive::port::{Log, Raw, Store};
 use crate::drive::{Drive, Halt};
-use crate::wire::avro::Codec;
+use crate::wire::avro::{number_of, numbered};
 use crate::wire::record::write_decision;
 use std::collections::BTreeSet;
 
@@ -243,6 +243,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             let mut bytes = Vec::new();
             if let Some(made) = &made {
                 write_decision(&mut bytes, made);
+                // Framing is no part of a decision: the one it was said in is taken over.
+                if let Some(id) = number_of(&said.bytes) {
+                    bytes = numbered(&bytes, id);
+                }
             }
             if bytes == said.bytes {
                 self.report.verified[0] += 1;
@@ -279,7 +283,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.count_difference(recorded.now);
         // Counting needed only part of it.
         let all = Some(said.bytes.as_slice());
-        let text = match Codec::new(usize::MAX).read(Topic::Decision, None, all, &mut self.arena) {
+        let text = match self.own.codec.read(Topic::Decision, None, all, &mut self.arena) {
             Event::Decided(decision) => format!("{decision:?}"),
             _ => format!("{recorded:?}"),
         };

@@ -7,6 +7,7 @@ use crate::drive::Halt;
 use crate::drive::load::{Loaded, Loading, readable};
 use crate::drive::port::{Checkpoint, Store};
 use crate::drive::terms::Terms;
+use crate::wire::avro::Writer;
 use crate::wire::cell::{self, Bounds, Head};
 
 /// Decides when to copy, and what of the base pages goes along.
@@ -29,6 +30,10 @@ pub struct Keeper {
     stopwatch: fn() -> u64,
     /// Whether anything is kept at all.
     keeps: bool,
+    /// What registry's numbers stand for, as far as it was learnt.
+    pub writers: Vec<Writer>,
+    /// Whether more was learnt since they were last copied.
+    has_learnt: bool,
     /// What an operator should know of the store.
     pub notices: Vec<String>,
     /// How long copies took; ns.
@@ -55,6 +60,8 @@ impl Keeper {
             counters_ns: 0,
             stopwatch,
             keeps,
+            writers: Vec::new(),
+            has_learnt: false,
             notices: Vec::new(),
             took_ns: Vec::new(),
         };
@@ -69,7 +76,8 @@ impl Keeper {
         // What was read just now need not be written at once.
         keeper.copied_ns = stopwatch();
         match loaded {
-            Ok(Loaded { state, head, has_counters }) => {
+            Ok(Loaded { state, head, has_counters, writers }) => {
+                keeper.writers = writers;
                 keeper.is_fresh = false;
                 keeper.pass_began = keeper.sequence;
                 keeper.covered = first_delta.unwrap_or(keeper.sequence);
@@ -94,6 +102,17 @@ impl Keeper {
     /// Slots have changed: the next copy is of everything.
     pub fn begin_anew(&mut self) {
         self.is_fresh = true;
+    }
+
+    /// Keeps what a registry's number stands for.
+    pub fn learn(&mut self, writer: Writer) {
+        let place = |known: &Writer| (known.topic, known.id).cmp(&(writer.topic, writer.id));
+        match self.writers.binary_search_by(place) {
+            Ok(at) if self.writers[at] == writer => return,
+            Ok(at) => self.writers[at] = writer,
+            Err(at) => self.writers.insert(at, writer),
+        }
+        self.has_learnt = true;
     }
 
     /// Copies what changed, if it is time and nothing copied still waits.
@@ -121,7 +140,10 @@ impl Keeper {
         });
         let fresh = std::mem::take(&mut self.is_fresh);
         let deltas = cell::deltas(state);
-        let bases = self.bases(state, &deltas, fresh);
+        let mut bases = self.bases(state, &deltas, fresh);
+        if std::mem::take(&mut self.has_learnt) || fresh && !self.writers.is_empty() {
+            bases.push((cell::WRITERS_PAGE, cell::write_writers(&self.writers)));
+        }
         let deltas = if fresh { Vec::new() } else { deltas };
         let useful = self.sequence.saturating_sub(self.covered);
         self.sequence += 1;

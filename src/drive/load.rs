@@ -4,6 +4,7 @@ use crate::core::counters::counters;
 use crate::core::state::State;
 use crate::drive::port::Piece;
 use crate::drive::terms::Terms;
+use crate::wire::avro::Writer;
 use crate::wire::cell::{self, Head, Restore};
 use crate::wire::counter;
 
@@ -22,6 +23,7 @@ pub(super) struct Loading<'a> {
     /// Of the oldest checkpoint that still has deltas.
     pub(super) first_delta: Option<u64>,
     counters: Lines,
+    writers: Vec<Writer>,
     restore: Result<Restore, String>,
 }
 
@@ -33,12 +35,15 @@ pub(super) struct Loaded {
     pub(super) head: Head,
     /// Whether the store holds the counters of just this state.
     pub(super) has_counters: bool,
+    /// What registry's numbers stand for.
+    pub(super) writers: Vec<Writer>,
 }
 
 impl<'a> Loading<'a> {
     pub(super) fn new(terms: &'a Terms) -> Loading<'a> {
         let restore = Err("what the store kept has no head".to_owned());
-        Loading { terms, sequence: 0, first_delta: None, counters: Vec::new(), restore }
+        let (counters, writers) = (Vec::new(), Vec::new());
+        Loading { terms, sequence: 0, first_delta: None, counters, writers, restore }
     }
 
     /// Takes in a piece.
@@ -48,6 +53,10 @@ impl<'a> Loading<'a> {
                 self.sequence = sequence;
                 self.restore = begin(head, self.terms);
             }
+            Piece::Base(cell::WRITERS_PAGE, page) => match cell::read_writers(page) {
+                Ok(writers) => self.writers = writers,
+                Err(_) => self.restore = Err(UNREADABLE.to_owned()),
+            },
             Piece::Base(_, cells) => self.chunk(cells),
             Piece::Delta(sequence, cells) => {
                 self.first_delta.get_or_insert(sequence);
@@ -69,7 +78,7 @@ impl<'a> Loading<'a> {
     pub(super) fn end(self) -> Result<Loaded, String> {
         let (state, head) = self.restore?.end();
         let has_counters = compare(&state, self.counters)?;
-        Ok(Loaded { state, head, has_counters })
+        Ok(Loaded { state, head, has_counters, writers: self.writers })
     }
 }
 

@@ -25,7 +25,7 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::state::State;
 use crate::core::unit::Millis;
-use crate::wire::avro::{Arena, Codec};
+use crate::wire::avro::{Arena, Codec, Writer};
 use feed::Feed;
 use keep::Keeper;
 use own::Own;
@@ -173,11 +173,24 @@ impl<L: Log, S: Store> Drive<L, S> {
         let taken = self.log.take(&mut batch, most, wait);
         let count = batch.records.len();
         self.room = (count, batch.bytes.len());
+        for writer in std::mem::take(&mut batch.writers) {
+            self.learn(writer);
+        }
         self.feed.pour(batch);
         taken?;
         self.balance(most * 8)?;
         self.own.read(&mut self.feed, &self.engine.state.setting.domain)?;
         Ok(count)
+    }
+
+    /// Takes up what a registry's number stands for; it is kept in the store, so that starting
+    /// again needs no registry.
+    fn learn(&mut self, writer: Writer) {
+        self.own.learn(&writer);
+        if let Err(why) = self.codec.learn_number(&writer) {
+            self.report.notices.push(format!("{why}; its records go to the dead letters"));
+        }
+        self.keeper.learn(writer);
     }
 
     /// Holds lanes that run too far ahead, lets go those that were held long enough.

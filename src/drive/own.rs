@@ -7,7 +7,7 @@ use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::feed::{Feed, Run};
 use crate::drive::port::LaneSpan;
-use crate::wire::avro::Codec;
+use crate::wire::avro::{Codec, Writer};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Cycles that are read ahead of those counted; the rest stays in the log.
@@ -48,7 +48,7 @@ pub(super) struct Own {
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
     /// Reads our own records, however long.
-    codec: Codec,
+    pub codec: Codec,
 }
 
 /// What is known of the newest cycle read.
@@ -77,6 +77,11 @@ impl Own {
             newest: None,
             codec: Codec::new(usize::MAX),
         }
+    }
+
+    /// Takes up what a registry's number stands for. What is wrong with it the drive says.
+    pub fn learn(&mut self, writer: &Writer) {
+        let _ = self.codec.learn_number(writer);
     }
 
     /// Reads what waits in own lanes, no further ahead than is good.

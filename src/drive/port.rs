@@ -3,6 +3,7 @@
 use crate::core::cut::{Cut, Lane};
 use crate::core::progress::LaneFlags;
 use crate::core::unit::Millis;
+use crate::wire::avro::Writer;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -33,6 +34,9 @@ pub struct Batch {
     pub records: Vec<Raw>,
     /// Lanes of which more is known than their records say.
     pub marks: Vec<Mark>,
+    /// What registry's numbers stand for: each comes no later than the first record that carries
+    /// it, and again after an `assign`.
+    pub writers: Vec<Writer>,
 }
 
 /// News of a lane: everything below `position` was delivered, or is not there.
@@ -50,7 +54,7 @@ impl Batch {
     /// An empty batch with room for so many records and bytes.
     pub fn with_room((records, bytes): (usize, usize)) -> Batch {
         let (bytes, records) = (Vec::with_capacity(bytes), Vec::with_capacity(records));
-        Batch { bytes, records, marks: Vec::new() }
+        Batch { bytes, records, ..Batch::default() }
     }
 
     /// Forgets the content, keeps the memory.
@@ -58,6 +62,7 @@ impl Batch {
         self.bytes.clear();
         self.records.clear();
         self.marks.clear();
+        self.writers.clear();
     }
 
     /// Appends a record, copying its bytes.
@@ -156,6 +161,12 @@ pub trait Log {
     /// time it is read to its end or its flags change.
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError>;
 
+    /// Tells the log what registry's numbers are known to stand for, so that nobody need be asked
+    /// again; takes the place of what was told before. A log without a registry has no use for it.
+    fn know(&mut self, writers: &[Writer]) {
+        let _ = writers;
+    }
+
     /// How far the assigned lanes reach, those of which it is known, without asking and waiting:
     /// the figure may be a few seconds old. For metrics alone: nothing is decided by it.
     fn ends(&mut self) -> Vec<(Lane, u64)>;
@@ -182,6 +193,9 @@ pub enum LogError {
     /// The broker cannot be reached or says to try again.
     #[error("the log cannot be reached: {0}")]
     Unreachable(String),
+    /// The schema registry does not say what has to be known of it.
+    #[error("the schema registry cannot be asked: {0}")]
+    Unanswered(String),
     /// Somebody else took the lead.
     #[error("another process took the lead: {0}")]
     Fenced(String),

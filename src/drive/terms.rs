@@ -56,11 +56,12 @@ impl Terms {
     }
 }
 
-/// The text without the parts that say how the broker is reached, which decides nothing and may be
-/// nobody's business, and what intake reads, whose records are facts like any others.
+/// The text without the parts that say how broker and registry are reached, which decide nothing
+/// and may be nobody's business, and what intake reads, whose records are facts like any others.
 fn deciding_part(text: &str) -> Result<String, toml::de::Error> {
     let mut table: toml::Table = text.parse()?;
     table.remove("kafka");
     table.remove("intake");
+    table.remove("registry");
     Ok(table.to_string())
 }

@@ -5,7 +5,7 @@ use crate::drive::intake::{Intake, LEARNT, Origin, SPOKEN, Tally, Words};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
 use crate::wire::dialect::Dialect;
-use crate::wire::topology::Topology;
+use crate::wire::topology::{Framing, Topology};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -37,6 +37,7 @@ pub fn live(
     tell: &mut dyn FnMut(Told),
 ) -> Result<(), LogError> {
     tell(Told { is_reading_back: true, ..Told::default() });
+    refuse_framings(topology)?;
     // Whoever did this before must be fenced before its words are read back.
     let mut voice = KafkaIntake::lead(&conf_for(conf, topology, &SPOKEN))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &LEARNT))?;
@@ -75,6 +76,19 @@ pub fn live(
         });
     }
     Ok(())
+}
+
+/// Intake says and reads back in single-object encoding alone.
+fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
+    let framed = |topic: &&Topic| topology.topic(**topic).framing != Framing::SingleObject;
+    match SPOKEN.iter().chain(&LEARNT).find(framed) {
+        None => Ok(()),
+        Some(topic) => Err(LogError::Stop(format!(
+            "intake cannot write or read back {} in framing \"confluent\": leave it in \
+             single-object encoding, or leave out [[intake.source]]",
+            topic.name()
+        ))),
+    }
 }
 
 /// Reads our own records from their beginning to where they end now, and goes on with those of

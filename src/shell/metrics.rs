@@ -48,6 +48,7 @@ pub struct Metrics {
     intake: BTreeMap<(Dialect, Taken), Tally>,
     intake_dropped: Option<Tally>,
     intake_waiting: Option<Gauge>,
+    held_back: Gauge,
     topics: BTreeMap<(Topic, Metric), Gauge>,
     fold: Histogram,
     judge: Histogram,
@@ -122,6 +123,7 @@ impl Metrics {
             intake: BTreeMap::new(),
             intake_dropped: None,
             intake_waiting: None,
+            held_back: recorder.register_gauge(&key(Metric::HeldBack, &[]), &METADATA),
             topics: BTreeMap::new(),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
@@ -141,6 +143,11 @@ impl Metrics {
     /// Records of a topic, and what became of them.
     pub fn record_events(&mut self, topic: Topic, outcome: EventOutcome, count: u64) {
         self.events[topic as usize * EventOutcome::ALL.len() + outcome as usize].pending += count;
+    }
+
+    /// Records that wait for the schema registry.
+    pub fn record_held_back(&mut self, count: u64) {
+        self.held_back.set(count as f64);
     }
 
     /// Oddities, as the core counted them.

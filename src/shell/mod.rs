@@ -9,6 +9,7 @@ pub mod kafka;
 pub mod metrics;
 pub mod pages;
 pub mod ports;
+pub mod registry;
 pub mod serve;
 pub mod status;
 pub mod store;

@@ -6,15 +6,19 @@ use crate::drive::port::{
 };
 use crate::shell::dirlog::DirLog;
 use crate::shell::kafka::KafkaLog;
+use crate::shell::registry::FramedLog;
 use crate::shell::store::SledStore;
+use crate::wire::avro::Writer;
 use std::time::Duration;
 
-/// Either log.
+/// Any log.
 pub enum AnyLog {
     /// A directory.
     Dir(Box<DirLog>),
     /// A Kafka.
     Kafka(Box<KafkaLog>),
+    /// Either, with topics in Confluent framing.
+    Framed(Box<FramedLog<AnyLog>>),
 }
 
 macro_rules! either {
@@ -22,8 +26,28 @@ macro_rules! either {
         match $self {
             AnyLog::Dir($log) => $call,
             AnyLog::Kafka($log) => $call,
+            AnyLog::Framed($log) => $call,
         }
     };
+}
+
+impl AnyLog {
+    /// Whether the broker does not answer.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            AnyLog::Dir(_) => false,
+            AnyLog::Kafka(log) => log.unreachable().is_some(),
+            AnyLog::Framed(log) => log.inner().is_unreachable(),
+        }
+    }
+
+    /// How many records wait for the schema registry, and why; `None` when none does.
+    pub fn held_back(&self) -> Option<(u64, String)> {
+        match self {
+            AnyLog::Dir(_) | AnyLog::Kafka(_) => None,
+            AnyLog::Framed(log) => log.held_back(),
+        }
+    }
 }
 
 impl Log for AnyLog {
@@ -41,6 +65,10 @@ impl Log for AnyLog {
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
         either!(self, log => log.take(batch, max, wait))
+    }
+
+    fn know(&mut self, writers: &[Writer]) {
+        either!(self, log => log.know(writers))
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {

@@ -109,6 +109,13 @@ impl Show {
         }
     }
 
+    /// Tells how many records wait for the schema registry, and why.
+    pub fn tell_held_back(&mut self, held: Option<(u64, String)>) {
+        let (count, why) = held.map_or((0, None), |(count, why)| (count, Some(why)));
+        self.metrics.record_held_back(count);
+        self.status.update(|status| status.waits_for_schemas = why);
+    }
+
     fn count(&mut self, report: &Report) {
         let metrics = &mut self.metrics;
         for (topic, count) in &report.events {

@@ -21,6 +21,8 @@ pub struct State {
     pub leading: bool,
     /// Since when the broker cannot be reached; `None` while it can.
     pub broker_unreachable_since: Option<Millis>,
+    /// Why records are held back, such as a schema registry that cannot be reached.
+    pub waits_for_schemas: Option<String>,
     /// Why nothing is said although it leads, such as a clock that is wrong.
     pub silent_because: Option<String>,
     /// Epoch of the last cycle known.
@@ -55,6 +57,9 @@ impl State {
         if let Some(since) = self.broker_unreachable_since {
             return Some(format!("the broker cannot be reached since {since} ms after 1970"));
         }
+        if let Some(why) = &self.waits_for_schemas {
+            return Some(format!("waiting for schemas: {why}"));
+        }
         if self.restoring {
             let percent = (self.restored_ratio * 100.0).floor();
             return Some(format!("restoring: {percent} % of the cycles are replayed"));
@@ -77,13 +82,14 @@ mod tests {
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
         type Change = fn(&mut State);
-        let cases: [(Change, &str); 4] = [
+        let cases: [(Change, &str); 5] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
             (
                 |state| (state.restoring, state.restored_ratio) = (true, 0.999),
                 "restoring: 99 % of the cycles are replayed",
             ),
+            (|state| state.waits_for_schemas = Some("why".into()), "waiting for schemas: why"),
             (
                 |state| state.broker_unreachable_since = Some(7),
                 "the broker cannot be reached since 7 ms after 1970",

@@ -20,6 +20,8 @@ mod laws;
 #[cfg(feature = "shell")]
 mod letters;
 mod logs;
+#[cfg(feature = "shell")]
+mod registry;
 mod sim;
 #[cfg(feature = "shell")]
 mod store;

@@ -76,12 +76,16 @@ pub fn decisions(
         }
     }
     log.assign(&cut)?;
-    let codec = Codec::default();
+    let mut codec = Codec::default();
     let mut found = Vec::new();
     let mut batch = Batch::default();
     while !open.is_empty() {
         batch.clear();
         log.take(&mut batch, 10_000, Duration::from_millis(500))?;
+        for writer in &batch.writers {
+            // Records of a schema that cannot be read are no decisions of ours.
+            let _ = codec.learn_number(writer);
+        }
         for raw in &batch.records {
             let mut arena = Arena::default();
             let event = codec.read(Topic::Decision, None, batch.value(raw), &mut arena);

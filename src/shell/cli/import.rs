@@ -9,6 +9,7 @@ use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, Mode};
 use crate::shell::kafka::KafkaWriter;
+use crate::shell::registry::Ours;
 use crate::wire::import::{self, Imported, Sites};
 use crate::wire::record;
 use clap::{Args, Subcommand};
@@ -222,6 +223,11 @@ fn append(
 ) -> anyhow::Result<()> {
     let Read { topology, .. } = place.read()?;
     place.check()?;
+    let encoded: Vec<(Topic, String, Vec<u8>)> = encoded.collect();
+    let topics: Vec<Topic> = encoded.iter().map(|(topic, ..)| *topic).collect();
+    let ours = Ours::find(&topology, &topics)?;
+    let encoded = encoded.into_iter();
+    let encoded = encoded.map(|(topic, key, bytes)| (topic, key, ours.frame(topic, bytes)));
     if let Some(dir) = &place.dir {
         let log = DirLog::open(dir, Mode::Write, &dir_topics(&topology), DirOptions::default())?;
         let mut writer = log.writer()?;

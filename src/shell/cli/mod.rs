@@ -12,6 +12,7 @@ mod letters;
 mod place;
 mod replay;
 mod run;
+mod schemas;
 mod topology;
 
 use clap::{Parser, Subcommand};

@@ -6,9 +6,10 @@ use crate::shell::cli::Usage;
 use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
 use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaWhole, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
+use crate::shell::registry::{FramedLog, Framing};
 use crate::shell::store::SledStore;
 use crate::shell::whole::Whole;
-use crate::wire::topology::{ATLAS, Topology};
+use crate::wire::topology::{self, ATLAS, Topology};
 use anyhow::Context;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -78,6 +79,17 @@ impl Read {
             let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
             Usage(lines.join("\n"))
         })?;
+        let framed = |it: &&topology::TopicSettings| it.framing == topology::Framing::Confluent;
+        let framed = topology.topics.values().find(framed).filter(|_| topology.registry.is_none());
+        if let Some(settings) = framed {
+            // What is said in progress has no registry in it, and is right.
+            return Err(Usage(format!(
+                "{name} line {}: framing \"confluent\", and no [registry]; allowed: with \
+                 registry.urls, the addresses of a schema registry",
+                settings.line
+            ))
+            .into());
+        }
         Ok(Read { name, text, topology })
     }
 
@@ -114,6 +126,23 @@ impl Place {
 
     /// Opens the log.
     pub fn log(&self, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
+        self.framed(self.plain_log(topology, mode)?, topology, mode)
+    }
+
+    /// A log that was opened, with its topics in the framings that the topology says.
+    pub fn framed(&self, log: AnyLog, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
+        let Some(framing) = Framing::of(topology).map_err(|error| Usage(error.to_string()))? else {
+            return Ok(log);
+        };
+        let framing = match &self.dir {
+            Some(dir) => framing.beside(dir, mode == Mode::Write),
+            None => framing,
+        };
+        Ok(AnyLog::Framed(Box::new(FramedLog::new(log, framing)?)))
+    }
+
+    /// The log itself, without what registry's numbers stand for.
+    fn plain_log(&self, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
         self.check()?;
         if let Some(dir) = &self.dir {
             if mode == Mode::Read && !dir.is_dir() {
@@ -136,9 +165,9 @@ impl Place {
             let log = KafkaWhole::open(self.kafka(topology)?, &READ)?;
             return Ok(Whole::Kafka(Box::new(log)));
         }
-        match self.log(topology, mode)? {
+        match self.plain_log(topology, mode)? {
             AnyLog::Dir(log) => Ok(Whole::Dir(log)),
-            AnyLog::Kafka(_) => Err(Usage("give --dir DIR".to_owned()).into()),
+            AnyLog::Kafka(_) | AnyLog::Framed(_) => Err(Usage("give --dir DIR".to_owned()).into()),
         }
     }
 

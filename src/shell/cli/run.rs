@@ -159,7 +159,8 @@ impl Run {
         } else {
             tracing::warn!("no topic {name}: counters are not told; topology apply makes it");
         }
-        Ok((AnyLog::Kafka(Box::new(KafkaLog::open(conf)?)), tells))
+        let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
+        Ok((self.place.framed(log, &read.topology, Mode::Write)?, tells))
     }
 }
 
@@ -185,6 +186,8 @@ enum Remedy {
     Broker,
     /// Nothing: another standby is as good as the first.
     Nothing,
+    /// The schema registry answers.
+    Registry,
     /// The clocks agree.
     Clock,
     /// A person mends it.
@@ -194,6 +197,7 @@ enum Remedy {
 fn remedy(error: &anyhow::Error) -> Remedy {
     let of_log = |error: &LogError| match error {
         LogError::Unreachable(_) => Remedy::Broker,
+        LogError::Unanswered(_) => Remedy::Registry,
         LogError::Fenced(_) | LogError::Aborted(_) => Remedy::Nothing,
         LogError::OutOfRange { .. } | LogError::Stop(_) => Remedy::Person,
     };
@@ -213,6 +217,10 @@ fn again(error: anyhow::Error, show: &Show) -> anyhow::Result<End> {
         Remedy::Person => return Err(error),
         Remedy::Nothing => {}
         Remedy::Broker => unreachable_since(show),
+        Remedy::Registry => {
+            let waits_for_schemas = Some(why.clone());
+            show.status.update(|status| status.waits_for_schemas = waits_for_schemas);
+        }
         Remedy::Clock => {
             let silent_because = Some(why.clone());
             show.status.update(|status| status.silent_because = silent_because);
@@ -241,12 +249,13 @@ fn serve(
     while !stop.load(Ordering::Relaxed) {
         let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
         drive.pump(Duration::from_millis(wait as u64))?;
-        if is_unreachable(drive) {
+        if drive.log().is_unreachable() {
             unreachable_since(show);
             heard_at = clock::now();
         } else {
             show.status.update(|status| status.broker_unreachable_since = None);
         }
+        show.tell_held_back(drive.log().held_back());
         if drive.leads() {
             drive.lead(clock::now())?;
         } else {
@@ -273,13 +282,6 @@ fn serve(
     drive.farewell(clock::now())
 }
 
-fn is_unreachable(drive: &mut Drive<AnyLog, AnyStore>) -> bool {
-    match drive.log() {
-        AnyLog::Kafka(log) => log.unreachable().is_some(),
-        AnyLog::Dir(_) => false,
-    }
-}
-
 fn nap(span: Duration, stop: &AtomicBool) {
     let step = Duration::from_millis(50);
     let mut left = span;
@@ -299,8 +301,9 @@ mod tests {
     fn only_what_can_mend_itself_is_tried_again() {
         let text = || "why".to_owned();
         let lane = Lane::new(Topic::Task, 0);
-        let cases: [(LogError, Remedy); 5] = [
+        let cases: [(LogError, Remedy); 6] = [
             (LogError::Unreachable(text()), Remedy::Broker),
+            (LogError::Unanswered(text()), Remedy::Registry),
             (LogError::Fenced(text()), Remedy::Nothing),
             (LogError::Aborted(text()), Remedy::Nothing),
             (LogError::OutOfRange { lane, wanted: 1, first: 2 }, Remedy::Person),

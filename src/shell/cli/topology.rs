@@ -2,6 +2,7 @@
 
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::Place;
+use crate::shell::cli::schemas;
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 use crate::wire::topology::{self, Cleanup, Timestamp, TopicSettings, describe, mermaid};
 use clap::{Args, Subcommand};
@@ -26,14 +27,17 @@ enum What {
         #[arg(long)]
         mermaid: bool,
     },
-    /// Whether the topology file is right, and with --bootstrap-server whether the broker's topics
-    /// are as it says. Exits 1 when they are not.
+    /// Whether the topology file is right, with --bootstrap-server whether the broker's topics are
+    /// as it says, and with it or --dir whether the schema registry has the schemas of topics in
+    /// Confluent framing. Exits 1 when they are not.
     Check {
         #[command(flatten)]
         place: Place,
     },
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
-    /// that the topology names, those that are read as well as those that are said.
+    /// that the topology names, those that are read as well as those that are said. Registers our
+    /// schemas of topics in Confluent framing, unless others' are under the subject of a topic that
+    /// others write.
     Apply {
         #[command(flatten)]
         place: Place,
@@ -63,8 +67,15 @@ impl Topology {
 fn check(place: &Place) -> Ended {
     let read = place.read()?;
     println!("{}: no mistake found", read.name);
+    let missing = match place.check() {
+        Ok(()) => schemas::check(&read.topology)?,
+        Err(_) => 0,
+    };
+    if missing > 0 {
+        println!("{missing} schemas; `topology apply` registers those that are not there");
+    }
     if place.bootstrap_server.is_none() {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
     let mut wrong = 0;
@@ -78,7 +89,7 @@ fn check(place: &Place) -> Ended {
     }
     if wrong == 0 {
         println!("all {} topics are as the topology says", read.topology.topics.len());
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     println!(
         "{wrong} differences; `topology apply` makes topics that are missing, the rest is yours"
@@ -154,7 +165,11 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
                 spec.name, spec.partitions, spec.configs
             );
         }
-        return Ok(());
+        return schemas::apply(&read.topology, dry_run);
+    }
+    if place.dir.is_some() {
+        // A directory makes its topics as they are written to.
+        return schemas::apply(&read.topology, dry_run);
     }
     let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
     for (name, created) in admin.create(&specs)? {
@@ -163,7 +178,7 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
             Created::Exists => println!("{name}: is there already, left as it is"),
         }
     }
-    Ok(())
+    schemas::apply(&read.topology, dry_run)
 }
 
 #[cfg(test)]

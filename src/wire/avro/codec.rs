@@ -1,8 +1,8 @@
 //! Which writers' schemas are known, and what to do with the bytes of each.
 
 use super::{
-    Bounds, HEADER_BYTES, MARKER, Mismatch, Plan, Scratch, canonical_form, compile, fingerprint,
-    rabin, released, schema, schema_text, transcode,
+    Bounds, HEADER_BYTES, MARKER, Mismatch, NUMBERED_BYTES, Plan, Scratch, Writer, canonical_form,
+    compile, fingerprint, number_of, rabin, released, schema, schema_text, transcode,
 };
 use crate::core::cut::Topic;
 use crate::core::decision::Decision;
@@ -38,6 +38,30 @@ pub enum LearnError {
         /// Where and why.
         mismatch: Mismatch,
     },
+    /// The registry knows no schema of that number. Its records are garbled from now on.
+    #[error(
+        "the registry has no schema {id}, which records of topic {topic} name: their writer used \
+         another registry, or it was removed; put it back and say the records again"
+    )]
+    Missing {
+        /// The topic it was asked for.
+        topic: &'static str,
+        /// The number.
+        id: u32,
+    },
+}
+
+fn parse(topic: Topic, text: &str) -> Result<Schema, LearnError> {
+    Schema::parse_str(text)
+        .map_err(|error| LearnError::Text { topic: topic.name(), why: error.to_string() })
+}
+
+/// Keeps a value under its key in a list that is in order of keys.
+fn put<K: Copy + Ord>(list: &mut Vec<(K, Way)>, key: K, way: Way) {
+    match list.binary_search_by_key(&key, |(key, _)| *key) {
+        Ok(at) => list[at].1 = way,
+        Err(at) => list.insert(at, (key, way)),
+    }
 }
 
 /// What is done with a writer's records.
@@ -59,6 +83,9 @@ pub struct Codec {
     ours: Vec<u64>,
     /// Per topic, the other writers' schemas by fingerprint, in order.
     others: Vec<Vec<(u64, Way)>>,
+    /// Per topic, writers' schemas by a registry's number, in order. None for a topic that is not
+    /// in Confluent framing.
+    numbered: Vec<Vec<(u32, Way)>>,
     max_record_bytes: usize,
 }
 
@@ -80,8 +107,10 @@ impl Arena {
 /// A record of which it is known where a datum of our layout lies, if anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prepared {
-    /// In the record itself, after the header.
+    /// In the record itself, after the header of single-object encoding.
     Direct,
+    /// In the record itself, after the header of Confluent framing.
+    Numbered,
     /// In the arena.
     Arena(Range<usize>),
     /// Nowhere: it is a null that removes a configuration record.
@@ -109,6 +138,7 @@ impl Codec {
         let mut codec = Codec {
             ours: Topic::ALL.iter().map(|topic| fingerprint(*topic)).collect(),
             others: Topic::ALL.iter().map(|_| Vec::new()).collect(),
+            numbered: Topic::ALL.iter().map(|_| Vec::new()).collect(),
             max_record_bytes: 0,
         };
         for topic in Topic::ALL {
@@ -127,27 +157,37 @@ impl Codec {
     /// The fingerprint that the Rust library apache-avro sends for a schema with logical types
     /// differs from the specification's; both lead here.
     pub fn learn(&mut self, topic: Topic, text: &str) -> Result<u64, LearnError> {
-        let writer = Schema::parse_str(text)
-            .map_err(|error| LearnError::Text { topic: topic.name(), why: error.to_string() })?;
+        let writer = parse(topic, text)?;
         let mark = rabin(canonical_form(&writer).as_bytes());
-        let way = if mark == self.ours[topic as usize] {
-            Ok(Way::Direct)
-        } else {
-            compile(&writer, schema(topic)).map(Way::Transcode)
-        };
+        let way = self.find_way(topic, &writer);
         let kept = way.as_ref().map_or(Way::Never, Clone::clone);
         for mark in [mark, rabin(writer.canonical_form().as_bytes())] {
-            let known = &mut self.others[topic as usize];
-            match known.binary_search_by_key(&mark, |(mark, _)| *mark) {
-                Ok(index) => known[index].1 = kept.clone(),
-                Err(index) => known.insert(index, (mark, kept.clone())),
-            }
+            put(&mut self.others[topic as usize], mark, kept.clone());
         }
-        let name = || writer.name().map_or_else(String::new, |name| name.fullname(None));
-        way.map(|_| mark).map_err(|mismatch| LearnError::Incompatible {
-            topic: topic.name(),
-            name: name(),
-            mismatch,
+        way.map(|_| mark)
+    }
+
+    /// Takes up what a registry's number stands for: from now on records of that topic may carry
+    /// it. A schema that is none, or cannot be resolved, or a number without one, is kept too, so
+    /// that its records are [`Garbled::WrongSchema`].
+    pub fn learn_number(&mut self, writer: &Writer) -> Result<(), LearnError> {
+        let Writer { topic, id, schema } = writer;
+        let way = match schema {
+            Some(text) => parse(*topic, text).and_then(|schema| self.find_way(*topic, &schema)),
+            None => Err(LearnError::Missing { topic: topic.name(), id: *id }),
+        };
+        let kept = way.as_ref().map_or(Way::Never, Clone::clone);
+        put(&mut self.numbered[*topic as usize], *id, kept);
+        way.map(|_| ())
+    }
+
+    fn find_way(&self, topic: Topic, writer: &Schema) -> Result<Way, LearnError> {
+        if rabin(canonical_form(writer).as_bytes()) == self.ours[topic as usize] {
+            return Ok(Way::Direct);
+        }
+        compile(writer, schema(topic)).map(Way::Transcode).map_err(|mismatch| {
+            let name = writer.name().map_or_else(String::new, |name| name.fullname(None));
+            LearnError::Incompatible { topic: topic.name(), name, mismatch }
         })
     }
 
@@ -180,14 +220,37 @@ impl Codec {
         match mark_of(value) {
             Some(mark) if mark == self.ours[topic as usize] => Prepared::Direct,
             Some(mark) => self.prepare_other(topic, mark, &value[HEADER_BYTES..], arena),
-            None => Prepared::Garbled(Garbled::Framing),
+            None => self.prepare_numbered(topic, value, arena),
         }
     }
 
     fn prepare_other(&self, topic: Topic, mark: u64, datum: &[u8], arena: &mut Arena) -> Prepared {
         match self.way(topic, mark) {
-            Some(Way::Direct) => Prepared::Direct,
-            Some(Way::Transcode(plan)) => {
+            Some(way) => self.go(way, Prepared::Direct, datum, arena),
+            None if Topic::ALL.iter().any(|other| self.knows(*other, mark)) => {
+                Prepared::Garbled(Garbled::WrongSchema)
+            }
+            None => Prepared::Garbled(Garbled::UnknownSchema),
+        }
+    }
+
+    /// A topic of which no number was ever learnt is not in Confluent framing.
+    fn prepare_numbered(&self, topic: Topic, value: &[u8], arena: &mut Arena) -> Prepared {
+        let known = &self.numbered[topic as usize];
+        let Some(id) = number_of(value).filter(|_| !known.is_empty()) else {
+            return Prepared::Garbled(Garbled::Framing);
+        };
+        match known.binary_search_by_key(&id, |(id, _)| *id) {
+            Ok(at) => self.go(&known[at].1, Prepared::Numbered, &value[NUMBERED_BYTES..], arena),
+            Err(_) => Prepared::Garbled(Garbled::UnknownSchema),
+        }
+    }
+
+    /// `direct` says where the datum lies if it is of our layout.
+    fn go(&self, way: &Way, direct: Prepared, datum: &[u8], arena: &mut Arena) -> Prepared {
+        match way {
+            Way::Direct => direct,
+            Way::Transcode(plan) => {
                 let start = arena.bytes.len();
                 let bounds = Bounds { output_bytes: self.max_record_bytes, depth: DEPTH };
                 match transcode(plan, datum, bounds, &mut arena.scratch, &mut arena.bytes) {
@@ -195,11 +258,7 @@ impl Codec {
                     Err(fault) => Prepared::Garbled(fault.into()),
                 }
             }
-            Some(Way::Never) => Prepared::Garbled(Garbled::WrongSchema),
-            None if Topic::ALL.iter().any(|other| self.knows(*other, mark)) => {
-                Prepared::Garbled(Garbled::WrongSchema)
-            }
-            None => Prepared::Garbled(Garbled::UnknownSchema),
+            Way::Never => Prepared::Garbled(Garbled::WrongSchema),
         }
     }
 
@@ -266,6 +325,9 @@ fn datum<'a>(
     match prepared {
         Prepared::Direct => {
             value.and_then(|value| value.get(HEADER_BYTES..)).ok_or(Garbled::Framing)
+        }
+        Prepared::Numbered => {
+            value.and_then(|value| value.get(NUMBERED_BYTES..)).ok_or(Garbled::Framing)
         }
         Prepared::Arena(range) => arena.bytes.get(range.clone()).ok_or(Garbled::Malformed),
         Prepared::Removed => Err(Garbled::Null),

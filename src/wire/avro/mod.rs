@@ -1,14 +1,16 @@
-//! Avro's single-object encoding, read and written without a value in between.
+//! Avro's single-object encoding, read and written without a value in between; and Confluent's.
 //!
-//! A record is a marker, the fingerprint of its writer's schema, and the datum. Bytes written with
-//! our own schema are read where they lie. Bytes of any other schema that is known go through a
-//! plan, compiled once from the two schemas, which turns the writer's datum into ours; from there
-//! on there is one way to read. A writer whose schema cannot be resolved gets no plan, and its
-//! records are garbled.
+//! A record is a marker, the fingerprint of its writer's schema, and the datum; in Confluent
+//! framing a zero byte and a registry's number stand for the first two. Bytes written with our own
+//! schema are read where they lie. Bytes of any other schema that is known go through a plan,
+//! compiled once from the two schemas, which turns the writer's datum into ours; from there on
+//! there is one way to read. A writer whose schema cannot be resolved gets no plan, and its records
+//! are garbled.
 
 mod canonical;
 mod codec;
 mod compile;
+mod confluent;
 mod cursor;
 mod default;
 mod peek;
@@ -21,6 +23,7 @@ mod sink;
 pub use canonical::{canonical_form, rabin};
 pub use codec::{Arena, Codec, LearnError, Prepared};
 pub use compile::{Mismatch, compile};
+pub use confluent::{MAGIC, NUMBERED_BYTES, Writer, number_of, numbered};
 pub use cursor::{Cursor, Fault};
 pub use peek::{Peek, peek};
 pub use plan::Plan;

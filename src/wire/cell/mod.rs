@@ -10,9 +10,11 @@ mod head;
 mod job;
 mod left;
 mod load;
+mod writers;
 
 pub use head::{Bounds, Head, policies_of, read_head, write_head};
 pub use load::Restore;
+pub use writers::{WRITERS_PAGE, read_writers, write_writers};
 
 use crate::core::slab::{PAGE, Slab};
 use crate::core::state::State;

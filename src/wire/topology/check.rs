@@ -3,7 +3,7 @@
 
 use super::Topology;
 use super::read::Reader;
-use super::topic::{Cleanup, Timestamp, TopicSettings};
+use super::topic::{Cleanup, Framing, Timestamp, TopicSettings};
 use crate::core::cut::Topic;
 use crate::core::limits::Limit;
 use crate::core::unit::{DAY, HOUR, Millis};
@@ -106,6 +106,10 @@ fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) 
             let found = format!("timestamp {:?} for progress", settings.timestamp.name());
             wrong(found, "\"append\": the broker's clock is held against ours by it");
         }
+    }
+    if topic == Topic::DeadLetter && settings.framing != Framing::SingleObject {
+        let found = format!("framing {:?} for dead-letter", settings.framing.name());
+        wrong(found, "none: dead letters are bytes as they were read");
     }
     if settings.silence_limit_ms.is_some() && (topic.is_config() || topic.is_own()) {
         let found = format!("silence_limit_s for {word}");

@@ -7,11 +7,13 @@ mod describe;
 mod intake;
 mod policy;
 mod read;
+mod registry;
 mod topic;
 
 pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
 pub use intake::IntakeSettings;
+pub use registry::{Registry, Strategy};
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
 use crate::core::cut::Topic;
@@ -37,6 +39,8 @@ pub struct Topology {
     pub kafka: Kafka,
     /// Foreign messages that become records.
     pub intake: IntakeSettings,
+    /// The schema registry, if there is one.
+    pub registry: Option<Registry>,
     /// Policies, in the order of the file.
     pub policies: Vec<PolicySpec>,
 }
@@ -51,6 +55,9 @@ pub struct Kafka {
     /// librdkafka properties, passed through.
     pub properties: Vec<(String, String)>,
 }
+
+/// What a file may hold.
+const ROOT: [&str; 7] = ["domain", "topics", "limits", "kafka", "intake", "registry", "policy"];
 
 /// Properties on which the guarantees rest: ours to set.
 const OURS: [&str; 8] = [
@@ -74,15 +81,16 @@ impl Topology {
             reader.complain(line, error.message().replace('\n', " "), "TOML 1.0");
         }
         let root = root.get_ref();
-        reader.only(root, "the file", &["domain", "topics", "limits", "kafka", "intake", "policy"]);
+        reader.only(root, "the file", &ROOT);
         let domain = domain(&mut reader, root.get("domain"));
         let topics = topic::topics(&mut reader, root.get("topics"));
         let (limits, lines) = limits(&mut reader, root.get("limits"));
         let kafka = kafka(&mut reader, root.get("kafka"), &domain);
         let intake = intake::intake(&mut reader, root.get("intake"));
+        let registry = root.get("registry").and_then(|it| registry::registry(&mut reader, it));
         let placed = policy::policies(&mut reader, root.get("policy"));
         let policies = placed.into_iter().map(|placed| placed.policy).collect();
-        let topology = Topology { domain, topics, limits, kafka, intake, policies };
+        let topology = Topology { domain, topics, limits, kafka, intake, registry, policies };
         check::check(&mut reader, &topology, &lines);
         let complaints = reader.finish();
         if complaints.is_empty() { Ok(topology) } else { Err(complaints) }

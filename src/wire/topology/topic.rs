@@ -48,15 +48,20 @@ impl Cleanup {
 pub enum Framing {
     /// Avro's single-object encoding: marker and schema fingerprint before the record.
     SingleObject,
+    /// Confluent's: a zero byte and the number that a schema registry gave to the schema. A reader
+    /// takes single-object encoding too, so that a topic may change from that to this.
+    Confluent,
 }
 
 impl Framing {
-    const WORDS: [(&'static str, Framing); 1] = [("single-object", Framing::SingleObject)];
+    const WORDS: [(&'static str, Framing); 2] =
+        [("single-object", Framing::SingleObject), ("confluent", Framing::Confluent)];
 
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Framing::SingleObject => "single-object",
+            Framing::Confluent => "confluent",
         }
     }
 }

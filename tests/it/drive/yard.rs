@@ -5,7 +5,7 @@ use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::event::*;
 use yardmaster::core::progress::Progress;
-use yardmaster::drive::port::Store;
+use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::{Note, Paper, PaperLog};
@@ -160,9 +160,9 @@ pub fn progress(paper: &Paper) -> Vec<Progress> {
 }
 
 /// Runs a drive as leader for so many rounds of 20 ms.
-pub fn lead<S: Store>(
+pub fn lead<L: Log, S: Store>(
     yard: &mut Yard,
-    drive: &mut Drive<PaperLog, S>,
+    drive: &mut Drive<L, S>,
     rounds: usize,
 ) -> Result<(), Halt> {
     for _ in 0..rounds {
@@ -329,4 +329,8 @@ pub fn job<'a>(
         input_bytes: 0,
         output_bytes: 0,
     }
+}
+
+pub fn heartbeat(job: &str) -> Heartbeat<'_> {
+    Heartbeat { job, at: T0, attempt: 0, cpu_s: 1, disk_io_kbps: 0, rss_mb: 1, events: 0 }
 }
