@@ -1,5 +1,6 @@
 use super::*;
 use crate::core::decision::{DecisionId, FilterCount, Outcome};
+use crate::shell::intake::Told;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
@@ -71,6 +72,7 @@ fn all() -> Metrics {
     metrics.record_checkpoint(took);
     metrics.record_decision(&decision("atlas", &[("disk", 3), ("release", 5)]));
     metrics.record_decision(&decision("atlas", &[("disk", 3)]));
+    metrics.record_intake(&Told { waiting: 3, ..Told::default() });
     metrics.record_lag(Topic::Task, 12);
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
     metrics.record_restore(0.5, 99);
