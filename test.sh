@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, Java,
-# Maven and kcat is taken from apt, Apache Kafka and a schema registry (Apicurio) are brought by
-# Maven and started on loopback, then the source is checked and tested. Ends with one line that counts the tests; fails if anything does.
+# Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
+# Java, Maven and kcat is taken from apt, Apache Kafka and a schema registry (Apicurio) are brought by
+# Maven and started on loopback, then the source is checked and tested. Ends with one line that
+# counts the tests; fails if anything does.
 #
 #   ./test.sh            all
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
@@ -72,8 +73,11 @@ compilers() {
     have g++ || missing="$missing g++"
     have make || missing="$missing make"
     [ -f /usr/include/zlib.h ] || missing="$missing zlib1g-dev"
+    have pkg-config || missing="$missing pkg-config"
+    have openssl || missing="$missing openssl"
+    [ -f /usr/include/openssl/ssl.h ] || missing="$missing libssl-dev"
     [ -z "$missing" ] || install $missing || {
-        echo "the build needs a C and C++ compiler, make and zlib's headers" >&2
+        echo "the build needs a C and C++ compiler, make, and headers of zlib and OpenSSL" >&2
         return 1
     }
 }
@@ -160,7 +164,7 @@ registry() {
 log=$work/tests.log
 tests() {
     say "cargo test $*"
-    cargo test --locked --no-fail-fast "$@" 2>&1 | tee -a "$log"
+    cargo test --locked --features tls --no-fail-fast "$@" 2>&1 | tee -a "$log"
 }
 
 : > "$log"
@@ -189,14 +193,15 @@ check() {
 }
 if ! $quick; then
     check cargo fmt --check
-    check cargo clippy --locked --all-targets -- -D warnings
+    check cargo clippy --locked --features tls --all-targets -- -D warnings
     # The core stands alone.
     check cargo check --locked --lib --no-default-features
 fi
 
-# What a broker restarted or a killed process would disturb, and what measures time, runs alone.
-alone=(kill:: the_broker_may_restart)
-tests -- --skip kill:: --skip the_broker_may_restart || failed=1
+# What a broker restarted or a killed process would disturb, what measures time, and what starts
+# brokers of its own runs alone.
+alone=(kill:: the_broker_may_restart secure:: retention::)
+tests -- "${alone[@]/#/--skip=}" || failed=1
 $quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
 
 say "$((SECONDS - started)) s in all"

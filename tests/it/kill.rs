@@ -7,7 +7,7 @@
 pub mod bus;
 mod intake;
 pub mod process;
-mod witness;
+pub mod witness;
 
 use bus::{Bus, text};
 use process::{Process, wait_until, yardmaster};

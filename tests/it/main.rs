@@ -2,6 +2,8 @@
 
 #[cfg(feature = "shell")]
 mod archive;
+#[cfg(feature = "shell")]
+mod broker;
 mod contract;
 mod crash;
 #[cfg(feature = "shell")]
@@ -22,6 +24,10 @@ mod letters;
 mod logs;
 #[cfg(feature = "shell")]
 mod registry;
+#[cfg(feature = "shell")]
+mod retention;
+#[cfg(feature = "tls")]
+mod secure;
 mod sim;
 #[cfg(feature = "shell")]
 mod store;

@@ -4,7 +4,9 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::policy::Arg;
 use yardmaster::core::unit::{DAY, HOUR};
-use yardmaster::wire::topology::{ATLAS, Cleanup, Complaint, Topology, describe, mermaid};
+use yardmaster::wire::topology::{
+    ATLAS, Cleanup, Complaint, Topology, describe, mermaid, readers, shortfalls,
+};
 
 /// The shipped file with one text replaced by another, which must be there.
 fn changed(from: &str, to: &str) -> String {
@@ -264,4 +266,86 @@ fn it_is_described_as_text_and_as_a_chart() {
         }
     }
     assert!(chart.starts_with("flowchart LR\n"));
+}
+
+// --- What the broker must keep --------------------------------------------------------------------
+
+/// A topic of the shipped topology as a broker keeps it, in the broker's words, and what it lacks.
+#[track_caller]
+fn lacks(topic: Topic, partitions: u32, configs: &[(&str, &str)], wanted: &[(&str, &[&str])]) {
+    let topology = Topology::default_atlas();
+    let mut all = std::collections::BTreeMap::from([
+        ("max.message.bytes".to_owned(), "1048588".to_owned()),
+        ("retention.bytes".to_owned(), "-1".to_owned()),
+        ("min.compaction.lag.ms".to_owned(), "0".to_owned()),
+        ("message.timestamp.type".to_owned(), "CreateTime".to_owned()),
+    ]);
+    all.extend(configs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
+    let found = shortfalls(&topology, topic, partitions, &all);
+    let settings: Vec<&str> = found.iter().map(|it| it.setting).collect();
+    let expected: Vec<&str> = wanted.iter().map(|(setting, _)| *setting).collect();
+    assert_eq!(settings, expected, "{found:#?}");
+    for (shortfall, (_, parts)) in found.iter().zip(wanted) {
+        let said = format!("{} {} {}", shortfall.found, shortfall.why, shortfall.wanted);
+        assert_says(&said, parts);
+    }
+}
+
+#[test]
+fn a_brokers_settings_are_held_against_every_window() {
+    let topic = Topic::JobState;
+    let three_days = ("retention.ms", "259200000");
+    let delete = ("cleanup.policy", "delete");
+    lacks(
+        topic,
+        8,
+        &[delete, three_days],
+        &[("retention.ms", &["72 h", "silent_job_lifetime_d (720 h)", "a rebuild", "2678400000"])],
+    );
+    // Longer than asked, or for ever, does no harm; no window is short at half a day less.
+    lacks(topic, 8, &[delete, ("retention.ms", "-1")], &[]);
+    lacks(topic, 12, &[delete, ("retention.ms", "9999999999")], &[]);
+    let less = ("retention.ms", "2635200000");
+    lacks(topic, 8, &[delete, less], &[("retention.ms", &["than the topology says (744 h)"])]);
+    let both = ("cleanup.policy", "delete, compact");
+    let size = ("retention.bytes", "1000000");
+    lacks(
+        topic,
+        4,
+        &[both, ("retention.ms", "-1"), size],
+        &[
+            ("partitions", &["4 the topology says 8"]),
+            ("retention.bytes", &["by size", "silent_job_lifetime_d", "-1"]),
+            ("min.compaction.lag.ms", &["decisions younger than 48 h", "172800000"]),
+        ],
+    );
+}
+
+#[test]
+fn what_each_topic_is_for_is_held_against_the_broker() {
+    let (delete, compact) = (("cleanup.policy", "delete"), ("cleanup.policy", "compact"));
+    let (week, lag) = (("retention.ms", "604800000"), ("min.compaction.lag.ms", "3600000"));
+    lacks(Topic::Queue, 1, &[delete, week], &[("cleanup.policy", &["until it is said anew"])]);
+    lacks(Topic::Queue, 1, &[delete, ("retention.ms", "-1")], &[]);
+    lacks(Topic::Pilot, 4, &[compact, lag], &[("min.compaction.lag.ms", &["node_window_h (3 h)"])]);
+    let month = ("retention.ms", "2592000000");
+    lacks(Topic::Task, 4, &[compact, month], &[("cleanup.policy", &["several records"])]);
+    let answered = "requests, which would be answered twice (336 h)";
+    lacks(Topic::Decision, 2, &[delete, week], &[("retention.ms", &[answered])]);
+    let small = ("max.message.bytes", "100000");
+    lacks(Topic::Decision, 2, &[delete, month, small], &[("max.message.bytes", &["900000"])]);
+    let stamp: (&str, &[&str]) = ("message.timestamp.type", &["LogAppendTime"]);
+    lacks(Topic::Progress, 2, &[delete, month], &[("partitions", &["2", "order"]), stamp]);
+}
+
+#[test]
+fn every_topic_that_is_deleted_by_age_has_its_longest_reader_first() {
+    let topology = Topology::default_atlas();
+    for (topic, settings) in &topology.topics {
+        let readers = readers(&topology, *topic);
+        assert!(readers.windows(2).all(|pair| pair[0].length >= pair[1].length), "{readers:?}");
+        let longest = readers.first().map_or(0, |reader| reader.length);
+        let kept = settings.retention_ms.unwrap_or(i64::MAX);
+        assert!(longest <= kept, "{}: {readers:?}", topic.name());
+    }
 }

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # A real Apache Kafka for the tests: one node in KRaft mode, on loopback only.
 #
-#   broker.sh start JARS DATA PORT CONTROLLER_PORT   formats DATA if it is new, starts; prints the pid
-#   broker.sh stop DATA                              asks it to stop, waits; after 20 s it is killed
-#   broker.sh restart DATA                           kills it hard and starts it again; prints the pid
+#   broker.sh start JARS DATA PORT CONTROLLER_PORT [FILE [FORMAT...]]
+#                             formats DATA if it is new, starts; prints the pid
+#   broker.sh stop DATA       asks it to stop, waits; after 20 s it is killed
+#   broker.sh kill DATA       kills it hard
+#   broker.sh restart DATA    kills it hard and starts it again; prints the pid
 #
-# JARS is a directory with Kafka's jars (pom.xml beside this file names them). `start` and `restart`
-# return when the broker takes connections, or fail after 120 s with the end of its log.
+# JARS is a directory with Kafka's jars (pom.xml beside this file names them). FILE holds further
+# broker properties, which win (security, a quick log cleaner, a node of several); FORMAT are further
+# words for Kafka's `StorageTool format` (users with their passwords). `start` and `restart` return
+# when the broker takes connections, or fail after 120 s with the end of its log.
 set -euo pipefail
 
 listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-configure() { # DATA PORT CONTROLLER_PORT
+configure() { # DATA PORT CONTROLLER_PORT [FILE]
     cat > "$1/server.properties" <<P
 process.roles=broker,controller
 node.id=1
@@ -33,6 +37,8 @@ group.initial.rebalance.delay.ms=0
 # Tests make many small topics: do not set 10 MB aside for the index of each.
 log.index.size.max.bytes=1048576
 P
+    # Of a property that is said twice the last one holds.
+    [ -z "${4:-}" ] || cat "$4" >> "$1/server.properties"
 }
 
 # The pid in DATA, if it is alive and is that broker; a number alone may be somebody else's by now.
@@ -45,7 +51,7 @@ alive() {
 
 launch() { # DATA
     local data=$1 port pid
-    port=$(sed -n 's|^advertised.listeners=.*:||p' "$data/server.properties")
+    port=$(sed -n 's|^advertised.listeners=.*:||p' "$data/server.properties" | tail -1)
     # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
     setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -cp "$(cat "$data/jars")/*" kafka.Kafka \
         "$data/server.properties" >> "$data/broker.out" 2>&1 < /dev/null &
@@ -78,22 +84,24 @@ halt() { # DATA SIGNAL
 
 case "${1:-}" in
 start)
-    [ $# = 5 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+    [ $# -ge 5 ] || { sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
     mkdir -p "$3"
     data=$(cd "$3" && pwd)
     (cd "$2" && pwd) > "$data/jars"
-    configure "$data" "$4" "$5"
+    configure "$data" "$4" "$5" "${6:-}"
     if [ ! -f "$data/log/meta.properties" ]; then
         jars="$(cat "$data/jars")/*"
-        id=$(java -cp "$jars" kafka.tools.StorageTool random-uuid 2>/dev/null | tail -1)
+        # Nodes of one cluster have one id; a client asks nobody for it.
+        id=MkU3OEVBNTcwNTJENDM2Qk
         java -cp "$jars" kafka.tools.StorageTool format -t "$id" -c "$data/server.properties" \
-            > "$data/format.out" 2>&1 || { cat "$data/format.out" >&2; exit 1; }
+            "${@:7}" > "$data/format.out" 2>&1 || { cat "$data/format.out" >&2; exit 1; }
     fi
     launch "$data"
     ;;
-stop)
-    [ $# = 2 ] || { echo "usage: $0 stop DATA" >&2; exit 2; }
-    halt "$(cd "$2" && pwd)" TERM
+stop | kill)
+    [ $# = 2 ] || { echo "usage: $0 $1 DATA" >&2; exit 2; }
+    [ "$1" = stop ] && signal=TERM || signal=KILL
+    halt "$(cd "$2" && pwd)" $signal
     ;;
 restart)
     [ $# = 2 ] || { echo "usage: $0 restart DATA" >&2; exit 2; }
@@ -102,7 +110,7 @@ restart)
     launch "$data"
     ;;
 *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

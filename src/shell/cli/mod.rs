@@ -13,6 +13,7 @@ mod place;
 mod replay;
 mod run;
 mod schemas;
+mod secret;
 mod topology;
 
 use clap::{Parser, Subcommand};

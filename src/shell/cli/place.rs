@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::drive::terms::Terms;
-use crate::shell::cli::Usage;
+use crate::shell::cli::{Usage, secret};
 use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
 use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaWhole, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -27,10 +27,11 @@ pub struct Place {
     /// Topology file; without it the built-in one for ATLAS.
     #[arg(long, value_name = "FILE")]
     pub topology: Option<PathBuf>,
-    /// File of librdkafka properties, key=value a line, # for comments.
+    /// File of librdkafka properties, key=value a line, # for comments. The place for secrets.
     #[arg(long, value_name = "FILE")]
     pub command_config: Option<PathBuf>,
-    /// A librdkafka property; wins over the file, and both over the topology.
+    /// A librdkafka property; wins over the file, and both over the topology. ${file:PATH} and
+    /// ${env:NAME} stand for contents; a secret is not taken here as it is.
     #[arg(short = 'X', value_name = "KEY=VALUE")]
     pub property: Vec<String>,
 }
@@ -184,7 +185,10 @@ impl Place {
         let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
         let unreadable = topology.limits.lane_unreadable_ms;
         conf.unreadable_after = Duration::from_millis(unreadable.max(0) as u64);
-        conf.properties.extend(topology.kafka.properties.iter().cloned());
+        for (name, value) in &topology.kafka.properties {
+            secret::is_hidden(name, value, "the topology's [kafka.properties]")?;
+            conf.properties.insert(name.clone(), value.clone());
+        }
         if let Some(path) = &self.command_config {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("--command-config {}", path.display()))?;
@@ -196,8 +200,11 @@ impl Place {
             }
         }
         for given in &self.property {
-            conf.properties.extend([property(given, "-X")?]);
+            let (name, value) = property(given, "-X")?;
+            secret::is_hidden(&name, &value, "-X")?;
+            conf.properties.insert(name, value);
         }
+        secret::resolve(&mut conf.properties)?;
         conf.check().map_err(|mistakes| Usage(mistakes.join("\n")))?;
         Ok(conf)
     }
@@ -207,7 +214,8 @@ fn property(text: &str, place: &str) -> Result<(String, String), Usage> {
     let pair = text.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
     let pair = pair.filter(|(key, _)| !key.is_empty());
     let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    pair.ok_or_else(|| Usage(format!("{place}: found {text:?}; give KEY=VALUE")))
+    // What stands there may be half a secret, so it is not shown.
+    pair.ok_or_else(|| Usage(format!("{place}: found no `=` after a name; give KEY=VALUE")))
 }
 
 /// The topics of a directory.

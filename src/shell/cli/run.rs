@@ -152,8 +152,7 @@ impl Run {
         }
         let mut conf = self.place.kafka(&read.topology)?;
         let name = read.topology.topic(Topic::Counter).name.clone();
-        let found = KafkaAdmin::open(&conf)?.describe(std::slice::from_ref(&name))?;
-        let tells = found.get(&name).is_some_and(Option::is_some);
+        let tells = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
         if tells {
             conf.topics.push(TopicMap { topic: Topic::Counter, name });
         } else {

@@ -1,10 +1,13 @@
 //! `topology`: describe, check, apply.
 
+use crate::core::cut::Topic;
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::Place;
 use crate::shell::cli::schemas;
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
-use crate::wire::topology::{self, Cleanup, Timestamp, TopicSettings, describe, mermaid};
+use crate::wire::topology::{
+    self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls,
+};
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
@@ -27,9 +30,10 @@ enum What {
         #[arg(long)]
         mermaid: bool,
     },
-    /// Whether the topology file is right, with --bootstrap-server whether the broker's topics are
-    /// as it says, and with it or --dir whether the schema registry has the schemas of topics in
-    /// Confluent framing. Exits 1 when they are not.
+    /// Whether the topology file is right; with --bootstrap-server whether the broker keeps the
+    /// topics as it needs them: windows that would be short are named, with what mends them; with
+    /// it or --dir whether the schema registry has the schemas of topics in Confluent framing.
+    /// Exits 1 when they are not.
     Check {
         #[command(flatten)]
         place: Place,
@@ -78,47 +82,53 @@ fn check(place: &Place) -> Ended {
         return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
+    let bootstrap = place.bootstrap_server.as_deref().unwrap_or_default();
     let mut wrong = 0;
-    for settings in read.topology.topics.values() {
+    for (topic, settings) in &read.topology.topics {
         let found = admin.describe(std::slice::from_ref(&settings.name))?;
         let found = found.get(&settings.name).and_then(Option::as_ref);
-        for complaint in compare(settings, found) {
+        for complaint in compare(&read.topology, *topic, found, bootstrap) {
             println!("{}: {complaint}", settings.name);
             wrong += 1;
         }
     }
     if wrong == 0 {
-        println!("all {} topics are as the topology says", read.topology.topics.len());
+        println!("all {} topics are as the topology needs them", read.topology.topics.len());
         return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    println!(
-        "{wrong} differences; `topology apply` makes topics that are missing, the rest is yours"
-    );
+    println!("{wrong} differences, each with what would mend it");
     Ok(ExitCode::FAILURE)
 }
 
-fn compare(settings: &TopicSettings, found: Option<&TopicFound>) -> Vec<String> {
-    let Some(found) = found else { return vec!["is not there".to_owned()] };
-    let mut complaints = Vec::new();
-    if found.partitions < settings.partitions {
-        let (found, wanted) = (found.partitions, settings.partitions);
-        complaints.push(format!("has {found} partitions, the topology says {wanted}"));
-    }
-    for (key, wanted) in configs(settings) {
-        let found = found.configs.get(&key).map_or("", String::as_str);
-        let is_same = match key.as_str() {
-            // A topic kept longer than it need be does no harm; -1 is for ever.
-            "retention.ms" | "min.compaction.lag.ms" => {
-                let number = |text: &str| text.parse::<i64>().unwrap_or(0);
-                number(found) == -1 || number(found) >= number(&wanted)
+/// What a topic as found lacks, each with the command that mends it.
+fn compare(
+    topology: &topology::Topology,
+    topic: Topic,
+    found: Option<&TopicFound>,
+    bootstrap: &str,
+) -> Vec<String> {
+    let Some(found) = found else {
+        return vec!["is not there\n    yardmaster topology apply".to_owned()];
+    };
+    let name = &topology.topic(topic).name;
+    let shortfalls = shortfalls(topology, topic, found.partitions, &found.configs);
+    let complaint = |Shortfall { setting, found, why, wanted }: Shortfall| {
+        let mend = match setting {
+            "partitions" if topic == Topic::Progress => {
+                "make the topic anew, with one partition".to_owned()
             }
-            _ => found == wanted,
+            "partitions" => format!(
+                "kafka-topics.sh --bootstrap-server {bootstrap} --alter --topic {name} \
+                 --partitions {wanted}"
+            ),
+            _ => format!(
+                "kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics \
+                 --entity-name {name} --add-config {setting}=[{wanted}]"
+            ),
         };
-        if !is_same {
-            complaints.push(format!("{key} is {found:?}, the topology says {wanted:?}"));
-        }
-    }
-    complaints
+        format!("{setting} is {found}: {why}\n    {mend}")
+    };
+    shortfalls.into_iter().map(complaint).collect()
 }
 
 /// A topic's settings as the broker words them.
@@ -184,7 +194,6 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
 
     #[test]
     fn every_topic_of_the_topology_is_made_as_it_says() {
@@ -197,9 +206,13 @@ mod tests {
             assert_eq!(spec.partitions, settings.partitions, "{}", spec.name);
             // As made, so found right.
             let configs = spec.configs.iter().cloned().collect();
-            let found = TopicFound { partitions: spec.partitions, configs };
-            assert_eq!(compare(settings, Some(&found)), Vec::<String>::new(), "{}", spec.name);
-            assert_eq!(compare(settings, None), ["is not there"]);
+            let mut found = TopicFound { partitions: spec.partitions, configs };
+            let length = topology.limits.max_output_bytes.to_string();
+            found.configs.insert("max.message.bytes".into(), length);
+            let none = Vec::<String>::new();
+            assert_eq!(compare(&topology, *topic, Some(&found), "b:1"), none, "{}", spec.name);
+            let missing = compare(&topology, *topic, None, "b:1").join("");
+            assert!(missing.contains("topology apply"), "{missing}");
         }
         assert_eq!(specs.len(), Topic::ALL.len());
         let configs = |topic: Topic| {

@@ -1,6 +1,7 @@
 //! Makes topics and looks at them: for `topology apply` and `topology check`.
 
 use super::conf::{KafkaConf, Role};
+use super::remedy::refusal;
 use crate::drive::port::LogError;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
@@ -109,7 +110,7 @@ impl KafkaAdmin {
         let answer = self.runtime.block_on(self.client.describe_configs(&asked, &self.options()));
         let mut configs = Vec::new();
         for resource in answer.map_err(|error| unreachable(&error))? {
-            let resource = resource.map_err(|code| refused("the settings of topics", code))?;
+            let resource = resource.map_err(|code| refused("(its settings)", code))?;
             if let rdkafka::admin::OwnedResourceSpecifier::Topic(name) = resource.specifier {
                 configs.push((name, resource.entries));
             }
@@ -124,7 +125,7 @@ impl KafkaAdmin {
     }
 
     /// How many partitions a topic has; `None` when it is not there.
-    fn partitions(&self, name: &str) -> Result<Option<u32>, LogError> {
+    pub fn partitions(&self, name: &str) -> Result<Option<u32>, LogError> {
         let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
         let metadata = metadata.map_err(|error| unreachable(&error))?;
         let topic = metadata.topics().iter().find(|topic| topic.name() == name);
@@ -156,5 +157,6 @@ fn unreachable(error: &KafkaError) -> LogError {
 }
 
 fn refused(name: &str, code: RDKafkaErrorCode) -> LogError {
-    LogError::Stop(format!("the broker refuses {name}: {code}"))
+    refusal(code, &format!("Read or Write of topic {name}"))
+        .unwrap_or_else(|| LogError::Stop(format!("the broker refuses {name}: {code}")))
 }

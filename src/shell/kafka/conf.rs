@@ -16,8 +16,8 @@ pub struct TopicMap {
     pub name: String,
 }
 
-/// How to reach a Kafka, and what to read and speak there.
-#[derive(Clone, Debug)]
+/// How to reach a Kafka, and what to read and speak there. Not to be printed: it holds secrets.
+#[derive(Clone)]
 pub struct KafkaConf {
     /// `host:port`, several separated by commas.
     pub bootstrap: String,
@@ -94,6 +94,12 @@ const PRODUCER: [&str; 20] = [
     "sticky.partitioning.linger.ms",
     "transaction.timeout.ms",
 ];
+
+/// Whether a property's value is nobody's business: no message shows it.
+pub fn is_secret(name: &str) -> bool {
+    let ends = ["password", "secret", "ssl.key.pem", "sasl.oauthbearer.config", "private.key.pem"];
+    ends.iter().any(|end| name.ends_with(end))
+}
 
 /// What a client is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -236,11 +242,16 @@ fn goes_to(name: &str, role: Role) -> bool {
 
 /// What is wrong with a property, for people.
 fn property_text(error: &KafkaError, name: &str, value: &str) -> String {
-    match error {
-        KafkaError::ClientConfig(_, what, ..) => {
-            format!("librdkafka refuses the property {name}={value}: {what}")
+    let what = match error {
+        KafkaError::ClientConfig(_, what, ..) => what.clone(),
+        other => other.to_string(),
+    };
+    match is_secret(name) {
+        true if value.is_empty() => format!("librdkafka refuses the property {name}: {what}"),
+        true => {
+            format!("librdkafka refuses the property {name}: {}", what.replace(value, "(hidden)"))
         }
-        other => format!("librdkafka refuses the property {name}={value}: {other}"),
+        false => format!("librdkafka refuses the property {name}={value}: {what}"),
     }
 }
 
@@ -285,5 +296,13 @@ mod tests {
         }
         let stop = conf.client(Role::Reader).err().unwrap().to_string();
         assert!(stop.contains("liger.ms"), "{stop}");
+    }
+
+    #[test]
+    fn no_message_shows_a_secret() {
+        let conf = conf(&[("sasl.pasword.secret", "hush"), ("ssl.key.pem", "hush")]);
+        let complaints = conf.check().unwrap_err().join("\n");
+        assert!(complaints.contains("sasl.pasword.secret"), "{complaints}");
+        assert!(!complaints.contains("hush"), "{complaints}");
     }
 }

@@ -12,6 +12,10 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// How many of a client's tidings are heard when something failed: the newest matter, and a client
+/// that is turned away tells it every second or so.
+const TOLD_MAX: usize = 64;
+
 /// Every lane of every topic, with the topic's name on the bus.
 pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, String)>, LogError> {
     let mut lanes = Vec::new();
@@ -109,12 +113,16 @@ fn answered(answers: &Answers, lane: Lane, name: &str) -> Result<u64, LogError> 
         Some(Err(code)) => *code,
         None => RDKafkaErrorCode::LeaderNotAvailable,
     };
-    let what = format!("{name}[{}]", lane.partition);
+    let what = format!("Read of topic {name}[{}]", lane.partition);
     Err(refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}"))))
 }
 
 /// What a failed question means.
 pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
+    // What the client has to tell waits until it is asked; a record never comes this way.
+    for _ in 0..TOLD_MAX {
+        let _ = client.poll(Duration::ZERO);
+    }
     let codes = [error.rdkafka_error_code(), client.context().refused()];
     let refused = codes.into_iter().flatten().find_map(|code| refusal(code, "us"));
     let last = client.context().last();
@@ -130,7 +138,7 @@ fn topic_trouble(name: &str, code: RDKafkaErrorCode) -> LogError {
     if let UnknownTopic | UnknownTopicOrPartition = code {
         return missing(name);
     }
-    let what = format!("topic {name}");
+    let what = format!("Read of topic {name}");
     refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}")))
 }
 

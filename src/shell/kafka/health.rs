@@ -55,11 +55,22 @@ impl Watch {
 
 impl ClientContext for Watch {
     fn error(&self, error: KafkaError, reason: &str) {
-        use RDKafkaErrorCode::{Authentication, SaslAuthenticationFailed};
+        use RDKafkaErrorCode::{
+            AllBrokersDown, Authentication, BrokerTransportFailure, SSL, SaslAuthenticationFailed,
+        };
         let mut told = self.told();
-        told.last = Some(format!("{error}: {reason}"));
-        if let Some(code @ (Authentication | SaslAuthenticationFailed)) = error.rdkafka_error_code()
-        {
+        let code = error.rdkafka_error_code();
+        // That no broker is left follows from what was told before, which says more.
+        if code != Some(AllBrokersDown) || told.last.is_none() {
+            told.last = Some(format!("{error}: {reason}"));
+        }
+        let refused = match code {
+            Some(Authentication | SaslAuthenticationFailed) => code,
+            // A connection that ends while it is being made is an error of TLS too, and mends.
+            Some(SSL | BrokerTransportFailure) if reason.contains("certificate") => Some(SSL),
+            _ => None,
+        };
+        if let Some(code) = refused {
             told.refused = Some((Instant::now(), code));
         }
     }

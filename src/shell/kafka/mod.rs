@@ -18,7 +18,7 @@ mod whole;
 mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
-pub use conf::{KafkaConf, TopicMap};
+pub use conf::{KafkaConf, TopicMap, is_secret};
 pub use source::{ForeignRecord, KafkaIntake};
 pub use whole::KafkaWhole;
 pub use writer::KafkaWriter;

@@ -95,7 +95,7 @@ impl Place {
                 return Some(Lost::Range { lane: self.lane, name, wanted: self.next });
             }
             Event::Trouble(code) => {
-                if let Some(error) = refusal(code, &format!("topic {name}")) {
+                if let Some(error) = refusal(code, &format!("Read of topic {name}")) {
                     return Some(Lost::Refused(error));
                 }
                 self.trouble.get_or_insert_with(Instant::now);

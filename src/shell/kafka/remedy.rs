@@ -23,12 +23,10 @@ pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {
         Code::ClusterAuthorizationFailed
         | Code::GroupAuthorizationFailed
         | Code::TopicAuthorizationFailed
-        | Code::DelegationTokenAuthorizationFailed => {
-            "give this user the rights to Read and Describe every topic, to Write those of ours, \
-             and to Read the group"
-        }
-        Code::TransactionalIdAuthorizationFailed => {
-            "give this user the rights to Write and Describe the transactional id"
+        | Code::DelegationTokenAuthorizationFailed
+        | Code::TransactionalIdAuthorizationFailed => {
+            "give this user the right with kafka-acls.sh (the README, Security, lists all that are \
+             needed)"
         }
         Code::InvalidTransactionTimeout => {
             "lower the property transaction.timeout.ms, or raise the broker's \
@@ -96,10 +94,10 @@ mod tests {
             (Code::Authentication, "sasl."),
             (Code::SaslAuthenticationFailed, "sasl."),
             (Code::SSL, "certificate"),
-            (Code::TopicAuthorizationFailed, "rights"),
-            (Code::ClusterAuthorizationFailed, "rights"),
-            (Code::GroupAuthorizationFailed, "rights"),
-            (Code::TransactionalIdAuthorizationFailed, "transactional id"),
+            (Code::TopicAuthorizationFailed, "right"),
+            (Code::ClusterAuthorizationFailed, "right"),
+            (Code::GroupAuthorizationFailed, "right"),
+            (Code::TransactionalIdAuthorizationFailed, "right"),
             (Code::InvalidTransactionTimeout, "transaction.max.timeout.ms"),
             (Code::InvalidRecord, "topology check"),
             (Code::PolicyViolation, "topology check"),

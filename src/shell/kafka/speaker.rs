@@ -8,9 +8,10 @@ use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, TopicPartitionList};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,14 @@ pub(super) struct Speaker {
 #[derive(Clone, Default)]
 struct Deliveries {
     failed: Arc<Mutex<Option<(KafkaError, String)>>>,
+    /// Topics of records that were thrown away before they were sent.
+    purged: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Deliveries {
+    fn purged(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.purged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl ClientContext for Deliveries {}
@@ -52,6 +61,10 @@ impl ProducerContext for Deliveries {
             let place = format!("{}[{}]", message.topic(), message.partition());
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             failed.get_or_insert((error.clone(), place));
+            drop(failed);
+            if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PurgeQueue) {
+                self.purged().insert(message.topic().to_owned());
+            }
         }
     }
 }
@@ -172,11 +185,23 @@ impl Mouth {
             None => Ok(()),
         });
         if let Err(error) = said {
+            let error = self.cause().unwrap_or(error);
             // The transaction goes either way; ended by us it goes at once.
             let _ = self.producer.abort_transaction(self.conf.patience);
             return Err(error);
         }
         self.retry(|producer, wait| producer.commit_transaction(wait))
+    }
+
+    /// Why the broker did not take a topic into the transaction. Of that the records only say that
+    /// they were thrown away; the transaction itself knows, and cannot be committed any more.
+    fn cause(&mut self) -> Option<LogError> {
+        let purged = std::mem::take(&mut *self.deliveries.purged());
+        let was_purged = !purged.is_empty();
+        let commit = was_purged.then(|| self.producer.commit_transaction(self.conf.patience))?;
+        let Err(KafkaError::Transaction(error)) = commit else { return None };
+        let names = purged.into_iter().collect::<Vec<String>>().join(" or ");
+        refusal(error.code(), &format!("Write of topic {names} ({})", error.string()))
     }
 
     /// Hands one record to the client.
@@ -224,9 +249,9 @@ impl Mouth {
     /// Why a record did not get through.
     fn refused(&self, error: &KafkaError, place: &str) -> LogError {
         if let Some((code, text)) = self.producer.client().fatal_error() {
-            return fatal(code, &text);
+            return self.fatal(code, &text);
         }
-        let what = format!("a record for {place}");
+        let what = format!("Write of a record to topic {place}");
         let refused = error.rdkafka_error_code().and_then(|code| refusal(code, &what));
         refused.unwrap_or(LogError::Aborted(format!("{what}: {error}")))
     }
@@ -256,7 +281,7 @@ impl Mouth {
     fn ended(&self, error: &RDKafkaError) -> LogError {
         let text = error.string();
         if error.is_fatal() || remedy(error.code()).is_some() {
-            return fatal(error.code(), &text);
+            return self.fatal(error.code(), &text);
         }
         if error.txn_requires_abort() {
             let _ = self.producer.abort_transaction(self.conf.patience);
@@ -268,15 +293,20 @@ impl Mouth {
         }
         LogError::Aborted(text)
     }
-}
 
-/// An error after which this producer can do no more.
-fn fatal(code: RDKafkaErrorCode, text: &str) -> LogError {
-    use RDKafkaErrorCode::{Fenced, InvalidProducerEpoch, ProducerFenced};
-    match code {
-        Fenced | InvalidProducerEpoch | ProducerFenced => LogError::Fenced(text.to_string()),
-        code => refusal(code, &format!("what we say ({text})"))
-            .unwrap_or(LogError::Aborted(format!("{code}: {text}"))),
+    /// An error after which this producer can do no more.
+    fn fatal(&self, code: RDKafkaErrorCode, text: &str) -> LogError {
+        use RDKafkaErrorCode as Code;
+        let what = match code {
+            Code::Fenced | Code::InvalidProducerEpoch | Code::ProducerFenced => {
+                return LogError::Fenced(text.to_string());
+            }
+            Code::TransactionalIdAuthorizationFailed => {
+                format!("Write of transactional id {} ({text})", self.conf.transactional_id)
+            }
+            _ => format!("what we say ({text})"),
+        };
+        refusal(code, &what).unwrap_or(LogError::Aborted(format!("{code}: {text}")))
     }
 }
 

@@ -16,8 +16,9 @@ pub(super) struct Window {
     /// The topic it reads.
     pub(super) topic: Topic,
     /// Whether it counts every record, so that compaction within the window would change it.
-    every_record: bool,
-    length: fn(&Topology) -> Millis,
+    pub(super) every_record: bool,
+    /// How far back; ms.
+    pub(super) length: fn(&Topology) -> Millis,
 }
 
 /// Every window there is.
@@ -202,8 +203,10 @@ fn in_ms(limit: &Limit, topology: &Topology) -> Millis {
         }
 }
 
-fn hours(span: Millis) -> String {
+/// A length for people.
+pub(super) fn hours(span: Millis) -> String {
     match span % HOUR {
+        _ if span < 60_000 => format!("{span} ms"),
         0 => format!("{} h", span / HOUR),
         _ => format!("{} min", span / 60_000),
     }

@@ -1,7 +1,7 @@
 //! What runs, for a reader: as text, and as a Mermaid flow chart.
 
-use super::check::WINDOWS;
-use super::{TopicSettings, Topology};
+use super::check::hours;
+use super::{TopicReader, TopicSettings, Topology, readers};
 use crate::core::cut::Topic;
 use crate::core::limits::Limits;
 use crate::core::policy::{Policy, PolicySpec};
@@ -11,8 +11,8 @@ use std::fmt::Write;
 /// The topology as text: topics with who writes and reads them, policies with their lists.
 pub fn describe(topology: &Topology) -> String {
     let mut text = format!("domain {}\n\ntopics\n", topology.domain);
-    for (topic, settings) in &topology.topics {
-        describe_topic(&mut text, *topic, settings);
+    for topic in topology.topics.keys() {
+        describe_topic(&mut text, topology, *topic);
     }
     text.push_str("\nlimits\n");
     for limit in Limits::ALL {
@@ -30,7 +30,8 @@ pub fn describe(topology: &Topology) -> String {
     text
 }
 
-fn describe_topic(text: &mut String, topic: Topic, settings: &TopicSettings) {
+fn describe_topic(text: &mut String, topology: &Topology, topic: Topic) {
+    let settings = topology.topic(topic);
     let word = topic.name();
     let TopicSettings { name, partitions, .. } = settings;
     let partitioned = if *partitions == 1 { "1 partition" } else { "partitions" };
@@ -38,12 +39,12 @@ fn describe_topic(text: &mut String, topic: Topic, settings: &TopicSettings) {
     let _ = writeln!(text, "  {word}: {name}, {count}{partitioned}, {}", keeping(settings));
     let (framing, clock) = (settings.framing.name(), settings.timestamp.broker_name());
     let _ = writeln!(text, "      framing {framing}, stamped with {clock}{}", silence(settings));
-    let (writers, readers) = flow(topic);
-    let _ = writeln!(text, "      written by {writers}; read by {readers}");
-    let windows: Vec<&str> =
-        WINDOWS.iter().filter(|w| w.topic == topic).map(|w| w.reader).collect();
+    let (writer, reader) = flow(topic);
+    let _ = writeln!(text, "      written by {writer}; read by {reader}");
+    let shown = |reader: &TopicReader| format!("{} {}", reader.name, hours(reader.length));
+    let windows: Vec<String> = readers(topology, topic).iter().map(shown).collect();
     if !windows.is_empty() {
-        let _ = writeln!(text, "      windows on it: {}", windows.join(", "));
+        let _ = writeln!(text, "      read back by {}", windows.join("; "));
     }
 }
 

@@ -5,6 +5,7 @@ mod check;
 mod complaint;
 mod describe;
 mod intake;
+mod need;
 mod policy;
 mod read;
 mod registry;
@@ -13,6 +14,7 @@ mod topic;
 pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
 pub use intake::IntakeSettings;
+pub use need::{Reader as TopicReader, Shortfall, readers, shortfalls};
 pub use registry::{Registry, Strategy};
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 

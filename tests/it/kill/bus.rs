@@ -19,6 +19,9 @@ pub struct Bus {
     pub domain: String,
     /// The topology file.
     pub topology: PathBuf,
+    /// A file of librdkafka properties for whoever asks for topics and writes; none on a broker that
+    /// lets everybody in.
+    config: Option<PathBuf>,
     dir: TempDir,
     writer: KafkaWriter,
 }
@@ -32,22 +35,37 @@ impl Bus {
     /// Makes the topics; `None`, and says so, when no broker is named. `change` changes the limits
     /// and the policy of the topology that ships.
     pub fn real(change: impl FnOnce(&mut Table, &mut Table)) -> Option<Bus> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
         let Ok(bootstrap) = std::env::var("YARDMASTER_TEST_KAFKA") else {
             println!("left out: YARDMASTER_TEST_KAFKA names no broker");
             return None;
         };
+        Some(Bus::on(&bootstrap, &[], |file| parts(file, change)))
+    }
+
+    /// The same on this broker, with these librdkafka properties; `change` changes the whole file.
+    pub fn on(
+        bootstrap: &str,
+        properties: &[(&str, &str)],
+        change: impl FnOnce(&mut Table),
+    ) -> Bus {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         let domain = format!("kill-{}-{}", now(), COUNT.fetch_add(1, Ordering::Relaxed));
         let dir = TempDir::new().unwrap();
         let topology = dir.path().join("topology.toml");
         std::fs::write(&topology, topology_text(&domain, change)).unwrap();
-        let path = topology.to_str().unwrap();
-        let made = ["topology", "apply", "--bootstrap-server", &bootstrap, "--topology", path];
-        let made = yardmaster(&made);
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let conf = KafkaConf::new(&bootstrap, &domain, Vec::new());
+        let mut conf = KafkaConf::new(bootstrap, &domain, Vec::new());
+        let own = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
+        conf.properties = properties.iter().map(own).collect();
+        let config = (!properties.is_empty()).then(|| dir.path().join("admin.properties"));
+        if let Some(config) = &config {
+            let line = |(key, value): &(&str, &str)| format!("{key}={value}\n");
+            std::fs::write(config, properties.iter().map(line).collect::<String>()).unwrap();
+        }
         let writer = KafkaWriter::open(&conf).unwrap();
-        Some(Bus { bootstrap, domain, topology, dir, writer })
+        let bootstrap = bootstrap.to_owned();
+        let bus = Bus { bootstrap, domain, topology, config, dir, writer };
+        bus.verb("topology", 0, &["apply"]);
+        bus
     }
 
     /// A place for a store or a file.
@@ -61,15 +79,22 @@ impl Bus {
     }
 
     /// Flags that name this log for a verb.
-    pub fn place(&self) -> [&str; 4] {
+    pub fn place(&self) -> Vec<&str> {
         let topology = self.topology.to_str().unwrap();
-        ["--bootstrap-server", &self.bootstrap, "--topology", topology]
+        let mut place = vec!["--bootstrap-server", &self.bootstrap, "--topology", topology];
+        if let Some(config) = &self.config {
+            place.extend(["--command-config", text(config)]);
+        }
+        place
     }
 
     /// What a verb says; it must exit with `code`.
     #[track_caller]
     pub fn verb(&self, verb: &str, code: i32, more: &[&str]) -> String {
-        let args: Vec<&str> = [verb].iter().chain(&self.place()).chain(more).copied().collect();
+        // A verb of a verb comes before every flag.
+        let (first, more) = more.split_at(usize::from(verb == "topology"));
+        let place = self.place();
+        let args = [&[verb], first, &place, more].concat();
         let output = yardmaster(&args);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
@@ -77,12 +102,23 @@ impl Bus {
         text
     }
 
-    /// Appends a record.
+    /// Says a record that is stamped now.
     pub fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        self.say_at(topic, key, None, write);
+    }
+
+    /// Says a record with a time stamp of its own.
+    pub fn say_at(
+        &self,
+        topic: Topic,
+        key: &str,
+        at: Option<i64>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let mut value = Vec::new();
         write(&mut value);
         let name = self.topic(topic);
-        self.writer.append(&name, None, Some(key.as_bytes()), Some(&value), &[], None).unwrap();
+        self.writer.append(&name, None, Some(key.as_bytes()), Some(&value), &[], at).unwrap();
     }
 
     /// Any bytes, or a null, on the first partition of a topic.
@@ -126,9 +162,8 @@ fn topic_name(domain: &str, topic: Topic) -> String {
     format!("{domain}.{}", topic.name())
 }
 
-/// The shipped topology with names of its own, few partitions, and what `change` does to the limits
-/// and to the policy.
-fn topology_text(domain: &str, change: impl FnOnce(&mut Table, &mut Table)) -> String {
+/// The shipped topology with names of its own, few partitions, and what `change` does to it.
+fn topology_text(domain: &str, change: impl FnOnce(&mut Table)) -> String {
     let mut file: Table = topology::ATLAS.parse().unwrap();
     file.insert("domain".into(), domain.into());
     let kafka = table(&mut file, "kafka");
@@ -139,15 +174,21 @@ fn topology_text(domain: &str, change: impl FnOnce(&mut Table, &mut Table)) -> S
         let partitions = settings["partitions"].as_integer().unwrap().min(2);
         settings.insert("partitions".into(), partitions.into());
     }
-    let mut limits = std::mem::take(table(&mut file, "limits"));
+    change(&mut file);
+    file.to_string()
+}
+
+/// Gives a topology file's limits and its policy to `change`.
+pub fn parts(file: &mut Table, change: impl FnOnce(&mut Table, &mut Table)) {
+    let mut limits = std::mem::take(table(file, "limits"));
     let Value::Array(policies) = &mut file["policy"] else { panic!("policies are a list") };
     let Value::Table(policy) = &mut policies[0] else { panic!("a policy is a table") };
     change(&mut limits, policy);
     file.insert("limits".into(), limits.into());
-    file.to_string()
 }
 
-fn table<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
+/// A table within a table.
+pub fn table<'a>(table: &'a mut Table, key: &str) -> &'a mut Table {
     match &mut table[key] {
         Value::Table(table) => table,
         other => panic!("{key} is {other}, not a table"),

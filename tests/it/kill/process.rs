@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 /// The program.
 pub fn yardmaster(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_yardmaster")).args(args).output().expect("the program")
+    Command::new(PROGRAM).args(args).output().expect("the program")
 }
+
+/// Where the program lies.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_yardmaster");
 
 /// `yardmaster run`, killed when it is dropped.
 pub struct Process {
@@ -30,16 +33,29 @@ pub struct Ready {
 impl Process {
     /// Starts one with a store of its own; what it logs goes to a file beside the store.
     pub fn start(bootstrap: &str, topology: &Path, store: &Path) -> Process {
+        Process::start_by(Command::new(PROGRAM), bootstrap, topology, store, &[])
+    }
+
+    /// The same with more flags, and by another command (a shell with limits, say) that takes the
+    /// program's arguments.
+    pub fn start_by(
+        mut command: Command,
+        bootstrap: &str,
+        topology: &Path,
+        store: &Path,
+        more: &[&str],
+    ) -> Process {
         let log = store.with_extension("log");
         let stderr: File = OpenOptions::new().create(true).append(true).open(&log).unwrap();
         // The address of an earlier life would be taken for this one's.
         let _ = std::fs::remove_file(store.join("address"));
-        let child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        let child = command
             .args(["run", "--bootstrap-server", bootstrap, "--http", "127.0.0.1:0"])
             .arg("--topology")
             .arg(topology)
             .arg("--store")
             .arg(store)
+            .args(more)
             .stdin(Stdio::null())
             .stderr(stderr)
             .spawn()
@@ -57,14 +73,25 @@ impl Process {
     /// SIGTERM, and how it ended; within 40 s.
     pub fn stop(mut self) -> ExitStatus {
         self.signal("TERM");
+        self.end(Duration::from_secs(40))
+    }
+
+    /// Waits until it ends, by itself or because it was told to.
+    #[track_caller]
+    pub fn end(&mut self, limit: Duration) -> ExitStatus {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < Duration::from_secs(40), "no end: {}", self.told());
+            assert!(start.elapsed() < limit, "no end after {limit:?}: {}", self.told());
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Everything that was logged beside this store.
+    pub fn all_told(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
     /// Sends a signal by its name.
@@ -106,7 +133,7 @@ impl Process {
 
     /// The end of its log.
     pub fn told(&self) -> String {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let text = self.all_told();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(25)..].join("\n")
     }
