@@ -6,6 +6,7 @@
 use crate::core::event::Status;
 use crate::core::id::{Name, Names};
 use crate::core::ledger::{Count, Ledger};
+use crate::core::state::State;
 
 /// Jobs in one state, and their cores, of one combination of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,30 @@ impl Ledger {
         self.nucleus.tell(|key, figures, count| {
             show_each(Of::Nucleus(text(key[0])), figures, count, show);
         });
+    }
+}
+
+impl State {
+    /// Takes over the notes of changes of another state of the same records. A counter that fell to
+    /// 0 is told then too, though nothing in the records speaks of it any more.
+    pub fn take_notes(&mut self, other: &State) {
+        self.ledger.watch_from_here();
+        let text = |name: u32| other.names.text(Name(name));
+        for (key, figures) in other.ledger.load.changed() {
+            let [queue, gshare, resource_type] = [0, 1, 2].map(|at| self.name(text(key[at])));
+            let row = self.ledger.load_row(queue, gshare, resource_type);
+            self.ledger.load.note(row, figures);
+        }
+        for (key, figures) in other.ledger.who.changed() {
+            let [who, queue] = [0, 1].map(|at| self.name(text(key[at])));
+            let row = self.ledger.who.row([who.0, queue.0, key[2], 0]);
+            self.ledger.who.note(row, figures);
+        }
+        for (key, figures) in other.ledger.nucleus.changed() {
+            let nucleus = self.name(text(key[0]));
+            let row = self.ledger.nucleus.row([nucleus.0, 0, 0, 0]);
+            self.ledger.nucleus.note(row, figures);
+        }
     }
 }
 

@@ -155,6 +155,12 @@ impl<V: Default> Rows<V> {
         self.changed.is_empty()
     }
 
+    /// Rows with a note of changes, and which of their figures changed.
+    pub fn changed(&self) -> impl Iterator<Item = (RowKey, u16)> {
+        let rows = self.changed.iter().map(|row| &self.rows[*row as usize]);
+        rows.map(|row| (row.key, row.changed))
+    }
+
     /// Shows every row with a note of changes, and clears the notes. A row in which nothing counts
     /// any more is shown too, and can go at the next sweep.
     pub fn tell(&mut self, mut show: impl FnMut(RowKey, u16, &V)) {

@@ -106,7 +106,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         if state.setting != terms.setting {
             // Deadlines and windows hang on limits: they are made anew from the records, as they
             // would be after a restart.
-            state = remade(&state, State::new(terms.setting.clone()))?;
+            let mut anew = remade(&state, State::new(terms.setting.clone()))?;
+            if self.config.counters.is_some() {
+                anew.take_notes(&state);
+            }
+            state = anew;
             self.keeper.begin_anew();
         }
         self.codec = Codec::new(terms.setting.limits.max_record_bytes);

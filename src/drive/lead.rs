@@ -119,7 +119,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         progress.garbled = unreadable.iter().map(|it| (it.lane, it.offset)).collect();
         let mut outputs = self.judge(quiet);
         outputs.extend(unreadable.into_iter().map(|it| self.dead_letter(it)));
-        outputs.extend(self.counters(quiet));
+        outputs.extend(self.counters(false));
         self.copy(false);
         self.report.cycle_ns.push((self.config.stopwatch)() - began);
         self.report.cycles += 1;

@@ -159,8 +159,9 @@ impl<L: Log, S: Store> Drive<L, S> {
             let mut progress = self.close_cycle(now, true);
             self.engine.pass();
             progress.farewell = true;
+            let counters = self.counters(true);
             self.copy(true);
-            self.say(Vec::new(), progress, clock, None)?;
+            self.say(counters, progress, clock, None)?;
             self.settle(clock)?;
         } else {
             self.keeper.hand_over(&mut self.store, true)?;

@@ -43,13 +43,15 @@ pub struct Tell {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// What is to be told at the end of this cycle.
-    pub(super) fn counters(&mut self, quiet: bool) -> Vec<Output> {
+    /// What is to be told at the end of this cycle. The last cycle tells everything, so that it can
+    /// be kept.
+    pub(super) fn counters(&mut self, is_last: bool) -> Vec<Output> {
         let Some(tell) = self.config.counters else { return Vec::new() };
         let Role::Leader(lead) = &mut self.role else { return Vec::new() };
         let state = &mut self.engine.state;
-        let is_due = state.now - lead.told_at >= tell.interval;
-        if lead.counter_lanes == 0 || !is_due || quiet && !tell.is_early {
+        let is_due = is_last || state.now - lead.told_at >= tell.interval;
+        let is_blind = !lead.caught_up && !tell.is_early;
+        if lead.counter_lanes == 0 || !is_due || is_blind {
             return Vec::new();
         }
         lead.told_at = state.now;

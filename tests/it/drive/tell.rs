@@ -33,8 +33,11 @@ fn name_of(changed: &Changed<'_>) -> String {
     format!("{of} {}", changed.status.name())
 }
 
-fn config_that_tells(instance: &str) -> Config {
-    Config { counters: Some(TELL), ..config(instance) }
+/// Every other life goes by another topology, under which the state is made anew.
+fn config_that_tells(number: usize) -> Config {
+    let other = [("ended_job_lifetime_h = 24", "ended_job_lifetime_h = 25")];
+    let terms = if number.is_multiple_of(2) { terms() } else { terms_with(&other) };
+    Config { counters: Some(TELL), terms, ..config(&format!("life {number}")) }
 }
 
 /// What a reader of the topic knows; counters of 0 are left out.
@@ -63,8 +66,7 @@ fn counted(state: &State) -> BTreeMap<String, String> {
 }
 
 fn life(yard: &Yard, store: PaperStore, number: usize) -> Drive<PaperLog, PaperStore> {
-    let instance = format!("life {number}");
-    Drive::start(yard.log(), store, config_that_tells(&instance)).unwrap()
+    Drive::start(yard.log(), store, config_that_tells(number)).unwrap()
 }
 
 fn some_jobs(yard: &Yard, dice: &mut u64) {
@@ -108,6 +110,29 @@ fn a_reader_of_counters_knows_what_a_recount_gives() {
             };
         }
     }
+}
+
+#[test]
+fn a_farewell_tells_and_keeps_everything() {
+    let mut yard = Yard::new();
+    (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
+    yard.build(4);
+    let mut drive = life(&yard, PaperStore::default(), 0);
+    lead_after_silence(&mut yard, &mut drive);
+    let mut dice = 7;
+    some_jobs(&yard, &mut dice);
+    lead(&mut yard, &mut drive, 40).unwrap();
+    let is_left = (0..100).any(|_| {
+        some_jobs(&yard, &mut dice);
+        lead(&mut yard, &mut drive, 1).unwrap();
+        known(&yard) != counted(drive.state())
+    });
+    assert!(is_left, "something is left to tell");
+    drive.farewell(yard.now).unwrap();
+    assert_eq!(known(&yard), counted(drive.state()));
+    let number = drive.state().number;
+    let (_, kept) = drive.into_ports();
+    assert_eq!(life(&yard, kept, 0).state().number, number, "the last cycle is kept");
 }
 
 /// The one before said no farewell: the lead is free when `progress` was silent for long enough.
