@@ -200,7 +200,7 @@ fi
 
 # What a broker restarted or a killed process would disturb, what measures time, and what starts
 # brokers of its own runs alone.
-alone=(kill:: the_broker_may_restart secure:: retention::)
+alone=(kill:: the_broker_may_restart secure:: retention:: faults::)
 tests -- "${alone[@]/#/--skip=}" || failed=1
 $quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
 

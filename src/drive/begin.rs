@@ -65,9 +65,11 @@ impl<L: Log, S: Store> Drive<L, S> {
             compact_after: config.terms.compact_after,
             newest_now,
             wanting: None,
+            lacking: None,
             room: (0, 0),
             is_unread: false,
             was_unread: false,
+            is_cut_off: false,
             config,
         };
         drive.report.notices.append(&mut drive.keeper.notices);
@@ -182,6 +184,12 @@ fn disagreement<L: Log>(
                  another log"
             )));
         }
+    }
+    let is_there = |lane: Lane| spans.iter().any(|span| span.lane == lane);
+    if let Some((lane, _)) = state.times.lanes.iter().find(|it| !is_there(it.0)) {
+        return Ok(Some(format!(
+            "the store has read {lane}, which the log does not have: it is of another log"
+        )));
     }
     let (epoch, number) = (state.epoch, state.number);
     let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) else {

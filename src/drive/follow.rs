@@ -9,7 +9,7 @@ use crate::core::unit::Millis;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
 use crate::drive::own::Said;
-use crate::drive::port::{Log, Raw, Store};
+use crate::drive::port::{Log, REMAKE, Raw, Store};
 use crate::drive::{Drive, Halt};
 use crate::wire::avro::{number_of, numbered};
 use crate::wire::record::write_decision;
@@ -19,6 +19,14 @@ use std::collections::BTreeSet;
 const DIFFERENCES_TOLD: usize = 20;
 /// Looks at a cycle without all its decisions before the log is asked where they should be.
 const LOOKS_BEFORE_ASKING: u32 = 20;
+
+/// A lane that does not bring what the next cycle was made of.
+#[derive(Default)]
+pub(super) struct Lacking {
+    lane: Option<Lane>,
+    seen: u64,
+    looks: u32,
+}
 
 /// A cycle of which decisions are missing.
 #[derive(Default)]
@@ -70,9 +78,11 @@ impl<L: Log, S: Store> Drive<L, S> {
             )));
         }
         if let Some((lane, _)) = progress.lanes.iter().find(|(lane, _)| !self.feed.knows(*lane)) {
+            let spans = self.log.lanes()?;
+            self.reads_all(&spans)?;
             return Err(Halt::Lost(format!(
-                "cycle {} was made with {lane}, which was not there when this process started; \
-                 start again",
+                "cycle {} was made with {lane}, which the log does not have: its topic was \
+                 made anew; {REMAKE}",
                 progress.number
             )));
         }
@@ -83,8 +93,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.take_terms(text)?;
         }
         if !self.fold_to_cut(&progress) {
+            self.look_for_inputs(&progress)?;
             return Ok(false);
         }
+        self.lacking = None;
         self.own.cycles.pop_front();
         self.close_as_said(progress, begins);
         Ok(true)
@@ -160,9 +172,42 @@ impl<L: Log, S: Store> Drive<L, S> {
         complete
     }
 
+    /// What does not arrive may never do so: a cycle was made of what the log had then, so a lane
+    /// that ends before it was made anew since.
+    fn look_for_inputs(&mut self, progress: &Progress) -> Result<(), Halt> {
+        let inputs = || progress.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
+        let Some((lane, _)) = inputs().find(|(lane, until)| !self.feed.has(*lane, *until)) else {
+            return Ok(());
+        };
+        let seen = self.feed.seen(*lane);
+        let lacking = self.lacking.get_or_insert_with(Lacking::default);
+        if (lacking.lane, lacking.seen) != (Some(*lane), seen) {
+            *lacking = Lacking { lane: Some(*lane), seen, looks: 0 };
+        }
+        lacking.looks += 1;
+        if lacking.looks < LOOKS_BEFORE_ASKING || !lacking.looks.is_power_of_two() {
+            return Ok(());
+        }
+        let spans = self.log.lanes()?;
+        let ends = |lane: Lane| spans.iter().find(|span| span.lane == lane).map(|span| span.end);
+        match inputs().find(|(lane, until)| ends(*lane).is_some_and(|end| end < *until)) {
+            None => Ok(()),
+            Some((lane, until)) => Err(Halt::Lost(format!(
+                "cycle {} was made of {lane} up to offset {until}, but the lane ends at {}: its \
+                 topic was made anew or has lost its end, and what is written there now would be \
+                 taken for what was read before; {REMAKE}",
+                progress.number,
+                ends(*lane).unwrap_or(0)
+            ))),
+        }
+    }
+
     /// Takes what has arrived of a lane's part of a cycle, and notes where records are missing.
     fn draw_lane(&mut self, lane: Lane, until: u64, runs: &mut Vec<Run>) {
         let mut next = self.engine.state.next(lane);
+        let first = self.inputs.iter().find(|span| span.lane == lane).map_or(0, |span| span.first);
+        // What lies before the first cycle there is was never ours to read.
+        self.is_cut_off |= self.engine.state.number > 0 && next < first && next < until;
         let before = runs.len();
         let drawn = self.feed.draw(lane, until, usize::MAX, runs);
         let mut is_gap = false;
@@ -273,7 +318,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             let safe = self.compact_after[*topic as usize];
             safe.is_some_and(|safe| now + safe <= self.newest_now)
         };
-        let is_partial = self.engine.state.known_since > 0 || self.was_unread;
+        let is_partial = self.engine.state.known_since > 0 || self.was_unread || self.is_cut_off;
         let is_known = !is_partial && !self.gaps.iter().any(is_compacted);
         self.report.verified[if is_known { 1 } else { 2 }] += 1;
     }

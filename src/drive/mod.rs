@@ -23,6 +23,7 @@ pub mod terms;
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
+use crate::core::progress::LaneFlags;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec, Writer};
@@ -109,12 +110,16 @@ pub struct Drive<L: Log, S: Store> {
     newest_now: Millis,
     /// A cycle of which decisions are missing.
     wanting: Option<follow::Wanting>,
+    /// A lane that does not bring what the next cycle was made of.
+    lacking: Option<follow::Lacking>,
     /// Records and bytes of the last batch: the next one is given as much room.
     room: (usize, usize),
     /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
     is_unread: bool,
     /// So it was in some epoch since the start: what is known may differ from what was known.
     was_unread: bool,
+    /// The log no longer holds all that the cycles since the start were made of.
+    is_cut_off: bool,
 }
 
 /// What a process does now.
@@ -229,6 +234,23 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Whether records were read that no cycle has folded yet.
     pub fn has_more(&self) -> bool {
         self.feed.waiting() > 0
+    }
+
+    /// Input lanes that cannot be read on, and what is in the way.
+    pub fn stuck_lanes(&self) -> impl Iterator<Item = (Lane, LaneFlags)> {
+        let inputs = self.feed.lanes().filter(|lane| !lane.topic.is_own());
+        let flags = inputs.map(|lane| (lane, self.feed.flags(lane)));
+        flags.filter(|(_, flags)| flags.unreadable || flags.blocked_at.is_some())
+    }
+
+    /// An error if the log has lanes that are not read: a topic has grown since the start.
+    fn reads_all(&self, spans: &[LaneSpan]) -> Result<(), LogError> {
+        let is_read = |topic: Topic| !topic.is_own() || topic.is_read_back();
+        let new = spans.iter().find(|it| is_read(it.lane.topic) && !self.feed.knows(it.lane));
+        let Some(topic) = new.map(|span| span.lane.topic) else { return Ok(()) };
+        let known = self.feed.lanes().filter(|lane| lane.topic == topic).count();
+        let found = spans.iter().filter(|span| span.lane.topic == topic).count();
+        Err(LogError::Grown { topic, known, found })
     }
 
     fn input_lanes(&self) -> Vec<Lane> {

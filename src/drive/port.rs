@@ -1,6 +1,6 @@
 //! The two ports: a log that is read and spoken to, and a store that keeps what was folded.
 
-use crate::core::cut::{Cut, Lane};
+use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::progress::LaneFlags;
 use crate::core::unit::Millis;
 use crate::wire::avro::Writer;
@@ -187,6 +187,11 @@ pub trait Log {
     fn settle(&mut self) -> Result<(), LogError>;
 }
 
+/// What a person can do when a topic that cycles were made of is not what it was.
+pub const REMAKE: &str = "bring the topic back as it was, or begin a new log: give the topics \
+                          task, decision and progress new names in the topology, `yardmaster \
+                          topology apply`, start again, and let open requests be asked anew";
+
 /// What a log can object.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
@@ -214,6 +219,20 @@ pub enum LogError {
         wanted: u64,
         /// What there is.
         first: u64,
+    },
+    /// A topic has more partitions than are read. The drive is whole and may say farewell; starting
+    /// again takes the new ones in.
+    #[error(
+        "{} has {found} partitions, {known} are read: starting again takes the new ones in",
+        topic.name()
+    )]
+    Grown {
+        /// Topic.
+        topic: Topic,
+        /// Partitions that are read.
+        known: usize,
+        /// Partitions there are.
+        found: usize,
     },
     /// Nothing helps but a person.
     #[error("{0}")]
@@ -326,7 +345,6 @@ pub enum StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
 
     #[test]
     fn a_lane_is_read_on_from_its_first_offset_to_its_end_and_from_nowhere_else() {

@@ -47,6 +47,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.log.lead()?;
         self.read_own_to_the_end()?;
         let spans = self.log.lanes()?;
+        self.reads_all(&spans)?;
         let stable = |lane: &Lane| spans.iter().find(|span| span.lane == *lane);
         let speak_after = self
             .input_lanes()
@@ -101,6 +102,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let (mut looks, mut seen) = (0, 0);
         loop {
             let spans = self.log.lanes()?;
+            self.reads_all(&spans)?;
             let own = spans.iter().filter(|span| span.lane.topic.is_read_back());
             let open = own.clone().find(|span| span.stable_end < span.end).copied();
             let missing =

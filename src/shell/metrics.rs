@@ -205,6 +205,11 @@ impl Metrics {
         self.topic(topic, Metric::LagRecords).set(records as f64);
     }
 
+    /// How many lanes of a topic cannot be read on.
+    pub fn record_stuck(&mut self, topic: Topic, lanes: usize) {
+        self.topic(topic, Metric::StuckLanes).set(lanes as f64);
+    }
+
     /// The time of a topic's slowest lane, against `now`; both in ms since 1970.
     pub fn record_time(&mut self, topic: Topic, time: Millis, now: Millis) {
         let behind = now.saturating_sub(time).max(0) as f64 / SECOND as f64;

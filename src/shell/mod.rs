@@ -13,4 +13,5 @@ pub mod registry;
 pub mod serve;
 pub mod status;
 pub mod store;
+pub mod stuck;
 pub mod whole;

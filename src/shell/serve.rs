@@ -2,9 +2,10 @@
 
 use crate::core::audit::audit;
 use crate::core::counters::counters;
-use crate::core::cut::Topic;
+use crate::core::cut::{Lane, Topic};
 use crate::core::event::Status as JobStatus;
 use crate::core::id::Name;
+use crate::core::progress::LaneFlags;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
@@ -12,7 +13,9 @@ use crate::shell::http::{Answer, Ask, Server};
 use crate::shell::intake::Told;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::status::Status;
+use crate::shell::stuck::Stuck;
 use crate::wire::counter::to_json;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -114,6 +117,17 @@ impl Show {
         let (count, why) = held.map_or((0, None), |(count, why)| (count, Some(why)));
         self.metrics.record_held_back(count);
         self.status.update(|status| status.waits_for_schemas = why);
+    }
+
+    /// Tells which lanes cannot be read on: in the log once, in the status as long as it is so.
+    pub fn tell_stuck(&mut self, stuck: &mut Stuck, lanes: &BTreeMap<Lane, LaneFlags>) {
+        let word = stuck.look(lanes, Instant::now());
+        word.new.iter().for_each(|told| tracing::warn!("{told}"));
+        word.over.iter().for_each(|told| tracing::info!("{told}"));
+        for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
+            self.metrics.record_stuck(*topic, stuck.count(*topic));
+        }
+        self.status.update(|status| status.stuck = word.all);
     }
 
     fn count(&mut self, report: &Report) {

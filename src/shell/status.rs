@@ -23,6 +23,8 @@ pub struct State {
     pub broker_unreachable_since: Option<Millis>,
     /// Why records are held back, such as a schema registry that cannot be reached.
     pub waits_for_schemas: Option<String>,
+    /// Lanes that cannot be read on while the others are, each with the reason and the remedy.
+    pub stuck: Vec<String>,
     /// Why nothing is said although it leads, such as a clock that is wrong.
     pub silent_because: Option<String>,
     /// Epoch of the last cycle known.

@@ -82,6 +82,15 @@ impl Paper {
         self.sheet().lanes.entry(lane).or_default();
     }
 
+    /// Somebody deletes a lane; with `anew` it is made again, empty.
+    pub fn delete(&self, lane: Lane, anew: bool) {
+        let mut sheet = self.sheet();
+        sheet.lanes.remove(&lane);
+        if anew {
+            sheet.lanes.insert(lane, Strand::default());
+        }
+    }
+
     /// A process that talks to this broker. Of all with the same `speaker` (the transactional id
     /// of a domain) only the one that led last can say anything.
     pub fn log(&self, speaker: &str) -> PaperLog {

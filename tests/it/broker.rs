@@ -88,6 +88,21 @@ impl Broker {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Kills it hard.
+    pub fn kill(&self) {
+        self.order("kill");
+    }
+
+    /// Starts it again over what it had written, and waits until it listens.
+    pub fn start_again(&self) {
+        self.order("restart");
+    }
+
+    fn order(&self, verb: &str) {
+        let output = Command::new(script("broker.sh")).arg(verb).arg(self.data()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
     fn data(&self) -> PathBuf {
         self.dir.path().join("data")
     }

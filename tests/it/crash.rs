@@ -1,5 +1,6 @@
 //! Nothing lost, nothing twice: kill it anywhere, any number of times.
 
+mod anew;
 mod check;
 mod limits;
 mod lost;

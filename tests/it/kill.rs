@@ -20,7 +20,7 @@ use toml::Table;
 use witness::{committed, complaints, decisions, glance, summary};
 use yardmaster::core::cut::Topic;
 
-const SECOND: Duration = Duration::from_secs(1);
+pub const SECOND: Duration = Duration::from_secs(1);
 
 /// A seeded sequence (splitmix64).
 struct Dice(u64);
@@ -40,7 +40,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 /// Short lives need quick takeovers; small, slow cycles give many moments to be killed at.
-fn hasty(limits: &mut Table, policy: &mut Table) {
+pub fn hasty(limits: &mut Table, policy: &mut Table) {
     for (key, value) in [
         ("takeover_s", 1),
         ("takeover_jitter_ms", 200),
@@ -69,7 +69,7 @@ fn restart_broker() -> Option<JoinHandle<()>> {
 }
 
 /// Checks with the witness, and what our own verbs say of the log and of the stores.
-fn settle_accounts(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) -> String {
+pub fn settle_accounts(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) -> String {
     let said = decisions(&committed(&bus.bootstrap, &bus.topic(Topic::Decision)));
     assert_eq!(complaints(&bus.domain, subjects, &said), Vec::<String>::new());
     for store in stores {
@@ -83,7 +83,7 @@ fn settle_accounts(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) -> 
     summary(&said)
 }
 
-fn wait_for_answers(bus: &Bus, subjects: &BTreeSet<String>, processes: &mut [Process]) {
+pub fn wait_for_answers(bus: &Bus, subjects: &BTreeSet<String>, processes: &mut [Process]) {
     let start = Instant::now();
     let answered = || {
         let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
@@ -169,7 +169,7 @@ fn killed_at_any_moment_every_request_gets_one_final_answer() {
 }
 
 /// Asks, and waits until it is answered.
-fn ask(bus: &Bus, subjects: &mut BTreeSet<String>, processes: &mut [Process]) {
+pub fn ask(bus: &Bus, subjects: &mut BTreeSet<String>, processes: &mut [Process]) {
     let subject = format!("1/{}", subjects.len());
     bus.ask(&subject, 1, 500);
     bus.flush();
@@ -179,7 +179,7 @@ fn ask(bus: &Bus, subjects: &mut BTreeSet<String>, processes: &mut [Process]) {
 
 /// Waits until a process leads and may speak; how long that took.
 #[track_caller]
-fn wait_for_lead(process: &Process, limit: Duration) -> Duration {
+pub fn wait_for_lead(process: &Process, limit: Duration) -> Duration {
     let start = Instant::now();
     wait_until(limit, || process.told(), || process.leads());
     start.elapsed()

@@ -9,6 +9,8 @@ mod crash;
 #[cfg(feature = "shell")]
 mod dirlog;
 mod drive;
+#[cfg(feature = "shell")]
+mod faults;
 mod fuzz;
 #[cfg(feature = "shell")]
 mod http;

@@ -53,7 +53,8 @@ launch() { # DATA
     local data=$1 port pid
     port=$(sed -n 's|^advertised.listeners=.*:||p' "$data/server.properties" | tail -1)
     # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
-    setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -cp "$(cat "$data/jars")/*" kafka.Kafka \
+    # It lives for seconds or minutes: compiling it well would cost more than it brings.
+    setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$(cat "$data/jars")/*" kafka.Kafka \
         "$data/server.properties" >> "$data/broker.out" 2>&1 < /dev/null &
     pid=$!
     echo "$pid" > "$data/pid"

@@ -13,6 +13,7 @@ use crate::shell::dirlog::Mode;
 use crate::shell::kafka::{KafkaAdmin, KafkaLog, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::serve::Show;
+use crate::shell::stuck::Stuck;
 use crate::wire::record::write_counter;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -113,7 +114,15 @@ impl Run {
             Err(error) => return again(error, show),
         };
         show.status.update(|status| status.broker_unreachable_since = None);
-        let served = serve(&mut drive, show, stop, beside);
+        let names = read.topology.topics.iter();
+        let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));
+        let served = match serve(&mut drive, show, &mut stuck, stop, beside) {
+            // Nothing was lost, so the next life need not wait for the lead to become free.
+            Err(Halt::Log(error @ LogError::Grown { .. })) => {
+                drive.farewell(clock::now()).and(Err(Halt::Log(error)))
+            }
+            served => served,
+        };
         if let Some(beside) = beside {
             beside.tell(false, show);
         }
@@ -197,7 +206,7 @@ fn remedy(error: &anyhow::Error) -> Remedy {
     let of_log = |error: &LogError| match error {
         LogError::Unreachable(_) => Remedy::Broker,
         LogError::Unanswered(_) => Remedy::Registry,
-        LogError::Fenced(_) | LogError::Aborted(_) => Remedy::Nothing,
+        LogError::Fenced(_) | LogError::Aborted(_) | LogError::Grown { .. } => Remedy::Nothing,
         LogError::OutOfRange { .. } | LogError::Stop(_) => Remedy::Person,
     };
     match (error.downcast_ref::<Halt>(), error.downcast_ref::<LogError>()) {
@@ -238,6 +247,7 @@ fn unreachable_since(show: &Show) {
 fn serve(
     drive: &mut Drive<AnyLog, AnyStore>,
     show: &mut Show,
+    stuck: &mut Stuck,
     stop: &AtomicBool,
     beside: Option<&Beside>,
 ) -> Result<(), Halt> {
@@ -255,6 +265,7 @@ fn serve(
             show.status.update(|status| status.broker_unreachable_since = None);
         }
         show.tell_held_back(drive.log().held_back());
+        show.tell_stuck(stuck, &drive.stuck_lanes().collect());
         if drive.leads() {
             drive.lead(clock::now())?;
         } else {
@@ -300,11 +311,12 @@ mod tests {
     fn only_what_can_mend_itself_is_tried_again() {
         let text = || "why".to_owned();
         let lane = Lane::new(Topic::Task, 0);
-        let cases: [(LogError, Remedy); 6] = [
+        let cases: [(LogError, Remedy); 7] = [
             (LogError::Unreachable(text()), Remedy::Broker),
             (LogError::Unanswered(text()), Remedy::Registry),
             (LogError::Fenced(text()), Remedy::Nothing),
             (LogError::Aborted(text()), Remedy::Nothing),
+            (LogError::Grown { topic: Topic::Task, known: 1, found: 2 }, Remedy::Nothing),
             (LogError::OutOfRange { lane, wanted: 1, first: 2 }, Remedy::Person),
             (LogError::Stop(text()), Remedy::Person),
         ];

@@ -29,13 +29,27 @@ pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, Stri
 
 /// How many partitions a topic has; an error when it is not there.
 pub(super) fn partitions(client: &Client, name: &str, wait: Duration) -> Result<usize, LogError> {
+    count(client, name, wait)?.ok_or_else(|| missing(name))
+}
+
+/// How many partitions a topic has; `None` when it is not there.
+pub(super) fn count(
+    client: &Client,
+    name: &str,
+    wait: Duration,
+) -> Result<Option<usize>, LogError> {
+    use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
     let metadata = client.fetch_metadata(Some(name), wait);
     let metadata = metadata.map_err(|error| trouble(client, &error))?;
     let topic = metadata.topics().iter().find(|topic| topic.name() == name);
-    match topic.map(|topic| (topic.error(), topic.partitions().len())) {
-        Some((None, count)) if count > 0 => Ok(count),
-        Some((Some(error), _)) => Err(topic_trouble(name, error.into())),
-        Some((None, _)) | None => Err(missing(name)),
+    match topic.map(|topic| (topic.error().map(RDKafkaErrorCode::from), topic.partitions().len())) {
+        Some((None, count)) if count > 0 => Ok(Some(count)),
+        Some((Some(UnknownTopic | UnknownTopicOrPartition), _)) => Ok(None),
+        Some((Some(code), _)) => {
+            let what = format!("Read of topic {name}");
+            Err(refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}"))))
+        }
+        Some((None, _)) | None => Ok(None),
     }
 }
 
@@ -130,16 +144,6 @@ pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
         Some(LogError::Stop(why)) => LogError::Stop(format!("{why} ({last})")),
         _ => LogError::Unreachable(format!("{error} ({last})")),
     }
-}
-
-/// What is wrong with a topic.
-fn topic_trouble(name: &str, code: RDKafkaErrorCode) -> LogError {
-    use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
-    if let UnknownTopic | UnknownTopicOrPartition = code {
-        return missing(name);
-    }
-    let what = format!("Read of topic {name}");
-    refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}")))
 }
 
 pub(super) fn missing(name: &str) -> LogError {

@@ -3,8 +3,8 @@
 
 use super::extent;
 use super::queue::Client;
-use crate::core::cut::Lane;
-use crate::drive::port::LogError;
+use crate::core::cut::{Lane, Topic};
+use crate::drive::port::{LogError, REMAKE};
 use rdkafka::ClientContext;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -18,6 +18,9 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// How long a lane may fail before its topic is asked for by name: while a leader moves, nobody may
 /// know of it.
 const GONE_AFTER: Duration = Duration::from_secs(5);
+
+/// How many topics are asked for their number of partitions each time; all come by in turn.
+const COUNTED: usize = 6;
 
 /// For how long it counts that a client was turned away: one that is tries again within seconds.
 const REFUSED: Duration = Duration::from_secs(20);
@@ -87,8 +90,16 @@ struct Findings {
     failing: BTreeMap<Lane, Instant>,
     /// The last stable offset of each lane that answered, as of its last answer.
     ends: BTreeMap<Lane, u64>,
-    /// What no waiting mends: a topic that was deleted, or that we may not read any more.
+    /// What no waiting mends: a topic that was deleted, or that we may not read any more; or that
+    /// has more partitions than are read.
     lost: Option<LogError>,
+}
+
+/// A topic and how many partitions it had when the reading began.
+pub(super) struct Width {
+    pub topic: Topic,
+    pub name: String,
+    pub partitions: usize,
 }
 
 /// The thread that asks. Dropping it lets the thread go.
@@ -98,41 +109,26 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Begins to ask about these lanes.
-    pub fn start(client: Arc<Client>, lanes: Vec<(Lane, String)>) -> Probe {
+    /// Begins to ask about these lanes, and whether their topics grow.
+    pub fn start(client: Arc<Client>, lanes: Vec<(Lane, String)>, widths: Vec<Width>) -> Probe {
         let findings = Arc::new(Mutex::new(Findings::default()));
         let (stop, stopped) = channel();
         let shared = findings.clone();
         let work = move || {
+            let mut turn = 0;
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(PERIOD) {
-                let answer = extent::stable_ends(&client, &lanes, PERIOD);
-                let now = Instant::now();
-                let mut findings = lock(&shared);
-                for (lane, _) in &lanes {
-                    let fine = answer.as_ref().is_ok_and(|ends| ends.contains_key(lane));
-                    if fine {
-                        findings.failing.remove(lane);
-                    } else {
-                        findings.failing.entry(*lane).or_insert(now);
+                let old = look(&client, &lanes, &shared);
+                let mut found = old.into_iter().try_for_each(|(lane, name)| {
+                    match extent::count(&client, name, PERIOD)?.unwrap_or(0) {
+                        count if lane.partition as usize >= count => Err(gone(*lane, name, count)),
+                        _ => Ok(()),
                     }
+                });
+                for width in widths.iter().cycle().skip(turn).take(COUNTED.min(widths.len())) {
+                    found = found.and_then(|()| grown(&client, width));
                 }
-                let dumb = answer.is_err().then_some(now);
-                findings.ends.extend(answer.iter().flatten().map(|(lane, end)| (*lane, *end)));
-                findings.unreachable = dumb.map(|now| findings.unreachable.unwrap_or(now));
-                let is_old = |lane: &Lane| {
-                    let since = findings.failing.get(lane);
-                    since.is_some_and(|since| now.duration_since(*since) >= GONE_AFTER)
-                };
-                let old: Vec<_> = lanes.iter().filter(|(lane, _)| is_old(lane)).collect();
-                drop(findings);
-                let found =
-                    old.into_iter().try_for_each(|(lane, name)| {
-                        match extent::partitions(&client, name, PERIOD)? {
-                            count if lane.partition as usize >= count => Err(shorter(*lane, count)),
-                            _ => Ok(()),
-                        }
-                    });
-                if let Err(error @ LogError::Stop(_)) = found {
+                turn = (turn + COUNTED) % widths.len().max(1);
+                if let Err(error @ (LogError::Stop(_) | LogError::Grown { .. })) = found {
                     lock(&shared).lost = Some(error);
                 }
             }
@@ -163,13 +159,51 @@ impl Probe {
     }
 }
 
-/// The error for a partition that is no more.
-fn shorter(lane: Lane, count: usize) -> LogError {
-    LogError::Stop(format!(
-        "the broker has {count} partitions for {}, and {lane} was being read: the topic was made \
-         anew; bring it back as it was, or delete the store to rebuild from what is left",
-        lane.topic.name()
-    ))
+/// Asks how far the lanes reach. Those that have failed for so long that their topic may be gone.
+fn look<'a>(
+    client: &Client,
+    lanes: &'a [(Lane, String)],
+    shared: &Mutex<Findings>,
+) -> Vec<&'a (Lane, String)> {
+    let answer = extent::stable_ends(client, lanes, PERIOD);
+    let now = Instant::now();
+    let mut findings = lock(shared);
+    for (lane, _) in lanes {
+        let fine = answer.as_ref().is_ok_and(|ends| ends.contains_key(lane));
+        if fine {
+            findings.failing.remove(lane);
+        } else {
+            findings.failing.entry(*lane).or_insert(now);
+        }
+    }
+    let dumb = answer.is_err().then_some(now);
+    findings.ends.extend(answer.iter().flatten().map(|(lane, end)| (*lane, *end)));
+    findings.unreachable = dumb.map(|now| findings.unreachable.unwrap_or(now));
+    let is_old = |lane: &Lane| {
+        let since = findings.failing.get(lane);
+        since.is_some_and(|since| now.duration_since(*since) >= GONE_AFTER)
+    };
+    lanes.iter().filter(|(lane, _)| is_old(lane)).collect()
+}
+
+/// Whether a topic has more partitions than are read. What else the answer may be is for others to
+/// find out: while a broker starts it may not know the topic.
+fn grown(client: &Client, width: &Width) -> Result<(), LogError> {
+    match extent::partitions(client, &width.name, PERIOD) {
+        Ok(found) if found > width.partitions => {
+            Err(LogError::Grown { topic: width.topic, known: width.partitions, found })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The error for a partition that was being read and is no more.
+fn gone(lane: Lane, name: &str, left: usize) -> LogError {
+    let what = match left {
+        0 => format!("the broker has no topic {name} any more"),
+        left => format!("the broker has {left} partitions for {name}, made anew"),
+    };
+    LogError::Stop(format!("{what}, and {lane} was being read: {REMAKE}"))
 }
 
 fn lock(findings: &Mutex<Findings>) -> MutexGuard<'_, Findings> {

@@ -26,6 +26,7 @@ pub use writer::KafkaWriter;
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
 use conf::Role;
+use health::Width;
 use queue::Client;
 use reader::Reader;
 use speaker::Speaker;
@@ -70,6 +71,19 @@ impl KafkaLog {
     }
 }
 
+/// How many partitions each topic has of which some lane is read.
+fn widths(names: &[(Lane, String)], from: &Cut) -> Vec<Width> {
+    let mut widths: Vec<Width> = Vec::new();
+    for (lane, name) in names {
+        match widths.last_mut() {
+            Some(width) if width.topic == lane.topic => width.partitions += 1,
+            _ => widths.push(Width { topic: lane.topic, name: name.clone(), partitions: 1 }),
+        }
+    }
+    widths.retain(|width| from.0.keys().any(|lane| lane.topic == width.topic));
+    widths
+}
+
 impl Log for KafkaLog {
     fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
         let names = self.names()?;
@@ -78,6 +92,7 @@ impl Log for KafkaLog {
 
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
         let mut names = self.names()?;
+        let widths = widths(&names, from);
         names.retain(|(lane, _)| from.next(*lane).is_some());
         for lane in from.0.keys() {
             if !names.iter().any(|(known, _)| known == lane) {
@@ -93,7 +108,7 @@ impl Log for KafkaLog {
         // A client that has read before would mix up old and new positions, so each assignment
         // has one of its own.
         self.reading = None;
-        self.reading = Some(Reader::start(&self.conf, &names, from)?);
+        self.reading = Some(Reader::start(&self.conf, &names, from, widths)?);
         Ok(())
     }
 

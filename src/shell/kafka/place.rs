@@ -127,13 +127,13 @@ impl Place {
             flags.at_end = reached || self.told.at_end;
         } else if reached && !more {
             flags.at_end = true;
-        } else if reached {
+        } else if reached && high.is_some() && self.trouble.is_none() {
             let since = *self.ahead.get_or_insert(now);
             if now.duration_since(since) >= BLOCKED_AFTER {
                 flags.blocked_at = Some(self.last_at);
             }
         }
-        if !reached || !more {
+        if !reached || !more || high.is_none() || self.trouble.is_some() {
             self.ahead = None;
         }
         // A lane that gave a sign since is readable, whatever a question about all lanes met.

@@ -2,7 +2,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
-use super::health::{Probe, Watch};
+use super::health::{Probe, Watch, Width};
 use super::place::{Lost, Place};
 use super::queue::{Client, Origin, Queue};
 use crate::core::cut::{Cut, Lane};
@@ -47,11 +47,12 @@ struct Strand {
 }
 
 impl Reader {
-    /// Begins to read each lane from its offset on.
+    /// Begins to read each lane from its offset on, and to watch whether topics grow.
     pub fn start(
         conf: &KafkaConf,
         names: &[(Lane, String)],
         from: &Cut,
+        widths: Vec<Width>,
     ) -> Result<Reader, LogError> {
         let client = open(conf, Role::Reader)?;
         let queue = Queue::new(&client);
@@ -69,7 +70,7 @@ impl Reader {
         }
         client.assign(&assigned).map_err(|error| extent::trouble(&client, &error))?;
         let asked = names.iter().filter(|(lane, _)| from.next(*lane).is_some());
-        let probe = Probe::start(client.clone(), asked.cloned().collect());
+        let probe = Probe::start(client.clone(), asked.cloned().collect(), widths);
         let now = Instant::now();
         Ok(Reader {
             queue,
@@ -97,6 +98,10 @@ impl Reader {
         wait: Duration,
         leads: bool,
     ) -> Result<(), LogError> {
+        // Before anything is taken: whoever may go on after it has lost nothing then.
+        if let Some(error) = self.probe.lost() {
+            return Err(error);
+        }
         // The client's own events come this way; a record never does.
         let _ = self.client.poll(Duration::ZERO);
         let mut lost = None;
@@ -114,9 +119,6 @@ impl Reader {
             None => {}
         }
         let now = Instant::now();
-        if let Some(error) = self.probe.lost() {
-            return Err(error);
-        }
         if count > 0 || now.duration_since(self.swept) >= SWEEP {
             self.swept = now;
             self.sweep(batch, now, leads);

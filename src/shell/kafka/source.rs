@@ -18,7 +18,11 @@ use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the topics have changed, and how long one answer may take.
+const COUNT: Duration = Duration::from_secs(10);
+const COUNT_WAIT: Duration = Duration::from_secs(1);
 
 /// A foreign message, borrowed from the client.
 pub struct ForeignRecord<'a> {
@@ -47,6 +51,8 @@ pub struct KafkaIntake {
     /// What is not said yet to have been read.
     moved: BTreeMap<(usize, i32), u64>,
     lost: Option<LogError>,
+    /// When the topics were last asked for by name.
+    counted: Instant,
 }
 
 struct Source {
@@ -72,6 +78,7 @@ impl KafkaIntake {
             sources: Vec::new(),
             moved: BTreeMap::new(),
             lost: None,
+            counted: Instant::now(),
         })
     }
 
@@ -156,6 +163,7 @@ impl KafkaIntake {
     ) -> Result<usize, LogError> {
         // The client's own events come this way; a record never does.
         let _ = self.client.poll(Duration::ZERO);
+        self.count()?;
         let (sources, moved, lost) = (&mut self.sources, &mut self.moved, &mut self.lost);
         let mut count = 0;
         self.queue.take(max, wait, &mut |origin, event| {
@@ -184,6 +192,28 @@ impl KafkaIntake {
             Some(error) => Err(error),
             None => Ok(count),
         }
+    }
+
+    /// Looks now and then whether the topics are there, and as many partitions as are read.
+    fn count(&mut self) -> Result<(), LogError> {
+        if self.counted.elapsed() < COUNT {
+            return Ok(());
+        }
+        self.counted = Instant::now();
+        for Source { text, next, .. } in &self.sources {
+            match extent::partitions(&self.client, text, COUNT_WAIT) {
+                Ok(found) if found > next.len() => {
+                    let known = next.len();
+                    // A new life reads the new ones from their beginning.
+                    return Err(LogError::Aborted(format!(
+                        "topic {text} has {found} partitions, {known} are read"
+                    )));
+                }
+                Err(error @ LogError::Stop(_)) => return Err(missing(text, error)),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Says words, and that everything taken was taken: all or nothing. Waits for it.

@@ -87,6 +87,8 @@ metrics! {
         "How far the time of the topic's slowest lane is behind now, in seconds.";
     LaneTime Kind::Gauge, "yardmaster_lane_time_seconds" ["topic"]
         "Time of the topic's slowest lane, in seconds since 1970.";
+    StuckLanes Kind::Gauge, "yardmaster_stuck_lanes" ["topic"]
+        "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []
         "Records held back until the schema registry has said what they are written with.";
     RestoreRatio Kind::Gauge, "yardmaster_restore_ratio" []

@@ -131,8 +131,9 @@ impl Yard {
     pub fn decisions(&self) -> Vec<Decision> {
         let codec = Codec::new(usize::MAX);
         let mut all = Vec::new();
-        for partition in 0..2 {
-            for note in self.paper.records(Lane::new(Topic::Decision, partition)) {
+        let spans = self.paper.spans().into_iter();
+        for span in spans.filter(|span| span.lane.topic == Topic::Decision) {
+            for note in self.paper.records(span.lane) {
                 let mut arena = Arena::default();
                 let value = note.value.as_deref();
                 match codec.read(Topic::Decision, None, value, &mut arena) {

@@ -151,10 +151,27 @@ impl Bus {
 
     /// A request for so many cores a job.
     pub fn ask(&self, subject: &str, cores: u32, priority: i32) {
+        self.say(Topic::Task, subject, |out| self.request(subject, cores, priority, out));
+    }
+
+    /// The same on a partition of one's choice, which may be new.
+    pub fn ask_in(&self, partition: u32, subject: &str) {
+        let (name, mut value) = (self.topic(Topic::Task), Vec::new());
+        self.request(subject, 1, 500, &mut value);
+        let (partition, key) = (Some(partition), Some(subject.as_bytes()));
+        // A client that has written before would learn of a new partition after minutes.
+        let conf = KafkaConf::new(&self.bootstrap, &self.domain, Vec::new());
+        let writer = KafkaWriter::open(&conf).unwrap();
+        writer.append(&name, partition, key, Some(&value), &[], None).unwrap();
+        writer.flush().unwrap();
+    }
+
+    /// A request as bytes.
+    pub fn request(&self, subject: &str, cores: u32, priority: i32, out: &mut Vec<u8>) {
         let domain = self.domain.clone();
         let task =
             Task { domain, core_count: Some(cores), priority, ..yard::task(subject, 2, now()) };
-        self.say(Topic::Task, subject, |out| record::write_task(out, &task));
+        record::write_task(out, &task);
     }
 }
 

@@ -108,17 +108,21 @@ impl Process {
         }
     }
 
-    /// What it says of itself; `None` while it does not answer.
-    pub fn ready(&self) -> Option<Ready> {
+    /// What it answers when it is asked for a page; `None` while it does not.
+    pub fn page(&self, path: &str) -> Option<String> {
         let address = std::fs::read_to_string(self.store.join("address")).ok()?;
         let address = address.trim().parse().ok()?;
         let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
-        stream.write_all(b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
         let mut text = String::new();
         stream.read_to_string(&mut text).ok()?;
-        let (_, body) = text.split_once("\r\n\r\n")?;
-        let body: serde_json::Value = serde_json::from_str(body).ok()?;
+        Some(text.split_once("\r\n\r\n")?.1.to_owned())
+    }
+
+    /// What it says of itself; `None` while it does not answer.
+    pub fn ready(&self) -> Option<Ready> {
+        let body: serde_json::Value = serde_json::from_str(&self.page("/readyz")?).ok()?;
         Some(Ready {
             leading: body["state"]["leading"].as_bool()?,
             speaks: body["ready"].as_bool()?,

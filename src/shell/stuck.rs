@@ -1,0 +1,132 @@
+//! Lanes that cannot be read on: which, why, for how long, and what a person can do about it.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::progress::LaneFlags;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// A shorter stop is the ordinary life of somebody's transactions, or of a leader that moves.
+const TOLD_AFTER: Duration = Duration::from_secs(5);
+
+/// Lanes that stand still.
+pub struct Stuck {
+    /// What each topic is called on the bus.
+    names: BTreeMap<Topic, String>,
+    since: BTreeMap<Lane, Stop>,
+}
+
+struct Stop {
+    since: Instant,
+    is_told: bool,
+}
+
+/// What there is to say after a look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// Every lane that stands still, as a sentence.
+    pub all: Vec<String>,
+    /// Those of them that nobody was told of yet.
+    pub new: Vec<String>,
+    /// Lanes that were told of and go on.
+    pub over: Vec<String>,
+}
+
+impl Stuck {
+    /// Nothing stands still; topics with their names on the bus.
+    pub fn new(names: impl IntoIterator<Item = (Topic, String)>) -> Stuck {
+        Stuck { names: names.into_iter().collect(), since: BTreeMap::new() }
+    }
+
+    /// Compares with the lanes that cannot be read on at `now`.
+    pub fn look(&mut self, lanes: &BTreeMap<Lane, LaneFlags>, now: Instant) -> Word {
+        let mut word = Word::default();
+        let gone: Vec<Lane> =
+            self.since.keys().filter(|lane| !lanes.contains_key(lane)).copied().collect();
+        for lane in gone {
+            if self.since.remove(&lane).is_some_and(|stop| stop.is_told) {
+                word.over.push(format!("{} can be read on", self.name(lane)));
+            }
+        }
+        for (lane, flags) in lanes {
+            let stop = self.since.entry(*lane).or_insert(Stop { since: now, is_told: false });
+            if now.duration_since(stop.since) < TOLD_AFTER {
+                continue;
+            }
+            let is_new = !std::mem::replace(&mut stop.is_told, true);
+            let told = self.sentence(*lane, *flags);
+            if is_new {
+                word.new.push(told.clone());
+            }
+            word.all.push(told);
+        }
+        word
+    }
+
+    /// Lanes of a topic that were told of.
+    pub fn count(&self, topic: Topic) -> usize {
+        let told = self.since.iter().filter(|(_, stop)| stop.is_told);
+        told.filter(|(lane, _)| lane.topic == topic).count()
+    }
+
+    fn topic(&self, topic: Topic) -> &str {
+        self.names.get(&topic).map_or(topic.name(), String::as_str)
+    }
+
+    fn name(&self, lane: Lane) -> String {
+        format!("{}[{}]", self.topic(lane.topic), lane.partition)
+    }
+
+    fn sentence(&self, lane: Lane, flags: LaneFlags) -> String {
+        let (name, topic) = (self.name(lane), self.topic(lane.topic));
+        let partition = lane.partition;
+        if flags.blocked_at.is_some() {
+            return format!(
+                "{name} stands still behind somebody's open transaction; the other lanes go on. \
+                 Wait for its transaction.timeout.ms, or find it with kafka-transactions.sh \
+                 describe-producers --topic {topic} --partition {partition} (find-hanging, if no \
+                 timeout ends it), and end it with kafka-transactions.sh abort"
+            );
+        }
+        format!(
+            "{name} cannot be read; the other lanes go on. Look for its leader with \
+             kafka-topics.sh --describe --topic {topic}, and bring that broker back"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_that_stands_still_is_named_once_with_the_remedy_and_so_is_that_it_goes_on() {
+        let lane = Lane::new(Topic::Task, 1);
+        let mut stuck = Stuck::new([(Topic::Task, "grid.task".to_owned())]);
+        let flags = LaneFlags { blocked_at: Some(7), ..LaneFlags::default() };
+        let lanes = BTreeMap::from([(lane, flags)]);
+        let start = Instant::now();
+        assert_eq!(stuck.look(&lanes, start), Word::default());
+        assert_eq!(stuck.look(&lanes, start + TOLD_AFTER / 2), Word::default());
+        let word = stuck.look(&lanes, start + TOLD_AFTER);
+        assert_eq!(word.all, word.new);
+        for part in ["grid.task[1]", "--topic grid.task --partition 1", "transaction.timeout.ms"] {
+            assert!(word.new[0].contains(part), "{word:?}");
+        }
+        assert_eq!((stuck.count(Topic::Task), stuck.count(Topic::JobState)), (1, 0));
+        let again = stuck.look(&lanes, start + TOLD_AFTER * 2);
+        assert_eq!((again.all, again.new), (word.all, Vec::new()));
+        let over = stuck.look(&BTreeMap::new(), start + TOLD_AFTER * 3).over;
+        assert_eq!(over, ["grid.task[1] can be read on"]);
+        assert_eq!(stuck.count(Topic::Task), 0);
+
+        let flags = LaneFlags { unreadable: true, ..LaneFlags::default() };
+        let lanes = BTreeMap::from([(lane, flags)]);
+        stuck.look(&lanes, start);
+        let word = stuck.look(&lanes, start + TOLD_AFTER);
+        assert!(word.new[0].contains("kafka-topics.sh --describe --topic grid.task"), "{word:?}");
+        // What stopped shortly is not worth a word.
+        let mut stuck = Stuck::new([]);
+        stuck.look(&lanes, start);
+        assert_eq!(stuck.look(&BTreeMap::new(), start + TOLD_AFTER), Word::default());
+    }
+}

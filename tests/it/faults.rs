@@ -1,0 +1,79 @@
+//! What can go wrong with a real Kafka and with the disk, done to the built program: nothing is
+//! lost, nothing is said twice, and whoever must act is told what to do.
+//!
+//! Leaders that are killed or paused are in `kill`; what compaction leaves is in `retention`.
+
+mod disk;
+mod lanes;
+mod nodes;
+mod phases;
+mod proxy;
+
+use crate::kill::bus::{Bus, parts};
+use crate::kill::process::{Process, wait_until};
+use crate::kill::witness::{decisions, glance};
+use crate::kill::{SECOND, hasty};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::DefaultClientContext;
+use std::collections::BTreeSet;
+use std::future::Future;
+use toml::Table;
+use yardmaster::core::cut::Topic;
+
+/// Quick takeovers, and deferrals that are repeated soon.
+fn quick(file: &mut Table) {
+    parts(file, hasty);
+}
+
+/// The broker that all tests share, with topics of this test's own.
+fn bus() -> Option<Bus> {
+    Bus::real(hasty)
+}
+
+/// Does something with Kafka's admin client.
+fn admin<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
+    bus: &Bus,
+    work: impl FnOnce(&'static AdminClient<DefaultClientContext>, AdminOptions) -> F,
+) -> T {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", &bus.bootstrap);
+    // It lives as long as the test binary; there are few.
+    let client = Box::leak(Box::new(config.create().expect("an admin client")));
+    let options = AdminOptions::new().operation_timeout(Some(20 * SECOND));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(work(client, options)).expect("the broker does it")
+}
+
+/// Subjects with a final answer, as somebody else reads them.
+fn answered(bus: &Bus) -> BTreeSet<String> {
+    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    said.into_iter().filter(|it| it.outcome.is_final()).map(|it| it.subject).collect()
+}
+
+/// Waits until just these have a final answer.
+#[track_caller]
+fn wait_for_just(bus: &Bus, subjects: &BTreeSet<String>, process: &mut Process) {
+    let what =
+        |process: &Process| format!("{:?} of {subjects:?}\n{}", answered(bus), process.told());
+    wait_until(60 * SECOND, || what(process), || answered(bus).is_superset(subjects));
+    process.must_live();
+    assert_eq!(&answered(bus), subjects, "{}", process.told());
+}
+
+/// It must end by itself, with exit code 1, and say all of this.
+#[track_caller]
+fn must_stop(mut process: Process, parts: &[&str]) -> String {
+    let code = process.end(60 * SECOND).code();
+    let told = process.told();
+    assert_eq!(code, Some(1), "{told}");
+    says(&told, parts);
+    told
+}
+
+#[track_caller]
+fn says(told: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(told.contains(part), "it does not say {part:?}:\n{told}");
+    }
+}

@@ -1,0 +1,234 @@
+//! What others do to the topics: a transaction that nobody ends, partitions added, a topic deleted,
+//! records deleted that were not read.
+
+use super::{admin, answered, bus, must_stop, says, wait_for_just};
+use crate::kill::bus::{Bus, now, text};
+use crate::kill::process::{Process, wait_until};
+use crate::kill::witness::{committed, complaints, decisions};
+use crate::kill::{SECOND, settle_accounts, wait_for_answers, wait_for_lead};
+use rdkafka::admin::NewPartitions;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+use std::collections::BTreeSet;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::Pilot;
+use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
+use yardmaster::wire::record;
+
+/// Somebody's transaction with a request in it, open until the producer is told to end it.
+fn begin(bus: &Bus, who: &str, partition: i32, subject: &str) -> BaseProducer {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", &bus.bootstrap);
+    config.set("transactional.id", format!("{}-{who}", bus.domain));
+    config.set("transaction.timeout.ms", "300000");
+    let producer: BaseProducer = config.create().unwrap();
+    producer.init_transactions(20 * SECOND).unwrap();
+    producer.begin_transaction().unwrap();
+    let (topic, mut value) = (bus.topic(Topic::Task), Vec::new());
+    bus.request(subject, 1, 500, &mut value);
+    let record = BaseRecord::to(&topic).partition(partition).key(subject).payload(&value);
+    producer.send(record).map_err(|(error, _)| error).unwrap();
+    producer.flush(20 * SECOND).unwrap();
+    producer
+}
+
+#[test]
+fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
+    let Some(bus) = bus() else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    bus.flush();
+    let store = bus.path("store");
+    let mut process = Process::start(&bus.bootstrap, &bus.topology, &store);
+    wait_for_lead(&process, 60 * SECOND);
+    let stuck = bus.topic(Topic::Task) + "[1]";
+    let mut subjects = BTreeSet::new();
+    for who in ["aborts", "commits"] {
+        let inside = format!("1/{who}");
+        let producer = begin(&bus, who, 1, &inside);
+        let (before, behind) = (format!("2/{who}"), format!("3/{who}"));
+        bus.ask_in(0, &before);
+        bus.ask_in(1, &behind);
+        bus.flush();
+        // The other lane goes on, also for who comes new meanwhile.
+        subjects.insert(before);
+        wait_for_just(&bus, &subjects, &mut process);
+        assert_eq!(process.stop().code(), Some(0));
+        process = Process::start(&bus.bootstrap, &bus.topology, &store);
+        wait_for_lead(&process, 60 * SECOND);
+        let another = format!("4/{who}");
+        bus.ask_in(0, &another);
+        bus.flush();
+        subjects.insert(another);
+        wait_for_just(&bus, &subjects, &mut process);
+
+        let state = |process: &Process, path| process.page(path).unwrap_or_default();
+        wait_until(
+            30 * SECOND,
+            || state(&process, "/readyz"),
+            || state(&process, "/readyz").contains(&stuck),
+        );
+        assert!(
+            process.leads(),
+            "the others go on, so it is ready: {}",
+            state(&process, "/readyz")
+        );
+        says(&state(&process, "/readyz"), &["transaction.timeout.ms", "kafka-transactions.sh"]);
+        says(&state(&process, "/metrics"), &["yardmaster_stuck_lanes{topic=\"task\"} 1"]);
+        says(&process.told(), &[&stuck, "find-hanging", "abort"]);
+
+        assert_eq!(subjects, answered(&bus));
+        let ended = match who {
+            "aborts" => producer.abort_transaction(20 * SECOND),
+            _ => producer.commit_transaction(20 * SECOND),
+        };
+        ended.unwrap();
+        subjects.insert(behind);
+        if who == "commits" {
+            subjects.insert(inside);
+        }
+        wait_for_just(&bus, &subjects, &mut process);
+        wait_until(
+            30 * SECOND,
+            || state(&process, "/readyz"),
+            || !state(&process, "/readyz").contains(&stuck),
+        );
+        says(&process.told(), &[&format!("{stuck} can be read on")]);
+    }
+    assert_eq!(process.stop().code(), Some(0));
+    println!("{}", settle_accounts(&bus, &subjects, &[&store]));
+}
+
+fn widen(bus: &Bus, topic: Topic, partitions: usize) {
+    let name = bus.topic(topic);
+    let wanted = [NewPartitions::new(&name, partitions)];
+    admin(bus, async |admin, options| admin.create_partitions(&wanted, &options).await);
+}
+
+#[test]
+fn partitions_that_are_added_are_read_too() {
+    let Some(bus) = Bus::real(|_, _| {}) else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    let stores = [bus.path("store-a"), bus.path("store-b")];
+    let start = |at: usize| Process::start(&bus.bootstrap, &bus.topology, &stores[at]);
+    let leader = start(0);
+    wait_for_lead(&leader, 60 * SECOND);
+    let mut pair = [leader, start(1)];
+    let mut subjects: BTreeSet<String> = BTreeSet::new();
+    let mut ask = |partition: u32| {
+        let subject = format!("{partition}/{}", subjects.len());
+        bus.ask_in(partition, &subject);
+        bus.flush();
+        subjects.insert(subject);
+        subjects.clone()
+    };
+    wait_for_answers(&bus, &ask(0), &mut pair);
+    // An input, and a topic of our own.
+    for topic in [Topic::Task, Topic::Decision] {
+        widen(&bus, topic, 3);
+        (0..2).for_each(|_| drop(ask(0)));
+        let asked = ask(2 * u32::from(topic == Topic::Task));
+        wait_for_answers(&bus, &asked, &mut pair);
+        let told = || format!("{}\n---\n{}", pair[0].all_told(), pair[1].all_told());
+        let grown = format!("{} has 3 partitions, 2 are read", topic.name());
+        // Whoever finds it out first begins again, and so does a standby that would lead then.
+        wait_until(30 * SECOND, told, || told().contains(&grown));
+    }
+    let asked = ask(2);
+    wait_for_answers(&bus, &asked, &mut pair);
+    for process in pair {
+        assert_eq!(process.stop().code(), Some(0));
+    }
+    println!("{}", settle_accounts(&bus, &asked, &[&stores[0], &stores[1]]));
+}
+
+#[test]
+fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
+    let Some(bus) = bus() else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    bus.flush();
+    let store = bus.path("store");
+    let start = || Process::start(&bus.bootstrap, &bus.topology, &store);
+    let mut process = [start()];
+    wait_for_lead(&process[0], 60 * SECOND);
+    let mut subjects = BTreeSet::new();
+    crate::kill::ask(&bus, &mut subjects, &mut process);
+    let name = bus.topic(Topic::Pilot);
+    let names = [name.as_str()];
+    admin(&bus, async |admin, options| admin.delete_topics(&names, &options).await);
+    let [process] = process;
+    let told = must_stop(process, &[&name, "bring the topic back", "begin a new log"]);
+    assert!(!told.contains("open transaction"), "{told}");
+    must_stop(start(), &[&name, "yardmaster topology apply"]);
+    // Made anew it is not the one that cycles were made of: that would be found out too late.
+    bus.verb("topology", 0, &["apply"]);
+    must_stop(start(), &["pilot[", "made anew", "begin a new log"]);
+
+    // A new log over the other topics: what was answered stays answered, who asks again is too.
+    let mut file = std::fs::read_to_string(&bus.topology).unwrap();
+    for topic in [Topic::Task, Topic::Decision, Topic::Progress] {
+        let name = bus.topic(topic);
+        file = file.replace(&format!("\"{name}\""), &format!("\"{name}.2\""));
+    }
+    std::fs::write(&bus.topology, file).unwrap();
+    bus.verb("topology", 0, &["apply"]);
+    let mut process = start();
+    wait_for_lead(&process, 60 * SECOND);
+    let report = Pilot::AskedJob { queue: "QUEUE_00", node: "node1", at: now() };
+    bus.say(Topic::Pilot, "QUEUE_00", |out| record::write_pilot(out, &report));
+    bus.flush();
+    let writer = KafkaWriter::open(&KafkaConf::new(&bus.bootstrap, "again", Vec::new())).unwrap();
+    let (mut value, key) = (Vec::new(), Some(&b"9/1"[..]));
+    bus.request("9/1", 1, 500, &mut value);
+    let topic = bus.topic(Topic::Task) + ".2";
+    writer.append(&topic, None, key, Some(&value), &[], None).unwrap();
+    writer.flush().unwrap();
+    let said = || decisions(&committed(&bus.bootstrap, &(bus.topic(Topic::Decision) + ".2")));
+    let what = || process.told();
+    wait_until(60 * SECOND, what, || said().iter().any(|it| it.outcome.is_final()));
+    process.must_live();
+    assert_eq!(process.stop().code(), Some(0));
+    let again = BTreeSet::from(["9/1".to_owned()]);
+    assert_eq!(complaints(&bus.domain, &again, &said()), Vec::<String>::new());
+    println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
+}
+
+#[test]
+fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
+    let Some(bus) = bus() else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    bus.flush();
+    let store = bus.path("store");
+    let start = || Process::start(&bus.bootstrap, &bus.topology, &store);
+    let mut process = [start()];
+    wait_for_lead(&process[0], 60 * SECOND);
+    let mut subjects = BTreeSet::new();
+    crate::kill::ask(&bus, &mut subjects, &mut process);
+    let [process] = process;
+    assert_eq!(process.stop().code(), Some(0));
+
+    bus.queue("QUEUE_01", 1, 40);
+    bus.flush();
+    let name = bus.topic(Topic::JobState);
+    let mut lost = TopicPartitionList::new();
+    for partition in 0..2 {
+        lost.add_partition_offset(&name, partition, Offset::End).unwrap();
+    }
+    admin(&bus, async |admin, options| admin.delete_records(&lost, &options).await);
+    must_stop(start(), &["job-state[", "no longer holds offset", "delete the store"]);
+    must_stop(start(), &["job-state[", "no longer holds offset", "keep the topic longer"]);
+
+    // As it was told.
+    std::fs::remove_dir_all(&store).unwrap();
+    let mut process = [start()];
+    wait_for_lead(&process[0], 60 * SECOND);
+    bus.queue("QUEUE_02", 1, 40);
+    crate::kill::ask(&bus, &mut subjects, &mut process);
+    let [process] = process;
+    assert_eq!(process.stop().code(), Some(0));
+    let said = decisions(&committed(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    assert_eq!(complaints(&bus.domain, &subjects, &said), Vec::<String>::new());
+    println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
+    let replayed = bus.verb("replay", 0, &["--verify"]);
+    says(&replayed, &[" 0 different"]);
+    println!("{replayed}");
+}
