@@ -4,7 +4,7 @@ use crate::shell::intake::Told;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 10] = [
+const UNITS: [&str; 11] = [
     "events",
     "oddities",
     "seconds",
@@ -15,6 +15,7 @@ const UNITS: [&str; 10] = [
     "records",
     "ratio",
     "bytes",
+    "lanes",
 ];
 
 fn decision(policy: &str, filters: &[(&str, u32)]) -> Decision {
@@ -74,6 +75,7 @@ fn all() -> Metrics {
     metrics.record_decision(&decision("atlas", &[("disk", 3)]));
     metrics.record_intake(&Told { waiting: 3, ..Told::default() });
     metrics.record_lag(Topic::Task, 12);
+    metrics.record_stuck(Topic::Task, 1);
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
     metrics.record_restore(0.5, 99);
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
@@ -144,6 +146,7 @@ fn what_was_counted_shows_once_it_is_added() {
         r#"yardmaster_filter_rejections_total{policy="atlas",filter="disk"} 6"#,
         r#"yardmaster_filter_rejections_total{policy="atlas",filter="release"} 5"#,
         r#"yardmaster_lag_records{topic="task"} 12"#,
+        r#"yardmaster_stuck_lanes{topic="task"} 1"#,
         r#"yardmaster_lag_seconds{topic="task"} 2.5"#,
         r#"yardmaster_lane_time_seconds{topic="task"} 1000.5"#,
         r#"yardmaster_restore_ratio 0.5"#,
