@@ -52,7 +52,7 @@ fn intake() -> Intake {
         write_task(&mut bytes, &task(&(45_000_000 + number).to_string()));
         intake.learn(Topic::Task, None, Some(&bytes), &mut Words::default());
     }
-    intake.caught_up(&mut Words::default());
+    intake.caught_up();
     intake
 }
 

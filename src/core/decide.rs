@@ -4,11 +4,12 @@ use crate::core::cut::Topic;
 use crate::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use crate::core::dice::Dice;
 use crate::core::engine::Engine;
-use crate::core::event::Task;
+use crate::core::event::{Task, history_since};
+use crate::core::fold::{is_newer, parameter_name};
 use crate::core::gather::Gathered;
 use crate::core::policy::{Candidates, Case, Judgement, Policy, Resolved};
 use crate::core::record::Answer;
-use crate::core::unit::SECOND;
+use crate::core::unit::{Millis, SECOND};
 use std::borrow::Cow;
 
 /// About what a fate takes of a record beyond its texts; bytes.
@@ -141,9 +142,17 @@ impl Engine {
             }
         }
         let window = state.setting.limits.node_window_ms;
-        if state.known_since > 0 && state.now - state.known_since < window {
+        let since = state.known_since.max(self.intake_knows_since());
+        if since > 0 && state.now - since < window {
             decision.notes.push("partial_history".to_owned());
         }
+    }
+
+    /// Since when intake knows all that foreign topics said; 0: from the beginning.
+    fn intake_knows_since(&self) -> Millis {
+        let name = parameter_name(&history_since(&self.state.setting.domain, 0));
+        let fact = self.state.facts.parameters.of(&name).and_then(|held| held.current(is_newer));
+        fact.and_then(|fact| fact.value.parse().ok()).unwrap_or(0)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::drive::intake::{Intake, LEARNT, Origin, SPOKEN, Tally, Words};
 use crate::drive::port::{Batch, Log, LogError};
+use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
 use crate::wire::dialect::Dialect;
 use crate::wire::topology::{Framing, Topology};
@@ -23,6 +24,8 @@ pub struct Told {
     pub tally: Tally,
     /// Jobs that wait for their task's facts.
     pub waiting: usize,
+    /// Jobs that are to be said again, since their task is known now or its facts changed.
+    pub queued: usize,
     /// Whether our own records are still being read back.
     pub is_reading_back: bool,
 }
@@ -50,15 +53,23 @@ pub fn live(
     let names: Vec<(&str, Dialect)> =
         topology.intake.sources.iter().map(|(name, dialect)| (name.as_str(), *dialect)).collect();
     let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-    for note in voice.read(&topics, skip_lost)? {
-        tracing::warn!("intake: {note}");
+    let begun = voice.read(&topics, skip_lost)?;
+    for note in &begun.notes {
+        tracing::warn!("intake: {note}; decisions note partial_history until a window is past it");
     }
     let (jobs, waiting) = (intake.jobs(), intake.waiting());
     tracing::info!("intake: {jobs} jobs read back, {waiting} wait for their task's facts");
-    intake.caught_up(&mut words);
+    intake.caught_up();
+    if begun.is_all_gone {
+        intake.note_history(clock::now(), &mut words);
+    }
     let mut batch = Batch::default();
     while goes_on() {
-        voice.take(limits.intake_batch_records, WAIT, &mut |it| {
+        let wait = if intake.queued() > 0 { Duration::ZERO } else { WAIT };
+        voice.take(limits.intake_batch_records, wait, &mut |it| {
+            if it.is_first_left {
+                intake.note_history(it.appended_at, &mut words);
+            }
             let (topic, dialect) = names[it.source];
             let (partition, offset, appended_at) = (it.partition, it.offset, it.appended_at);
             let origin = Origin { topic, partition, offset, appended_at };
@@ -67,11 +78,13 @@ pub fn live(
         batch.clear();
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
         learn(&mut intake, &batch, &mut words);
+        intake.say_again(limits.intake_batch_records, &mut words);
         voice.say(&words)?;
         words.clear();
         tell(Told {
             tally: intake.take_tally(),
             waiting: intake.waiting(),
+            queued: intake.queued(),
             is_reading_back: false,
         });
     }

@@ -47,7 +47,7 @@ pub struct Metrics {
     restore_ratio: Gauge,
     intake: BTreeMap<(Dialect, Taken), Tally>,
     intake_dropped: Option<Tally>,
-    intake_waiting: Option<Gauge>,
+    intake_waiting: Option<[Gauge; 2]>,
     held_back: Gauge,
     topics: BTreeMap<(Topic, Metric), Gauge>,
     fold: Histogram,
@@ -230,8 +230,11 @@ impl Metrics {
         }
         let dropped = || tally(recorder, Metric::IntakeDropped, &[]);
         self.intake_dropped.get_or_insert_with(dropped).pending += told.tally.dropped;
-        let waiting = || recorder.register_gauge(&key(Metric::IntakeWaiting, &[]), &METADATA);
-        self.intake_waiting.get_or_insert_with(waiting).set(told.waiting as f64);
+        let gauges = [Metric::IntakeWaiting, Metric::IntakeQueued];
+        let new = || gauges.map(|it| recorder.register_gauge(&key(it, &[]), &METADATA));
+        let [waiting, queued] = self.intake_waiting.get_or_insert_with(new);
+        waiting.set(told.waiting as f64);
+        queued.set(told.queued as f64);
     }
 
     fn topic(&mut self, topic: Topic, metric: Metric) -> &Gauge {

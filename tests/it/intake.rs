@@ -1,5 +1,6 @@
 //! Intake: what others say as JSON becomes records of ours, whatever the order it comes in.
 
+mod again;
 mod dialects;
 mod joins;
 
@@ -15,7 +16,7 @@ pub const ORIGIN: Origin<'_> =
 /// A stage that has nothing to read back.
 pub fn fresh(limits: &Limits) -> Intake {
     let mut intake = Intake::new("atlas", [("XRD1".into(), "ONE".into())].into(), limits);
-    intake.caught_up(&mut Words::default());
+    intake.caught_up();
     intake
 }
 

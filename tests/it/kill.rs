@@ -4,6 +4,7 @@
 //! `YARDMASTER_KILLS` says how often it is killed (6), `YARDMASTER_SEED` at which moments (1), and
 //! `YARDMASTER_TEST_KAFKA_RESTART` is a shell command that restarts the broker hard.
 
+mod beside;
 pub mod bus;
 mod intake;
 pub mod process;

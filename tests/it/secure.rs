@@ -3,6 +3,7 @@
 //! shows its password to nobody.
 
 mod acl;
+mod intake;
 
 use crate::broker::{Broker, Wanted, free_ports, is_possible, script};
 use crate::kill::bus::{Bus, parts, text};
@@ -167,7 +168,7 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
     let Some(fort) = Fort::build() else { return };
     let (bus, rights, user) = (fort.bus(), fort.rights(), fort.user());
     let bootstrap = fort.broker.address();
-    let published = published(&bus.domain);
+    let published = published("acl", &bus.domain);
     assert!(published.len() > 10, "the README lists {published:?}");
     published.iter().for_each(|right| rights.grant(right));
     let store = fort.path("store");
@@ -254,7 +255,7 @@ fn whoever_is_turned_away_is_told_where_to_look_and_no_secret_is_shown() {
 fn a_password_may_come_from_the_environment() {
     let Some(fort) = Fort::build() else { return };
     let (bus, rights) = (fort.bus(), fort.rights());
-    published(&bus.domain).iter().for_each(|right| rights.grant(right));
+    published("acl", &bus.domain).iter().for_each(|right| rights.grant(right));
     let config = fort.file(
         "environment.properties",
         &[

@@ -7,7 +7,9 @@ mod pilot;
 mod task;
 mod transfer;
 
-pub use config::{Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Site, Storage};
+pub use config::{
+    Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Site, Storage, history_since,
+};
 pub use job::{Heartbeat, JobState, Status};
 pub use pilot::Pilot;
 pub use task::{ChunkKind, Outcome, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase};

@@ -1,8 +1,9 @@
 //! What a job's record says that PanDA's message does not: the facts of its task.
 
+use super::jobs::ByNumber;
 use crate::core::event::{ChunkKind, JobState, Task, TaskPhase};
 use crate::core::unit::{Cores, Millis};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Facts of a job.
@@ -78,13 +79,14 @@ struct Held {
 /// What is known of tasks.
 #[derive(Default)]
 pub(super) struct Tasks {
-    held: HashMap<u64, Held>,
+    held: ByNumber<Held>,
     order: VecDeque<u64>,
 }
 
 impl Tasks {
-    /// Takes a record of our own topic in. `task` is the task's number.
-    pub fn learn(&mut self, task: u64, record: &Task, most: usize) {
+    /// Takes a record of our own topic in. `task` is the task's number. Whether jobs of the task
+    /// are to be said with other facts now.
+    pub fn learn(&mut self, task: u64, record: &Task, most: usize) -> bool {
         let held = self.at(task, most);
         let is_whole = record.subject == record.task;
         if is_whole && record.phase == TaskPhase::Ended {
@@ -100,12 +102,22 @@ impl Tasks {
         }
         // An end that we said names the task alone.
         if record.policy.is_empty() {
-            return;
+            return false;
         }
         let rank: Rank =
             (record.chunk != ChunkKind::Merge, record.changed_at, record.attempt, record.revision);
-        if held.facts.as_ref().is_none_or(|(known, _)| rank > *known) {
-            held.facts = Some((rank, Arc::new(Facts::of_task(record))));
+        let new = Facts::of_task(record);
+        match &mut held.facts {
+            Some((known, _)) if rank <= *known => false,
+            // Most records of a task say the same of its jobs.
+            Some((known, facts)) if **facts == new => {
+                *known = rank;
+                false
+            }
+            facts => {
+                *facts = Some((rank, Arc::new(new)));
+                true
+            }
         }
     }
 

@@ -5,7 +5,8 @@ use super::facts::Facts;
 use crate::core::event::{JobState, Status};
 use crate::core::id::stir;
 use crate::core::unit::{Bytes, Millis};
-use crate::wire::dialect::{Grades, JobSaid, revision};
+use crate::wire::dialect::{Grades, JobSaid, OWN, revision, told};
+use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
@@ -44,8 +45,16 @@ pub(super) struct Job {
     pub queue: Arc<str>,
     pub bytes: (Bytes, Bytes),
     pub facts: Option<Arc<Facts>>,
+    /// How many facts of its task it was said with, or that they are its own; see `revision`.
+    pub told: u16,
     /// Enlisted to be said again when its task is known.
     pub waits: bool,
+    /// In the queue of those that are looked at again.
+    pub is_queued: bool,
+    /// Its task's facts changed since it was said.
+    pub is_outdated: bool,
+    /// Two records of it are on the bus, and only both together say all that is known.
+    pub is_torn: bool,
 }
 
 impl Job {
@@ -60,14 +69,27 @@ impl Job {
             queue,
             bytes: (0, 0),
             facts: None,
+            told: 0,
             waits: false,
+            is_queued: false,
+            is_outdated: false,
+            is_torn: false,
         };
-        job.note_stamp(said);
+        job.grades.improve(said.status, said.at, &mut job.stamps);
         job
     }
 
-    /// The job of a record that was said, by us or by an import.
-    pub fn of_record(record: &JobState<'_>, queue: Arc<str>, task: u64) -> Job {
+    /// The job of a record that was said, by us or by an import. `share` gives facts that many
+    /// have.
+    pub fn of_record(
+        record: &JobState<'_>,
+        queue: Arc<str>,
+        task: u64,
+        share: impl FnOnce(Facts) -> Arc<Facts>,
+    ) -> Job {
+        let says_who = [record.user, record.gshare, record.resource_type];
+        let is_known = says_who.iter().any(|text| !text.is_empty());
+        let told = told(record).unwrap_or(if is_known { OWN } else { 0 });
         Job {
             status: record.status,
             attempt: record.attempt,
@@ -77,51 +99,102 @@ impl Job {
             task,
             queue,
             bytes: (record.input_bytes, record.output_bytes),
-            facts: None,
+            facts: (told > 0).then(|| share(Facts::of_record(record))),
+            told,
             waits: false,
+            is_queued: false,
+            is_outdated: false,
+            is_torn: false,
         }
     }
 
     /// Whether something new was said, so that the job is to be said again.
     pub fn meet(&mut self, said: &JobSaid<'_>, queue: impl FnOnce(&str) -> Arc<str>) -> bool {
-        let mut news = self.note_stamp(said);
+        let mut news = self.grades.improve(said.status, said.at, &mut self.stamps);
         if self.task == 0 && said.task != 0 {
             self.task = said.task;
             news = true;
         }
         let order = |status: Status, at: Millis| (status.is_ended(), at, status);
-        if said.status != self.status
-            && order(said.status, said.at) > order(self.status, self.changed_at)
-        {
+        let new = order(said.status, said.at);
+        let (is_newer, is_same) = match new.cmp(&order(self.status, self.changed_at)) {
+            Ordering::Greater => (true, false),
+            Ordering::Equal => (false, true),
+            Ordering::Less => (false, false),
+        };
+        if is_newer {
             (self.status, self.changed_at) = (said.status, said.at);
-            if !said.queue.is_empty() && *said.queue != *self.queue {
-                self.queue = queue(&said.queue);
-            }
+            news = true;
+        }
+        // A state that names no queue leaves it as it is; of two that are equal in all else, the
+        // order of names decides, as it does in the fold.
+        let takes = (is_newer && !said.queue.is_empty() && *said.queue != *self.queue)
+            || (is_same && *said.queue > *self.queue)
+            || (self.queue.is_empty() && !said.queue.is_empty());
+        if takes {
+            self.queue = queue(&said.queue);
             news = true;
         }
         news
     }
 
-    /// Takes the stamp that a state gives; whether there was none as good.
-    fn note_stamp(&mut self, said: &JobSaid<'_>) -> bool {
-        let better = self.grades.improve(said.status);
-        if let Some(which) = better {
-            self.stamps[which] = said.at;
+    /// Takes another record of the same job in, read back after this one: the newer state, the
+    /// better of each stamp, the facts that were told later. What only both together say is to be
+    /// said again.
+    pub fn join(&mut self, other: Job) {
+        let before = self.order();
+        if self.attempt != other.attempt {
+            if self.attempt < other.attempt {
+                self.replace(other);
+            }
+            return;
         }
-        better.is_some()
+        let last = other.order();
+        self.grades.join(other.grades, other.stamps, &mut self.stamps);
+        let state = |job: &Job| (job.status.is_ended(), job.changed_at, job.status);
+        if (state(&other), &*other.queue) > (state(self), &*self.queue) {
+            (self.status, self.changed_at) = (other.status, other.changed_at);
+            if !other.queue.is_empty() {
+                self.queue = other.queue;
+            }
+        } else if self.queue.is_empty() {
+            self.queue = other.queue;
+        }
+        self.task = self.task.max(other.task);
+        self.bytes.0 = self.bytes.0.max(other.bytes.0);
+        self.bytes.1 = self.bytes.1.max(other.bytes.1);
+        if other.told >= self.told {
+            (self.told, self.facts) = (other.told, other.facts);
+        }
+        let all = self.order();
+        self.is_torn = all != last && (self.is_torn || all != before);
     }
 
-    /// Of two states of a job the newer, as the fold has it.
-    pub fn is_newer(&self, other: &Job) -> bool {
-        let order = |job: &Job| {
-            let status = job.status;
-            (job.attempt, status.is_ended(), job.changed_at, job.revision(), status)
-        };
-        order(self) > order(other)
+    /// Another attempt takes the place of this one.
+    fn replace(&mut self, other: Job) {
+        let Job { waits, is_queued, is_outdated, .. } = *self;
+        *self = Job { waits, is_queued, is_outdated, ..other };
+    }
+
+    /// Takes the facts of its task, if they are others than it was said with.
+    pub fn take(&mut self, facts: &Arc<Facts>) -> bool {
+        let same = |held: &Arc<Facts>| Arc::ptr_eq(held, facts) || held == facts;
+        if self.told == OWN || self.facts.as_ref().is_some_and(same) {
+            return false;
+        }
+        self.facts = Some(Arc::clone(facts));
+        self.told = (self.told + 1).min(OWN - 1);
+        true
+    }
+
+    /// What the fold tells two records of a job apart by.
+    fn order(&self) -> (u32, bool, Millis, u32, u64, [Millis; 3]) {
+        let is_ended = self.status.is_ended();
+        (self.attempt, is_ended, self.changed_at, self.revision(), self.task, self.stamps)
     }
 
     fn revision(&self) -> u32 {
-        revision(self.status, self.grades, self.facts.is_some())
+        revision(self.status, self.grades, self.told)
     }
 
     /// The record, under a name and with the name of its task. `nothing` are the facts of a job of

@@ -7,6 +7,7 @@
 //!
 //! No clock, no log: bytes come in, and go out as [`Words`].
 
+mod again;
 mod facts;
 mod jobs;
 mod say;
@@ -17,13 +18,15 @@ pub use tally::{Taken, Tally};
 pub use words::{Headers, Spoken, Words};
 
 use crate::core::cut::Topic;
-use crate::core::event::{Event, JobState, Storage, Task};
+use crate::core::event::{Event, JobState, Storage, Task, history_since};
+use crate::core::fold::parameter_name;
 use crate::core::id::Key;
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::dialect::{Dialect, Foreign, JobSaid, TaskSaid, read};
 use crate::wire::record;
+use again::Again;
 use facts::{Facts, Tasks};
 use jobs::{ByNumber, Job, Jobs};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -33,8 +36,14 @@ use std::sync::Arc;
 pub const LEARNT: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
 
 /// Topics of ours that intake speaks on.
-pub const SPOKEN: [Topic; 5] =
-    [Topic::JobState, Topic::Transfer, Topic::Pilot, Topic::Task, Topic::DeadLetter];
+pub const SPOKEN: [Topic; 6] = [
+    Topic::JobState,
+    Topic::Transfer,
+    Topic::Pilot,
+    Topic::Task,
+    Topic::Parameter,
+    Topic::DeadLetter,
+];
 
 /// Where a foreign message stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +72,7 @@ pub struct Intake {
     /// By task, the jobs that wait for it.
     waiting: ByNumber<Vec<u64>>,
     waiting_count: usize,
+    again: Again,
     /// Texts that many jobs share.
     queues: HashSet<Arc<str>>,
     shared: HashSet<Arc<Facts>>,
@@ -86,6 +96,7 @@ impl Intake {
             tasks: Tasks::default(),
             waiting: ByNumber::default(),
             waiting_count: 0,
+            again: Again::default(),
             queues: HashSet::new(),
             shared: HashSet::new(),
             is_reading_back: true,
@@ -111,7 +122,8 @@ impl Intake {
 
     /// Takes a record of one of our own topics in. A job's state counts until all was read back
     /// only: after that nobody knows better than we do. What cannot be read is passed over; the
-    /// leader makes a dead letter of it.
+    /// leader makes a dead letter of it. Says the end of a task again that another record overtook;
+    /// what jobs are to be said again is said by `say_again`.
     pub fn learn(
         &mut self,
         topic: Topic,
@@ -134,13 +146,20 @@ impl Intake {
         self.arena = arena;
     }
 
-    /// All was read back: says again what waits for a task that is known by now.
-    pub fn caught_up(&mut self, words: &mut Words) {
+    /// All was read back: from now on messages may come.
+    pub fn caught_up(&mut self) {
         self.is_reading_back = false;
         self.shared = HashSet::new();
-        let mut tasks: Vec<u64> = self.waiting.keys().copied().collect();
-        tasks.sort_unstable();
-        tasks.into_iter().for_each(|task| self.wake(task, words));
+        self.look_round();
+    }
+
+    /// What a source held before this is not known to us: it was cleaned before it was read. Said
+    /// as a parameter, so that decisions note `partial_history` until their window is past it. Told
+    /// of many gaps, the last of them counts.
+    pub fn note_history(&self, since: Millis, words: &mut Words) {
+        let parameter = history_since(&self.domain, since);
+        let key = parameter_name(&parameter);
+        words.say(Topic::Parameter, key.as_bytes(), |out| record::write_parameter(out, &parameter));
     }
 
     /// Takes a foreign message in.
@@ -212,7 +231,7 @@ impl Intake {
         self.jobs.meet(number, job);
         if let Some((gone, job)) = self.jobs.forget(self.limits.intake_jobs_max) {
             // One that is over and complete is forgotten as a matter of course.
-            if !job.status.is_ended() || job.waits {
+            if !job.status.is_ended() || job.waits || job.is_outdated {
                 self.tally.dropped += 1;
             }
             if job.waits {
@@ -221,48 +240,9 @@ impl Intake {
         }
     }
 
-    /// Gives a job the facts of its task, or lets it wait for them.
-    fn enlist(&mut self, number: u64) {
+    fn say_job(&mut self, number: u64, words: &mut Words) {
         let Some(job) = self.jobs.held.get_mut(&number) else { return };
-        if job.facts.is_some() || job.waits || job.task == 0 {
-            return;
-        }
-        if let Some(facts) = self.tasks.facts(job.task).filter(|_| !self.is_reading_back) {
-            job.facts = Some(Arc::clone(facts));
-        } else if self.waiting_count < self.limits.intake_waiting_max {
-            job.waits = true;
-            self.waiting_count += 1;
-            self.waiting.entry(job.task).or_default().push(number);
-        } else {
-            self.tally.dropped += 1;
-        }
-    }
-
-    fn leave(&mut self, task: u64, number: u64) {
-        self.waiting_count -= 1;
-        if let Some(jobs) = self.waiting.get_mut(&task) {
-            jobs.retain(|job| *job != number);
-            if jobs.is_empty() {
-                self.waiting.remove(&task);
-            }
-        }
-    }
-
-    /// Says the jobs again that waited for a task, if it is known.
-    fn wake(&mut self, task: u64, words: &mut Words) {
-        let Some(facts) = self.tasks.facts(task).cloned() else { return };
-        for number in self.waiting.remove(&task).unwrap_or_default() {
-            self.waiting_count -= 1;
-            if let Some(job) = self.jobs.held.get_mut(&number) {
-                job.waits = false;
-                job.facts = Some(Arc::clone(&facts));
-                self.say_job(number, words);
-            }
-        }
-    }
-
-    fn say_job(&self, number: u64, words: &mut Words) {
-        let Some(job) = self.jobs.held.get(&number) else { return };
+        job.is_torn = false;
         let mut digits = ([0; 20], [0; 20]);
         let name = decimal(number, &mut digits.0);
         let task = if job.task == 0 { "" } else { decimal(job.task, &mut digits.1) };
@@ -278,28 +258,23 @@ impl Intake {
         }
         let task = if task.is_decimal() { task.0 } else { 0 };
         let queue = share(&mut self.queues, record.queue, self.limits.names_max);
-        let mut job = Job::of_record(record, queue, task);
-        let says_who = [record.user, record.gshare, record.resource_type];
-        if record.revision % 2 == 1 || says_who.iter().any(|text| !text.is_empty()) {
-            let facts = Facts::of_record(record);
-            let known = self.shared.get(&facts).cloned();
-            let facts = known.unwrap_or_else(|| Arc::new(facts));
-            self.shared.insert(Arc::clone(&facts));
-            job.facts = Some(facts);
-        }
-        let held = self.jobs.held.get(&number.0);
-        if held.is_some_and(|held| !job.is_newer(held)) {
-            return;
-        }
+        let shared = &mut self.shared;
+        let job = Job::of_record(record, queue, task, |facts| {
+            let known = shared.get(&facts).cloned().unwrap_or_else(|| Arc::new(facts));
+            shared.insert(Arc::clone(&known));
+            known
+        });
         match self.jobs.held.get_mut(&number.0) {
             Some(held) => {
-                let (waits, waited_for) = (held.waits, held.task);
-                *held = job;
+                let waited_for = held.task;
+                held.join(job);
+                let left = held.waits && (held.facts.is_some() || held.task != waited_for);
+                held.waits &= !left;
                 let job = held.clone();
-                if waits {
+                self.jobs.note_end(number.0, &job);
+                if left {
                     self.leave(waited_for, number.0);
                 }
-                self.jobs.note_end(number.0, &job);
             }
             None => self.meet_job(number.0, job),
         }
@@ -311,11 +286,13 @@ impl Intake {
         if !task.is_decimal() || record.domain != self.domain {
             return;
         }
-        self.tasks.learn(task.0, record, self.limits.intake_tasks_max);
+        let news = self.tasks.learn(task.0, record, self.limits.intake_tasks_max);
         if self.is_reading_back {
             return;
         }
-        self.wake(task.0, words);
+        if news {
+            self.wake(task.0);
+        }
         if let Some(end) = self.tasks.overtaken(task.0) {
             self.say_end(task.0, end, words);
         }

@@ -15,7 +15,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::BaseRecord;
 use rdkafka::{Offset, TopicPartitionList};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +38,25 @@ pub struct ForeignRecord<'a> {
     pub key: Option<&'a [u8]>,
     /// Value.
     pub value: Option<&'a [u8]>,
+    /// What stood before it in its partition was gone before we read it.
+    pub is_first_left: bool,
+}
+
+/// What a person should know of where the reading begins.
+#[derive(Debug, Default)]
+pub struct Begun {
+    /// One sentence for each partition that does not reach back.
+    pub notes: Vec<String>,
+    /// Whether one of them holds nothing at all any more.
+    pub is_all_gone: bool,
+}
+
+/// Where the reading of a partition begins.
+struct Beginning {
+    at: u64,
+    /// Why not where it should: what was before is gone.
+    gap: Option<String>,
+    is_empty: bool,
 }
 
 /// The only one to read these topics for its group, and to speak of them: whoever did before is
@@ -60,6 +79,8 @@ struct Source {
     name: CString,
     /// By partition, the next offset.
     next: BTreeMap<i32, u64>,
+    /// Partitions of which the first message that is left did not come yet.
+    gaps: BTreeSet<i32>,
 }
 
 impl KafkaIntake {
@@ -83,41 +104,44 @@ impl KafkaIntake {
     }
 
     /// Begins to read topics where what was said ends, at their beginning if nothing was. With
-    /// `skip_lost` a partition that no longer holds that place is read from where it begins. Gives
-    /// what a person should know.
-    pub fn read(&mut self, topics: &[&str], skip_lost: bool) -> Result<Vec<String>, LogError> {
+    /// `skip_lost` a partition that no longer holds that place is read from where it begins.
+    pub fn read(&mut self, topics: &[&str], skip_lost: bool) -> Result<Begun, LogError> {
         let wait = self.conf.patience;
         let mut assigned = TopicPartitionList::new();
-        let mut notes = Vec::new();
+        let mut begun = Begun::default();
         for topic in topics {
             let name = CString::new(*topic)
                 .map_err(|_| LogError::Stop(format!("{topic:?} cannot be the name of a topic")))?;
             let count = extent::partitions(&self.client, topic, wait)
                 .map_err(|error| missing(topic, error))?;
-            let mut next = BTreeMap::new();
+            let (mut next, mut gaps) = (BTreeMap::new(), BTreeSet::new());
             for partition in 0..count as i32 {
-                let (at, note) = self.begin(topic, partition, skip_lost)?;
-                notes.extend(note);
+                let Beginning { at, gap, is_empty } = self.begin(topic, partition, skip_lost)?;
+                if let Some(note) = gap {
+                    begun.notes.push(note);
+                    gaps.insert(partition);
+                    if is_empty {
+                        // Told of once: with the next words it counts as read up to there.
+                        begun.is_all_gone = true;
+                        gaps.remove(&partition);
+                        self.moved.insert((self.sources.len(), partition), at);
+                    }
+                }
                 self.queue.forward(&name, partition);
                 let offset = Offset::Offset(i64::try_from(at).unwrap_or(i64::MAX));
                 let added = assigned.add_partition_offset(topic, partition, offset);
                 added.map_err(|error| LogError::Stop(format!("{topic}[{partition}]: {error}")))?;
                 next.insert(partition, at);
             }
-            self.sources.push(Source { text: (*topic).to_owned(), name, next });
+            self.sources.push(Source { text: (*topic).to_owned(), name, next, gaps });
         }
         let done = self.client.assign(&assigned);
         done.map_err(|error| extent::trouble(&self.client, &error))?;
-        Ok(notes)
+        Ok(begun)
     }
 
     /// Where the reading of a partition goes on.
-    fn begin(
-        &self,
-        topic: &str,
-        partition: i32,
-        skip_lost: bool,
-    ) -> Result<(u64, Option<String>), LogError> {
+    fn begin(&self, topic: &str, partition: i32, skip_lost: bool) -> Result<Beginning, LogError> {
         let wait = self.conf.patience;
         let asked = |error| extent::trouble(&self.client, &error);
         let mut place = TopicPartitionList::new();
@@ -127,17 +151,18 @@ impl KafkaIntake {
         let (first, end) = self.client.fetch_watermarks(topic, partition, wait).map_err(asked)?;
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);
         let place = format!("{topic}[{partition}]");
+        let begins = |at, gap| Beginning { at, gap, is_empty: first == end };
         match said {
             Some(Offset::Offset(said)) => {
                 let said = said.max(0) as u64;
                 if (first..=end).contains(&said) {
-                    return Ok((said, None));
+                    return Ok(begins(said, None));
                 }
                 let lost = format!(
                     "{place} begins at {first} and ends at {end}, and was read up to {said}"
                 );
                 if skip_lost {
-                    return Ok((first, Some(format!("{lost}: reading goes on at {first}"))));
+                    return Ok(begins(first, Some(format!("{lost}: reading goes on at {first}"))));
                 }
                 Err(LogError::Stop(format!(
                     "{lost}: messages between are lost to us; bring them in by `yardmaster import \
@@ -148,9 +173,9 @@ impl KafkaIntake {
                 let note = format!(
                     "{place} begins at {first}: what is older is known by `yardmaster import jobs` alone"
                 );
-                Ok((first, Some(note)))
+                Ok(begins(first, Some(note)))
             }
-            _ => Ok((first, None)),
+            _ => Ok(begins(first, None)),
         }
     }
 
@@ -176,9 +201,16 @@ impl KafkaIntake {
                     *next = offset + 1;
                     moved.insert((source, partition), *next);
                     count += 1;
-                    let partition = partition as u32;
                     let appended_at = timestamp;
-                    each(ForeignRecord { source, partition, offset, appended_at, key, value });
+                    each(ForeignRecord {
+                        source,
+                        partition: partition as u32,
+                        offset,
+                        appended_at,
+                        key,
+                        value,
+                        is_first_left: sources[source].gaps.remove(&partition),
+                    });
                 }
                 Event::Record { .. } | Event::End => {}
                 Event::Trouble(code) => {

@@ -101,6 +101,8 @@ metrics! {
         "Jobs that a limit made intake forget, or kept from waiting for their task's facts.";
     IntakeWaiting Kind::Gauge, "yardmaster_intake_waiting_jobs" []
         "Jobs that wait in intake for their task's facts.";
+    IntakeQueued Kind::Gauge, "yardmaster_intake_queued_jobs" []
+        "Jobs that intake is to say again, since their task is known now or its facts changed.";
 }
 
 macro_rules! outcomes {

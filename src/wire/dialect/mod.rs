@@ -12,7 +12,7 @@ mod scalar;
 
 pub use harvester::{Report, Worker, Workers};
 pub use panda::{JobSaid, TaskSaid};
-pub use revision::{Grades, revision, transfer_revision};
+pub use revision::{Grades, OWN, revision, told, transfer_revision};
 pub use rucio::TransferSaid;
 
 /// Whose messages a topic carries.

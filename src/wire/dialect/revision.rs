@@ -1,6 +1,13 @@
-//! Revisions of records that are made of somebody else's messages: a function of what a record
-//! says, so that they do not depend on the order in which that became known. Stamps are whole
-//! seconds, so within one the revision alone tells which record is the newer.
+//! Revisions of records that are made of somebody else's messages. Stamps are whole seconds, so
+//! within one the revision alone tells which record is the newer.
+//!
+//! It is a function of what a record says and not of the order in which the source has it. That
+//! order is a fact only where all messages of a job lie in one partition and none is sent again;
+//! sources are keyed by anything, producers try again, partitions are read in any interleaving,
+//! and a table of jobs has no offsets at all. With offsets as revisions a repeated `activated`
+//! would win over the `running` of the same second, and two lives of intake would disagree. The
+//! price: a job that goes back within one second (starting, then activated again) is said as
+//! starting until its next message, since only an order could tell.
 
 use crate::core::event::{JobState, Status, TransferState};
 use crate::core::unit::Millis;
@@ -8,71 +15,96 @@ use crate::core::unit::Millis;
 /// Where a job's stamps come from: a higher grade is a better source, 0 is none. The earlier of two
 /// states that stand for the same moment is the better one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Grades {
-    created: u8,
-    started: u8,
-    ended: u8,
-}
+pub struct Grades([u8; 3]);
 
 /// What a table or another writer says of a job's times is taken as it is.
-const BEST: Grades = Grades { created: 2, started: 1, ended: 4 };
+const BEST: [u8; 3] = [3, 2, 5];
+
+/// Where the parts of a revision begin; bits. Told: 16 bits; the grades of created, started, ended:
+/// 2, 2 and 3; above them the state's number plus 1, so that no small number of another writer's is
+/// taken for one of these.
+const GRADES: [(u32, u32); 3] = [(16, 3), (18, 3), (20, 7)];
+const STATE: u32 = 23;
+
+/// The job's user, share and the like are its own, as a table or another writer knew them: what is
+/// said of its task does not change them.
+pub const OWN: u16 = u16::MAX;
 
 impl Grades {
     /// Those of stamps (created, started, ended) that somebody knew for sure; 0 is not known.
     pub fn sure(stamps: [Millis; 3]) -> Grades {
-        let grade = |which: usize, best: u8| if stamps[which] > 0 { best } else { 0 };
-        Grades {
-            created: grade(0, BEST.created),
-            started: grade(1, BEST.started),
-            ended: grade(2, BEST.ended),
-        }
+        Grades(std::array::from_fn(|which| if stamps[which] > 0 { BEST[which] } else { 0 }))
     }
 
     /// Those of a record, from its revision if that is one of these.
     pub fn of_record(job: &JobState<'_>) -> Grades {
-        if job.revision >> 7 != job.status.index() as u32 {
+        if !is_of(job) {
             return Grades::sure([job.created_at, job.started_at, job.ended_at]);
         }
-        let bits = |from: u32, mask: u32| (job.revision >> from & mask) as u8;
-        Grades { created: bits(1, 3), started: bits(3, 1), ended: bits(4, 7) }
+        Grades(GRADES.map(|(from, mask)| (job.revision >> from & mask) as u8))
     }
 
-    /// Takes the time of a state for the stamp that it stands for (0 created, 1 started, 2 ended):
-    /// whether it is the best source so far. A state that ends a job whose payload did not run says
-    /// nothing of the payload's end.
-    pub fn improve(&mut self, status: Status) -> Option<usize> {
+    /// Takes the time of a state for the stamp that it stands for: whether it is the best so far.
+    /// Of equals the later is: a state that was reached again counts from then, and which of two
+    /// came first is nothing. A state that ends a job whose payload did not run says nothing of the
+    /// payload's end.
+    pub fn improve(&mut self, status: Status, at: Millis, stamps: &mut [Millis; 3]) -> bool {
+        const CREATED: usize = 0;
+        const STARTED: usize = 1;
+        const ENDED: usize = 2;
         let (which, grade) = match status {
-            Status::Pending => (0, 2),
-            Status::Defined => (0, 1),
-            Status::Running => (1, 1),
-            Status::Holding => (2, 4),
-            Status::Merging => (2, 3),
-            Status::Transferring => (2, 2),
-            Status::Finished | Status::Failed => (2, 1),
+            Status::Pending => (CREATED, 2),
+            Status::Defined => (CREATED, 1),
+            Status::Running => (STARTED, 1),
+            Status::Holding => (ENDED, 4),
+            Status::Merging => (ENDED, 3),
+            Status::Transferring => (ENDED, 2),
+            Status::Finished | Status::Failed => (ENDED, 1),
             Status::Assigned
             | Status::Throttled
             | Status::Activated
             | Status::Sent
             | Status::Starting
             | Status::Cancelled
-            | Status::Closed => return None,
+            | Status::Closed => return false,
         };
-        let known = [&mut self.created, &mut self.started, &mut self.ended];
-        let known = known.into_iter().nth(which)?;
-        (grade > *known).then(|| {
-            *known = grade;
-            which
-        })
+        self.take(which, grade, at, stamps)
+    }
+
+    /// Takes another's stamps where they are better.
+    pub fn join(&mut self, other: Grades, theirs: [Millis; 3], stamps: &mut [Millis; 3]) {
+        for (which, at) in theirs.into_iter().enumerate() {
+            self.take(which, other.0[which], at, stamps);
+        }
+    }
+
+    fn take(&mut self, which: usize, grade: u8, at: Millis, stamps: &mut [Millis; 3]) -> bool {
+        let is_better = (grade, at) > (self.0[which], stamps[which]);
+        if is_better {
+            (self.0[which], stamps[which]) = (grade, at);
+        }
+        is_better
     }
 }
 
 /// The revision of a job's record. Of states within the same second the later in a job's life is
-/// the newer; within a state, the record that knows more. It is odd when the job's user, share and
-/// the like are in it, and even while the job waits for its task to be known.
-pub fn revision(status: Status, grades: Grades, knows_task: bool) -> u32 {
-    let Grades { created, started, ended } = grades;
-    let stamps = u32::from(created) | u32::from(started) << 2 | u32::from(ended) << 3;
-    (status.index() as u32) << 7 | stamps << 1 | u32::from(knows_task)
+/// the newer; within a state, the record that knows more: better stamps, then newer facts of its
+/// task. `told` is 0 while the job waits for its task to be known, then how many different facts of
+/// it the job was said with, or [`OWN`].
+pub fn revision(status: Status, grades: Grades, told: u16) -> u32 {
+    let parts = grades.0.into_iter().zip(GRADES);
+    let stamps = parts.fold(0, |all, (grade, (from, _))| all | u32::from(grade) << from);
+    (status.index() as u32 + 1) << STATE | stamps | u32::from(told)
+}
+
+/// How often the record's writer was told of the job's task, as in [`revision`]; `None` when the
+/// revision is another writer's.
+pub fn told(job: &JobState<'_>) -> Option<u16> {
+    is_of(job).then_some(job.revision as u16)
+}
+
+fn is_of(job: &JobState<'_>) -> bool {
+    job.revision >> STATE == job.status.index() as u32 + 1
 }
 
 /// The revision of a transfer's record: its rank.

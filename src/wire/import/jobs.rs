@@ -4,7 +4,7 @@ use super::Imported;
 use super::field::show;
 use crate::core::event::{JobState, Status};
 use crate::core::unit::{Millis, SECOND};
-use crate::wire::dialect::{Grades, revision};
+use crate::wire::dialect::{Grades, OWN, revision};
 use crate::wire::{record, stamp};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl Row {
             job: &job,
             status,
             changed_at,
-            revision: revision(status, Grades::sure(times), knows_task),
+            revision: revision(status, Grades::sure(times), if knows_task { OWN } else { 0 }),
             attempt: 0,
             task: &task,
             request: "",

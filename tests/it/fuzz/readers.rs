@@ -163,6 +163,16 @@ fn others_json_is_imported_or_complained_of() {
     feed("nuclei of cric", 4, &corpus(CRIC), |bytes| {
         import::nuclei_from_cric(&text(bytes), NOW, &sites).is_ok()
     });
+    const JOBS: &str = r#"{"PANDAID": 1, "JOBSTATUS": "running", "MODIFICATIONTIME": 1760000000,
+        "PRODUSERNAME": "x", "CORECOUNT": 8, "STARTTIME": "2025-03-20 20:15:43"}"#;
+    let table = [JOBS.replace('\n', " ").into_bytes()];
+    feed("table of jobs", 1, &table, |bytes| {
+        let (rows, imported) = import::jobs(&text(bytes));
+        assert!(
+            !rows.is_empty() || !imported.complaints.is_empty() || text(bytes).trim().is_empty()
+        );
+        !rows.is_empty()
+    });
     feed("sites", 4, &corpus(NETMETRICS), |bytes| import::Sites::new().learn(&text(bytes)).is_ok());
 }
 

@@ -148,6 +148,48 @@ fn real_rucio_messages_are_read() {
     );
 }
 
+/// Of the six messages of lsst-dm/ctrl_ingestd two pairs share a `request-id`: in one the second is a
+/// repetition with less beside it, in the other it names another file of the same size, checksum and
+/// times. A request of Rucio's is one row of its table, and so one file on its way: each pair is one
+/// transfer, said twice with the same bytes, and whichever is left after compaction says all.
+#[test]
+fn messages_of_one_request_are_one_transfer() {
+    let texts: Vec<&str> = RUCIO.lines().map(str::trim).collect();
+    let again = |text: &str, changes: &[(&str, Value)]| {
+        changes.iter().fold(text.to_owned(), |text, (field, value)| {
+            with(serde_json::from_str(&text).unwrap(), field, Some(value.clone()))
+        })
+    };
+    let other_file = again(
+        texts[0],
+        &[
+            ("payload/name", "something/prep.yaml".into()),
+            ("payload/dst-url", "root://xrd5:1098//rucio/prep.yaml".into()),
+            ("payload/rubin_butler", "dim_file".into()),
+            ("payload/rubin_sidecar", "".into()),
+        ],
+    );
+    let objects = again(
+        texts[1],
+        &[
+            ("payload/rubin_butler", 1.into()),
+            ("payload/rubin_sidecar", json!({"dataId": {"dataId": {"visit": 330}}})),
+            ("payload/dataset", "None".into()),
+            ("payload/checksum-md5", "None".into()),
+        ],
+    );
+    let mut intake = fresh(&Limits::default());
+    let said: Vec<_> = [texts[0], &other_file, texts[1], &objects]
+        .iter()
+        .flat_map(|text| says(&mut intake, Dialect::Rucio, text))
+        .collect();
+    assert_eq!(said.len(), 4, "each message is said");
+    assert_eq!((&said[0], &said[2]), (&said[1], &said[3]), "each pair in the same bytes");
+    let requests: Vec<&str> = said.iter().map(|it| it.1.as_str()).collect();
+    let [one, two] = ["a0eab3e04e494c7fafb4ec4f7a8a6d48", "70fef00b6ea94eefba5e76d31adcef16"];
+    assert_eq!(requests, [one, one, two, two], "by request, never by transfer-id");
+}
+
 fn transfer(kind: &str) -> Value {
     json!({"event_type": format!("transfer-{kind}"), "created_at": "2025-03-20 20:15:43.153695",
     "payload": {

@@ -15,13 +15,13 @@ use yardmaster::wire::record;
 
 /// A message that comes in.
 #[derive(Clone, Debug)]
-enum Comes {
+pub enum Comes {
     Job(u64, u64, Status, i64),
     Ends(u64, i64),
     Facts(Box<Task>),
 }
 
-fn facts(task: u64, attempt: u32) -> Comes {
+pub fn facts(task: u64, attempt: u32) -> Comes {
     let name = task.to_string();
     Comes::Facts(Box::new(Task {
         subject: name.clone(),
@@ -39,17 +39,17 @@ fn facts(task: u64, attempt: u32) -> Comes {
 
 /// The log of our own topics: what was said, in order, and the facts that others said.
 #[derive(Clone, Default)]
-struct Bus {
-    said: Vec<(Topic, Vec<u8>, Vec<u8>)>,
+pub struct Bus {
+    pub said: Vec<(Topic, Vec<u8>, Vec<u8>)>,
 }
 
 impl Bus {
-    fn keep(&mut self, words: &Words) {
+    pub fn keep(&mut self, words: &Words) {
         self.said.extend(words.iter().map(|it| (it.topic, it.key.to_vec(), it.value.to_vec())));
     }
 
     /// Lets something come; every record on our own topics is learnt.
-    fn comes(&mut self, intake: &mut Intake, it: &Comes) -> usize {
+    pub fn comes(&mut self, intake: &mut Intake, it: &Comes) -> usize {
         let mut words = Words::default();
         let json = match it {
             Comes::Job(job, task, status, at) => format!(
@@ -66,6 +66,7 @@ impl Bus {
                 record::write_task(&mut bytes, task);
                 self.said.push((Topic::Task, task.task.clone().into_bytes(), bytes.clone()));
                 intake.learn(Topic::Task, None, Some(&bytes), &mut words);
+                intake.say_again(usize::MAX, &mut words);
                 self.keep(&words);
                 return words.len();
             }
@@ -76,21 +77,22 @@ impl Bus {
     }
 
     /// A new life, from what was said.
-    fn restart(&mut self) -> Intake {
+    pub fn restart(&mut self) -> Intake {
         let mut intake = Intake::new("atlas", BTreeMap::new(), &Limits::default());
         let mut words = Words::default();
         for (topic, key, value) in &self.said {
             intake.learn(*topic, Some(key), Some(value), &mut words);
         }
         assert!(words.is_empty(), "nothing is said while reading back");
-        intake.caught_up(&mut words);
+        intake.caught_up();
+        intake.say_again(usize::MAX, &mut words);
         self.keep(&words);
         intake
     }
 
     /// Per key, the record that a fold of everything ends with; and it must be the last one said,
     /// or compaction would keep another.
-    fn finals(&self) -> BTreeMap<String, String> {
+    pub fn finals(&self) -> BTreeMap<String, String> {
         let (codec, mut arena) = (Codec::default(), Arena::default());
         let mut best = BTreeMap::new();
         let mut last = BTreeMap::new();
@@ -125,7 +127,7 @@ impl Bus {
     }
 }
 
-fn life(job: u64, task: u64, at: i64) -> Vec<Comes> {
+pub fn life(job: u64, task: u64, at: i64) -> Vec<Comes> {
     use Status::{Activated, Defined, Finished, Pending, Running, Starting, Transferring};
     // Two states in one second, more than once.
     [

@@ -83,26 +83,35 @@ impl Drop for Stage {
 }
 
 /// The topics of a test with one foreign topic besides.
-struct Place {
-    bus: Bus,
-    topology: PathBuf,
-    foreign: String,
-    writer: KafkaWriter,
+pub(super) struct Place {
+    pub bus: Bus,
+    pub topology: PathBuf,
+    pub foreign: String,
+    pub writer: KafkaWriter,
 }
 
 impl Place {
     fn real() -> Option<Place> {
-        let bus = Bus::real(|limits, _| {
-            // Small transactions give many moments to be killed at.
-            limits.insert("intake_batch_records".into(), 7.into());
-        })?;
+        // Small transactions give many moments to be killed at.
+        Place::with(3, "", |limits| drop(limits.insert("intake_batch_records".into(), 7.into())))
+    }
+
+    /// `settings` are lines of `[intake]`.
+    pub fn with(
+        partitions: u32,
+        settings: &str,
+        change: impl FnOnce(&mut toml::Table),
+    ) -> Option<Place> {
+        let bus = Bus::real(|limits, _| change(limits))?;
         let foreign = format!("{}.panda", bus.domain);
         let conf = KafkaConf::new(&bus.bootstrap, &bus.domain, Vec::new());
         let configs = Vec::new();
-        let spec = NewTopicSpec { name: foreign.clone(), partitions: 3, replication: -1, configs };
+        let spec = NewTopicSpec { name: foreign.clone(), partitions, replication: -1, configs };
         KafkaAdmin::open(&conf).unwrap().create(&[spec]).unwrap();
         let topology = bus.path("intake.toml");
-        let source = format!("\n[[intake.source]]\ntopic = \"{foreign}\"\ndialect = \"panda\"\n");
+        let source = format!(
+            "\n[intake]\n{settings}\n[[intake.source]]\ntopic = \"{foreign}\"\ndialect = \"panda\"\n"
+        );
         let whole = std::fs::read_to_string(&bus.topology).unwrap() + &source;
         std::fs::write(&topology, whole).unwrap();
         let writer = KafkaWriter::open(&conf).unwrap();
@@ -118,7 +127,7 @@ impl Place {
         self.writer.append(&self.foreign, None, key, value, &[], None).unwrap();
     }
 
-    fn job(&self, job: u64, status: Status, at: i64) {
+    pub fn job(&self, job: u64, status: Status, at: i64) {
         let json = format!(
             "{{\"msg_type\": \"job_status\", \"jobid\": {job}, \"taskid\": {}, \"status\": \"{}\", \
              \"timestamp\": {at}, \"computingsite\": \"CERN\", \"inputs\": [\"a\"]}}",

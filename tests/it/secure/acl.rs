@@ -7,34 +7,45 @@ use rdkafka_sys as rdsys;
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
 
+/// What a right is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Topic,
+    Group,
+    TransactionalId,
+}
+
 /// One right of one user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Right {
     /// `Read` or `Write`.
     pub operation: String,
-    /// Whether it is on a transactional id; else on a topic.
-    pub transactional: bool,
+    /// What it is on.
+    pub kind: Kind,
     /// The name of that.
     pub name: String,
 }
 
-/// The rights that the README lists, for the topics of another domain.
-pub fn published(domain: &str) -> Vec<Right> {
+/// The rights that the README lists for `who` (`acl`: `run`; `intake`), for the topics of another
+/// domain.
+pub fn published(who: &str, domain: &str) -> Vec<Right> {
     let readme = include_str!("../../../README.md");
-    let lines = readme.lines().filter_map(|line| line.trim().strip_prefix("$acl --operation "));
+    let head = format!("${who} --operation ");
+    let lines = readme.lines().filter_map(|line| line.trim().strip_prefix(&head));
     let right = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().collect();
         let [operation, kind, name] = words[..] else { panic!("{line:?} is no right") };
-        let transactional = match kind {
-            "--topic" => false,
-            "--transactional-id" => true,
+        let kind = match kind {
+            "--topic" => Kind::Topic,
+            "--group" => Kind::Group,
+            "--transactional-id" => Kind::TransactionalId,
             other => panic!("{other} in {line:?}"),
         };
-        let name = match transactional {
-            true => name.replace("yardmaster-atlas", &format!("yardmaster-{domain}")),
-            false => name.replace("yardmaster.", &format!("{domain}.")),
+        let name = match kind {
+            Kind::Topic => name.replace("yardmaster.", &format!("{domain}.")),
+            _ => name.replace("yardmaster-atlas", &format!("yardmaster-{domain}")),
         };
-        Right { operation: operation.to_owned(), transactional, name }
+        Right { operation: operation.to_owned(), kind, name }
     };
     lines.map(right).collect()
 }
@@ -68,13 +79,14 @@ impl Rights {
 
     fn change(&self, right: &Right, grant: bool) {
         use rdsys::rd_kafka_AclOperation_t as Operation;
-        use rdsys::rd_kafka_ResourceType_t as Kind;
+        use rdsys::rd_kafka_ResourceType_t as Resource;
         let text = |text: &str| CString::new(text).unwrap();
         let (name, host) = (text(&right.name), text("*"));
         let principal = text(&self.principal);
-        let kind = match right.transactional {
-            true => Kind::RD_KAFKA_RESOURCE_TRANSACTIONAL_ID,
-            false => Kind::RD_KAFKA_RESOURCE_TOPIC,
+        let kind = match right.kind {
+            Kind::TransactionalId => Resource::RD_KAFKA_RESOURCE_TRANSACTIONAL_ID,
+            Kind::Group => Resource::RD_KAFKA_RESOURCE_GROUP,
+            Kind::Topic => Resource::RD_KAFKA_RESOURCE_TOPIC,
         };
         let operation = match right.operation.as_str() {
             "Read" => Operation::RD_KAFKA_ACL_OPERATION_READ,

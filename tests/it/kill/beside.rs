@@ -1,0 +1,96 @@
+//! Intake as a part of `run`: whoever leads does it, whoever takes over goes on with it.
+
+use super::SECOND;
+use super::bus::now;
+use super::intake::Place;
+use super::process::{Process, wait_until, yardmaster};
+use super::witness::glance;
+use std::collections::BTreeMap;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Event, Status};
+use yardmaster::wire::avro::{Arena, Codec};
+
+/// How often each state of each of PanDA's jobs was said.
+fn said(place: &Place) -> BTreeMap<(String, Status), usize> {
+    let (codec, mut said) = (Codec::default(), BTreeMap::new());
+    for (_, value) in glance(&place.bus.bootstrap, &place.bus.topic(Topic::JobState)) {
+        let mut arena = Arena::default();
+        let event = codec.read(Topic::JobState, None, Some(&value), &mut arena);
+        let Event::JobState(job) = event else { panic!("{event:?}") };
+        if job.queue == "CERN" {
+            *said.entry((job.job.to_owned(), job.status)).or_default() += 1;
+        }
+    }
+    said
+}
+
+/// The broker takes the first `count` messages of the foreign topic away.
+fn forget(place: &Place, count: i64) {
+    let mut config = rdkafka::ClientConfig::new();
+    config.set("bootstrap.servers", &place.bus.bootstrap);
+    let admin: rdkafka::admin::AdminClient<_> = config.create().unwrap();
+    let mut gone = rdkafka::TopicPartitionList::new();
+    gone.add_partition_offset(&place.foreign, 0, rdkafka::Offset::Offset(count)).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(admin.delete_records(&gone, &Default::default())).unwrap();
+}
+
+#[test]
+fn who_leads_does_intake_and_who_takes_over_goes_on_with_it() {
+    let hasty = |limits: &mut toml::Table| {
+        limits.insert("takeover_s".into(), 1.into());
+        limits.insert("takeover_jitter_ms".into(), 0.into());
+    };
+    let Some(place) = Place::with(1, "in_run = true", hasty) else { return };
+    let bus = &place.bus;
+    let at = now() / 1_000;
+    place.job(1, Status::Running, at - 60);
+    place.job(2, Status::Running, at - 60);
+    place.writer.flush().unwrap();
+    // What PanDA said first was gone before we came.
+    forget(&place, 1);
+    bus.queue("QUEUE_00", 1, 10);
+    bus.ask("1/1", 1, 500);
+    bus.flush();
+    let start = |name| Process::start(&bus.bootstrap, &place.topology, &bus.path(name));
+    let first = start("first");
+    wait_until(60 * SECOND, || first.told(), || first.leads());
+    let one = |job: &str, status, count| ((job.to_owned(), status), count);
+    let mut wanted: BTreeMap<_, _> = [one("2", Status::Running, 1)].into();
+    wait_until(60 * SECOND, || first.told(), || said(&place) == wanted);
+    // Decisions know that, whoever makes them.
+    bus.ask("2/1", 1, 500);
+    bus.flush();
+    let explain = |task: &str| {
+        let flags = ["explain", task, "--bootstrap-server", &bus.bootstrap, "--topology"];
+        let output = yardmaster(&[&flags[..], &[place.topology.to_str().unwrap()]].concat());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let is_noted = |task: &str| {
+        wait_until(60 * SECOND, || first.told(), || explain(task).contains("assign"));
+        explain(task).contains("partial_history")
+    };
+    assert!(is_noted("2"), "{}", explain("2"));
+    // The standby leaves the sources alone until it leads.
+    let second = start("second");
+    wait_until(60 * SECOND, || second.told(), || second.ready().is_some());
+    place.job(2, Status::Holding, at);
+    place.writer.flush().unwrap();
+    wanted.extend([one("2", Status::Holding, 1)]);
+    wait_until(60 * SECOND, || first.told(), || said(&place) == wanted);
+    assert!(!second.all_told().contains("jobs read back"), "{}", second.told());
+    first.kill();
+    place.job(2, Status::Finished, at + 1);
+    place.job(3, Status::Activated, at + 1);
+    place.writer.flush().unwrap();
+    wait_until(60 * SECOND, || second.told(), || second.leads());
+    wanted.extend([one("2", Status::Finished, 1), one("3", Status::Activated, 1)]);
+    wait_until(60 * SECOND, || second.told(), || said(&place) == wanted);
+    bus.ask("3/1", 1, 500);
+    bus.flush();
+    wait_until(60 * SECOND, || second.told(), || explain("3").contains("assign"));
+    assert!(explain("3").contains("partial_history"), "{}", explain("3"));
+    let counters = bus.verb("counters", 0, &["--store", bus.path("second").to_str().unwrap()]);
+    assert!(counters.contains("CERN"), "what intake says is folded: {counters}");
+    assert_eq!(second.stop().code(), Some(0));
+}

@@ -1,0 +1,176 @@
+//! The same of intake: with the rights that the README lists for it, and with one less.
+
+use super::acl::{Right, published};
+use super::{Fort, SECOND, admin, hushed};
+use crate::kill::bus::{Bus, text};
+use crate::kill::process::{PROGRAM, wait_until};
+use rdkafka::consumer::Consumer;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use yardmaster::core::cut::Topic;
+use yardmaster::drive::intake::SPOKEN;
+use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, KafkaWriter, NewTopicSpec};
+
+/// Each with a message of every kind that becomes something else.
+const SOURCES: [(&str, &[&str]); 3] = [
+    (
+        "panda",
+        &[
+            r#"{"msg_type": "job_status", "jobid": N, "taskid": 4, "status": "running",
+                "timestamp": 1760000000, "computingsite": "CERN"}"#,
+            r#"{"msg_type": "task_status", "taskid": N, "status": "done", "timestamp": 1760000000}"#,
+            r#"{"msg_type": "job_status", "jobid": "nobody's"}"#,
+        ],
+    ),
+    (
+        "rucio",
+        &[r#"{"event_type": "transfer-queued", "created_at": "2025-03-20 20:15:43",
+            "payload": {"request-id": "rN", "dst-rse": "X"}}"#],
+    ),
+    (
+        "harvester",
+        &[r#"{"method": "report_worker_statistics", "harvester_id": "h", "panda_queue": "CERN",
+            "timestamp": 1760000000, "statistics": {"user": {"SCORE": {"running": 1}}}}"#],
+    ),
+];
+
+struct Taps<'a> {
+    fort: &'a Fort,
+    bus: Bus,
+    conf: KafkaConf,
+    writer: KafkaWriter,
+    topology: PathBuf,
+    user: PathBuf,
+}
+
+impl Taps<'_> {
+    fn new(fort: &Fort) -> Taps<'_> {
+        let (bus, authority) = (fort.bus(), fort.path("ca.pem"));
+        let mut conf = KafkaConf::new(&fort.broker.address(), &bus.domain, Vec::new());
+        let own = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        conf.properties = admin(&authority).map(own).into();
+        let writer = KafkaWriter::open(&conf).unwrap();
+        let topology = bus.path("intake.toml");
+        let mut whole = std::fs::read_to_string(&bus.topology).unwrap();
+        for (dialect, _) in SOURCES {
+            let name = format!("{}-{dialect}", bus.domain);
+            let spec = NewTopicSpec { name, partitions: 1, replication: -1, configs: Vec::new() };
+            whole +=
+                &format!("\n[[intake.source]]\ntopic = {:?}\ndialect = {dialect:?}\n", spec.name);
+            KafkaAdmin::open(&conf).unwrap().create(&[spec]).unwrap();
+        }
+        std::fs::write(&topology, whole).unwrap();
+        let user = fort.user();
+        Taps { fort, bus, conf, writer, topology, user }
+    }
+
+    fn source(&self, dialect: &str) -> String {
+        format!("{}-{dialect}", self.bus.domain)
+    }
+
+    fn rights(&self) -> Vec<Right> {
+        let spread = |right: Right| match right.name.as_str() {
+            "panda.jobs" => {
+                let name = |(dialect, _)| Right { name: self.source(dialect), ..right.clone() };
+                SOURCES.map(name).to_vec()
+            }
+            _ => vec![right],
+        };
+        published("intake", &self.bus.domain).into_iter().flat_map(spread).collect()
+    }
+
+    /// Says one of everything, after something that the broker takes away before it is read.
+    fn say(&self, number: i64) {
+        for (dialect, texts) in SOURCES {
+            let topic = self.source(dialect);
+            let put = |text: &str| {
+                let text = text.replace('N', &number.to_string());
+                self.writer.append(&topic, None, None, Some(text.as_bytes()), &[], None).unwrap();
+            };
+            put("{}");
+            self.writer.flush().unwrap();
+            if dialect == "panda" {
+                self.forget(&topic);
+            }
+            texts.iter().for_each(|text| put(text));
+        }
+        self.writer.flush().unwrap();
+    }
+
+    fn forget(&self, topic: &str) {
+        let mut config = rdkafka::ClientConfig::new();
+        config.set("bootstrap.servers", &self.conf.bootstrap);
+        config.extend(self.conf.properties.clone());
+        let admin: rdkafka::admin::AdminClient<_> = config.create().unwrap();
+        let mut gone = rdkafka::TopicPartitionList::new();
+        gone.add_partition_offset(topic, 0, rdkafka::Offset::End).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(admin.delete_records(&gone, &Default::default())).unwrap();
+    }
+
+    fn start(&self, log: &Path) -> Child {
+        Command::new(PROGRAM)
+            .args(["intake", "--bootstrap-server", &self.fort.broker.address(), "--skip-lost"])
+            .args(["--topology", text(&self.topology), "--http", "127.0.0.1:0"])
+            .args(["--command-config", text(&self.user)])
+            .stdin(Stdio::null())
+            .stderr(File::create(log).unwrap())
+            .spawn()
+            .expect("the program")
+    }
+
+    /// Whether something was said on every topic that intake speaks on.
+    fn is_all_said(&self) -> bool {
+        let mut config = rdkafka::ClientConfig::new();
+        config.set("bootstrap.servers", &self.conf.bootstrap);
+        config.extend(self.conf.properties.clone());
+        let client: rdkafka::consumer::BaseConsumer = config.create().unwrap();
+        let spoken = |topic: &Topic| {
+            let name = self.bus.topic(*topic);
+            let end = |partition| client.fetch_watermarks(&name, partition, 10 * SECOND).unwrap().1;
+            let count = client.fetch_metadata(Some(&name), 10 * SECOND).unwrap();
+            (0..count.topics()[0].partitions().len() as i32).any(|partition| end(partition) > 0)
+        };
+        SPOKEN.iter().all(spoken)
+    }
+}
+
+#[test]
+fn intake_needs_the_rights_that_are_published_for_it_and_names_the_one_it_lacks() {
+    let Some(fort) = Fort::build() else { return };
+    let taps = Taps::new(&fort);
+    let (granting, rights) = (fort.rights(), taps.rights());
+    assert!(rights.len() > 10, "the README lists {rights:?}");
+    rights.iter().for_each(|right| granting.grant(right));
+    let log = fort.path("intake.log");
+    let told = || std::fs::read_to_string(&log).unwrap_or_default();
+    taps.say(1);
+    let mut child = taps.start(&log);
+    wait_until(60 * SECOND, told, || taps.is_all_said());
+    assert!(child.try_wait().unwrap().is_none(), "{}", told());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for (at, right) in rights.iter().enumerate() {
+        taps.say(at as i64 + 2);
+        granting.revoke(right);
+        let mut child = taps.start(&log);
+        let mut code = None;
+        wait_until(
+            60 * SECOND,
+            || format!("without {right:?}: {}", told()),
+            || {
+                code = child.try_wait().unwrap();
+                code.is_some()
+            },
+        );
+        hushed(&told());
+        let last = told().lines().last().unwrap_or_default().to_owned();
+        println!("without {} of {}: {last}", right.operation, right.name);
+        assert_eq!(code.and_then(|code| code.code()), Some(1), "without {right:?}: {}", told());
+        for part in [&right.name, &right.operation, "kafka-acls.sh", "README"] {
+            assert!(last.contains(part), "without {right:?}, {part:?} is not in {last:?}");
+        }
+        granting.grant(right);
+    }
+}
