@@ -36,6 +36,8 @@ struct Told {
     last: Option<String>,
     /// Turned away at the door. The question that waited meanwhile only says that nobody answered.
     refused: Option<(Instant, RDKafkaErrorCode)>,
+    /// Whether the broker refused the client's group. Most of our clients need none.
+    is_group_refused: bool,
 }
 
 impl Watch {
@@ -51,6 +53,11 @@ impl Watch {
         refused.filter(|(at, _)| at.elapsed() < REFUSED).map(|(_, code)| code)
     }
 
+    /// Whether the broker refused the client's group.
+    pub fn is_group_refused(&self) -> bool {
+        self.told().is_group_refused
+    }
+
     fn told(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,10 +66,12 @@ impl Watch {
 impl ClientContext for Watch {
     fn error(&self, error: KafkaError, reason: &str) {
         use RDKafkaErrorCode::{
-            AllBrokersDown, Authentication, BrokerTransportFailure, SSL, SaslAuthenticationFailed,
+            AllBrokersDown, Authentication, BrokerTransportFailure, GroupAuthorizationFailed, SSL,
+            SaslAuthenticationFailed,
         };
         let mut told = self.told();
         let code = error.rdkafka_error_code();
+        told.is_group_refused |= code == Some(GroupAuthorizationFailed);
         // That no broker is left follows from what was told before, which says more.
         if code != Some(AllBrokersDown) || told.last.is_none() {
             told.last = Some(format!("{error}: {reason}"));

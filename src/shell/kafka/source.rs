@@ -146,7 +146,14 @@ impl KafkaIntake {
         let asked = |error| extent::trouble(&self.client, &error);
         let mut place = TopicPartitionList::new();
         place.add_partition(topic, partition);
-        let said = self.client.committed_offsets(place, wait).map_err(asked)?;
+        let said = self.client.committed_offsets(place, wait).map_err(|error| {
+            let trouble = asked(error);
+            // The broker tells the client, which goes on asking until the question times out.
+            let group = RDKafkaErrorCode::GroupAuthorizationFailed;
+            let what = format!("Read of group {}", self.conf.transactional_id);
+            let is_refused = self.client.context().is_group_refused();
+            is_refused.then(|| refusal(group, &what)).flatten().unwrap_or(trouble)
+        })?;
         let said = said.find_partition(topic, partition).map(|it| it.offset());
         let (first, end) = self.client.fetch_watermarks(topic, partition, wait).map_err(asked)?;
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);
