@@ -12,11 +12,17 @@ pub struct Key(pub u64);
 
 impl Key {
     /// The number of a name. Total: every text has one.
+    #[inline]
     pub fn of(name: &[u8]) -> Key {
         match decimal(name) {
             Some(number) => Key(number),
             None => Key(hash(name) | 1 << 63),
         }
+    }
+
+    /// One number for several names. Two that meet (odds as above) are counted as one.
+    pub fn joint(names: &[&[u8]]) -> Key {
+        Key(names.iter().fold(0, |number, name| stir(number.rotate_left(23) ^ hash(name))))
     }
 
     /// No thing at all: what an absent name is read as.
@@ -29,37 +35,47 @@ impl Key {
 }
 
 /// The value of a canonical decimal: digits only, no leading zero but for "0", below 2^63.
+#[inline]
 fn decimal(name: &[u8]) -> Option<u64> {
-    if name.is_empty() || name.len() > 18 || (name[0] == b'0' && name.len() > 1) {
+    if (*name.first()? == b'0' && name.len() > 1) || name.len() > 18 {
         return None;
     }
-    let mut chunks = name.rchunks_exact(8);
-    let (mut value, mut unit) = (0u64, 1u64);
-    for chunk in &mut chunks {
-        value += eight_digits(chunk.try_into().ok()?)? * unit;
-        unit *= 100_000_000;
+    match (name.first_chunk::<8>(), name.last_chunk::<8>()) {
+        (Some(first), Some(last)) if name.len() <= 16 => {
+            let low = u64::from_le_bytes(*last);
+            // What comes before the last eight, with zeroes in front: the first is the lowest.
+            let missing = 8 * (16 - name.len() as u32);
+            let zeros = ZEROS & !u64::MAX.checked_shl(missing).unwrap_or(0);
+            let head = u64::from_le_bytes(*first).checked_shl(missing).unwrap_or(0) | zeros;
+            (not_digits(low) | not_digits(head) == 0)
+                .then(|| eight_digits(head) * 100_000_000 + eight_digits(low))
+        }
+        _ => name.iter().try_fold(0u64, |value, byte| {
+            let digit = byte.wrapping_sub(b'0');
+            (digit <= 9).then(|| value * 10 + u64::from(digit))
+        }),
     }
-    let head = chunks.remainder().iter().try_fold(0u64, |head, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        (digit <= 9).then(|| head * 10 + u64::from(digit))
-    })?;
-    Some(value + head * unit)
 }
 
-/// The value of eight digits, added up in pairs, fours and all together.
+/// Eight times the digit 0.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Not 0 if one of eight bytes is no digit: each digit has the high half 3, and keeps it when 6 is
+/// added.
 #[inline]
-fn eight_digits(digits: [u8; 8]) -> Option<u64> {
-    const ZEROS: u64 = 0x3030_3030_3030_3030;
-    let word = u64::from_le_bytes(digits);
-    // Each byte has the high half 3, and keeps it when 6 is added: it is one of '0' to '9'.
+fn not_digits(word: u64) -> u64 {
     let beyond = word.wrapping_add(0x0606_0606_0606_0606);
-    if (word & 0xF0F0_F0F0_F0F0_F0F0) != ZEROS || (beyond & 0xF0F0_F0F0_F0F0_F0F0) != ZEROS {
-        return None;
-    }
-    let ones = word - ZEROS;
+    ((word ^ ZEROS) | (beyond ^ ZEROS)) & 0xF0F0_F0F0_F0F0_F0F0
+}
+
+/// The value of eight digits, the first in the lowest byte, added up in pairs, fours and all
+/// together.
+#[inline]
+fn eight_digits(word: u64) -> u64 {
+    let ones = word ^ ZEROS;
     let pairs = (ones * 10 + (ones >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
-    Some((fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF)
+    (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
 }
 
 /// A 64-bit hash of bytes, the same on every machine and for ever (stores and digests hold it).
@@ -100,19 +116,17 @@ pub fn cut(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// Whether two texts are the same. Names are short and mostly are: the first and the last eight
-/// bytes are compared as words, which may overlap.
+/// The first and the last bytes of a text as words, which may overlap. With its length, that is
+/// all of a text of at most 16 bytes, as most names are.
 #[inline]
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
+fn edges(text: &[u8]) -> [u64; 2] {
+    if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+        return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)];
     }
-    let words = (a.first_chunk::<8>(), b.first_chunk::<8>(), a.last_chunk::<8>(), b.last_chunk());
-    let (Some(a_head), Some(b_head), Some(a_tail), Some(b_tail)) = words else { return a == b };
-    if a_head != b_head || a_tail != b_tail {
-        return false;
+    if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        return [u64::from(u32::from_le_bytes(*first)), u64::from(u32::from_le_bytes(*last))];
     }
-    a.len() <= 16 || a[8..a.len() - 8] == b[8..b.len() - 8]
+    [text.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0]
 }
 
 /// Spreads every bit of a word over the whole word.
@@ -141,17 +155,24 @@ impl Name {
 pub struct Names {
     /// All texts, one after the other.
     texts: String,
-    /// Where each ends; it begins where the one before ends.
-    ends: Vec<usize>,
+    entries: Vec<Entry>,
     hashes: Vec<u64>,
     /// Open addressing; 0 is free, else index + 1.
     slots: Vec<u32>,
 }
 
+/// Where a name's text lies, and what tells it from others at a glance.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    edges: [u64; 2],
+    start: usize,
+    length: usize,
+}
+
 impl Default for Names {
     fn default() -> Self {
-        let (texts, ends, hashes) = (String::new(), Vec::new(), Vec::new());
-        let mut names = Names { texts, ends, hashes, slots: vec![0; 64] };
+        let (texts, entries, hashes) = (String::new(), Vec::new(), Vec::new());
+        let mut names = Names { texts, entries, hashes, slots: vec![0; 64] };
         names.intern("");
         names
     }
@@ -161,25 +182,17 @@ impl Names {
     /// The number of a name, given now if it is new.
     pub fn intern(&mut self, text: &str) -> Name {
         let hash = hash(text.as_bytes());
-        let mut at = hash as usize & (self.slots.len() - 1);
-        loop {
-            match self.slots[at] {
-                0 => break,
-                taken => {
-                    let index = taken as usize - 1;
-                    if self.hashes[index] == hash && self.is(Name(taken - 1), text) {
-                        return Name(taken - 1);
-                    }
-                }
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-        let name = Name(self.ends.len() as u32);
+        let at = match self.seek(text, hash) {
+            Ok(name) => return name,
+            Err(at) => at,
+        };
+        let name = Name(self.entries.len() as u32);
+        let (edges, start) = (edges(text.as_bytes()), self.texts.len());
         self.texts.push_str(text);
-        self.ends.push(self.texts.len());
+        self.entries.push(Entry { edges, start, length: text.len() });
         self.hashes.push(hash);
         self.slots[at] = name.0 + 1;
-        if self.ends.len() * 2 > self.slots.len() {
+        if self.entries.len() * 2 > self.slots.len() {
             self.grow();
         }
         name
@@ -187,44 +200,53 @@ impl Names {
 
     /// The number of a name that is known already.
     pub fn find(&self, text: &str) -> Option<Name> {
-        let hash = hash(text.as_bytes());
-        let mut at = hash as usize & (self.slots.len() - 1);
+        self.seek(text, hash(text.as_bytes())).ok()
+    }
+
+    /// The number of a name, or the free slot where it would stand.
+    #[inline]
+    fn seek(&self, text: &str, hash: u64) -> Result<Name, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
         loop {
             match self.slots[at] {
-                0 => return None,
-                taken => {
-                    let index = taken as usize - 1;
-                    if self.hashes[index] == hash && self.is(Name(taken - 1), text) {
-                        return Some(Name(taken - 1));
-                    }
-                }
+                0 => return Err(at),
+                taken if self.is(Name(taken - 1), text) => return Ok(Name(taken - 1)),
+                _ => at = (at + 1) & mask,
             }
-            at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
     /// The text of a number that this table gave out; the empty text for any other.
     #[inline]
     pub fn text(&self, name: Name) -> &str {
-        let Some(&end) = self.ends.get(name.index()) else { return "" };
-        let start = if name.0 == 0 { 0 } else { self.ends[name.index() - 1] };
-        self.texts.get(start..end).unwrap_or("")
+        let Some(entry) = self.entries.get(name.index()) else { return "" };
+        self.texts.get(entry.start..entry.start + entry.length).unwrap_or("")
     }
 
     /// Whether a number's text is this one.
     #[inline]
     pub fn is(&self, name: Name, text: &str) -> bool {
-        if text.is_empty() || name == Name::NONE {
-            return text.is_empty() && name == Name::NONE;
+        let Some(entry) = self.entries.get(name.index()) else { return false };
+        entry.length == text.len()
+            && entry.edges == edges(text.as_bytes())
+            && (entry.length <= 16 || self.is_within(entry, text.as_bytes()))
+    }
+
+    /// Whether what lies between the edges of a name is the same too.
+    #[inline]
+    fn is_within(&self, entry: &Entry, text: &[u8]) -> bool {
+        let held = self.texts.as_bytes().get(entry.start..entry.start + entry.length);
+        let Some(held) = held else { return false };
+        match (held.get(8..16), text.get(8..16)) {
+            (Some(held), Some(text)) if entry.length <= 24 => held == text,
+            _ => held == text,
         }
-        let Some(&end) = self.ends.get(name.index()) else { return false };
-        let start = self.ends[name.index() - 1];
-        is_same(&self.texts.as_bytes()[start..end], text.as_bytes())
     }
 
     /// How many names there are; every [`Name`] given out is below.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.entries.len()
     }
 
     /// Never: the empty name is always there.

@@ -219,6 +219,23 @@ impl Ledger {
         row
     }
 
+    /// The rows of a job's names, made when they are new: of (queue, gshare, resource type), (user,
+    /// queue), (working group, queue) and nucleus.
+    pub fn job_rows(&mut self, names: [Name; 6]) -> [u32; 4] {
+        let [queue, gshare, resource_type, user, group, nucleus] = names;
+        let load = self.load_row(queue, gshare, resource_type);
+        let mut who = |name: Name, kind: u32| match name {
+            Name::NONE => NO_ROW,
+            name => self.who.row([name.0, queue.0, kind, 0]),
+        };
+        let (user, group) = (who(user, 0), who(group, 1));
+        let nucleus = match nucleus {
+            Name::NONE => NO_ROW,
+            name => self.nucleus.row([name.0, 0, 0, 0]),
+        };
+        [load, user, group, nucleus]
+    }
+
     /// Takes the old contributions of a job out and puts the new ones in. What both have in common
     /// is left alone: most changes are of the state only, within the same rows.
     #[inline]
@@ -347,7 +364,7 @@ impl Ledger {
 
     /// The queue of a job that has a state.
     pub fn queue_of(&self, job: &Job) -> Name {
-        Name(self.load.key(job.load)[0])
+        job.names[0]
     }
 
     /// A job is forgotten: its plain contributions go, those in windows stay behind.

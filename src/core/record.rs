@@ -51,6 +51,9 @@ pub struct Job {
     pub nucleus: u32,
     /// Row of (request or task, queue) where its coming is counted against promises.
     pub seen: u32,
+    /// Queue, gshare, resource type, user, working group, nucleus: the names that its rows are of,
+    /// so that a state with the same ones keeps the rows without a look at them.
+    pub names: [Name; 6],
     /// Workflow.
     pub workflow: Name,
     /// Production source label.
@@ -105,6 +108,7 @@ impl Job {
             group: 0,
             nucleus: 0,
             seen: 0,
+            names: [Name::NONE; 6],
             workflow: Name::NONE,
             label: Name::NONE,
             sub_status: Name::NONE,

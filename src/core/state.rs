@@ -3,6 +3,7 @@
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
 use crate::core::event::{Link, Parameter, Queue, Site, Storage};
+use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
 use crate::core::ledger::Ledger;
 use crate::core::limits::Limits;
@@ -51,6 +52,15 @@ impl<T: Keyed> Table<T> {
     #[inline]
     pub fn find(&self, key: Key) -> Option<u32> {
         self.index.find(key.0, |slot| self.slab.get(slot).is_some_and(|held| held.key() == key))
+    }
+
+    /// The same, where a look ahead may have seen the slot.
+    #[inline]
+    pub fn find_sought(&self, sought: Sought) -> Option<u32> {
+        match self.slab.get(sought.slot) {
+            Some(held) if held.key() == sought.key => Some(sought.slot),
+            _ => self.find(sought.key),
+        }
     }
 
     /// Puts in a record whose number is not there yet.

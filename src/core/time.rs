@@ -106,11 +106,17 @@ impl Times {
         &self.topics[topic as usize]
     }
 
-    /// A record was read: moves the lane on, and its newest own-time.
-    pub fn read(&mut self, lane: Lane, offset: u64, own_time: Millis) {
+    /// A record was read: moves the lane on, and its newest own-time. Whether it is news: what is
+    /// below the next offset was read before, and nothing moves.
+    #[inline]
+    pub fn read(&mut self, lane: Lane, offset: u64, own_time: Millis) -> bool {
         let state = self.lanes.at(lane);
-        state.next = state.next.max(offset.saturating_add(1));
-        state.newest = state.newest.max(own_time);
+        let is_news = offset >= state.next;
+        if is_news {
+            state.next = offset.saturating_add(1);
+            state.newest = state.newest.max(own_time);
+        }
+        is_news
     }
 
     /// Sets every topic's time at a cycle's end. `limits` gives a topic's silence limit; `None`

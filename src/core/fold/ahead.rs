@@ -5,8 +5,8 @@
 //! they are taken together, each in a loop that does nothing else. Nothing is changed and nothing
 //! depends on it but speed.
 
+use crate::core::cut::Topic;
 use crate::core::event::{Event, Pilot};
-use crate::core::fold::pilot::joint;
 use crate::core::id::Key;
 use crate::core::record::Job;
 use crate::core::rows::NO_ROW;
@@ -14,79 +14,122 @@ use crate::core::slab::Index;
 use crate::core::state::State;
 use std::hint::black_box;
 
-/// Room to note in what events will look for, kept from run to run.
+/// What an event speaks of, and where that was seen to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sought {
+    /// Number of the thing; [`Key::NONE`] for an event of which none is needed.
+    pub key: Key,
+    /// The slot it most likely has; [`Sought::NOWHERE`] if none was seen.
+    pub slot: u32,
+}
+
+impl Sought {
+    /// No slot.
+    pub const NOWHERE: u32 = u32::MAX;
+
+    /// A thing that was not looked for yet.
+    pub fn thing(key: Key) -> Sought {
+        Sought { key, slot: Sought::NOWHERE }
+    }
+
+    /// What an event speaks of. Of its bytes the same can be told before they are read whole.
+    pub fn of(event: &Event<'_>) -> Sought {
+        Sought::thing(match event {
+            Event::JobState(event) => Key::of(event.job.as_bytes()),
+            Event::Heartbeat(event) => Key::of(event.job.as_bytes()),
+            Event::Transfer(event) => Key::of(event.request.as_bytes()),
+            Event::Pilot(
+                Pilot::AskedJob { queue, node, .. } | Pilot::UpdatedJob { queue, node, .. },
+            ) => Key::joint(&[queue.as_bytes(), node.as_bytes()]),
+            Event::Pilot(Pilot::Workers { queue, harvester, resource_type, .. }) => {
+                Key::joint(&[queue.as_bytes(), harvester.as_bytes(), resource_type.as_bytes()])
+            }
+            Event::Pilot(Pilot::Slots { .. })
+            | Event::Task(_)
+            | Event::Outcome(_)
+            | Event::Queue(_)
+            | Event::Site(_)
+            | Event::Storage(_)
+            | Event::Link(_)
+            | Event::Parameter(_)
+            | Event::Removed { .. }
+            | Event::Decided(_)
+            | Event::Garbled(_) => Key::NONE,
+        })
+    }
+}
+
+/// What a run of events speaks of; kept from run to run for its memory.
 #[derive(Default)]
 pub struct Ahead {
-    jobs: Vec<Key>,
-    moves: Vec<Key>,
-    nodes: Vec<Key>,
-    slots: Vec<u32>,
+    run: Vec<(Topic, Sought)>,
 }
 
 impl Ahead {
-    /// Touches what folding these events will need.
-    pub fn look(&mut self, state: &State, events: &[Event<'_>]) {
-        self.note(events);
-        let tables = [
-            (&self.jobs, &state.jobs.index),
-            (&self.moves, &state.transfers.index),
-            (&self.nodes, &state.nodes.index),
-        ];
-        let mut seen = tables.map(|(keys, index)| peek(keys, index)).into_iter().sum::<u32>();
-        for (keys, index) in &tables[1..] {
-            seen ^= keys.iter().filter_map(|key| index.guess(key.0)).fold(0, |a, slot| a ^ slot);
+    /// Begins another run.
+    pub fn clear(&mut self) {
+        self.run.clear();
+    }
+
+    /// Notes what the next event of the run speaks of.
+    #[inline]
+    pub fn note(&mut self, topic: Topic, key: Key) {
+        self.run.push((topic, Sought::thing(key)));
+    }
+
+    /// The events of the run, in the order in which they were noted.
+    pub fn run(&self) -> impl Iterator<Item = Sought> {
+        self.run.iter().map(|(_, sought)| *sought)
+    }
+
+    /// Touches what folding the run will need.
+    pub fn look(&mut self, state: &State) {
+        let mut seen = 0;
+        for (topic, sought) in &self.run {
+            seen ^= index(state, *topic).map_or(0, |index| index.peek(sought.key.0));
         }
-        self.slots.clear();
-        self.slots.extend(self.jobs.iter().filter_map(|key| state.jobs.index.guess(key.0)));
-        for slot in &self.slots {
-            seen ^= state.jobs.slab.get(*slot).map_or(0, record);
+        for (topic, sought) in &mut self.run {
+            let slot = index(state, *topic).and_then(|index| index.guess(sought.key.0));
+            sought.slot = slot.unwrap_or(Sought::NOWHERE);
         }
-        for slot in &self.slots {
-            seen ^= state.jobs.slab.peek(*slot) as u32;
-            seen ^= state.jobs.slab.get(*slot).map_or(0, |job| counted(state, job));
+        for (topic, Sought { slot, .. }) in &self.run {
+            seen ^= match topic {
+                Topic::JobState => state.jobs.slab.get(*slot).map_or(0, told),
+                Topic::Heartbeat => state.jobs.slab.get(*slot).map_or(0, |job| job.beat.events),
+                Topic::Transfer => state.transfers.slab.get(*slot).map_or(0, |it| it.flow),
+                Topic::Pilot => state.nodes.slab.get(*slot).map_or(0, |it| it.queue.0),
+                _ => 0,
+            };
+        }
+        for (topic, Sought { slot, .. }) in &self.run {
+            if *topic == Topic::JobState {
+                seen ^= state.jobs.slab.peek(*slot) as u32;
+                seen ^= state.jobs.slab.get(*slot).map_or(0, |job| counted(state, job));
+            }
         }
         black_box(seen);
     }
+}
 
-    fn note(&mut self, events: &[Event<'_>]) {
-        let Ahead { jobs, moves, nodes, .. } = self;
-        jobs.clear();
-        moves.clear();
-        nodes.clear();
-        for event in events {
-            match event {
-                Event::JobState(event) => jobs.push(Key::of(event.job.as_bytes())),
-                Event::Heartbeat(event) => jobs.push(Key::of(event.job.as_bytes())),
-                Event::Transfer(event) => moves.push(Key::of(event.request.as_bytes())),
-                Event::Pilot(
-                    Pilot::AskedJob { queue, node, .. } | Pilot::UpdatedJob { queue, node, .. },
-                ) => nodes.push(joint(&[queue, node])),
-                Event::Pilot(Pilot::Workers { .. } | Pilot::Slots { .. })
-                | Event::Task(_)
-                | Event::Outcome(_)
-                | Event::Queue(_)
-                | Event::Site(_)
-                | Event::Storage(_)
-                | Event::Link(_)
-                | Event::Parameter(_)
-                | Event::Removed { .. }
-                | Event::Decided(_)
-                | Event::Garbled(_) => {}
-            }
-        }
+/// The index in which what a topic's events speak of is found.
+#[inline]
+fn index(state: &State, topic: Topic) -> Option<&Index> {
+    match topic {
+        Topic::JobState | Topic::Heartbeat => Some(&state.jobs.index),
+        Topic::Transfer => Some(&state.transfers.index),
+        Topic::Pilot => Some(&state.nodes.index),
+        _ => None,
     }
 }
 
-fn peek(keys: &[Key], index: &Index) -> u32 {
-    keys.iter().fold(0, |seen, key| seen ^ index.peek(key.0))
-}
-
 /// Something of each line of a record.
-fn record(job: &Job) -> u32 {
+#[inline]
+fn told(job: &Job) -> u32 {
     job.beat.events ^ job.created_at as u32 ^ job.label.0
 }
 
 /// Something of the counters that a job stands in.
+#[inline]
 fn counted(state: &State, job: &Job) -> u32 {
     let Some(status) = job.status else { return 0 };
     let ledger = &state.ledger;

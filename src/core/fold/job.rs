@@ -2,27 +2,25 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Status};
+use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
 use crate::core::record::{Beat, Job};
 use crate::core::reserve::seen_row;
-use crate::core::rows::NO_ROW;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
 impl State {
-    pub(super) fn fold_job_state(&mut self, event: &JobState<'_>, bound: Millis) {
-        let key = Key::of(event.job.as_bytes());
+    pub(super) fn fold_job_state(&mut self, event: &JobState<'_>, sought: Sought, bound: Millis) {
+        let key = sought.key;
         if !self.is_same_job(key, event.job) {
             return self.odd(Topic::JobState, Oddity::NameMeeting);
         }
-        let slot = self.jobs.find(key);
-        let old = slot.and_then(|slot| self.jobs.slab.get(slot)).copied();
-        self.mark_start(event, old.as_ref(), bound);
-        match (slot, old) {
-            (Some(slot), Some(old)) => self.join_job(slot, &old, event, bound),
-            _ => self.meet_job(key, event, bound),
+        let slot = self.jobs.find_sought(sought);
+        match slot.and_then(|slot| Some((slot, *self.jobs.slab.get(slot)?))) {
+            Some((slot, old)) => self.join_job(slot, &old, event, bound),
+            None => self.meet_job(key, event, bound),
         }
     }
 
@@ -31,6 +29,7 @@ impl State {
     /// then must not depend on which came first.
     fn meet_job(&mut self, key: Key, event: &JobState<'_>, bound: Millis) {
         let job = self.read_job(key, None, event, bound);
+        self.mark_start(self.ledger.queue_of(&job), job.started_at);
         if event.status.is_ended() && job.over_at() <= self.jobs_horizon() {
             self.odd(Topic::JobState, Oddity::TooLate);
         }
@@ -52,6 +51,7 @@ impl State {
     fn join_job(&mut self, slot: u32, old: &Job, event: &JobState<'_>, bound: Millis) {
         let order = old.status.map_or(Ordering::Greater, |known| order(event, bound, old, known));
         if order == Ordering::Less {
+            self.mark_stale_start(event, old, bound);
             let after_end = event.attempt == old.attempt
                 && !event.status.is_ended()
                 && old.status.is_some_and(Status::is_ended);
@@ -59,6 +59,9 @@ impl State {
             return self.odd(Topic::JobState, oddity);
         }
         let new = self.read_job(old.key, Some(old), event, bound);
+        if old.started_at != new.started_at || old.load != new.load || old.status.is_none() {
+            self.mark_start(self.ledger.queue_of(&new), new.started_at);
+        }
         if order == Ordering::Equal {
             let content = self.content(&new).cmp(&self.content(old));
             match content {
@@ -116,18 +119,22 @@ impl State {
     }
 
     /// Every start that is told counts, stale or not, so that the order of telling is nothing.
-    fn mark_start(&mut self, event: &JobState<'_>, old: Option<&Job>, bound: Millis) {
-        let start = event.started_at.min(bound);
-        if start > 0
-            && old.is_none_or(|old| old.started_at != start || !self.is_at(old, event.queue))
-        {
-            let queue = self.name(event.queue);
+    fn mark_start(&mut self, queue: Name, start: Millis) {
+        if start > 0 {
             let marks = self.marks.entry(queue).or_default();
             marks.start = marks.start.max(start);
         }
     }
 
-    #[inline]
+    #[cold]
+    fn mark_stale_start(&mut self, event: &JobState<'_>, old: &Job, bound: Millis) {
+        let start = event.started_at.min(bound);
+        if start > 0 && (old.started_at != start || !self.is_at(old, event.queue)) {
+            let queue = self.name(event.queue);
+            self.mark_start(queue, start);
+        }
+    }
+
     fn is_at(&self, job: &Job, queue: &str) -> bool {
         job.status.is_some() && self.names.is(self.ledger.queue_of(job), queue)
     }
@@ -143,18 +150,16 @@ impl State {
         bound: Millis,
     ) -> Job {
         let known = old.filter(|old| old.status.is_some());
-        let load = self.load_row(known, event);
-        let queue = Name(self.ledger.load.key(load)[0]);
-        let same_queue = known.is_some_and(|old| self.ledger.queue_of(old) == queue);
+        let (names, [load, user, group, nucleus]) = self.names_and_rows(known, event);
         let request = match event.request {
             "" => Key::NONE,
             request => Key::of(request.as_bytes()),
         };
         let task = Key::of(event.task.as_bytes());
-        let known_there = known.filter(|_| same_queue);
-        let seen = match known_there {
-            Some(old) if old.request == request && old.task == task => old.seen,
-            _ => seen_row(&mut self.ledger, request, task, queue),
+        let place = (task, request, names[0]);
+        let seen = match known {
+            Some(old) if (old.task, old.request, old.names[0]) == place => old.seen,
+            _ => seen_row(&mut self.ledger, request, task, names[0]),
         };
         Job {
             key,
@@ -172,10 +177,11 @@ impl State {
             priority: event.priority,
             cores: event.cores.clamp(1, 1 << 20),
             load,
-            user: self.who_row(known_there.map(|old| old.user), event.user, queue, 0),
-            group: self.who_row(known_there.map(|old| old.group), event.group, queue, 1),
-            nucleus: self.nucleus_row(known.map(|old| old.nucleus), event.nucleus),
+            user,
+            group,
+            nucleus,
             seen,
+            names,
             workflow: self.same_name(known.map(|old| old.workflow), event.workflow),
             label: self.same_name(known.map(|old| old.label), event.label),
             sub_status: self.same_name(known.map(|old| old.sub_status), event.sub_status),
@@ -183,54 +189,22 @@ impl State {
         }
     }
 
+    /// See [`Job::names`] and [`crate::core::ledger::Ledger::job_rows`].
     #[inline]
-    fn load_row(&mut self, known: Option<&Job>, event: &JobState<'_>) -> u32 {
-        if let Some(old) = known {
-            let key = self.ledger.load.key(old.load);
-            if self.names.is(Name(key[0]), event.queue)
-                && self.names.is(Name(key[1]), event.gshare)
-                && self.names.is(Name(key[2]), event.resource_type)
-            {
-                return old.load;
-            }
-        }
-        let queue = self.name(event.queue);
-        let gshare = self.name(event.gshare);
-        let resource_type = self.name(event.resource_type);
-        self.ledger.load_row(queue, gshare, resource_type)
-    }
-
-    #[inline]
-    fn who_row(&mut self, known: Option<u32>, text: &str, queue: Name, kind: u32) -> u32 {
-        if let Some(row) = known {
-            let same = match row {
-                NO_ROW => text.is_empty(),
-                row => self.names.is(Name(self.ledger.who.key(row)[0]), text),
-            };
-            if same {
-                return row;
-            }
-        }
-        if text.is_empty() {
-            return NO_ROW;
-        }
-        let name = self.name(text);
-        self.ledger.who.row([name.0, queue.0, kind, 0])
-    }
-
-    #[inline]
-    fn nucleus_row(&mut self, known: Option<u32>, text: &str) -> u32 {
-        if text.is_empty() {
-            return NO_ROW;
-        }
-        if let Some(row) = known
-            && row != NO_ROW
-            && self.names.is(Name(self.ledger.nucleus.key(row)[0]), text)
+    fn names_and_rows(
+        &mut self,
+        known: Option<&Job>,
+        event: &JobState<'_>,
+    ) -> ([Name; 6], [u32; 4]) {
+        let JobState { queue, gshare, resource_type, user, group, nucleus, .. } = *event;
+        let texts = [queue, gshare, resource_type, user, group, nucleus];
+        if let Some(old) = known
+            && old.names.iter().zip(texts).all(|(name, text)| self.names.is(*name, text))
         {
-            return row;
+            return (old.names, [old.load, old.user, old.group, old.nucleus]);
         }
-        let name = self.name(text);
-        self.ledger.nucleus.row([name.0, 0, 0, 0])
+        let names = texts.map(|text| self.name(text));
+        (names, self.ledger.job_rows(names))
     }
 
     #[inline]
@@ -244,27 +218,19 @@ impl State {
     /// What decides between two states that agree in attempt, time, revision and rank: any order
     /// will do that is total and reads nothing but what was said.
     fn content<'a>(&'a self, job: &Job) -> impl Ord + 'a {
-        let load = self.ledger.load.key(job.load);
-        let name = |row: u32| self.names.text(Name(row));
-        let who = |row: u32| match row {
-            NO_ROW => "",
-            row => name(self.ledger.who.key(row)[0]),
-        };
-        let nucleus = match job.nucleus {
-            NO_ROW => "",
-            row => name(self.ledger.nucleus.key(row)[0]),
-        };
+        let text = |name: Name| self.names.text(name);
+        let [queue, gshare, resource_type, user, group, nucleus] = job.names.map(text);
         (
-            (job.task, job.request, name(load[0]), name(load[1]), name(load[2])),
-            (who(job.user), who(job.group), nucleus),
-            (name(job.workflow.0), name(job.label.0), name(job.sub_status.0)),
+            (job.task, job.request, queue, gshare, resource_type),
+            (user, group, nucleus),
+            (text(job.workflow), text(job.label), text(job.sub_status)),
             (job.created_at, job.started_at, job.ended_at, job.cores, job.priority),
             (job.input_bytes, job.output_bytes),
         )
     }
 
-    pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, bound: Millis) {
-        let key = Key::of(event.job.as_bytes());
+    pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, sought: Sought, bound: Millis) {
+        let key = sought.key;
         let beat = Beat {
             attempt: event.attempt,
             at: event.at.min(bound).max(0),
@@ -273,7 +239,7 @@ impl State {
             disk_io_kbps: event.disk_io_kbps,
             rss_mb: event.rss_mb,
         };
-        let Some(slot) = self.jobs.find(key) else {
+        let Some(slot) = self.jobs.find_sought(sought) else {
             return self.meet_beat(key, event.job, beat);
         };
         if !self.is_same_job(key, event.job) {

@@ -12,7 +12,7 @@ mod pilot;
 mod task;
 mod transfer;
 
-pub use ahead::Ahead;
+pub use ahead::{Ahead, Sought};
 pub use config::{Configured, is_newer, link_name, parameter_name};
 
 use crate::core::cut::{Lane, Topic};
@@ -25,26 +25,31 @@ impl State {
     /// Counts one event read at `offset` of `lane`, appended at `appended_at` by the log's clock.
     /// What is below the cut was counted before and has no effect.
     pub fn fold(&mut self, lane: Lane, offset: u64, appended_at: Millis, event: &Event<'_>) {
-        if offset < self.next(lane) {
-            self.oddities.count(lane.topic, Oddity::BelowCut);
-            return;
-        }
+        self.fold_sought(lane, offset, appended_at, event, Sought::of(event));
+    }
+
+    /// The same, where it was looked ahead for what the event speaks of.
+    pub fn fold_sought(
+        &mut self,
+        lane: Lane,
+        offset: u64,
+        appended_at: Millis,
+        event: &Event<'_>,
+        sought: Sought,
+    ) {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
-        if !lane.topic.is_own()
-            && let Some(own) = own_time(event)
-        {
-            if own > bound {
-                self.oddities.count(lane.topic, Oddity::FromTheFuture);
-            }
-            self.times.read(lane, offset, own.min(bound));
-        } else {
-            self.times.read(lane, offset, 0);
+        let own = if lane.topic.is_own() { None } else { own_time(event) };
+        if !self.times.read(lane, offset, own.unwrap_or(0).min(bound)) {
+            return self.odd(lane.topic, Oddity::BelowCut);
+        }
+        if own.is_some_and(|own| own > bound) {
+            self.odd(lane.topic, Oddity::FromTheFuture);
         }
         match event {
-            Event::JobState(event) => self.fold_job_state(event, bound),
-            Event::Heartbeat(event) => self.fold_heartbeat(event, bound),
-            Event::Transfer(event) => self.fold_transfer(event, bound),
-            Event::Pilot(event) => self.fold_pilot(event, bound),
+            Event::JobState(event) => self.fold_job_state(event, sought, bound),
+            Event::Heartbeat(event) => self.fold_heartbeat(event, sought, bound),
+            Event::Transfer(event) => self.fold_transfer(event, sought, bound),
+            Event::Pilot(event) => self.fold_pilot(event, sought, bound),
             Event::Task(event) => self.fold_task(event, bound),
             Event::Outcome(event) => self.fold_outcome(event, bound),
             Event::Queue(event) => self.fold_queue((lane, bound), event),
@@ -60,8 +65,7 @@ impl State {
 
     /// A record that is known to have been unreadable: it moves the cut and nothing else.
     pub fn pass(&mut self, lane: Lane, offset: u64) {
-        if offset >= self.next(lane) {
-            self.times.read(lane, offset, 0);
+        if self.times.read(lane, offset, 0) {
             self.oddities.count(lane.topic, Oddity::Garbled);
         }
     }

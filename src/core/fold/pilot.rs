@@ -2,7 +2,8 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::Pilot;
-use crate::core::id::{Key, Name, hash, stir};
+use crate::core::fold::Sought;
+use crate::core::id::Name;
 use crate::core::oddity::Oddity;
 use crate::core::record::{Node, Slots, Workers};
 use crate::core::state::State;
@@ -10,21 +11,21 @@ use crate::core::timer::NodePart;
 use crate::core::unit::Millis;
 
 impl State {
-    pub(super) fn fold_pilot(&mut self, event: &Pilot<'_>, bound: Millis) {
-        let queue = self.name(event.queue());
+    pub(super) fn fold_pilot(&mut self, event: &Pilot<'_>, sought: Sought, bound: Millis) {
+        let queue = self.queue_of_report(event.queue(), sought);
         let at = event.at().min(bound);
         let marks = self.marks.entry(queue).or_default();
         marks.pilot = marks.pilot.max(at);
         self.touched.pilot.add(queue);
         match *event {
-            Pilot::AskedJob { node, .. } => {
-                self.fold_node(joint(&[event.queue(), node]), queue, at, 0);
+            Pilot::AskedJob { .. } => {
+                self.fold_node(sought, queue, at, 0);
             }
-            Pilot::UpdatedJob { node, .. } => {
-                self.fold_node(joint(&[event.queue(), node]), queue, 0, at);
+            Pilot::UpdatedJob { .. } => {
+                self.fold_node(sought, queue, 0, at);
             }
             Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
-                let key = joint(&[event.queue(), harvester, resource_type]);
+                let key = sought.key;
                 let known = self.workers.of(key).map(|it| (it.harvester, it.resource_type));
                 let (harvester, resource_type) =
                     known.unwrap_or_else(|| (self.name(harvester), self.name(resource_type)));
@@ -47,12 +48,22 @@ impl State {
         }
     }
 
-    fn fold_node(&mut self, key: Key, queue: Name, asked_at: Millis, updated_at: Millis) {
+    /// The queue's name, which is mostly that of what is known of the same node.
+    #[inline]
+    fn queue_of_report(&mut self, queue: &str, sought: Sought) -> Name {
+        match self.nodes.slab.get(sought.slot) {
+            Some(known) if self.names.is(known.queue, queue) => known.queue,
+            _ => self.name(queue),
+        }
+    }
+
+    fn fold_node(&mut self, sought: Sought, queue: Name, asked_at: Millis, updated_at: Millis) {
         let horizon = self.times.of(Topic::Pilot).time - self.setting.limits.node_window_ms;
         if asked_at.max(updated_at) <= horizon.max(0) {
             return self.odd(Topic::Pilot, Oddity::TooLate);
         }
-        let slot = self.nodes.find(key);
+        let key = sought.key;
+        let slot = self.nodes.find_sought(sought);
         let old = slot.and_then(|slot| self.nodes.slab.get(slot)).copied();
         let new = match old {
             None => Node { key, queue, asked_at, updated_at },
@@ -125,12 +136,4 @@ impl State {
             }
         }
     }
-}
-
-/// One number for several names. Two that meet (odds as in [`Key`]) are counted as one.
-pub(crate) fn joint(names: &[&str]) -> Key {
-    let number = names
-        .iter()
-        .fold(0u64, |number, name| stir(number.rotate_left(23) ^ hash(name.as_bytes())));
-    Key(number)
 }

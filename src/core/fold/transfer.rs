@@ -2,7 +2,8 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::Transfer;
-use crate::core::id::{Key, Name};
+use crate::core::fold::Sought;
+use crate::core::id::Name;
 use crate::core::oddity::Oddity;
 use crate::core::record::Move;
 use crate::core::state::State;
@@ -13,9 +14,9 @@ use std::cmp::Ordering;
 const MAX_BYTES: u64 = 1 << 52;
 
 impl State {
-    pub(super) fn fold_transfer(&mut self, event: &Transfer<'_>, bound: Millis) {
-        let key = Key::of(event.request.as_bytes());
-        let slot = self.transfers.find(key);
+    pub(super) fn fold_transfer(&mut self, event: &Transfer<'_>, sought: Sought, bound: Millis) {
+        let key = sought.key;
+        let slot = self.transfers.find_sought(sought);
         let old = slot.and_then(|slot| self.transfers.slab.get(slot)).copied();
         let new = Move {
             key,

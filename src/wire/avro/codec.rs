@@ -7,6 +7,7 @@ use super::{
 use crate::core::cut::Topic;
 use crate::core::decision::Decision;
 use crate::core::event::{Event, Garbled};
+use crate::core::id::Key;
 use crate::core::limits::Limits;
 use crate::core::progress::Progress;
 use crate::wire::record;
@@ -284,6 +285,19 @@ impl Codec {
             Ok(datum) => record::event(topic, datum),
             Err(garbled) => Event::Garbled(garbled),
         }
+    }
+
+    /// Number of the thing that a prepared record speaks of, read ahead of the record; see
+    /// [`record::sought`].
+    #[inline]
+    pub fn sought(
+        &self,
+        prepared: &Prepared,
+        topic: Topic,
+        value: Option<&[u8]>,
+        arena: &Arena,
+    ) -> Key {
+        datum(prepared, value, arena).map_or(Key::NONE, |datum| record::sought(topic, datum))
     }
 
     /// Reads one record by itself; what the arena held is forgotten. Topics whose records are not

@@ -66,12 +66,17 @@ impl<'a> Cursor<'a> {
     /// A variable-length number before its sign is unfolded.
     #[inline(always)]
     fn varint(&mut self) -> Result<u64, Fault> {
-        let (first, rest) = self.rest.split_first().ok_or(Fault::Malformed)?;
-        if *first < 0x80 {
-            self.rest = rest;
-            return Ok(u64::from(*first));
+        match self.rest {
+            [first, rest @ ..] if *first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*first))
+            }
+            [first, second, rest @ ..] if *second < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*first & 0x7F) | u64::from(*second) << 7)
+            }
+            _ => self.long_varint(),
         }
-        self.long_varint()
     }
 
     /// Most long numbers are time stamps of six bytes: eight bytes are looked at together. Each
@@ -84,15 +89,15 @@ impl<'a> Cursor<'a> {
         if ends == 0 {
             return self.slow_varint();
         }
-        let bits = ends.trailing_zeros() + 1;
-        let septets = word & (u64::MAX >> (64 - bits)) & 0x7F7F_7F7F_7F7F_7F7F;
+        let septets = word & (ends ^ (ends - 1)) & 0x7F7F_7F7F_7F7F_7F7F;
         let pairs = septets & 0x007F_007F_007F_007F | (septets & 0x7F00_7F00_7F00_7F00) >> 1;
         let fours = pairs & 0x0000_3FFF_0000_3FFF | (pairs & 0x3FFF_0000_3FFF_0000) >> 2;
-        self.rest = &self.rest[bits as usize / 8..];
+        self.rest = &self.rest[ends.trailing_zeros() as usize / 8 + 1..];
         Ok(fours & 0x0FFF_FFFF | (fours & 0x0FFF_FFFF_0000_0000) >> 4)
     }
 
     /// Near the end of the bytes, and beyond 56 bits; at most ten bytes make a number.
+    #[inline(never)]
     fn slow_varint(&mut self) -> Result<u64, Fault> {
         let mut value = 0u64;
         for (index, byte) in self.rest.iter().take(10).enumerate() {
@@ -159,44 +164,48 @@ impl<'a> Cursor<'a> {
     /// A `string`, where it lies.
     #[inline(always)]
     pub fn string(&mut self) -> Result<&'a str, Fault> {
+        if let [0, rest @ ..] = self.rest {
+            self.rest = rest;
+            return Ok("");
+        }
         std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Malformed)
     }
 
     /// So many strings, one after the other, where they lie. As long as each is shorter than 64
     /// bytes, their lengths are ASCII, and the whole run is valid text just if each of them is:
     /// looking at it once is faster than looking at each.
-    #[inline]
-    pub fn strings<const N: usize>(&mut self) -> Result<[&'a str; N], Fault> {
-        let mut ends = [0usize; N];
+    #[inline(always)]
+    pub fn run(&mut self, count: usize) -> Result<Run<'a>, Fault> {
         let mut end = 0;
-        for slot in &mut ends {
-            let Some(folded @ 0..0x80) = self.rest.get(end).copied() else {
-                return self.long_strings();
-            };
-            if folded & 1 == 1 {
-                return Err(Fault::Malformed);
+        for _ in 0..count {
+            match self.rest.get(end) {
+                // Neither a longer length nor one below nothing.
+                Some(folded) if folded & 0x81 == 0 => end += 1 + usize::from(folded >> 1),
+                _ => return self.long_run(count),
             }
-            end += 1 + usize::from(folded >> 1);
-            *slot = end;
         }
-        let run = self.rest.get(..end).ok_or(Fault::Malformed)?;
-        let run = std::str::from_utf8(run).map_err(|_| Fault::Malformed)?;
-        let mut texts = [""; N];
-        let mut start = 0;
-        for (text, end) in texts.iter_mut().zip(ends) {
-            *text = run.get(start + 1..end).ok_or(Fault::Malformed)?;
-            start = end;
-        }
-        self.rest = &self.rest[end..];
-        Ok(texts)
+        let texts = self.take(end)?;
+        let texts = std::str::from_utf8(texts).map_err(|_| Fault::Malformed)?;
+        Ok(Run { texts, long: Cursor::new(&[]) })
     }
 
     /// The same, each looked at by itself.
     #[inline(never)]
-    fn long_strings<const N: usize>(&mut self) -> Result<[&'a str; N], Fault> {
+    fn long_run(&mut self, count: usize) -> Result<Run<'a>, Fault> {
+        let long = self.clone();
+        for _ in 0..count {
+            self.string()?;
+        }
+        Ok(Run { texts: "", long })
+    }
+
+    /// The strings of a run, all at once.
+    #[inline]
+    pub fn strings<const N: usize>(&mut self) -> Result<[&'a str; N], Fault> {
+        let mut run = self.run(N)?;
         let mut texts = [""; N];
         for text in &mut texts {
-            *text = self.string()?;
+            *text = run.next()?;
         }
         Ok(texts)
     }
@@ -216,6 +225,27 @@ impl<'a> Cursor<'a> {
             return Err(Fault::Malformed);
         }
         Ok(count.unsigned_abs())
+    }
+}
+
+/// A run of strings that are known to be text; each is cut off when it is asked for.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// Lengths and strings, if every length is one byte.
+    texts: &'a str,
+    /// Where they lie otherwise.
+    long: Cursor<'a>,
+}
+
+impl<'a> Run<'a> {
+    /// The next one. There are as many as were asked for.
+    #[inline(always)]
+    pub fn next(&mut self) -> Result<&'a str, Fault> {
+        let Some(folded) = self.texts.as_bytes().first() else { return self.long.string() };
+        let end = 1 + usize::from(folded >> 1);
+        let text = self.texts.get(1..end).ok_or(Fault::Malformed)?;
+        self.texts = self.texts.get(end..).ok_or(Fault::Malformed)?;
+        Ok(text)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::core::event::{Status, TransferState};
 use crate::core::id::{Key, Name, hash, stir};
 use crate::core::record::{Beat, Job, Move, Node, Workers};
 use crate::core::reserve::seen_row;
-use crate::core::rows::NO_ROW;
 use crate::core::state::State;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
@@ -37,18 +36,7 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
         sink.count(number);
     }
     sink.int(job.priority);
-    let ledger = &state.ledger;
-    let load = ledger.load.key(job.load);
-    let who = |row: u32| match row {
-        NO_ROW => Name::NONE,
-        row => Name(ledger.who.key(row)[0]),
-    };
-    let nucleus = match job.nucleus {
-        NO_ROW => Name::NONE,
-        row => Name(ledger.nucleus.key(row)[0]),
-    };
-    let names = [Name(load[0]), Name(load[1]), Name(load[2]), who(job.user), who(job.group)];
-    for name in names.into_iter().chain([nucleus, job.workflow, job.label, job.sub_status]) {
+    for name in job.names.into_iter().chain([job.workflow, job.label, job.sub_status]) {
         sink.string(state.names.text(name));
     }
 }
@@ -71,10 +59,9 @@ impl Default for Memo {
 /// The rows a job counts in; see [`Job`].
 #[derive(Clone, Copy, Default)]
 struct JobRows {
-    load: u32,
-    user: u32,
-    group: u32,
-    nucleus: u32,
+    names: [Name; 6],
+    /// As [`crate::core::ledger::Ledger::job_rows`] gives them.
+    rows: [u32; 4],
     seen: u32,
 }
 
@@ -123,21 +110,10 @@ fn strings<'a>(at: &mut Cursor<'a>, count: usize) -> Result<&'a [u8], Fault> {
 /// The rows of a job, from the names in its cell.
 fn rows(state: &mut State, job: &Job, names: &[u8]) -> Result<JobRows, Fault> {
     let names = Cursor::new(names).strings::<6>()?;
-    let [queue, gshare, resource_type, user, group, nucleus] =
-        names.map(|text| state.names.intern(text));
-    let ledger = &mut state.ledger;
-    let load = ledger.load_row(queue, gshare, resource_type);
-    let mut who = |name: Name, kind: u32| match name {
-        Name::NONE => NO_ROW,
-        name => ledger.who.row([name.0, queue.0, kind, 0]),
-    };
-    let (user, group) = (who(user, 0), who(group, 1));
-    let nucleus = match nucleus {
-        Name::NONE => NO_ROW,
-        name => ledger.nucleus.row([name.0, 0, 0, 0]),
-    };
-    let seen = seen_row(ledger, job.request, job.task, queue);
-    Ok(JobRows { load, user, group, nucleus, seen })
+    let names = names.map(|text| state.names.intern(text));
+    let rows = state.ledger.job_rows(names);
+    let seen = seen_row(&mut state.ledger, job.request, job.task, names[0]);
+    Ok(JobRows { names, rows, seen })
 }
 
 pub(super) fn read_job(
@@ -183,8 +159,8 @@ pub(super) fn read_job(
     let names = strings(at, 6)?;
     let numbers = [job.request.0, job.task.0];
     let rows = memo.rows.of(numbers, names, || rows(state, &job, names))?;
-    (job.load, job.user, job.group) = (rows.load, rows.user, rows.group);
-    (job.nucleus, job.seen) = (rows.nucleus, rows.seen);
+    (job.names, job.seen) = (rows.names, rows.seen);
+    [job.load, job.user, job.group, job.nucleus] = rows.rows;
     let names = strings(at, 3)?;
     [job.workflow, job.label, job.sub_status] = memo.tails.of([0; 2], names, || {
         Ok(Cursor::new(names).strings::<3>()?.map(|text| state.names.intern(text)))

@@ -12,19 +12,26 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let changed_at = at.long()?;
     let revision = count(at)?;
     let attempt = count(at)?;
-    let [
-        task,
-        request,
-        queue,
-        user,
-        group,
-        gshare,
-        resource_type,
-        nucleus,
-        workflow,
-        label,
-        sub_status,
-    ] = at.strings()?;
+    let mut run = at.run(11)?;
+    let task = run.next()?;
+    let request = run.next()?;
+    let queue = run.next()?;
+    let user = run.next()?;
+    let group = run.next()?;
+    let gshare = run.next()?;
+    let resource_type = run.next()?;
+    let nucleus = run.next()?;
+    let workflow = run.next()?;
+    let label = run.next()?;
+    let sub_status = run.next()?;
+    let cores = count(at)?;
+    let priority = at.int()?;
+    let created_at = at.long()?;
+    let started_at = at.long()?;
+    let ended_at = at.long()?;
+    let input_bytes = amount(at)?;
+    let output_bytes = amount(at)?;
+    at.end()?;
     Ok(JobState {
         job,
         status,
@@ -42,13 +49,13 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
         workflow,
         label,
         sub_status,
-        cores: count(at)?,
-        priority: at.int()?,
-        created_at: at.long()?,
-        started_at: at.long()?,
-        ended_at: at.long()?,
-        input_bytes: amount(at)?,
-        output_bytes: amount(at)?,
+        cores,
+        priority,
+        created_at,
+        started_at,
+        ended_at,
+        input_bytes,
+        output_bytes,
     })
 }
 
@@ -82,15 +89,15 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
 
 #[inline(always)]
 pub(super) fn read_heartbeat<'a>(at: &mut Cursor<'a>) -> Result<Heartbeat<'a>, Fault> {
-    Ok(Heartbeat {
-        job: at.string()?,
-        at: at.long()?,
-        attempt: count(at)?,
-        cpu_s: count(at)?,
-        disk_io_kbps: count(at)?,
-        rss_mb: count(at)?,
-        events: count(at)?,
-    })
+    let job = at.string()?;
+    let said_at = at.long()?;
+    let attempt = count(at)?;
+    let cpu_s = count(at)?;
+    let disk_io_kbps = count(at)?;
+    let rss_mb = count(at)?;
+    let events = count(at)?;
+    at.end()?;
+    Ok(Heartbeat { job, at: said_at, attempt, cpu_s, disk_io_kbps, rss_mb, events })
 }
 
 /// Appends a job's sign of life.

@@ -26,6 +26,7 @@ pub use transfer::write_transfer;
 
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
+use crate::core::id::Key;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// The event in a datum of a topic's current schema. Never fails: bytes that cannot be read are
@@ -60,7 +61,23 @@ pub(crate) fn event(topic: Topic, datum: &[u8]) -> Event<'_> {
     }
 }
 
-/// The same, for callers to whom an unreadable datum is an error.
+/// Number of the thing that a datum speaks of, as [`Sought::of`] tells it of the event, without
+/// reading the rest. [`Key::NONE`] where none is needed; of a datum that turns out to be
+/// unreadable it may be anything.
+///
+/// [`Sought::of`]: crate::core::fold::Sought::of
+#[inline]
+pub fn sought(topic: Topic, datum: &[u8]) -> Key {
+    let mut at = Cursor::new(datum);
+    match topic {
+        Topic::JobState | Topic::Heartbeat | Topic::Transfer => at.bytes().map(Key::of),
+        Topic::Pilot => pilot::sought(&mut at),
+        _ => Ok(Key::NONE),
+    }
+    .unwrap_or(Key::NONE)
+}
+
+/// The event in a datum, for callers to whom an unreadable datum is an error.
 pub(crate) fn read(topic: Topic, datum: &[u8]) -> Result<Event<'_>, Garbled> {
     match event(topic, datum) {
         Event::Garbled(garbled) => Err(garbled),

@@ -3,6 +3,7 @@
 use super::{count, symbol};
 use crate::core::cut::Topic;
 use crate::core::event::Pilot;
+use crate::core::id::Key;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
@@ -49,6 +50,19 @@ pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Pilot<'a>, Fault> {
         Kind::UpdatedJob => Pilot::UpdatedJob { queue, node, at },
         Kind::Workers => Pilot::Workers { queue, harvester, resource_type, submitted, running, at },
         Kind::Slots => Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at },
+    })
+}
+
+/// Number of what a report speaks of: queue and node, or queue, harvester and resource type.
+pub(super) fn sought(at: &mut Cursor<'_>) -> Result<Key, Fault> {
+    let kind = symbol(at, &KINDS)?;
+    let queue = at.bytes()?;
+    at.long()?;
+    let node = at.bytes()?;
+    Ok(match kind {
+        Kind::AskedJob | Kind::UpdatedJob => Key::joint(&[queue, node]),
+        Kind::Workers => Key::joint(&[queue, at.bytes()?, at.bytes()?]),
+        Kind::Slots => Key::NONE,
     })
 }
 

@@ -8,6 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
+use yardmaster::core::fold::Sought;
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
 use yardmaster::wire::record;
 
@@ -16,6 +17,7 @@ fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
     let bytes = say(event);
     let mut arena = Arena::default();
     assert_eq!(codec.read(topic, None, Some(&bytes), &mut arena), *event);
+    assert_eq!(record::sought(topic, &bytes[HEADER_BYTES..]), Sought::of(event).key);
     let datum = &bytes[HEADER_BYTES..];
     assert_eq!(encode(schema(topic), &decode(schema(topic), datum)), datum);
 }
