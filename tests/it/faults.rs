@@ -18,6 +18,7 @@ use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::path::Path;
 use toml::Table;
 use yardmaster::core::cut::Topic;
 
@@ -49,6 +50,12 @@ fn admin<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
 fn answered(bus: &Bus) -> BTreeSet<String> {
     let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
     said.into_iter().filter(|it| it.outcome.is_final()).map(|it| it.subject).collect()
+}
+
+/// What must be so at the end, by the quicker of the witnesses.
+fn settle(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) {
+    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    println!("{}", crate::kill::settle(bus, subjects, stores, &said));
 }
 
 /// Waits until just these have a final answer.

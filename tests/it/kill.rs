@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use toml::Table;
 use witness::{committed, complaints, decisions, glance, summary};
 use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::Decision;
 
 pub const SECOND: Duration = Duration::from_secs(1);
 
@@ -69,10 +70,20 @@ fn restart_broker() -> Option<JoinHandle<()>> {
     }))
 }
 
-/// Checks with the witness, and what our own verbs say of the log and of the stores.
+/// Checks with all witnesses, and what our own verbs say of the log and of the stores.
 pub fn settle_accounts(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) -> String {
-    let said = decisions(&committed(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    assert_eq!(complaints(&bus.domain, subjects, &said), Vec::<String>::new());
+    let said = committed(&bus.bootstrap, &bus.topic(Topic::Decision));
+    settle(bus, subjects, stores, &decisions(&said))
+}
+
+/// The same of decisions as somebody else has read them.
+pub fn settle(
+    bus: &Bus,
+    subjects: &BTreeSet<String>,
+    stores: &[&Path],
+    said: &[Decision],
+) -> String {
+    assert_eq!(complaints(&bus.domain, subjects, said), Vec::<String>::new());
     for store in stores {
         println!("audit: {}", bus.verb("audit", 0, &["--store", text(store)]).trim());
     }
@@ -81,7 +92,7 @@ pub fn settle_accounts(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path])
     println!("replay: {verified}");
     let all = format!("verified {} same, 0 different, 0 not verifiable", said.len());
     assert_eq!(verified, all, "{replayed}");
-    summary(&said)
+    summary(said)
 }
 
 pub fn wait_for_answers(bus: &Bus, subjects: &BTreeSet<String>, processes: &mut [Process]) {

@@ -1,11 +1,11 @@
 //! What others do to the topics: a transaction that nobody ends, partitions added, a topic deleted,
 //! records deleted that were not read.
 
-use super::{admin, answered, bus, must_stop, says, wait_for_just};
+use super::{admin, answered, bus, must_stop, says, settle, wait_for_just};
 use crate::kill::bus::{Bus, now, text};
 use crate::kill::process::{Process, wait_until};
-use crate::kill::witness::{committed, complaints, decisions};
-use crate::kill::{SECOND, settle_accounts, wait_for_answers, wait_for_lead};
+use crate::kill::witness::{complaints, decisions, glance};
+use crate::kill::{SECOND, wait_for_answers, wait_for_lead};
 use rdkafka::admin::NewPartitions;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
@@ -95,7 +95,7 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
         says(&process.told(), &[&format!("{stuck} can be read on")]);
     }
     assert_eq!(process.stop().code(), Some(0));
-    println!("{}", settle_accounts(&bus, &subjects, &[&store]));
+    settle(&bus, &subjects, &[&store]);
 }
 
 fn widen(bus: &Bus, topic: Topic, partitions: usize) {
@@ -138,7 +138,7 @@ fn partitions_that_are_added_are_read_too() {
     for process in pair {
         assert_eq!(process.stop().code(), Some(0));
     }
-    println!("{}", settle_accounts(&bus, &asked, &[&stores[0], &stores[1]]));
+    settle(&bus, &asked, &[&stores[0], &stores[1]]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
     let topic = bus.topic(Topic::Task) + ".2";
     writer.append(&topic, None, key, Some(&value), &[], None).unwrap();
     writer.flush().unwrap();
-    let said = || decisions(&committed(&bus.bootstrap, &(bus.topic(Topic::Decision) + ".2")));
+    let said = || decisions(&glance(&bus.bootstrap, &(bus.topic(Topic::Decision) + ".2")));
     let what = || process.told();
     wait_until(60 * SECOND, what, || said().iter().any(|it| it.outcome.is_final()));
     process.must_live();
@@ -225,7 +225,7 @@ fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
     crate::kill::ask(&bus, &mut subjects, &mut process);
     let [process] = process;
     assert_eq!(process.stop().code(), Some(0));
-    let said = decisions(&committed(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
     assert_eq!(complaints(&bus.domain, &subjects, &said), Vec::<String>::new());
     println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
     let replayed = bus.verb("replay", 0, &["--verify"]);
