@@ -178,6 +178,9 @@ fn task() -> Task {
         total_files: 10,
         allow_input_lan: true,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }
@@ -213,6 +216,7 @@ fn queue(number: usize, fit: usize) -> Queue {
         direct_access_wan: false,
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }
@@ -228,6 +232,8 @@ fn storage() -> Storage {
         total_bytes: 9_000 * GIB,
         free_bytes: 5_000 * GIB,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,

@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
-use crate::core::event::{Link, Parameter, Queue, Site, Storage};
+use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
 use crate::core::id::{Key, Name, Names, cut};
 use crate::core::ledger::Ledger;
 use crate::core::limits::Limits;
@@ -175,6 +175,14 @@ pub struct Facts {
     pub links: Book<Fact<Link>>,
     /// Parameters, by `app/component/key/vo`.
     pub parameters: Book<Fact<Parameter>>,
+    /// Published software, by queue.
+    pub releases: Book<Fact<Release>>,
+    /// Nodes of the share tree.
+    pub shares: Book<Fact<Share>>,
+    /// Quotas, by `user|group/subject expression`.
+    pub quotas: Book<Fact<Quota>>,
+    /// Users and groups, by `user|group/name`.
+    pub users: Book<Fact<User>>,
 }
 
 /// All that is known as of a cut.

@@ -120,6 +120,8 @@ pub struct Queue {
     pub catchall: String,
     /// Storage endpoints of scope default.
     pub endpoints: Endpoints,
+    /// Storage endpoints of scope analysis; empty where the queue has no such scope.
+    pub analysis_endpoints: Endpoints,
 }
 
 /// A site.
@@ -158,6 +160,10 @@ pub struct Storage {
     pub free_bytes: Bytes,
     /// Space that expired secondary data occupies.
     pub expired_bytes: Bytes,
+    /// Space that is to be left free.
+    pub min_free_bytes: Bytes,
+    /// Space that is there and cannot be used.
+    pub unavailable_bytes: Bytes,
     /// Whether reading over the LAN is allowed.
     pub read_lan: bool,
     /// Whether writing over the LAN is allowed.

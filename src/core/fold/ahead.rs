@@ -69,6 +69,10 @@ impl Ahead {
                 | Event::Storage(_)
                 | Event::Link(_)
                 | Event::Parameter(_)
+                | Event::Release(_)
+                | Event::Share(_)
+                | Event::Quota(_)
+                | Event::User(_)
                 | Event::Removed { .. }
                 | Event::Decided(_)
                 | Event::Garbled(_) => {}

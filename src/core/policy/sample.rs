@@ -57,6 +57,9 @@ pub fn task() -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }
@@ -93,6 +96,7 @@ pub fn queue(name: &str) -> Queue {
         direct_access_wan: false,
         releases: Vec::new(),
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }
@@ -109,6 +113,8 @@ pub fn storage() -> Storage {
         total_bytes: 9_000 * GIB,
         free_bytes: 5_000 * GIB,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,

@@ -101,6 +101,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         direct_access_wan: fields.flag("direct_access_wan"),
         releases: fields.words("releases"),
         jobseed: if jobseed.is_empty() { "std" } else { jobseed }.to_string(),
+        analysis_endpoints: Default::default(),
         catchall,
         endpoints: Endpoints { read, write },
     };

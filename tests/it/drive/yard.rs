@@ -212,6 +212,7 @@ pub fn queue(name: &str, at: i64) -> Queue {
         direct_access_wan: false,
         releases: vec!["ANY".into()],
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
         catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_{name}_DATADISK")],
@@ -230,6 +231,8 @@ pub fn storage(name: &str, site: &str, at: i64) -> Storage {
         total_bytes: 1 << 50,
         free_bytes: 1 << 49,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
@@ -283,6 +286,9 @@ pub fn task(subject: &str, jobs: u32, at: i64) -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }

@@ -198,6 +198,8 @@ impl Foe {
                 total_bytes: self.amount(),
                 free_bytes: self.amount(),
                 expired_bytes: self.amount(),
+                min_free_bytes: 0,
+                unavailable_bytes: 0,
                 read_lan: true,
                 write_lan: true,
                 read_wan: true,
@@ -256,6 +258,7 @@ impl Foe {
             direct_access_wan: false,
             releases: Vec::new(),
             jobseed: "std".into(),
+            analysis_endpoints: Default::default(),
             catchall: self.name().into(),
             endpoints: Endpoints {
                 read: vec![self.name().into()],

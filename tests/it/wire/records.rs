@@ -140,6 +140,9 @@ pub fn task(dice: &mut Dice<'_>) -> Task {
         total_files: dice.count(),
         allow_input_lan: dice.flag(),
         use_local_io: dice.flag(),
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: dice.list(|dice| ReplicaSummary {
             endpoint: dice.text(),
             files: dice.count(),
@@ -195,6 +198,7 @@ pub fn queue(dice: &mut Dice<'_>) -> Queue {
         direct_access_wan: dice.flag(),
         releases: dice.list(Dice::text),
         jobseed: dice.text(),
+        analysis_endpoints: Default::default(),
         catchall: dice.text(),
         endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
     }
@@ -221,6 +225,8 @@ pub fn storage(dice: &mut Dice<'_>) -> Storage {
         total_bytes: dice.amount(),
         free_bytes: dice.amount(),
         expired_bytes: dice.amount(),
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: dice.flag(),
         write_lan: dice.flag(),
         read_wan: dice.flag(),
