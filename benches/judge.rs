@@ -7,7 +7,9 @@ use yardmaster::core::event::{
     ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
 };
 use yardmaster::core::ledger::Count;
-use yardmaster::core::policy::{Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, kind};
+use yardmaster::core::policy::{
+    Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
+};
 use yardmaster::core::unit::GIB;
 
 fn main() {
@@ -129,6 +131,17 @@ fn candidate<'a>(
         disk_io_kbps: Some(100.0),
         available_bytes: 0,
         available_files: 0,
+        reachable_bytes: 0,
+        reachable_files: 0,
+        inputs: Stores { all: &[], at: &[] },
+        outputs: Stores { all: &[], at: &[] },
+        software: None,
+        all_software: None,
+        inactive: false,
+        stuck_transferring: 0,
+        locked: false,
+        preferred_cpu_percent: 0.0,
+        load_task: count,
     }
 }
 

@@ -26,6 +26,7 @@ pub mod reserve;
 pub mod rows;
 pub mod slab;
 pub mod state;
+mod stock;
 pub mod time;
 pub mod timer;
 pub mod unit;

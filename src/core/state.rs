@@ -360,6 +360,17 @@ impl State {
         })
     }
 
+    /// The value of a run-time parameter (spec atlas 11): of this domain before any, of the task
+    /// system before the job system.
+    pub fn parameter(&self, component: &str, key: &str) -> Option<&str> {
+        let of = |app: &str, vo: &str| {
+            let fact = self.facts.parameters.of(&format!("{app}/{component}/{key}/{vo}"))?;
+            Some(fact.current(crate::core::fold::is_newer)?.value.as_str())
+        };
+        let domain = self.setting.domain.as_str();
+        ["jedi", "pandaserver"].into_iter().find_map(|app| of(app, domain).or_else(|| of(app, "")))
+    }
+
     /// The number that [`State::name`] gave for a text.
     pub(crate) fn known_name(&self, text: &str) -> Option<Name> {
         let known = self.names.find(cut(text, self.setting.limits.name_bytes));

@@ -6,5 +6,5 @@ pub mod counter;
 pub mod dialect;
 pub mod import;
 pub mod record;
-mod stamp;
+pub(crate) mod stamp;
 pub mod topology;

@@ -124,6 +124,16 @@ pub struct Queue {
     pub analysis_endpoints: Endpoints,
 }
 
+impl Queue {
+    /// The value of a free-form flag; empty for a flag without one, `None` when it is not set.
+    pub fn flag(&self, name: &str) -> Option<&str> {
+        self.catchall.split(',').map(str::trim).find_map(|flag| match flag.split_once('=') {
+            Some((key, value)) => (key.trim() == name).then(|| value.trim()),
+            None => (flag == name).then_some(""),
+        })
+    }
+}
+
 /// A site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {

@@ -1,9 +1,10 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
-use super::compile::{Policy, Resolved};
+use super::compile::{Asked, Policy, Resolved};
 use super::flavour::Select;
 use super::{
-    Candidate, Case, Filter, Judge, Objection, Preassigned, Reads, Verdict, Weigh, Weighed,
+    Candidate, Case, Filter, Judge, Nucleus, Objection, Preassigned, Reads, Verdict, Wanted, Weigh,
+    Weighed,
 };
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Status, Task};
@@ -89,6 +90,10 @@ impl Policy {
             preassigned,
             queued_to_nucleus: 0,
             queued_to_nucleus_until: None,
+            nucleus: Nucleus::UNKNOWN,
+            remote_source: true,
+            wanted: Wanted::of(task),
+            pass: 1,
         }
     }
 
@@ -100,6 +105,9 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
+        if self.sees_all {
+            return self.judge_all(case, candidates, resolved);
+        }
         let count = candidates.count();
         let mut judgement = Judgement {
             fates: Vec::with_capacity(count),
@@ -121,8 +129,8 @@ impl Policy {
         judgement.passed = passed.len() as u32;
         best(&mut passed, candidates, self.spec.candidates_max as usize);
         for (_, place) in passed {
-            let mut weighed = Weighed { kept: true, ..Weighed::default() };
-            self.weigh(case, &candidates.at(place), resolved, &mut weighed);
+            let mut weighed = Weighed::kept();
+            self.weigh(case, &candidates.at(place), resolved, &mut weighed, &[]);
             judgement.ranked.push(Chosen { candidate: place, weighed });
         }
         judgement
@@ -154,9 +162,11 @@ impl Policy {
             Judge::Before(judge) => judge(case, candidate, args),
             Judge::After(judge) => {
                 let mut weighed = Weighed::default();
-                self.weigh(case, candidate, resolved, &mut weighed);
+                self.weigh(case, candidate, resolved, &mut weighed, &[]);
                 judge(case, candidate, &weighed, args)
             }
+            // What it says hangs on the others, too.
+            Judge::Whole(_) | Judge::Last(_) => return None,
         };
         match verdict {
             Verdict::Pass => None,
@@ -184,7 +194,7 @@ impl Policy {
         (self.flavour.select)(&Select { policy: self, own, case, ranked, judgement }, dice)
     }
 
-    /// Through all filters; leaves the weight behind for one that passed.
+    /// Through all filters that see one candidate; leaves the weight behind for one that passed.
     fn walk(
         &self,
         case: &Case<'_>,
@@ -192,28 +202,62 @@ impl Policy {
         resolved: &Resolved,
         weighed: &mut Weighed,
     ) -> Option<(u16, Objection)> {
-        for (at, judge) in &self.before {
-            let verdict = judge(case, candidate, &resolved.filters[usize::from(*at)]);
-            if let Verdict::Object(objection) = verdict {
-                return Some((*at, bounded(objection)));
-            }
+        if let Some(found) = self.walk_before(case, candidate, resolved, &self.before) {
+            return Some(found);
         }
-        self.weigh(case, candidate, resolved, weighed);
-        for (at, judge) in &self.after {
-            let verdict = judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]);
-            if let Verdict::Object(objection) = verdict {
-                return Some((*at, bounded(objection)));
-            }
-        }
-        None
+        self.weigh(case, candidate, resolved, weighed, &[]);
+        self.walk_after(case, candidate, resolved, weighed)
     }
 
-    fn weigh(
+    /// Through some filters before weighing: the first objection that lasts, else the first one.
+    pub(super) fn walk_before(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        filters: &[Asked],
+    ) -> Option<(u16, Objection)> {
+        let mut doubt = None;
+        for asked in filters {
+            if doubt.is_some() && asked.temporary {
+                continue;
+            }
+            let args = &resolved.filters[usize::from(asked.at)];
+            if let Verdict::Object(objection) = (asked.judge)(case, candidate, args) {
+                let found = Some((asked.at, bounded(objection)));
+                if !asked.temporary {
+                    return found;
+                }
+                doubt = found;
+            }
+        }
+        doubt
+    }
+
+    pub(super) fn walk_after(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        weighed: &Weighed,
+    ) -> Option<(u16, Objection)> {
+        self.after.iter().find_map(|(at, judge)| {
+            match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
+                Verdict::Object(objection) => Some((*at, bounded(objection))),
+                Verdict::Pass => None,
+            }
+        })
+    }
+
+    /// Weighs a candidate; `whole` has the factors of the weights that hang on all candidates, in
+    /// the policy's order, those left out counting as 1.
+    pub(super) fn weigh(
         &self,
         case: &Case<'_>,
         candidate: &Candidate<'_>,
         resolved: &Resolved,
         weighed: &mut Weighed,
+        whole: &[f64],
     ) {
         weighed.running = candidate.jobs(Status::Running);
         weighed.network = 1.0;
@@ -222,25 +266,31 @@ impl Policy {
             weighed.factors.clear();
             weighed.factors.resize(self.factor_count, 1.0);
         }
-        let mut slot = 0;
+        let (mut slot, mut whole) = (0, whole.iter());
         for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
-            match weight.weigh {
-                Weigh::Figure(figure) => figure(case, candidate, args, weighed),
-                Weigh::Factor(factor) => {
-                    let value = factor(case, candidate, args, weighed);
-                    weighed.total *= value;
-                    if weighed.kept {
-                        weighed.factors[slot] = value;
-                        slot += 1;
-                    }
+            let value = match weight.weigh {
+                Weigh::Figure(figure) => {
+                    figure(case, candidate, args, weighed);
+                    continue;
                 }
+                Weigh::Factor(factor) => factor(case, candidate, args, weighed),
+                Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
+            };
+            weighed.total *= value;
+            if weighed.kept {
+                weighed.factors[slot] = value;
+                slot += 1;
             }
         }
     }
 }
 
 /// The `most` heaviest, heaviest first; equal weights by name.
-fn best<C: Candidates + ?Sized>(passed: &mut Vec<(f64, u32)>, candidates: &C, most: usize) {
+pub(super) fn best<C: Candidates + ?Sized>(
+    passed: &mut Vec<(f64, u32)>,
+    candidates: &C,
+    most: usize,
+) {
     let name = |place: u32| candidates.queue(place).name.as_str();
     let order =
         |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then_with(|| name(a.1).cmp(name(b.1)));
@@ -253,7 +303,7 @@ fn best<C: Candidates + ?Sized>(passed: &mut Vec<(f64, u32)>, candidates: &C, mo
 
 /// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
 /// is, or 0.
-fn bounded(objection: Objection) -> Objection {
+pub(super) fn bounded(objection: Objection) -> Objection {
     let finite = |value: f64| {
         if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
     };

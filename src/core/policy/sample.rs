@@ -1,6 +1,9 @@
 //! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
 
-use super::{Candidate, Case, LinkView, Policy, PolicySpec, Preassigned, Resolved, Rules, kind};
+use super::{
+    Candidate, Case, LinkView, Nucleus, Policy, PolicySpec, Preassigned, Resolved, Rules, Stores,
+    Wanted, kind,
+};
 use crate::core::event::{
     ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
 };
@@ -140,6 +143,17 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         disk_io_kbps: None,
         available_bytes: 0,
         available_files: 0,
+        reachable_bytes: 0,
+        reachable_files: 0,
+        inputs: Stores { all: &[], at: &[] },
+        outputs: Stores { all: &[], at: &[] },
+        software: None,
+        all_software: None,
+        inactive: false,
+        stuck_transferring: 0,
+        locked: false,
+        preferred_cpu_percent: 0.0,
+        load_task: &Count::NONE,
     }
 }
 
@@ -152,6 +166,10 @@ pub fn case(task: &Task) -> Case<'_> {
         preassigned: Preassigned::No,
         queued_to_nucleus: 0,
         queued_to_nucleus_until: None,
+        nucleus: Nucleus::UNKNOWN,
+        remote_source: true,
+        wanted: Wanted::of(task),
+        pass: 1,
     }
 }
 

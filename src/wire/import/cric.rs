@@ -43,7 +43,7 @@ pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> 
         read += 1;
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
-        let queues = pseudo::expand(queue).into_iter();
+        let queues = pseudo::expand(queue, &pseudo::RESOURCE_TYPES).into_iter();
         imported.records.extend(queues.map(|queue| Event::Queue(Box::new(queue))));
     }
     let records = imported.records.len();

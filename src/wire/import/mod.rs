@@ -19,6 +19,7 @@ pub use cric::cric;
 pub use jobs::{JobRow, jobs};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
+pub(crate) use pseudo::expand;
 pub use pseudo::{RESOURCE_TYPES, ResourceType};
 pub use sites::Sites;
 pub use storage::storage;

@@ -4,9 +4,9 @@ use crate::core::event::Queue;
 
 /// A class of jobs by cores and memory, as the workload system defines them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResourceType {
+pub struct ResourceType<'a> {
     /// Name.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Least cores.
     pub min_cores: u32,
     /// Most cores; `None`: no bound.
@@ -18,7 +18,7 @@ pub struct ResourceType {
 }
 
 /// The resource types of ATLAS (spec atlas 13.4).
-pub const RESOURCE_TYPES: [ResourceType; 4] = [
+pub const RESOURCE_TYPES: [ResourceType<'static>; 4] = [
     ResourceType {
         name: "SCORE",
         min_cores: 1,
@@ -51,15 +51,15 @@ pub const RESOURCE_TYPES: [ResourceType; 4] = [
 
 /// The queues that stand for one configured queue: itself, or its pseudo-queues. A unified queue
 /// is never among them.
-pub(super) fn expand(queue: Queue) -> Vec<Queue> {
+pub(crate) fn expand(queue: Queue, kinds: &[ResourceType<'_>]) -> Vec<Queue> {
     if !queue.ucore {
         return vec![queue];
     }
-    RESOURCE_TYPES.iter().filter_map(|kind| child(&queue, kind)).collect()
+    kinds.iter().filter_map(|kind| child(&queue, kind)).collect()
 }
 
 /// The pseudo-queue of a resource type; `None` when the parent has too few cores for it.
-fn child(parent: &Queue, kind: &ResourceType) -> Option<Queue> {
+fn child(parent: &Queue, kind: &ResourceType<'_>) -> Option<Queue> {
     let parent_cores = parent.cores.max(1);
     if parent_cores < kind.min_cores {
         return None;

@@ -20,6 +20,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("objects above the limit, or at it already (DIFF-11)"),
     ],
     reads: &[Reads::Link],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 

@@ -21,6 +21,7 @@ pub(super) const FILTER: Filter = Filter {
         ),
     ],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 

@@ -33,6 +33,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("whether only endpoints of type DATADISK are asked for blacklisting"),
     ],
     reads: &[Reads::Storage],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 

@@ -15,6 +15,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("the limit is at least this many times the running jobs"),
     ],
     reads: &[Reads::Load],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 

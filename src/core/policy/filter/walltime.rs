@@ -42,6 +42,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("core power of a queue that states none; HS06 per core"),
     ],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 
