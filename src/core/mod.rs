@@ -19,6 +19,7 @@ pub mod id;
 pub mod ledger;
 pub mod limits;
 pub mod oddity;
+pub mod pattern;
 pub mod policy;
 pub mod progress;
 pub mod record;
