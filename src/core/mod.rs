@@ -25,6 +25,7 @@ pub mod progress;
 pub mod record;
 pub mod reserve;
 pub mod rows;
+pub mod share;
 pub mod slab;
 pub mod state;
 mod stock;

@@ -17,7 +17,7 @@ use yardmaster::wire::topology;
 pub const T0: i64 = 1_760_000_000_000;
 
 /// Topics that are read, and own ones.
-pub const TOPICS: [Topic; 14] = [
+pub const TOPICS: [Topic; 18] = [
     Topic::JobState,
     Topic::Heartbeat,
     Topic::Transfer,
@@ -28,6 +28,10 @@ pub const TOPICS: [Topic; 14] = [
     Topic::Site,
     Topic::Storage,
     Topic::Link,
+    Topic::Release,
+    Topic::Share,
+    Topic::Quota,
+    Topic::User,
     Topic::Parameter,
     Topic::Decision,
     Topic::Progress,
