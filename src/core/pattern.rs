@@ -16,8 +16,9 @@ pub const TEXT_MAX_BYTES: usize = 4_096;
 /// A pattern that can be asked.
 ///
 /// It knows letters that stand for themselves, `.`, `[...]` and `[^...]` with ranges, `\d` `\w`
-/// `\s` and their opposites, a backslash before a sign, `(...)` and `(?:...)`, `|`, `*` `+` `?` `{m,n}`,
-/// each also with `?` behind it, `(?=...)` and `(?!...)`, `^` and `$`. Digits are those of ASCII.
+/// `\s` and their opposites, a backslash before a sign, `(...)` and `(?:...)`, `|`, `*` `+` `?`
+/// `{m,n}`, each also with `?` behind it, `(?=...)` and `(?!...)`, `^` and `$`. Digits are those of
+/// ASCII.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     program: Vec<Step>,

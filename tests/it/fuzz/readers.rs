@@ -174,10 +174,11 @@ fn others_json_is_imported_or_complained_of() {
     feed("ddmendpoints", 4, &corpus(ENDPOINTS), |bytes| {
         import::storage(&[&text(bytes)], NOW, &sites).is_ok()
     });
-    const SHARES: &str = r#"[{"name": "A", "value": 1, "workinggroup": "(?!a)b.*|c{2}", "throttled": "Y"},
+    const SHARES: &str = r#"[
+        {"name": "A", "value": 1, "workinggroup": "(?!a)b.*|c{2}", "throttled": "Y"},
         {"name": "B", "value": 2.5, "parent": "A", "rtype": "[a-c]+", "queue_id": 3}]"#;
-    const PARAMETERS: &str =
-        r#"[{"app": "a", "component": "b", "key": "c", "value": "1", "type": "integer"}]"#;
+    const PARAMETERS: &str = r#"[
+        {"app": "a", "component": "b", "key": "c", "value": "1", "type": "integer"}]"#;
     const QUOTAS: &str =
         r#"[{"account": "a", "endpoint": "E", "bytes_limit": 1, "used_bytes": 2}]"#;
     const RELEASES: &str = r#"{"Q": {"cmtconfigs": ["c"], "containers": [], "cvmfs": ["any"],

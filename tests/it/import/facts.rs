@@ -111,7 +111,8 @@ fn parameters_come_as_a_list_or_as_an_object() {
     );
     let object = json!({
         "jedi.jobbroker.NW_ACTIVE": false,
-        "pandaserver.rebroker.ANALY_TIMEOUT_phys.top": {"value": 12, "type": "float", "vo": "atlas"},
+        "pandaserver.rebroker.ANALY_TIMEOUT_phys.top":
+            {"value": 12, "type": "float", "vo": "atlas"},
     });
     let imported = gdpconfig(&object.to_string(), NOW).expect("an object");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
