@@ -1,5 +1,6 @@
 //! Bytes and what they mean. Core types know nothing of bytes; their shapes on the bus live here.
 
+mod architecture;
 pub mod avro;
 pub mod cell;
 pub mod counter;

@@ -209,7 +209,7 @@ impl Policy {
         self.walk_after(case, candidate, resolved, weighed)
     }
 
-    /// Through some filters before weighing: the first objection that lasts, else the first one.
+    /// Through some filters before weighing: the first objection that lasts, else the last one.
     pub(super) fn walk_before(
         &self,
         case: &Case<'_>,
@@ -219,9 +219,6 @@ impl Policy {
     ) -> Option<(u16, Objection)> {
         let mut doubt = None;
         for asked in filters {
-            if doubt.is_some() && asked.temporary {
-                continue;
-            }
             let args = &resolved.filters[usize::from(asked.at)];
             if let Verdict::Object(objection) = (asked.judge)(case, candidate, args) {
                 let found = Some((asked.at, bounded(objection)));

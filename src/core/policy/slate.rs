@@ -30,7 +30,9 @@ impl<'a, C: Candidates + ?Sized> Slate<'a, C> {
     fn object(&mut self, place: u32, filter: u16, objection: Objection, temporary: bool) {
         let stand = &mut self.stands[place as usize];
         match (&stand, temporary) {
-            (Stand::Open, true) => *stand = Stand::Doubtful(filter, objection),
+            (Stand::Open | Stand::Doubtful(..), true) => {
+                *stand = Stand::Doubtful(filter, objection)
+            }
             (Stand::Open | Stand::Doubtful(..), false) => *stand = Stand::Out(filter, objection),
             _ => {}
         }

@@ -128,6 +128,12 @@ fn conclude<C: Candidates>(
     for parent in &facts.parents {
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
     }
+    for place in 0..candidates.count() as u32 {
+        judged.skipped.insert(candidates.queue(place).name.clone(), "low_weight".to_owned());
+    }
+    for chosen in &judgement.ranked {
+        judged.skipped.remove(&candidates.queue(chosen.candidate).name);
+    }
     for refused in &judgement.fates {
         let queue = &candidates.queue(refused.candidate).name;
         let filter = policy.filter(usize::from(refused.filter)).map_or("", |filter| filter.name);
@@ -146,6 +152,9 @@ fn criteria<'a>(filter: &'a str, reason: &'a str) -> &'a str {
         ("cpucore", "max_cpucore") => "max_cpucore",
         ("cpucore" | "diskIO" | "transferring" | "nopilot" | "zeroshare", _) => filter,
         ("cap" | "cap_rt", _) => filter,
+        ("io", _) => "io",
+        ("network", _) => "network",
+        ("opportunistic", _) => "opportunistic",
         _ => reason,
     }
 }

@@ -4,13 +4,14 @@ use super::{amount, count, list, option, symbol, text, texts};
 use crate::core::event::{
     Dataset, DatasetReplica, FullChain, Input, Options, OutputDataset, Placement,
 };
+use crate::wire::architecture;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 pub(super) fn read_options(at: &mut Cursor<'_>) -> Result<Options, Fault> {
     Ok(Options {
         t1_weight: at.int()?,
         merge_output: at.boolean()?,
-        architecture: text(at)?,
+        architecture: architecture::plain(text(at)?),
         trans_home: text(at)?,
         trans_uses: text(at)?,
         container_name: text(at)?,

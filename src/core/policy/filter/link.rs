@@ -10,6 +10,7 @@ pub(super) const FILTER: Filter = Filter {
            a queue at the nucleus needs none, and an unknown link is let through",
     reasons: &[
         ("link_unusable", "the link to the nucleus is blocked (closeness {measured})"),
+        ("dest_blacklisted", "the nucleus cannot be written from afar"),
         ("link_full", "{measured} files are queued on the link to the nucleus; limit {limit}"),
     ],
     params: &[
@@ -18,6 +19,8 @@ pub(super) const FILTER: Filter = Filter {
             .help("files queued on one link; files"),
         Param::word("boundary", BOUNDARY, "above", "at_least")
             .help("objects above the limit, or at it already (DIFF-11)"),
+        Param::flag("destination", false, true)
+            .help("whether the nucleus's default output endpoint must be open to writing from afar"),
     ],
     reads: &[Reads::Link],
     temporary: true,
@@ -26,13 +29,20 @@ pub(super) const FILTER: Filter = Filter {
 
 const CAP: usize = 0;
 const AT: usize = 1;
+const DESTINATION: usize = 2;
 
 /// Closeness that says a link must not be used.
 const BLOCKED: i32 = -1;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let link = &candidate.link;
-    if case.task.nucleus.is_empty() || candidate.at_nucleus || !link.source_known {
+    if case.task.nucleus.is_empty() || candidate.at_nucleus {
+        return Verdict::Pass;
+    }
+    if args.flag(DESTINATION) && !case.nucleus.write_wan {
+        return object_until("dest_blacklisted", 0.0, 1.0, None);
+    }
+    if !link.source_known {
         return Verdict::Pass;
     }
     if link.closeness == Some(BLOCKED) {

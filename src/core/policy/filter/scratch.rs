@@ -1,6 +1,6 @@
 //! Keeps queues whose slots have the scratch space a job is expected to fill.
 
-use super::{object, whole};
+use super::{ALWAYS_DIRECT, object, whole};
 use crate::core::event::ChunkKind;
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
 use crate::core::unit::MIB;
@@ -29,9 +29,6 @@ const MIN_OUTPUT: usize = 0;
 const WORK_MARGIN: usize = 1;
 const SCALING: usize = 2;
 const SINGLE_CORE: usize = 1;
-
-/// `maxinputsize` of a queue that reads all input directly.
-const ALWAYS_DIRECT: i32 = -1;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let whole = f64::from(candidate.queue.max_wdir_mb);

@@ -87,7 +87,7 @@ fn first_objection(
         if !filter.temporary {
             return Some((at, found));
         }
-        doubt = doubt.or(Some((at, found)));
+        doubt = Some((at, found));
     }
     doubt
 }
