@@ -65,7 +65,8 @@ mod tests {
         assert_eq!(spelt("x86_64-centos7-gcc8-opt"), "x86_64-centos7-gcc8-opt");
         assert_eq!(spelt("{no object"), "{no object");
         assert_eq!(spelt(r#"{"sw_platform": "p"}"#), "p#");
-        let two = r#"{"sw_platform": "p", "cpu_specs": [{"arch": "a"}, {"arch": "b", "vendor": "v"}]}"#;
+        let two =
+            r#"{"sw_platform": "p", "cpu_specs": [{"arch": "a"}, {"arch": "b", "vendor": "v"}]}"#;
         assert_eq!(spelt(two), "p#a-*-*|b-v-*");
         let gpu = r#"{"base_platform": "b", "gpu_spec": {"vendor": "nvidia", "vram": ">1", "version": "12"}}"#;
         assert_eq!(spelt(gpu), "@b#&nvidia-*:cuda>=12:vram>1");

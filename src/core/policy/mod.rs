@@ -404,6 +404,12 @@ impl Candidate<'_> {
         f64::from(self.load_type.by[status.index()].jobs)
     }
 
+    /// Jobs of the share and of the resource types that the task's jobs have here, in a state.
+    #[inline]
+    pub fn jobs_of_task(&self, status: Status) -> f64 {
+        f64::from(self.load_task.by[status.index()].jobs)
+    }
+
     /// Cores of a slot; 1 when not set.
     #[inline]
     pub fn cores(&self) -> f64 {

@@ -6,7 +6,9 @@ use super::json::moment;
 use super::{Recorded, ask};
 use crate::core::cut::{Lane, Topic};
 use crate::core::limits::Limits;
-use crate::core::policy::{Candidates, Case, Policy, PolicySpec, Resolved, Rules, kind};
+use crate::core::policy::{
+    Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
+};
 use crate::core::state::{Setting, State};
 use crate::core::unit::Millis;
 use crate::core::world::World;
@@ -125,7 +127,8 @@ fn conclude<C: Candidates>(
     if !judged.candidates.is_empty() {
         judged.verdict = "assigned";
     }
-    for parent in &facts.parents {
+    let parents = facts.parents.iter().filter(|_| case.preassigned == Preassigned::No);
+    for parent in parents {
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
     }
     for place in 0..candidates.count() as u32 {
@@ -147,7 +150,7 @@ fn conclude<C: Candidates>(
 fn criteria<'a>(filter: &'a str, reason: &'a str) -> &'a str {
     match (filter, reason) {
         ("status", _) => "status",
-        ("link", "link_full") => "links_full",
+        ("link", "link_full") => "link_unusable",
         ("nucleus_queue", _) => "links_full",
         ("cpucore", "max_cpucore") => "max_cpucore",
         ("cpucore" | "diskIO" | "transferring" | "nopilot" | "zeroshare", _) => filter,

@@ -10,8 +10,8 @@ pub(super) const FILTER: Filter = Filter {
     help: "event service jobs go where the queue's jobseed has them, others where it has others; not \
            asked of a single pre-assigned queue",
     reasons: &[
-        ("es", "the queue is for event service jobs alone"),
-        ("nones", "the queue takes no event service jobs"),
+        ("nones", "the queue is for event service jobs alone"),
+        ("es", "the queue takes no event service jobs"),
         (
             "eshigh",
             "the queue takes event service jobs of priority {limit} on; this has {measured}",
@@ -34,12 +34,12 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let is_event_service = task.options.event_service && !task.options.job_cloning;
     let (priority, least) = (f64::from(task.priority), args.number(0));
     match (queue.jobseed.as_str(), is_event_service) {
-        ("" | "std", true) => object("nones", 0.0, 0.0),
+        ("" | "std", true) => object("es", 0.0, 1.0),
         ("eshigh", true) if priority < least && task.chunk != ChunkKind::Scout => {
             object("eshigh", priority, least)
         }
         (_, true) if queue.ucore && queue.cores <= 1 => object("es_ucore", 1.0, 2.0),
-        ("es", false) => object("es", 0.0, 0.0),
+        ("es", false) => object("nones", 0.0, 1.0),
         _ => Verdict::Pass,
     }
 }

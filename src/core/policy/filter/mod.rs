@@ -36,6 +36,7 @@ use crate::core::unit::Millis;
 pub(super) const PRODUCTION_JOB: &[&Filter] = &[
     &status::FILTER,
     &nucleus_queue::FILTER,
+    &link::BLOCKED_LINK,
     &link::FILTER,
     &opportunistic::FILTER,
     &inactive::FILTER,
