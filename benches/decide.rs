@@ -215,6 +215,7 @@ fn queue(number: usize) -> Queue {
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_DATADISK")],

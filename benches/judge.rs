@@ -230,6 +230,7 @@ fn queue(number: usize, fit: usize) -> Queue {
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }

@@ -5,7 +5,7 @@ use crate::core::cut::Topic;
 use crate::core::event::{Link, Queue, Status};
 use crate::core::id::Name;
 use crate::core::ledger::{AtQueue, Count};
-use crate::core::policy::{Candidate, Candidates, Case, LinkView, Stores};
+use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores};
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::{Flags, State};
 use crate::core::stock::There;
@@ -107,7 +107,13 @@ impl World {
             case.queued_to_nucleus_until = outlook.queued_until;
         }
         case.nucleus = self.nucleus(&case.task.nucleus);
-        case.remote_source = self.is_open_from_afar(case.task);
+        case.remote_source = self.is_open(case.task, |storage| storage.read_wan);
+        case.readable_source =
+            self.is_open(case.task, |storage| storage.read_wan || storage.read_lan);
+        let site = case.task.site.trim();
+        if case.preassigned == Preassigned::One && self.stands_for_several(site) {
+            case.preassigned = Preassigned::List;
+        }
         let unknown = || Places::default();
         noted(&mut self.notes.places, (gshare, resource_type), || {
             std::iter::repeat_with(unknown).take(self.queues.len()).collect()

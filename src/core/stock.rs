@@ -1,6 +1,6 @@
 //! What of a chunk's input lies where a queue can read it.
 
-use crate::core::event::{Queue, Task};
+use crate::core::event::{Queue, Storage, Task};
 use crate::core::unit::Bytes;
 use crate::core::world::World;
 
@@ -99,14 +99,13 @@ impl World {
         self.storage_named(endpoint).is_some_and(|storage| storage.tape)
     }
 
-    /// Whether some copy of the input may be read from afar, or nothing is known that speaks
-    /// against it (spec atlas F1).
-    pub(super) fn is_open_from_afar(&self, task: &Task) -> bool {
-        let closed =
-            |endpoint: &str| self.storage_named(endpoint).is_some_and(|storage| !storage.read_wan);
+    /// Whether every dataset of the input has a copy at an endpoint that is open, or nothing is known
+    /// that speaks against it (spec atlas F1).
+    pub(super) fn is_open(&self, task: &Task, open: impl Fn(&Storage) -> bool) -> bool {
         task.input.datasets.iter().all(|dataset| {
+            let is_open = |endpoint: &str| self.storage_named(endpoint).is_none_or(&open);
             dataset.replicas.is_empty()
-                || dataset.replicas.iter().any(|replica| !closed(&replica.endpoint))
+                || dataset.replicas.iter().any(|replica| is_open(&replica.endpoint))
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::core::event::{Link, Queue, Release, Storage};
 use crate::core::fold::is_newer;
 use crate::core::gather::Notes;
 use crate::core::id::{Name, stir};
-use crate::core::policy::{Bare, Nucleus, Reads};
+use crate::core::policy::{Bare, Case, Nucleus, Policy, Reads, Resolved};
 use crate::core::record::Fact;
 use crate::core::slab::Index;
 use crate::core::state::State;
@@ -249,10 +249,14 @@ impl World {
 
     /// What is known of a nucleus.
     pub(super) fn nucleus(&self, name: &str) -> Nucleus {
-        let Some(at) = self.nucleus_at.get(name) else { return Nucleus::UNKNOWN };
+        let Some(at) = self.nucleus_at.get(name) else {
+            // A task may be bound to any site that has queues.
+            let known = self.queues.iter().any(|view| view.queue.site == name);
+            return Nucleus { known, ..Nucleus::UNKNOWN };
+        };
         let view = &self.nuclei[*at as usize];
         let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
-        Nucleus { bare: view.bare, write_wan }
+        Nucleus { known: true, bare: view.bare, write_wan }
     }
 
     /// What a queue publishes.
@@ -274,6 +278,19 @@ impl World {
     pub fn places(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
         let views = (0..).zip(&self.queues);
         views.filter(|(_, view)| admits(&view.queue)).map(|(at, _)| at).collect()
+    }
+
+    /// The places of the queues on the candidate list of a task that names some.
+    pub fn admitted(&self, policy: &Policy, case: &Case<'_>, resolved: &Resolved) -> Vec<u32> {
+        let bound = self.find(&case.task.options.chunk_site);
+        let home = bound.map(|at| &self.queues[at as usize].queue);
+        self.places(|queue| policy.admits(case, home, queue, resolved))
+    }
+
+    /// Whether a name stands for several queues: a unified queue and its parts.
+    pub(super) fn stands_for_several(&self, name: &str) -> bool {
+        let is_it = |view: &&QueueView| view.queue.name == name || view.queue.unified == name;
+        self.queues.iter().filter(is_it).take(2).count() > 1
     }
 
     /// A link, if it is published.

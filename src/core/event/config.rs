@@ -80,6 +80,8 @@ pub struct Queue {
     pub storage_site: String,
     /// Cores of one job slot.
     pub cores: Cores,
+    /// Cores of a slot of the unified queue, to which scratch space belongs; 0: as `cores`.
+    pub unified_cores: Cores,
     /// Core power; milli-HS06 per core.
     pub core_power_mhs06: u32,
     /// Most memory of a job; MB.

@@ -49,6 +49,8 @@ pub struct Case<'a> {
     pub nucleus: Nucleus,
     /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas F1).
     pub remote_source: bool,
+    /// Whether every part of the input has a copy that can be read at all (spec atlas F1).
+    pub readable_source: bool,
     /// What the task wants of software and hardware; made once, asked for each candidate.
     pub wanted: Wanted,
     /// Which pass over the candidates it is, from 1 (spec atlas 8.3).
@@ -58,6 +60,8 @@ pub struct Case<'a> {
 /// What is known of a nucleus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nucleus {
+    /// Whether there is such a site.
+    pub known: bool,
     /// Whether it takes full chains (spec atlas 7).
     pub bare: Bare,
     /// Whether its default output endpoint may be written over the WAN.
@@ -66,7 +70,7 @@ pub struct Nucleus {
 
 impl Nucleus {
     /// A nucleus of which nothing is known.
-    pub const UNKNOWN: Nucleus = Nucleus { bare: Bare::No, write_wan: true };
+    pub const UNKNOWN: Nucleus = Nucleus { known: false, bare: Bare::No, write_wan: true };
 }
 
 /// Whether a queue or nucleus takes full chains (spec atlas 7).

@@ -44,6 +44,8 @@ pub struct Judgement {
     pub fates: Vec<Refused>,
     /// Per filter of the policy, how many candidates it was the first to refuse.
     pub counts: Vec<u32>,
+    /// Why no candidate was looked at: the task as a whole must wait.
+    pub held: Option<Objection>,
     /// How many passed, those beyond the policy's `candidates_max` included.
     pub passed: u32,
 }
@@ -66,6 +68,8 @@ pub struct Refused {
     pub filter: u16,
     /// What it said.
     pub objection: Objection,
+    /// Its weight, where it was weighed before; else 0.
+    pub weight: f64,
 }
 
 impl Policy {
@@ -75,14 +79,20 @@ impl Policy {
     }
 
     /// Whether a queue is on the candidate list of a task.
-    pub fn admits(&self, task: &Task, queue: &Queue, resolved: &Resolved) -> bool {
-        (self.flavour.admits)(task, queue, &resolved.own)
+    pub fn admits(
+        &self,
+        case: &Case<'_>,
+        home: Option<&Queue>,
+        queue: &Queue,
+        resolved: &Resolved,
+    ) -> bool {
+        (self.flavour.admits)(case, home, queue, &resolved.own)
     }
 
     /// The case of a task; the figures of its nucleus are for the caller to fill in.
     pub fn case<'a>(&self, task: &'a Task, now: Millis, resolved: &Resolved) -> Case<'a> {
         let express = (self.flavour.express)(task, &resolved.own);
-        let preassigned: Preassigned = (self.flavour.preassigned)(task);
+        let preassigned: Preassigned = (self.flavour.preassigned)(task, now, &resolved.own);
         Case {
             task,
             now,
@@ -92,6 +102,7 @@ impl Policy {
             queued_to_nucleus_until: None,
             nucleus: Nucleus::UNKNOWN,
             remote_source: true,
+            readable_source: true,
             wanted: Wanted::of(task),
             pass: 1,
         }
@@ -105,6 +116,10 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
+        if let Some(held) = (self.flavour.hold)(case, &resolved.own) {
+            let counts = vec![0; self.filters.len()];
+            return Judgement { held: Some(held), counts, ..Judgement::default() };
+        }
         if self.sees_all {
             return self.judge_all(case, candidates, resolved);
         }
@@ -121,7 +136,8 @@ impl Policy {
             match self.walk(case, &candidate, resolved, &mut weighed) {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;
-                    judgement.fates.push(Refused { candidate: place, filter, objection });
+                    let weight = self.weight_by(filter, &weighed);
+                    judgement.fates.push(Refused { candidate: place, filter, objection, weight });
                 }
                 None => passed.push((weighed.total, place)),
             }
@@ -207,6 +223,14 @@ impl Policy {
         }
         self.weigh(case, candidate, resolved, weighed, &[]);
         self.walk_after(case, candidate, resolved, weighed)
+    }
+
+    /// The weight known when a filter objected.
+    fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
+        match self.filters[usize::from(filter)].0.judge {
+            Judge::Before(_) | Judge::Whole(_) => 0.0,
+            Judge::After(_) | Judge::Last(_) => weighed.total,
+        }
     }
 
     /// Through some filters before weighing: the first objection that lasts, else the last one.

@@ -100,6 +100,7 @@ pub fn queue(name: &str) -> Queue {
         releases: Vec::new(),
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }
@@ -166,8 +167,9 @@ pub fn case(task: &Task) -> Case<'_> {
         preassigned: Preassigned::No,
         queued_to_nucleus: 0,
         queued_to_nucleus_until: None,
-        nucleus: Nucleus::UNKNOWN,
+        nucleus: Nucleus { known: true, ..Nucleus::UNKNOWN },
         remote_source: true,
+        readable_source: true,
         wanted: Wanted::of(task),
         pass: 1,
     }

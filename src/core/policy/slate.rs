@@ -19,6 +19,8 @@ struct Slate<'a, C: Candidates + ?Sized> {
     case: &'a Case<'a>,
     candidates: &'a C,
     stands: Vec<Stand>,
+    /// Weights of those that were weighed.
+    weights: Vec<f64>,
 }
 
 impl<'a, C: Candidates + ?Sized> Slate<'a, C> {
@@ -61,7 +63,8 @@ impl Policy {
         resolved: &Resolved,
     ) -> Judgement {
         let stands = vec![Stand::Open; candidates.count()];
-        let mut slate = Slate { case, candidates, stands };
+        let weights = vec![0.0; candidates.count()];
+        let mut slate = Slate { case, candidates, stands, weights };
         self.sift(&mut slate, resolved);
         for stand in &mut slate.stands {
             if let Stand::Doubtful(filter, objection) = *stand {
@@ -71,6 +74,7 @@ impl Policy {
         let (mut places, mut weighed) = self.weigh_all(&slate, resolved);
         let mut left = Vec::new();
         for (place, weighed) in places.drain(..).zip(weighed.drain(..)) {
+            slate.weights[place as usize] = weighed.0.total;
             match self.walk_after(case, &candidates.at(place), resolved, &weighed.0) {
                 Some((filter, objection)) => slate.object(place, filter, objection, false),
                 None => left.push((place, weighed)),
@@ -184,7 +188,8 @@ impl Policy {
         for (place, stand) in (0..).zip(&slate.stands) {
             if let Stand::Out(filter, objection) = *stand {
                 judgement.counts[usize::from(filter)] += 1;
-                judgement.fates.push(Refused { candidate: place, filter, objection });
+                let weight = slate.weights[place as usize];
+                judgement.fates.push(Refused { candidate: place, filter, objection, weight });
             }
         }
         judgement.passed = left.len() as u32;

@@ -47,6 +47,7 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
         }
         if queue.ucore {
             facts.parents.push(name.clone());
+            facts.push(Topic::Queue, |out| record::write_queue(out, &queue));
         }
         for slots in items(&value["num_slots"]) {
             let (gshare, kind) = (text(&slots["gshare"]), text(&slots["resource_type"]));
@@ -202,6 +203,7 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         catchall,
         endpoints,
         analysis_endpoints,
+        unified_cores: 0,
     })
 }
 

@@ -5,6 +5,7 @@ use super::grid::{Facts, facts};
 use super::json::moment;
 use super::{Recorded, ask};
 use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Event, Task};
 use crate::core::limits::Limits;
 use crate::core::policy::{
     Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
@@ -13,6 +14,7 @@ use crate::core::state::{Setting, State};
 use crate::core::unit::Millis;
 use crate::core::world::World;
 use crate::wire::avro::{Arena, Codec};
+use crate::wire::record;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -75,13 +77,23 @@ fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
     let (codec, mut arena) = (Codec::default(), Arena::default());
     for (offset, (topic, bytes)) in (0u64..).zip(&facts.records) {
         let event = codec.read(*topic, None, Some(bytes), &mut arena);
-        if let crate::core::event::Event::Garbled(why) = event {
+        if let Event::Garbled(why) = event {
             return Err(format!("a record of {} is {}", topic.name(), why.name()));
         }
         state.fold(Lane::new(*topic, 0), offset, now, &event);
     }
     state.now = now;
     Ok(state)
+}
+
+/// A request as its record says it.
+fn read_back(task: &Task) -> Result<Task, String> {
+    let (codec, mut arena, mut bytes) = (Codec::default(), Arena::default(), Vec::new());
+    record::write_task(&mut bytes, task);
+    match codec.read(Topic::Task, None, Some(&bytes), &mut arena) {
+        Event::Task(task) => Ok(*task),
+        _ => Err("the task's record cannot be read".to_owned()),
+    }
 }
 
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
@@ -98,12 +110,15 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let mut state = state_of(&facts, now)?;
     let mut world = World::default();
     world.update(&mut state, true);
-    let task = ask::ask(&recorded.whole, name, now);
+    let task = read_back(&ask::ask(&recorded.whole, name, now))?;
     let lookup = |component: &str, key: &str| state.parameter(component, key);
     let resolved = policy.resolve(&lookup, &task.gshare);
     let mut case = policy.case(&task, now, &resolved);
     let survey = world.survey(&state, &mut case);
-    let places = world.places(|queue| policy.admits(&task, queue, &resolved));
+    let places = match case.preassigned {
+        Preassigned::No => world.places(|queue| policy.lists(queue, &resolved)),
+        Preassigned::One | Preassigned::List => world.admitted(&policy, &case, &resolved),
+    };
     let gathered = world.gather(&state, &case, &survey, places.into());
     let figures = Figures::of(scenario);
     let told = Told { candidates: &gathered, figures: &figures };
@@ -127,6 +142,10 @@ fn conclude<C: Candidates>(
     if !judged.candidates.is_empty() {
         judged.verdict = "assigned";
     }
+    if let Some(held) = &judgement.held {
+        judged.reason = held.reason.to_owned();
+        return judged;
+    }
     let parents = facts.parents.iter().filter(|_| case.preassigned == Preassigned::No);
     for parent in parents {
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
@@ -137,10 +156,17 @@ fn conclude<C: Candidates>(
     for chosen in &judgement.ranked {
         judged.skipped.remove(&candidates.queue(chosen.candidate).name);
     }
-    for refused in &judgement.fates {
+    // PanDA looks at the heaviest first, and no further than at ten that pass.
+    let is_cut = judgement.passed as usize > judgement.ranked.len();
+    let least = judgement.ranked.last().filter(|_| is_cut).map_or(0.0, |it| it.weighed.total);
+    for refused in judgement.fates.iter().filter(|it| it.weight == 0.0 || it.weight >= least) {
         let queue = &candidates.queue(refused.candidate).name;
         let filter = policy.filter(usize::from(refused.filter)).map_or("", |filter| filter.name);
         let tag = criteria(filter, refused.objection.reason);
+        if tag == "jumbo_jobs" {
+            judged.skipped.remove(queue);
+            continue;
+        }
         judged.skipped.insert(queue.clone(), tag.to_owned());
     }
     judged
@@ -155,7 +181,7 @@ fn criteria<'a>(filter: &'a str, reason: &'a str) -> &'a str {
         ("cpucore", "max_cpucore") => "max_cpucore",
         ("cpucore" | "diskIO" | "transferring" | "nopilot" | "zeroshare", _) => filter,
         ("cap" | "cap_rt", _) => filter,
-        ("io", _) => "io",
+        ("io" | "io_second_chance", _) => "io",
         ("network", _) => "network",
         ("opportunistic", _) => "opportunistic",
         _ => reason,

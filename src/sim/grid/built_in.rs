@@ -119,6 +119,7 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
         releases: vec!["AUTO".to_owned()],
         jobseed: "std".to_owned(),
         analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints { read: vec![disk.clone()], write: vec![disk] },
     }

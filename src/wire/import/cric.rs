@@ -110,6 +110,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         catchall,
         endpoints: Endpoints { read, write },
         analysis_endpoints,
+        unified_cores: 0,
     };
     (queue, found)
 }

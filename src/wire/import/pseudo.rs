@@ -79,6 +79,7 @@ fn child(parent: &Queue, kind: &ResourceType<'_>) -> Option<Queue> {
         name: format!("{}/{}", parent.unified, kind.name),
         resource_type: kind.name.to_string(),
         cores,
+        unified_cores: parent_cores,
         min_rss_mb: least.max(part(parent.min_rss_mb)),
         max_rss_mb,
         ..parent.clone()

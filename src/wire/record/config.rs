@@ -43,6 +43,7 @@ pub(super) fn read_queue(at: &mut Cursor<'_>) -> Result<Queue, Fault> {
         catchall: text(at)?,
         endpoints: read_endpoints(at)?,
         analysis_endpoints: read_endpoints(at)?,
+        unified_cores: count(at)?,
     })
 }
 
@@ -87,6 +88,7 @@ pub fn write_queue(out: &mut Vec<u8>, queue: &Queue) {
         texts(&mut sink, &endpoints.read);
         texts(&mut sink, &endpoints.write);
     }
+    sink.count(queue.unified_cores);
 }
 
 pub(super) fn read_site(at: &mut Cursor<'_>) -> Result<Site, Fault> {

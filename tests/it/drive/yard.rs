@@ -217,6 +217,7 @@ pub fn queue(name: &str, at: i64) -> Queue {
         releases: vec!["ANY".into()],
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_{name}_DATADISK")],

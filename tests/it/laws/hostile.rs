@@ -306,6 +306,7 @@ impl Foe {
                 write: vec![self.name().into()],
             },
             analysis_endpoints: Endpoints { read: Vec::new(), write: vec![self.name().into()] },
+            unified_cores: 0,
         }
     }
 

@@ -202,6 +202,7 @@ pub fn queue(dice: &mut Dice<'_>) -> Queue {
         catchall: dice.text(),
         endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
         analysis_endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
+        unified_cores: dice.count(),
     }
 }
 

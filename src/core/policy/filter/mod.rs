@@ -59,6 +59,7 @@ pub(super) const PRODUCTION_JOB: &[&Filter] = &[
     &full_chain::FILTER,
     &nopilot::FILTER,
     &io::FILTER,
+    &io::SECOND_CHANCE,
     &last::LOCK,
     &last::LOCAL_ONLY,
     &cap::FILTER,

@@ -14,10 +14,10 @@ pub(super) const FILTER: Filter = Filter {
         Param::int("min_output_mb", 512, 1_500)
             .help("least output a job is assumed to write; MB (DIFF-13)"),
         Param::int("work_margin_mb", 0, 300).help("added to the task's work space; MB (DIFF-14)"),
-        Param::word("scaling", &["always", "single_core"], "always", "single_core").help(
-            "whether maxwdir is divided by the queue's cores for every task, or only for tasks \
-             that are not multi-core (DIFF-15; always is odd for whole-node jobs: it gives them \
-             one core's part of their own slot)",
+        Param::word("scaling", &["always", "single_core"], "single_core", "single_core").help(
+            "whether maxwdir is divided by the unified queue's cores for every task, or only for \
+             tasks that are not multi-core (DIFF-15; always is the seed's sentence, and odd for \
+             whole-node jobs: it gives them one core's part of their own slot)",
         ),
     ],
     reads: &[],
@@ -38,10 +38,18 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
     let share = match args.word(SCALING) {
         SINGLE_CORE if multi_core => whole,
-        _ => whole / candidate.cores(),
+        _ => whole / slot_cores(candidate),
     };
     let need = need_mb(case, candidate, args);
     if need > share { object("disk", need, share) } else { Verdict::Pass }
+}
+
+/// Cores of the slot that the scratch space belongs to.
+fn slot_cores(candidate: &Candidate<'_>) -> f64 {
+    match candidate.queue.unified_cores {
+        0 => candidate.cores(),
+        cores => f64::from(cores),
+    }
 }
 
 /// Expected scratch space of a job; whole MB.
