@@ -250,9 +250,8 @@ impl World {
     /// What is known of a nucleus.
     pub(super) fn nucleus(&self, name: &str) -> Nucleus {
         let Some(at) = self.nucleus_at.get(name) else {
-            // A task may be bound to any site that has queues.
-            let known = self.queues.iter().any(|view| view.queue.site == name);
-            return Nucleus { known, ..Nucleus::UNKNOWN };
+            // Where nobody says which sites are nuclei, any name may be one.
+            return Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN };
         };
         let view = &self.nuclei[*at as usize];
         let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);

@@ -110,10 +110,13 @@ impl Figures {
         let number = whole(&task["work_queue_id"]);
         let own = items(&scenario["work_queues"])
             .any(|it| whole(&it["id"]) == number && it["function"].as_str() == Some("Resource"));
+        // Queues for event service jobs of high priority count by the share all the same.
+        let is_high =
+            |queue: &str| scenario["queues"][queue]["job_seed"].as_str() == Some("eshigh");
         for (queue, shares) in entries(&stats["jobs"]) {
             for (share, states) in entries(shares) {
                 add(&mut self.at(queue).all, states);
-                if !own && *share == gshare {
+                if (!own || is_high(queue)) && *share == gshare {
                     for (status, jobs) in states_of(states) {
                         self.at(queue).share[status.index()] += jobs;
                     }
@@ -121,6 +124,9 @@ impl Figures {
             }
         }
         for (queue, numbers) in entries(&stats["jobs_by_work_queue_id"]).filter(|_| own) {
+            if is_high(queue) {
+                continue;
+            }
             for (status, jobs) in states_of(&numbers[number.to_string()]) {
                 self.at(queue).share[status.index()] += jobs;
             }
@@ -188,6 +194,9 @@ impl<C: Candidates + ?Sized> Candidates for Told<'_, C> {
     fn at(&self, place: u32) -> Candidate<'_> {
         let candidate = self.candidates.at(place);
         let told = self.figures.of_queue(candidate.queue);
+        let is_ready = [Status::Activated, Status::Starting]
+            .into_iter()
+            .any(|status| told.all.by[status.index()].jobs > 0);
         Candidate {
             load: &told.share,
             load_all: &told.all,
@@ -197,8 +206,9 @@ impl<C: Candidates + ?Sized> Candidates for Told<'_, C> {
             pilots: told.pilots,
             workers: told.workers,
             disk_io_kbps: told.disk_io_kbps,
-            inactive: told.inactive,
-            locked: told.locked,
+            inactive: told.inactive && is_ready,
+            // Locks are of queues, not of the parts of a unified one.
+            locked: told.locked && candidate.queue.name == candidate.queue.unified,
             stuck_transferring: told.stuck,
             preferred_cpu_percent: told.preferred_cpu_percent,
             ..candidate

@@ -91,7 +91,7 @@ fn resource_type(value: &Value) -> Option<ResourceType<'_>> {
         name: value["name"].as_str()?,
         min_cores: known("min_core").unwrap_or(0),
         max_cores: known("max_core"),
-        min_ram_mb_per_core: known("min_ram_per_core_mb").unwrap_or(0),
+        min_ram_mb_per_core: known("min_ram_per_core_mb"),
         max_ram_mb_per_core: known("max_ram_per_core_mb"),
     })
 }
@@ -207,9 +207,9 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
     })
 }
 
-/// The site of a queue, when the queue says that it is a nucleus.
+/// The site of a production queue, when the queue says that it is a nucleus.
 fn site(queue: &Queue, value: &Value, scenario: &Value, now: Millis) -> Option<Site> {
-    (value["role"].as_str() == Some("nucleus")).then(|| Site {
+    (queue.production && value["role"].as_str() == Some("nucleus")).then(|| Site {
         name: queue.site.clone(),
         changed_at: now,
         nucleus: true,

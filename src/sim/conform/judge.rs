@@ -156,10 +156,7 @@ fn conclude<C: Candidates>(
     for chosen in &judgement.ranked {
         judged.skipped.remove(&candidates.queue(chosen.candidate).name);
     }
-    // PanDA looks at the heaviest first, and no further than at ten that pass.
-    let is_cut = judgement.passed as usize > judgement.ranked.len();
-    let least = judgement.ranked.last().filter(|_| is_cut).map_or(0.0, |it| it.weighed.total);
-    for refused in judgement.fates.iter().filter(|it| it.weight == 0.0 || it.weight >= least) {
+    for refused in &judgement.fates {
         let queue = &candidates.queue(refused.candidate).name;
         let filter = policy.filter(usize::from(refused.filter)).map_or("", |filter| filter.name);
         let tag = criteria(filter, refused.objection.reason);

@@ -13,7 +13,8 @@ pub(super) const FILTER: Filter = Filter {
     params: &[
         Param::int("min_output_mb", 512, 1_500)
             .help("least output a job is assumed to write; MB (DIFF-13)"),
-        Param::int("work_margin_mb", 0, 300).help("added to the task's work space; MB (DIFF-14)"),
+        Param::int("work_margin_mb", 0, 300)
+            .help("added to the task's work space, where it states one; MB (DIFF-14)"),
         Param::word("scaling", &["always", "single_core"], "single_core", "single_core").help(
             "whether maxwdir is divided by the unified queue's cores for every task, or only for \
              tasks that are not multi-core (DIFF-15; always is the seed's sentence, and odd for \
@@ -63,7 +64,8 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
     };
     // `max` also takes the place of an output that is not a number.
     let output = output.max(args.number(MIN_OUTPUT) * mib);
-    let work = task.work_bytes.unwrap_or(0) as f64 + args.number(WORK_MARGIN) * mib;
+    let margin = args.number(WORK_MARGIN) * mib;
+    let work = task.work_bytes.map_or(0.0, |bytes| bytes as f64 + margin);
     let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
     whole((output + work + input) / mib)
 }

@@ -99,12 +99,14 @@ fn blacklisted(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Optio
     if none(outputs, candidate.output, |it| it.write_lan) {
         return Some("write_lan_blacklist");
     }
-    if is_far && none(inputs, candidate.input, |it| it.write_wan) {
+    let is_panda = args.word(EVERY_ENDPOINT) == 1;
+    let receives = args.word(WAN) == 1 && (is_far || is_panda && !case.is_local(candidate));
+    if receives && none(inputs, candidate.input, |it| it.write_wan) {
         return Some("write_wan_blacklist");
     }
     if is_far && none(outputs, candidate.output, |it| it.read_wan) {
         return Some("read_wan_blacklist");
     }
-    let needs_source = args.word(EVERY_ENDPOINT) == 1 && is_far;
+    let needs_source = is_panda && receives;
     (needs_source && !case.remote_source).then_some("source_blacklist")
 }

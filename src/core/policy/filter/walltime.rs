@@ -60,12 +60,6 @@ const DAY_HS06: f64 = 10.0;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let (longest, shortest) = (candidate.queue.max_time_s, candidate.queue.min_time_s);
-    if longest == 0 && shortest == 0 {
-        return Verdict::Pass;
-    }
-    if let Some(objection) = day_rule(case, candidate, args) {
-        return objection;
-    }
     let slot = Slot::of(case.task, candidate.queue, args);
     let (need, largest) = match dynamic(case.task, candidate.queue) {
         Some((smallest, largest)) => (Some(smallest), Some(largest)),
@@ -81,7 +75,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     if shortest != 0 && need.is_none_or(|need| need < least) {
         return object("longwalltime", need.unwrap_or(0.0), least);
     }
-    Verdict::Pass
+    day_rule(case, candidate, args).unwrap_or(Verdict::Pass)
 }
 
 /// The objection of the 24 h rule, if the rule is for this job and it objects.
@@ -99,7 +93,8 @@ fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<V
     let asked = (scout && case.preassigned != Preassigned::One) || merge || unknown;
     let slot = Slot::of(task, candidate.queue, args);
     let (capacity, day) = (slot.capacity(longest), DAY_S * DAY_HS06 * slot.cores);
-    let short = longest != 0 && capacity != 0.0 && capacity < day;
+    // PanDA asks queues without a longest walltime too: less the base time, that is below 0.
+    let short = capacity != 0.0 && capacity < day;
     (asked && short).then(|| object(reason, capacity, day))
 }
 
