@@ -158,6 +158,8 @@ fn storage(site: &str) -> Storage {
         total_bytes: 9_000_000 * GIB,
         free_bytes: 5_000_000 * GIB,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
@@ -212,6 +214,8 @@ fn queue(number: usize) -> Queue {
         direct_access_wan: false,
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_DATADISK")],
@@ -273,6 +277,9 @@ fn task(number: usize) -> Task {
         total_files: 200,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: (0..5).map(|at| replica((number + at * 7) % 150)).collect(),
     }
 }

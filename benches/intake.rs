@@ -102,6 +102,9 @@ fn task(name: &str) -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }

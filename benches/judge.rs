@@ -7,7 +7,9 @@ use yardmaster::core::event::{
     ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
 };
 use yardmaster::core::ledger::Count;
-use yardmaster::core::policy::{Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, kind};
+use yardmaster::core::policy::{
+    Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
+};
 use yardmaster::core::unit::GIB;
 
 fn main() {
@@ -129,6 +131,17 @@ fn candidate<'a>(
         disk_io_kbps: Some(100.0),
         available_bytes: 0,
         available_files: 0,
+        reachable_bytes: 0,
+        reachable_files: 0,
+        inputs: Stores { all: &[], at: &[] },
+        outputs: Stores { all: &[], at: &[] },
+        software: None,
+        all_software: None,
+        inactive: false,
+        stuck_transferring: 0,
+        locked: false,
+        preferred_cpu_percent: 0.0,
+        load_task: count,
     }
 }
 
@@ -178,6 +191,9 @@ fn task() -> Task {
         total_files: 10,
         allow_input_lan: true,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }
@@ -213,6 +229,8 @@ fn queue(number: usize, fit: usize) -> Queue {
         direct_access_wan: false,
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }
@@ -228,6 +246,8 @@ fn storage() -> Storage {
         total_bytes: 9_000 * GIB,
         free_bytes: 5_000 * GIB,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,

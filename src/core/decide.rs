@@ -114,6 +114,9 @@ impl Engine {
         decision.policy_hash = policy.hash().to_owned();
         decision.notes = resolved.notes.clone();
         self.note_times(&mut decision);
+        if let Some(held) = &judgement.held {
+            decision.notes.push(format!("held({})", held.reason));
+        }
         decision.outcome = if judgement.ranked.is_empty() {
             Outcome::Defer { until: state.now + policy.spec.defer }
         } else {

@@ -22,6 +22,10 @@ pub fn digest(state: &State) -> String {
     sink.texts("storage", facts.storages.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.texts("link", facts.links.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.texts("parameter", facts.parameters.iter().map(|(name, fact)| format!("{name} {fact:?}")));
+    sink.texts("release", facts.releases.iter().map(|(name, fact)| format!("{name} {fact:?}")));
+    sink.texts("share", facts.shares.iter().map(|(name, fact)| format!("{name} {fact:?}")));
+    sink.texts("quota", facts.quotas.iter().map(|(name, fact)| format!("{name} {fact:?}")));
+    sink.texts("user", facts.users.iter().map(|(name, fact)| format!("{name} {fact:?}")));
     sink.hex()
 }
 
@@ -35,6 +39,10 @@ pub fn records_digest(state: &State) -> String {
     sink.facts("storage", &facts.storages);
     sink.facts("link", &facts.links);
     sink.facts("parameter", &facts.parameters);
+    sink.facts("release", &facts.releases);
+    sink.facts("share", &facts.shares);
+    sink.facts("quota", &facts.quotas);
+    sink.facts("user", &facts.users);
     sink.hex()
 }
 

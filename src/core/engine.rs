@@ -87,7 +87,7 @@ impl Ready {
         if case.preassigned == Preassigned::No {
             return Cow::Borrowed(&self.list);
         }
-        world.places(|queue| policy.admits(case.task, queue, &self.resolved)).into()
+        world.admitted(policy, case, &self.resolved).into()
     }
 }
 

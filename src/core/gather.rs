@@ -2,13 +2,14 @@
 //! and what was found is noted, so that the next judgement begins where this one ended.
 
 use crate::core::cut::Topic;
-use crate::core::event::{Link, Queue, Status, Task};
+use crate::core::event::{Link, Queue, Status};
 use crate::core::id::Name;
 use crate::core::ledger::{AtQueue, Count};
-use crate::core::policy::{Candidate, Candidates, Case, LinkView};
+use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores};
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::{Flags, State};
-use crate::core::unit::{Bytes, Millis};
+use crate::core::stock::There;
+use crate::core::unit::{HOUR, Millis};
 use crate::core::world::{QueueView, World};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -53,6 +54,9 @@ struct Outlook {
     /// By dense number of the source.
     links: Vec<OnceCell<LinkView>>,
 }
+
+/// A queue is inactive when no job started for so long (spec atlas F5).
+const INACTIVE_AFTER: Millis = 2 * HOUR;
 
 /// Activity of ordinary output on its way to a nucleus (spec atlas F3).
 pub const PRODUCTION: &str = "Production Output";
@@ -101,6 +105,14 @@ impl World {
         if let Some(outlook) = self.notes.outlooks.get(&(nucleus, express)) {
             case.queued_to_nucleus = outlook.queued;
             case.queued_to_nucleus_until = outlook.queued_until;
+        }
+        case.nucleus = self.nucleus(&case.task.nucleus);
+        case.remote_source = self.is_open(case.task, |storage| storage.read_wan);
+        case.readable_source =
+            self.is_open(case.task, |storage| storage.read_wan || storage.read_lan);
+        let site = case.task.site.trim();
+        if case.preassigned == Preassigned::One && self.stands_for_several(site) {
+            case.preassigned = Preassigned::List;
         }
         let unknown = || Places::default();
         noted(&mut self.notes.places, (gshare, resource_type), || {
@@ -192,13 +204,7 @@ impl World {
         survey: &'a Survey,
         at: u32,
     ) -> Candidate<'a> {
-        let endpoints = &self.queues[at as usize].queue.endpoints.read;
-        let mut there = (0, 0);
-        for replica in case.task.replicas.iter().filter(|replica| !replica.tape) {
-            if endpoints.contains(&replica.endpoint) {
-                there = there.max((replica.bytes, replica.files));
-            }
-        }
+        let there = self.there(at, case.task);
         self.look(state, case, survey).candidate(at, there)
     }
 
@@ -214,22 +220,6 @@ impl World {
             links: outlook.map_or(&[], |outlook| outlook.links.as_slice()),
         }
     }
-
-    /// Per queue, the most that one disk endpoint it reads holds of a task's input. A file on two
-    /// endpoints cannot be told from two files, so this is a lower bound of their union.
-    fn stock(&self, task: &Task) -> Vec<(Bytes, u32)> {
-        if task.replicas.is_empty() {
-            return Vec::new();
-        }
-        let mut stock = vec![(0, 0); self.queues.len()];
-        for replica in task.replicas.iter().filter(|replica| !replica.tape) {
-            for at in self.readers(&replica.endpoint) {
-                let there = &mut stock[*at as usize];
-                *there = (*there).max((replica.bytes, replica.files));
-            }
-        }
-        stock
-    }
 }
 
 /// The candidates of a case: each is made when it is looked at, from what lies where it is known
@@ -237,7 +227,7 @@ impl World {
 pub struct Gathered<'a> {
     look: Look<'a>,
     list: Cow<'a, [u32]>,
-    stock: Vec<(Bytes, u32)>,
+    stock: Vec<There>,
 }
 
 impl Candidates for Gathered<'_> {
@@ -269,7 +259,7 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     #[inline]
-    fn candidate(&self, at: u32, (bytes, files): (Bytes, u32)) -> Candidate<'a> {
+    fn candidate(&self, at: u32, there: There) -> Candidate<'a> {
         let (world, ledger, survey) = (self.world, &self.state.ledger, self.survey);
         let view = &world.queues[at as usize];
         let unified = view.unified.0;
@@ -296,8 +286,19 @@ impl<'a> Look<'a> {
                 .map_or(0, |queue| queue.workers_submitted.saturating_add(queue.workers_running)),
             slots: self.slots(view.unified),
             disk_io_kbps: at_queue.and_then(disk_io_kbps),
-            available_bytes: bytes.min(self.case.task.total_bytes),
-            available_files: files.min(self.case.task.total_files),
+            available_bytes: there.disk_bytes.min(self.case.task.total_bytes),
+            available_files: there.disk_files.min(self.case.task.total_files),
+            reachable_bytes: there.any_bytes.min(self.case.task.total_bytes),
+            reachable_files: there.any_files.min(self.case.task.total_files),
+            inputs: Stores { all: &world.storages, at: &view.inputs },
+            outputs: Stores { all: &world.storages, at: &view.outputs },
+            software: world.software_of(view.software),
+            all_software: world.software_of(world.all_software),
+            inactive: self.is_inactive(view, at_queue),
+            stuck_transferring: 0,
+            locked: false,
+            preferred_cpu_percent: 0.0,
+            load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
         }
     }
 
@@ -305,6 +306,20 @@ impl<'a> Look<'a> {
     fn link(&self, view: &QueueView) -> LinkView {
         let look = || self.world.view(self.state, self.case.now, self.survey, view.storage_site);
         self.links.get(view.site as usize).map_or_else(look, |link| *link.get_or_init(look))
+    }
+
+    /// Whether jobs were ready here and none started for long (spec atlas F5). A queue of which no
+    /// start is known is not said to be inactive.
+    #[inline]
+    fn is_inactive(&self, view: &QueueView, at_queue: Option<&AtQueue>) -> bool {
+        let is_ready = at_queue.is_some_and(|queue| {
+            let jobs = |status: Status| queue.count.by[status.index()].jobs;
+            jobs(Status::Activated) > 0 || jobs(Status::Starting) > 0
+        });
+        is_ready
+            && self.state.marks.get(&view.unified).is_some_and(|marks| {
+                marks.start > 0 && self.case.now - marks.start > INACTIVE_AFTER
+            })
     }
 
     /// The slot figure that fits best: of this share before any, then of this resource type

@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
-use crate::core::event::{Link, Parameter, Queue, Site, Storage};
+use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
 use crate::core::ledger::Ledger;
@@ -185,6 +185,14 @@ pub struct Facts {
     pub links: Book<Fact<Link>>,
     /// Parameters, by `app/component/key/vo`.
     pub parameters: Book<Fact<Parameter>>,
+    /// Published software, by queue.
+    pub releases: Book<Fact<Release>>,
+    /// Nodes of the share tree.
+    pub shares: Book<Fact<Share>>,
+    /// Quotas, by `user|group/subject expression`.
+    pub quotas: Book<Fact<Quota>>,
+    /// Users and groups, by `user|group/name`.
+    pub users: Book<Fact<User>>,
 }
 
 /// All that is known as of a cut.
@@ -360,6 +368,17 @@ impl State {
             self.oddities.count(Topic::Counter, Oddity::TooMany);
             self.names.intern(OTHERS)
         })
+    }
+
+    /// The value of a run-time parameter (spec atlas 11): of this domain before any, of the task
+    /// system before the job system.
+    pub fn parameter(&self, component: &str, key: &str) -> Option<&str> {
+        let of = |app: &str, vo: &str| {
+            let fact = self.facts.parameters.of(&format!("{app}/{component}/{key}/{vo}"))?;
+            Some(fact.current(crate::core::fold::is_newer)?.value.as_str())
+        };
+        let domain = self.setting.domain.as_str();
+        ["jedi", "pandaserver"].into_iter().find_map(|app| of(app, domain).or_else(|| of(app, "")))
     }
 
     /// The number that [`State::name`] gave for a text.

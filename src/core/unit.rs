@@ -23,3 +23,5 @@ pub const DAY: Millis = 24 * HOUR;
 pub const GIB: u64 = 1 << 30;
 /// Bytes in one MiB.
 pub const MIB: u64 = 1 << 20;
+/// Bytes in a KiB.
+pub const KIB: u64 = 1 << 10;

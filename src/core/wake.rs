@@ -48,15 +48,7 @@ impl Engine {
         if self.resolved.contains_key(&key) {
             return;
         }
-        let parameters = &self.state.facts.parameters;
-        let look_up = |component: &str, name: &str| {
-            let of = |app: &str, vo: &str| {
-                let fact = parameters.of(&format!("{app}/{component}/{name}/{vo}"))?;
-                Some(fact.current(crate::core::fold::is_newer)?.value.as_str())
-            };
-            let domain = self.state.setting.domain.as_str();
-            of("jedi", domain).or_else(|| of("jedi", ""))
-        };
+        let look_up = |component: &str, name: &str| self.state.parameter(component, name);
         let policy = &self.policies[at];
         let resolved = policy.resolve(&look_up, gshare);
         let list = self.world.places(|queue| policy.lists(queue, &resolved));

@@ -1,11 +1,11 @@
 //! The configuration as judging wants it: queues in order of their names, links and storage at
 //! hand. Derived from the state, updated at the cut. `gather` makes candidates of it.
 
-use crate::core::event::{Link, Queue, Storage};
+use crate::core::event::{Link, Queue, Release, Storage};
 use crate::core::fold::is_newer;
 use crate::core::gather::Notes;
 use crate::core::id::{Name, stir};
-use crate::core::policy::Reads;
+use crate::core::policy::{Bare, Case, Nucleus, Policy, Reads, Resolved};
 use crate::core::record::Fact;
 use crate::core::slab::Index;
 use crate::core::state::State;
@@ -25,7 +25,34 @@ pub struct QueueView {
     pub(super) output: Option<u32>,
     /// Default read endpoint.
     pub(super) input: Option<u32>,
+    /// Every endpoint it reads, the default first.
+    pub(super) inputs: Vec<u32>,
+    /// Every endpoint it writes, the default first.
+    pub(super) outputs: Vec<u32>,
+    /// What it publishes.
+    pub(super) software: Option<u32>,
 }
+
+/// A nucleus with what belongs to it (spec atlas 0.3).
+pub struct NucleusView {
+    /// Name.
+    pub name: String,
+    /// Whether it is in service.
+    pub active: bool,
+    /// Whether it takes full chains: as its first queue says.
+    pub bare: Bare,
+    /// Its production queues, by their places.
+    pub queues: Vec<u32>,
+    /// Endpoints it writes: output of its queues that lies at its site.
+    pub(super) outputs: Vec<u32>,
+    /// Endpoints it reads.
+    pub(super) inputs: Vec<u32>,
+    /// Default output endpoint.
+    pub(super) output: Option<u32>,
+}
+
+/// Name under which the union of all tags is published (spec atlas 3.1).
+const ALL_SOFTWARE: &str = "ALL";
 
 /// See the module.
 #[derive(Default)]
@@ -35,7 +62,14 @@ pub struct World {
     by_name: BTreeMap<String, u32>,
     /// How many storage sites the queues have.
     pub(super) sites: u32,
-    storages: Vec<Option<Storage>>,
+    /// Nuclei in order of their names.
+    pub nuclei: Vec<NucleusView>,
+    nucleus_at: BTreeMap<String, u32>,
+    software: Vec<Release>,
+    software_at: BTreeMap<String, u32>,
+    /// The union of all tags.
+    pub(super) all_software: Option<u32>,
+    pub(super) storages: Vec<Option<Storage>>,
     storage_at: BTreeMap<String, u32>,
     /// Endpoint to the queues that read it.
     readers: BTreeMap<String, Vec<u32>>,
@@ -70,10 +104,13 @@ impl World {
         for name in std::mem::take(&mut state.touched.links) {
             self.set_link(state, &name);
         }
-        if state.touched.queues || everything {
+        if state.touched.queues || state.touched.settings || everything {
+            self.set_software(state);
             self.set_queues(state);
+            self.set_nuclei(state);
         }
-        self.notes.turn(state, state.touched.queues || everything);
+        let is_other = state.touched.queues || state.touched.settings || everything;
+        self.notes.turn(state, is_other);
     }
 
     fn storage(&mut self, name: &str) -> u32 {
@@ -131,15 +168,104 @@ impl World {
             let storage_site = state.name(&queue.storage_site);
             let next = sites.len() as u32;
             let site = *sites.entry(storage_site).or_insert(next);
-            let output = queue.endpoints.write.first().map(|name| self.storage(name));
-            let input = queue.endpoints.read.first().map(|name| self.storage(name));
+            let outputs: Vec<u32> =
+                queue.endpoints.write.iter().map(|name| self.storage(name)).collect();
+            let inputs: Vec<u32> =
+                queue.endpoints.read.iter().map(|name| self.storage(name)).collect();
+            let (output, input) = (outputs.first().copied(), inputs.first().copied());
+            let software = self.software_at.get(&queue.unified).copied();
             for endpoint in &queue.endpoints.read {
                 self.readers.entry(endpoint.clone()).or_default().push(at);
             }
             self.by_name.insert(queue.name.clone(), at);
-            self.queues.push(QueueView { queue, unified, storage_site, site, output, input });
+            self.queues.push(QueueView {
+                queue,
+                unified,
+                storage_site,
+                site,
+                output,
+                input,
+                inputs,
+                outputs,
+                software,
+            });
         }
         self.sites = sites.len() as u32;
+    }
+
+    fn set_software(&mut self, state: &State) {
+        self.software.clear();
+        self.software_at.clear();
+        for (name, fact) in state.facts.releases.iter() {
+            if let Some(release) = fact.current(is_newer) {
+                self.software_at.insert(name.to_owned(), self.software.len() as u32);
+                self.software.push(release.clone());
+            }
+        }
+        self.all_software = self.software_at.get(ALL_SOFTWARE).copied();
+    }
+
+    fn set_nuclei(&mut self, state: &State) {
+        self.nuclei.clear();
+        self.nucleus_at.clear();
+        for (name, fact) in state.facts.sites.iter() {
+            let Some(site) = fact.current(is_newer).filter(|site| site.nucleus) else { continue };
+            let output = match site.output_endpoint.as_str() {
+                "" => None,
+                endpoint => Some(self.storage(endpoint)),
+            };
+            let nucleus = self.nucleus_of(name, site.active, output);
+            self.nucleus_at.insert(name.to_owned(), self.nuclei.len() as u32);
+            self.nuclei.push(nucleus);
+        }
+    }
+
+    fn nucleus_of(&self, name: &str, active: bool, output: Option<u32>) -> NucleusView {
+        let own = |view: &QueueView| view.queue.site == name && view.queue.production;
+        let queues: Vec<u32> =
+            (0..self.queues.len() as u32).filter(|at| own(&self.queues[*at as usize])).collect();
+        let (mut outputs, mut inputs): (Vec<u32>, Vec<u32>) = Default::default();
+        for at in &queues {
+            let view = &self.queues[*at as usize];
+            for endpoint in &view.outputs {
+                let is_local = self.storages[*endpoint as usize]
+                    .as_ref()
+                    .is_none_or(|storage| storage.site == name);
+                if is_local && !outputs.contains(endpoint) {
+                    outputs.push(*endpoint);
+                }
+            }
+            for endpoint in &view.inputs {
+                if !inputs.contains(endpoint) {
+                    inputs.push(*endpoint);
+                }
+            }
+        }
+        let first = queues.first().map(|at| &self.queues[*at as usize]);
+        let bare = first.map_or(Bare::No, |view| Bare::of(&view.queue));
+        let output = output.or_else(|| first.and_then(|view| view.output));
+        NucleusView { name: name.to_owned(), active, bare, queues, outputs, inputs, output }
+    }
+
+    /// What is known of a nucleus.
+    pub(super) fn nucleus(&self, name: &str) -> Nucleus {
+        let Some(at) = self.nucleus_at.get(name) else {
+            // Where nobody says which sites are nuclei, any name may be one.
+            return Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN };
+        };
+        let view = &self.nuclei[*at as usize];
+        let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
+        Nucleus { known: true, bare: view.bare, write_wan }
+    }
+
+    /// What a queue publishes.
+    pub(super) fn software_of(&self, at: Option<u32>) -> Option<&Release> {
+        at.and_then(|at| self.software.get(at as usize))
+    }
+
+    /// A storage endpoint by its name.
+    pub(super) fn storage_named(&self, name: &str) -> Option<&Storage> {
+        self.storage_of(self.storage_at.get(name).copied())
     }
 
     /// The place of a queue.
@@ -151,6 +277,19 @@ impl World {
     pub fn places(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
         let views = (0..).zip(&self.queues);
         views.filter(|(_, view)| admits(&view.queue)).map(|(at, _)| at).collect()
+    }
+
+    /// The places of the queues on the candidate list of a task that names some.
+    pub fn admitted(&self, policy: &Policy, case: &Case<'_>, resolved: &Resolved) -> Vec<u32> {
+        let bound = self.find(&case.task.options.chunk_site);
+        let home = bound.map(|at| &self.queues[at as usize].queue);
+        self.places(|queue| policy.admits(case, home, queue, resolved))
+    }
+
+    /// Whether a name stands for several queues: a unified queue and its parts.
+    pub(super) fn stands_for_several(&self, name: &str) -> bool {
+        let is_it = |view: &&QueueView| view.queue.name == name || view.queue.unified == name;
+        self.queues.iter().filter(is_it).take(2).count() > 1
     }
 
     /// A link, if it is published.

@@ -1,6 +1,7 @@
 //! Stand-ins for the world: a grid in a box, ports on paper, and faults at will. Nothing here
 //! touches a disk, a clock or a network.
 
+pub mod conform;
 pub mod dice;
 pub mod grid;
 pub mod load;

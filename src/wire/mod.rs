@@ -1,10 +1,11 @@
 //! Bytes and what they mean. Core types know nothing of bytes; their shapes on the bus live here.
 
+mod architecture;
 pub mod avro;
 pub mod cell;
 pub mod counter;
 pub mod dialect;
 pub mod import;
 pub mod record;
-mod stamp;
+pub(crate) mod stamp;
 pub mod topology;

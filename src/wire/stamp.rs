@@ -3,7 +3,7 @@
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// Milliseconds since 1970; `None` when the text is not such a stamp.
-pub(in crate::wire) fn parse(text: &str) -> Option<Millis> {
+pub(crate) fn parse(text: &str) -> Option<Millis> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = text.split_once(['T', ' '])?;
     let (time, fraction) = time.split_once('.').unwrap_or((time, ""));

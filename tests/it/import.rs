@@ -1,6 +1,8 @@
 //! Import: real records of CRIC, the network matrix and storage dumps become ours; what is wrong
 //! is named and does not stop the rest.
 
+mod facts;
+
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Link, Queue, QueueStatus, Site, Storage};

@@ -4,6 +4,7 @@
 mod commute;
 mod counters;
 mod hostile;
+mod kept;
 mod lifetimes;
 mod negative;
 pub mod random;

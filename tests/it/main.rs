@@ -4,6 +4,7 @@
 mod archive;
 #[cfg(feature = "shell")]
 mod broker;
+mod conform;
 mod contract;
 mod crash;
 #[cfg(feature = "shell")]

@@ -220,6 +220,9 @@ pub fn task(subject: &str, phase: TaskPhase, at: Millis) -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }

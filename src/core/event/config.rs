@@ -80,6 +80,8 @@ pub struct Queue {
     pub storage_site: String,
     /// Cores of one job slot.
     pub cores: Cores,
+    /// Cores of a slot of the unified queue, to which scratch space belongs; 0: as `cores`.
+    pub unified_cores: Cores,
     /// Core power; milli-HS06 per core.
     pub core_power_mhs06: u32,
     /// Most memory of a job; MB.
@@ -120,6 +122,18 @@ pub struct Queue {
     pub catchall: String,
     /// Storage endpoints of scope default.
     pub endpoints: Endpoints,
+    /// Storage endpoints of scope analysis; empty where the queue has no such scope.
+    pub analysis_endpoints: Endpoints,
+}
+
+impl Queue {
+    /// The value of a free-form flag; empty for a flag without one, `None` when it is not set.
+    pub fn flag(&self, name: &str) -> Option<&str> {
+        self.catchall.split(',').map(str::trim).find_map(|flag| match flag.split_once('=') {
+            Some((key, value)) => (key.trim() == name).then(|| value.trim()),
+            None => (flag == name).then_some(""),
+        })
+    }
 }
 
 /// A site.
@@ -158,6 +172,10 @@ pub struct Storage {
     pub free_bytes: Bytes,
     /// Space that expired secondary data occupies.
     pub expired_bytes: Bytes,
+    /// Space that is to be left free.
+    pub min_free_bytes: Bytes,
+    /// Space that is there and cannot be used.
+    pub unavailable_bytes: Bytes,
     /// Whether reading over the LAN is allowed.
     pub read_lan: bool,
     /// Whether writing over the LAN is allowed.

@@ -1,17 +1,25 @@
 //! Facts, in the past tense. An event carries the whole state of its thing, so that a compacted
 //! topic is enough to rebuild and a gap (a skipped state) does no harm.
 
+mod account;
 mod config;
+mod input;
 mod job;
+mod options;
 mod pilot;
+mod software;
 mod task;
 mod transfer;
 
+pub use account::{Quota, QuotaKind, Share, User, UserKind};
 pub use config::{
     Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Site, Storage, history_since,
 };
+pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
+pub use options::{FullChain, Options};
 pub use pilot::Pilot;
+pub use software::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
 pub use task::{ChunkKind, Outcome, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase};
 pub use transfer::{Transfer, TransferState};
 
@@ -44,6 +52,14 @@ pub enum Event<'a> {
     Link(Link),
     /// A run-time parameter (gdpconfig).
     Parameter(Parameter),
+    /// Software and hardware that a queue publishes.
+    Release(Box<Release>),
+    /// A node of the tree of global shares.
+    Share(Box<Share>),
+    /// A limit on storage, and what is used of it.
+    Quota(Quota),
+    /// A user or working group, and its caps.
+    User(Box<User>),
     /// A null under a key: the configuration record of that name is gone.
     Removed {
         /// The topic it stood in.

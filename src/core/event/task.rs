@@ -1,5 +1,7 @@
 //! What is asked of us, and what became of the answers.
 
+use super::input::{Input, OutputDataset};
+use super::options::Options;
 use crate::core::decision::DecisionId;
 use crate::core::unit::{Bytes, Cores, Millis};
 
@@ -141,8 +143,14 @@ pub struct Task {
     pub allow_input_lan: bool,
     /// Input must be copied to scratch.
     pub use_local_io: bool,
-    /// Where the input lies.
+    /// Where the input lies, by endpoint; used where `input` says nothing.
     pub replicas: Vec<ReplicaSummary>,
+    /// Task parameters that steer brokerage and that few tasks set.
+    pub options: Options,
+    /// The input in detail.
+    pub input: Input,
+    /// Datasets the task writes.
+    pub output: Vec<OutputDataset>,
 }
 
 /// What became of a decision or command. The numbers are persisted.

@@ -2,7 +2,9 @@
 //! lanes the newest of those. "Newest" is by the fact's own time, then by its content.
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Link, Parameter, Queue, Site, Storage};
+use crate::core::event::{
+    Link, Parameter, Queue, Quota, QuotaKind, Release, Share, Site, Storage, User, UserKind,
+};
 use crate::core::oddity::Oddity;
 use crate::core::record::Fact;
 use crate::core::state::{Book, State};
@@ -30,7 +32,7 @@ macro_rules! configured {
         })*
     };
 }
-configured!(Queue, Site, Storage, Link, Parameter);
+configured!(Queue, Site, Storage, Link, Parameter, Release, Share, Quota, User);
 
 /// Whether one record is newer than another: by its time, then by its text, which is a total
 /// order on content.
@@ -49,6 +51,23 @@ pub fn link_name(source: &str, destination: &str) -> String {
 pub fn parameter_name(parameter: &Parameter) -> String {
     let Parameter { app, component, key, vo, .. } = parameter;
     format!("{app}/{component}/{key}/{vo}")
+}
+
+/// Name of a quota: whose it is, a slash, the subject, a space, the expression.
+pub fn quota_name(quota: &Quota) -> String {
+    let kind = match quota.kind {
+        QuotaKind::User => "user",
+        QuotaKind::Group => "group",
+    };
+    format!("{kind}/{} {}", quota.subject, quota.expression)
+}
+
+/// Name of a user or group: which of both, a slash, the name.
+pub fn user_name(kind: UserKind, name: &str) -> String {
+    match kind {
+        UserKind::User => format!("user/{name}"),
+        UserKind::Group => format!("group/{name}"),
+    }
 }
 
 fn hold<T: Configured>(
@@ -123,6 +142,26 @@ impl State {
         self.config_changed(Topic::Parameter, odd);
     }
 
+    pub(super) fn fold_release(&mut self, at: (Lane, Millis), event: &Release) {
+        let odd = hold(&mut self.facts.releases, &event.queue, at, event);
+        self.config_changed(Topic::Release, odd);
+    }
+
+    pub(super) fn fold_share(&mut self, at: (Lane, Millis), event: &Share) {
+        let odd = hold(&mut self.facts.shares, &event.name, at, event);
+        self.config_changed(Topic::Share, odd);
+    }
+
+    pub(super) fn fold_quota(&mut self, at: (Lane, Millis), event: &Quota) {
+        let odd = hold(&mut self.facts.quotas, &quota_name(event), at, event);
+        self.config_changed(Topic::Quota, odd);
+    }
+
+    pub(super) fn fold_user(&mut self, at: (Lane, Millis), event: &User) {
+        let odd = hold(&mut self.facts.users, &user_name(event.kind, &event.name), at, event);
+        self.config_changed(Topic::User, odd);
+    }
+
     pub(super) fn fold_removed(&mut self, lane: Lane, topic: Topic, name: &str) {
         match topic {
             Topic::Queue => drop_fact(&mut self.facts.queues, name, lane),
@@ -139,6 +178,10 @@ impl State {
                 }
             }
             Topic::Parameter => drop_fact(&mut self.facts.parameters, name, lane),
+            Topic::Release => drop_fact(&mut self.facts.releases, name, lane),
+            Topic::Share => drop_fact(&mut self.facts.shares, name, lane),
+            Topic::Quota => drop_fact(&mut self.facts.quotas, name, lane),
+            Topic::User => drop_fact(&mut self.facts.users, name, lane),
             _ => return self.odd(topic, Oddity::Garbled),
         }
         self.config_changed(topic, None);
@@ -155,7 +198,9 @@ impl State {
         match (odd, topic) {
             (Some(oddity), _) => self.odd(topic, oddity),
             (None, Topic::Queue) => self.touched.queues = true,
-            (None, Topic::Site | Topic::Parameter) => self.touched.settings = true,
+            (None, Topic::Site | Topic::Parameter | Topic::Release | Topic::Share) => {
+                self.touched.settings = true;
+            }
             (None, _) => {}
         }
     }

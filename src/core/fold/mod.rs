@@ -13,7 +13,7 @@ mod task;
 mod transfer;
 
 pub use ahead::{Ahead, Sought};
-pub use config::{Configured, is_newer, link_name, parameter_name};
+pub use config::{Configured, is_newer, link_name, parameter_name, quota_name, user_name};
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;
@@ -57,6 +57,10 @@ impl State {
             Event::Storage(event) => self.fold_storage((lane, bound), event),
             Event::Link(event) => self.fold_link((lane, bound), event),
             Event::Parameter(event) => self.fold_parameter((lane, bound), event),
+            Event::Release(event) => self.fold_release((lane, bound), event),
+            Event::Share(event) => self.fold_share((lane, bound), event),
+            Event::Quota(event) => self.fold_quota((lane, bound), event),
+            Event::User(event) => self.fold_user((lane, bound), event),
             Event::Removed { topic, name } => self.fold_removed(lane, *topic, name),
             Event::Decided(event) => self.fold_decision(event),
             Event::Garbled(_) => self.oddities.count(lane.topic, Oddity::Garbled),
@@ -89,6 +93,10 @@ fn own_time(event: &Event<'_>) -> Option<Millis> {
         Event::Storage(event) => Some(event.changed_at),
         Event::Link(event) => Some(event.changed_at),
         Event::Parameter(event) => Some(event.changed_at),
+        Event::Release(event) => Some(event.changed_at),
+        Event::Share(event) => Some(event.changed_at),
+        Event::Quota(event) => Some(event.changed_at),
+        Event::User(event) => Some(event.changed_at),
         Event::Decided(_) | Event::Removed { .. } | Event::Garbled(_) => None,
     }
 }

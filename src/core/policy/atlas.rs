@@ -3,9 +3,10 @@
 use super::divide::{Share, divide};
 use super::flavour::{Flavour, Select};
 use super::param::{Args, Param};
-use super::{Preassigned, filter, weight};
+use super::{Case, Objection, Preassigned, filter, weight};
 use crate::core::dice::Dice;
-use crate::core::event::{ChunkKind, Queue, Status, Task};
+use crate::core::event::{ChunkKind, Dataset, Queue, QueueStatus, Status, Task};
+use crate::core::unit::{HOUR, Millis};
 
 /// Brokerage of ATLAS production jobs.
 pub(super) static PRODUCTION_JOB: Flavour = Flavour {
@@ -24,6 +25,20 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
             .help("division: least number of queued jobs at which a queue takes no more; jobs"),
         Param::flag("division_defined", true, false)
             .help("division: whether defined and promised jobs count as queued"),
+        Param::flag("preassigned_parent", false, true)
+            .help("whether a unified queue that a task names is a candidate beside its parts"),
+        Param::flag("merge_frozen", false, true).help(
+            "whether merge jobs leave the queue they are bound to only when the task is also frozen \
+             for 6 h and its dataset has changed since it was made",
+        ),
+        Param::flag("completeness", false, true)
+            .help("whether a task waits until its input is complete somewhere (spec atlas F1)"),
+        Param::int("MAX_MISSING_INPUT_FILES", 10, 10)
+            .gdp("jobbroker/MAX_MISSING_INPUT_FILES")
+            .help("files that may be missing of a complete copy; files"),
+        Param::float("MIN_INPUT_COMPLETENESS", (0.0, 100.0), 90.0, 90.0)
+            .gdp("jobbroker/MIN_INPUT_COMPLETENESS")
+            .help("part of the files that makes a copy complete; %"),
     ],
     filters: filter::PRODUCTION_JOB,
     weights: weight::PRODUCTION_JOB,
@@ -31,6 +46,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     admits,
     express,
     preassigned,
+    hold,
     select,
 };
 
@@ -38,6 +54,16 @@ const EXCLUDE_TEST: usize = 0;
 const EXPRESS_PRIORITY: usize = 1;
 const QUEUE_LIMIT: usize = 2;
 const DIVISION_DEFINED: usize = 3;
+const PREASSIGNED_PARENT: usize = 4;
+const MERGE_FROZEN: usize = 5;
+const COMPLETENESS: usize = 6;
+const MISSING_MOST: usize = 7;
+const COMPLETE_PERCENT: usize = 8;
+
+/// How long merge jobs wait for the queue they are bound to (spec atlas 2.1).
+const MERGE_PATIENCE: Millis = 24 * HOUR;
+/// For how long a task must have made no progress before its merge jobs go elsewhere.
+const FROZEN: Millis = 6 * HOUR;
 
 /// The candidate list of a task that names no queues (spec atlas 2.1).
 fn lists(queue: &Queue, args: &Args) -> bool {
@@ -45,15 +71,27 @@ fn lists(queue: &Queue, args: &Args) -> bool {
     queue.production && !queue.cloud.is_empty() && !is_kept_back
 }
 
-/// The candidate list of a task: the queues it names, if it names any (spec atlas 2.1).
-fn admits(task: &Task, queue: &Queue, args: &Args) -> bool {
-    match preassigned(task) {
-        Preassigned::No => lists(queue, args),
-        Preassigned::One | Preassigned::List => {
-            let is_it = |site: &str| site == queue.name || site == queue.unified;
-            !is_parent(queue) && sites(task).any(is_it)
-        }
+/// The candidate list of a task that names queues, or whose chunk is bound to one (spec atlas 2.1).
+fn admits(case: &Case<'_>, home: Option<&Queue>, queue: &Queue, args: &Args) -> bool {
+    let task = case.task;
+    if sites(task).next().is_some() {
+        let is_it = |site: &str| site == queue.name || site == queue.unified;
+        let is_kept_back = is_parent(queue) && !args.flag(PREASSIGNED_PARENT);
+        return !is_kept_back && sites(task).any(is_it);
     }
+    if case.preassigned == Preassigned::No {
+        return lists(queue, args);
+    }
+    let bound = task.options.chunk_site.as_str();
+    let reads_it = || {
+        let output = home.and_then(|home| home.endpoints.write.first());
+        output.is_some_and(|output| queue.endpoints.read.contains(output))
+    };
+    queue.name == bound
+        || queue.status == QueueStatus::Online
+            && !is_parent(queue)
+            && queue.production
+            && reads_it()
 }
 
 /// Whether a queue is the parent of pseudo-queues: those are on lists, it never is.
@@ -65,12 +103,55 @@ fn express(task: &Task, args: &Args) -> bool {
     task.processing_type == "urgent" || f64::from(task.priority) >= args.number(EXPRESS_PRIORITY)
 }
 
-fn preassigned(task: &Task) -> Preassigned {
+fn preassigned(task: &Task, now: Millis, args: &Args) -> Preassigned {
     match sites(task).count() {
+        0 if is_bound(task, now, args) => Preassigned::List,
         0 => Preassigned::No,
         1 => Preassigned::One,
         _ => Preassigned::List,
     }
+}
+
+/// Whether a chunk still waits for the queue it is bound to.
+fn is_bound(task: &Task, now: Millis, args: &Args) -> bool {
+    if task.options.chunk_site.is_empty() {
+        return false;
+    }
+    let Some(primary) = task.input.datasets.iter().find(|dataset| dataset.primary) else {
+        return true;
+    };
+    let is_late = primary.modified_at > 0 && now - primary.modified_at > MERGE_PATIENCE;
+    let is_frozen = task.options.frozen_at.is_some_and(|at| now - at > FROZEN);
+    let is_changed = primary.modified_at > primary.created_at;
+    !(is_late && (!args.flag(MERGE_FROZEN) || is_frozen && is_changed))
+}
+
+/// Why the task as a whole must wait: its nucleus is not known, or its input is nowhere complete
+/// (spec atlas F1).
+fn hold(case: &Case<'_>, args: &Args) -> Option<Objection> {
+    let because = |reason| Objection { reason, measured: 0.0, limit: 1.0, recheck_at: None };
+    if !case.nucleus.known && !case.task.nucleus.is_empty() {
+        return Some(because("unknown_nucleus"));
+    }
+    if !args.flag(COMPLETENESS) || case.task.options.input_prestaging {
+        return None;
+    }
+    let complete = |dataset: &Dataset| {
+        dataset.replicas.iter().any(|replica| {
+            let missing = replica.files_total.saturating_sub(replica.files) as f64;
+            let enough = args.number(COMPLETE_PERCENT) / 100.0 * replica.files_total as f64;
+            !replica.is_virtual
+                && (missing <= args.number(MISSING_MOST) || replica.files as f64 >= enough)
+        })
+    };
+    let datasets = || {
+        let all = case.task.input.datasets.iter();
+        all.filter(|it| !it.pseudo && !it.distributed && it.container.is_empty())
+    };
+    if datasets().any(|dataset| !complete(dataset)) {
+        return Some(because("input_incomplete"));
+    }
+    (!case.readable_source).then(|| because("input_endpoints_down"))
 }
 
 /// The names in `task.site`.

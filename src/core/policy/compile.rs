@@ -4,7 +4,7 @@
 use super::flavour::{Flavour, kind, kinds};
 use super::param::{Arg, Args, Mistake, Param, Step};
 use super::spec::PolicySpec;
-use super::{After, Before, Filter, Judge, Weigh, Weight};
+use super::{After, Before, Filter, Judge, Weigh, Weight, Whole};
 use sha2::{Digest, Sha256};
 
 /// A policy that judges.
@@ -21,9 +21,16 @@ pub struct Policy {
     /// Weights in the order of the topology file.
     pub(super) weights: Vec<(&'static Weight, Args)>,
     /// Filters asked before weighing, in order: place in `filters`, and how they judge.
-    pub(super) before: Vec<(u16, Before)>,
+    pub(super) before: Vec<Asked>,
+    /// Filters before weighing that see all candidates: place in `filters`, how many of `before`
+    /// come first, and how they judge.
+    pub(super) whole: Vec<(u16, usize, Whole)>,
     /// Filters asked after weighing.
     pub(super) after: Vec<(u16, After)>,
+    /// Filters asked last, which see all candidates.
+    pub(super) last: Vec<(u16, Whole)>,
+    /// Whether any filter or weight sees all candidates at once.
+    pub(super) sees_all: bool,
     /// How many of `weights` are factors.
     pub(super) factor_count: usize,
     factor_names: Vec<String>,
@@ -35,6 +42,17 @@ impl std::fmt::Debug for Policy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Policy {} {}", self.spec.name, self.hash)
     }
+}
+
+/// A filter that is asked before weighing.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    /// Its place in the policy's list.
+    pub(super) at: u16,
+    /// Whether what it objects to may be over soon.
+    pub(super) temporary: bool,
+    /// How it judges.
+    pub(super) judge: Before,
 }
 
 /// The parameters of a policy with gdpconfig's values in place, for one share. Two that are equal
@@ -67,15 +85,20 @@ impl Policy {
         if !check.mistakes.is_empty() {
             return Err(check.mistakes);
         }
-        let mut before = Vec::new();
-        let mut after = Vec::new();
+        let (mut before, mut whole) = (Vec::new(), Vec::new());
+        let (mut after, mut last) = (Vec::new(), Vec::new());
         for (at, (filter, _)) in filters.iter().enumerate() {
+            let (at, temporary) = (at as u16, filter.temporary);
             match filter.judge {
-                Judge::Before(judge) => before.push((at as u16, judge)),
-                Judge::After(judge) => after.push((at as u16, judge)),
+                Judge::Before(judge) => before.push(Asked { at, temporary, judge }),
+                Judge::Whole(judge) => whole.push((at, before.len(), judge)),
+                Judge::After(judge) => after.push((at, judge)),
+                Judge::Last(judge) => last.push((at, judge)),
             }
         }
-        let is_factor = |weigh: &Weigh| matches!(weigh, Weigh::Factor(_));
+        let is_whole = |(weight, _): &(&Weight, Args)| matches!(weight.weigh, Weigh::Whole(_));
+        let sees_all = !whole.is_empty() || !last.is_empty() || weights.iter().any(is_whole);
+        let is_factor = |weigh: &Weigh| !matches!(weigh, Weigh::Figure(_));
         let factor_count = weights.iter().filter(|(weight, _)| is_factor(&weight.weigh)).count();
         let factor_names = factor_names(&weights);
         let text = text_of(spec, flavour, &own, &filters, &weights);
@@ -88,7 +111,10 @@ impl Policy {
             filters,
             weights,
             before,
+            whole,
             after,
+            last,
+            sees_all,
             factor_count,
             factor_names,
             text,
@@ -262,7 +288,7 @@ impl Check {
                 self.wrong(&place, "not known".to_string(), one_of(&names));
                 continue;
             };
-            let factor_before = found.iter().any(|(w, _)| matches!(w.weigh, Weigh::Factor(_)));
+            let factor_before = found.iter().any(|(w, _)| !matches!(w.weigh, Weigh::Figure(_)));
             if matches!(weight.weigh, Weigh::Figure(_)) && factor_before {
                 let found = "stands after a weight that may use its figures".to_string();
                 self.wrong(&place, found, "before all factors".to_string());
@@ -314,7 +340,7 @@ fn one_of(names: &[&str]) -> String {
 }
 
 fn factor_names(weights: &[(&'static Weight, Args)]) -> Vec<String> {
-    let factors = weights.iter().filter(|(weight, _)| matches!(weight.weigh, Weigh::Factor(_)));
+    let factors = weights.iter().filter(|(weight, _)| !matches!(weight.weigh, Weigh::Figure(_)));
     let figures = weights.iter().flat_map(|(weight, _)| weight.figures);
     let names = factors.map(|(weight, _)| weight.name).chain(figures.map(|(name, _)| *name));
     names.map(str::to_string).collect()

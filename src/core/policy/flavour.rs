@@ -3,9 +3,10 @@
 use super::compile::Policy;
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
-use super::{Candidate, Case, Filter, Preassigned, Weight};
+use super::{Candidate, Case, Filter, Objection, Preassigned, Weight};
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Task};
+use crate::core::unit::Millis;
 
 /// A kind of policy: the filters and weights there are, and the steps that are code.
 pub struct Flavour {
@@ -23,12 +24,15 @@ pub struct Flavour {
     pub weights: &'static [&'static Weight],
     /// Whether a queue is on the candidate list of a task that names no queues.
     pub lists: fn(&Queue, &Args) -> bool,
-    /// Whether a queue is on the candidate list of a task.
-    pub admits: fn(&Task, &Queue, &Args) -> bool,
+    /// Whether a queue is on the candidate list of a task that names queues, or whose chunk is bound
+    /// to one: `home`, if it is known.
+    pub admits: fn(&Case<'_>, Option<&Queue>, &Queue, &Args) -> bool,
     /// Whether a task counts as express.
     pub express: fn(&Task, &Args) -> bool,
-    /// How the candidate list of a task was given.
-    pub preassigned: fn(&Task) -> Preassigned,
+    /// How the candidate list of a task is given at a moment.
+    pub preassigned: fn(&Task, Millis, &Args) -> Preassigned,
+    /// Why no candidate is looked at, if so: the task as a whole must wait.
+    pub hold: fn(&Case<'_>, &Args) -> Option<Objection>,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
 }

@@ -10,6 +10,8 @@ mod filter;
 mod flavour;
 mod param;
 mod pipeline;
+mod slate;
+pub mod software;
 mod spec;
 mod weight;
 
@@ -22,9 +24,10 @@ pub use compile::{Policy, Resolved};
 pub use flavour::{Flavour, Select, kind, kinds};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
 pub use pipeline::{Candidates, Chosen, Judgement, Refused};
+pub use software::Wanted;
 pub use spec::{PolicySpec, Wake};
 
-use crate::core::event::{Queue, Status, Storage, Task};
+use crate::core::event::{Queue, Release, Status, Storage, Task};
 use crate::core::ledger::Count;
 use crate::core::unit::{Bytes, Millis};
 
@@ -42,6 +45,55 @@ pub struct Case<'a> {
     pub queued_to_nucleus: u64,
     /// When the newest figure in `queued_to_nucleus` becomes too old to count; `None`: never.
     pub queued_to_nucleus_until: Option<Millis>,
+    /// What is known of the task's nucleus.
+    pub nucleus: Nucleus,
+    /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas F1).
+    pub remote_source: bool,
+    /// Whether every part of the input has a copy that can be read at all (spec atlas F1).
+    pub readable_source: bool,
+    /// What the task wants of software and hardware; made once, asked for each candidate.
+    pub wanted: Wanted,
+    /// Which pass over the candidates it is, from 1 (spec atlas 8.3).
+    pub pass: u8,
+}
+
+/// What is known of a nucleus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nucleus {
+    /// Whether there is such a site.
+    pub known: bool,
+    /// Whether it takes full chains (spec atlas 7).
+    pub bare: Bare,
+    /// Whether its default output endpoint may be written over the WAN.
+    pub write_wan: bool,
+}
+
+impl Nucleus {
+    /// A nucleus of which nothing is known.
+    pub const UNKNOWN: Nucleus = Nucleus { known: false, bare: Bare::No, write_wan: true };
+}
+
+/// Whether a queue or nucleus takes full chains (spec atlas 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bare {
+    /// As any other.
+    #[default]
+    No,
+    /// Full chains beside other work.
+    Allow,
+    /// Full chains alone.
+    Only,
+}
+
+impl Bare {
+    /// What a queue's flags say.
+    pub fn of(queue: &Queue) -> Bare {
+        match queue.flag("bareNucleus") {
+            Some("only") => Bare::Only,
+            Some("allow") => Bare::Allow,
+            _ => Bare::No,
+        }
+    }
 }
 
 /// How the candidate list was given (spec atlas 2.1).
@@ -88,6 +140,64 @@ pub struct Candidate<'a> {
     pub available_bytes: Bytes,
     /// Files of the chunk's input on disk readable here.
     pub available_files: u32,
+    /// The same with what lies on tape.
+    pub reachable_bytes: Bytes,
+    /// See `reachable_bytes`.
+    pub reachable_files: u32,
+    /// Endpoints it reads.
+    pub inputs: Stores<'a>,
+    /// Endpoints it writes.
+    pub outputs: Stores<'a>,
+    /// What it publishes; `None`: nothing.
+    pub software: Option<&'a Release>,
+    /// The union of all tags, by which container names are resolved.
+    pub all_software: Option<&'a Release>,
+    /// No job started for two hours although some were ready (spec atlas F5).
+    pub inactive: bool,
+    /// Jobs transferring to nuclei that cannot be written over the WAN (spec atlas F18).
+    pub stuck_transferring: u32,
+    /// Whether somebody else is brokering to it at this moment.
+    pub locked: bool,
+    /// Its part of cores with the CPU level the task prefers; % (spec atlas 2.5.6).
+    pub preferred_cpu_percent: f64,
+    /// Jobs by state, of the share and of the resource types that this task's jobs have here.
+    pub load_task: &'a Count,
+}
+
+/// Storage endpoints, some of which nothing may be known of.
+#[derive(Clone, Copy)]
+pub struct Stores<'a> {
+    /// All there are.
+    pub all: &'a [Option<Storage>],
+    /// Places of these in `all`, the default first.
+    pub at: &'a [u32],
+}
+
+impl<'a> Stores<'a> {
+    /// Those of which something is known.
+    pub fn iter(&self) -> impl Iterator<Item = &'a Storage> + use<'a> {
+        let all = self.all;
+        self.at.iter().filter_map(move |at| all[*at as usize].as_ref())
+    }
+}
+
+/// A candidate before a step that sees all of them at once.
+pub struct Row<'a> {
+    /// The candidate.
+    pub candidate: Candidate<'a>,
+    /// Whether there is an objection to it that may fall soon: it will not be chosen, and still
+    /// counts as one there is.
+    pub doubtful: bool,
+    /// Whether it goes ahead of all others, without a weight (spec atlas 2.5.7, bootstrap).
+    pub ahead: bool,
+    /// Its weight; 1 before weighing.
+    pub weight: f64,
+    /// Number of running jobs used (spec atlas 2.5.1); 0 before weighing.
+    pub running: f64,
+    /// What the step says of it.
+    pub verdict: Verdict,
+    /// For a weight: its factor.
+    pub factor: f64,
 }
 
 /// What is known of a link (spec atlas 4.1). Figures too old to count are already left out.
@@ -163,6 +273,9 @@ pub struct Filter {
     pub params: &'static [Param],
     /// What it reads beyond configuration.
     pub reads: &'static [Reads],
+    /// Whether what it objects to may be over soon: filters behind it are asked too, and their
+    /// objection is told in place of its own (spec atlas 0.2, temporary).
+    pub temporary: bool,
     /// How it judges.
     pub judge: Judge,
 }
@@ -174,7 +287,14 @@ pub enum Judge {
     Before(Before),
     /// After weighing.
     After(After),
+    /// Before weighing, all candidates at once: what is said of one hangs on the others.
+    Whole(Whole),
+    /// After weighing, all candidates at once.
+    Last(Whole),
 }
+
+/// A judgement of all candidates at once.
+pub type Whole = fn(&Case<'_>, &mut [Row<'_>], &Args);
 
 /// A judgement before weighing.
 pub type Before = fn(&Case<'_>, &Candidate<'_>, &Args) -> Verdict;
@@ -209,6 +329,8 @@ pub enum Weigh {
     Figure(fn(&Case<'_>, &Candidate<'_>, &Args, &mut Weighed)),
     /// A factor of the weight: finite, not negative.
     Factor(fn(&Case<'_>, &Candidate<'_>, &Args, &mut Weighed) -> f64),
+    /// A factor that hangs on all candidates; each row's `factor` is set: finite, not negative.
+    Whole(Whole),
 }
 
 /// The figures behind a candidate's weight.
@@ -229,6 +351,11 @@ pub struct Weighed {
 }
 
 impl Weighed {
+    /// One whose factors are kept.
+    fn kept() -> Weighed {
+        Weighed { kept: true, ..Weighed::default() }
+    }
+
     /// Leaves figures behind, in the order a weight declares them.
     #[inline]
     fn leave<const N: usize>(&mut self, figures: impl FnOnce() -> [f64; N]) {
@@ -279,6 +406,12 @@ impl Candidate<'_> {
     #[inline]
     pub fn jobs_of_type(&self, status: Status) -> f64 {
         f64::from(self.load_type.by[status.index()].jobs)
+    }
+
+    /// Jobs of the share and of the resource types that the task's jobs have here, in a state.
+    #[inline]
+    pub fn jobs_of_task(&self, status: Status) -> f64 {
+        f64::from(self.load_task.by[status.index()].jobs)
     }
 
     /// Cores of a slot; 1 when not set.

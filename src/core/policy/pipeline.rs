@@ -1,9 +1,10 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
-use super::compile::{Policy, Resolved};
+use super::compile::{Asked, Policy, Resolved};
 use super::flavour::Select;
 use super::{
-    Candidate, Case, Filter, Judge, Objection, Preassigned, Reads, Verdict, Weigh, Weighed,
+    Candidate, Case, Filter, Judge, Nucleus, Objection, Preassigned, Reads, Verdict, Wanted, Weigh,
+    Weighed,
 };
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Status, Task};
@@ -43,6 +44,8 @@ pub struct Judgement {
     pub fates: Vec<Refused>,
     /// Per filter of the policy, how many candidates it was the first to refuse.
     pub counts: Vec<u32>,
+    /// Why no candidate was looked at: the task as a whole must wait.
+    pub held: Option<Objection>,
     /// How many passed, those beyond the policy's `candidates_max` included.
     pub passed: u32,
 }
@@ -65,6 +68,8 @@ pub struct Refused {
     pub filter: u16,
     /// What it said.
     pub objection: Objection,
+    /// Its weight, where it was weighed before; else 0.
+    pub weight: f64,
 }
 
 impl Policy {
@@ -74,14 +79,20 @@ impl Policy {
     }
 
     /// Whether a queue is on the candidate list of a task.
-    pub fn admits(&self, task: &Task, queue: &Queue, resolved: &Resolved) -> bool {
-        (self.flavour.admits)(task, queue, &resolved.own)
+    pub fn admits(
+        &self,
+        case: &Case<'_>,
+        home: Option<&Queue>,
+        queue: &Queue,
+        resolved: &Resolved,
+    ) -> bool {
+        (self.flavour.admits)(case, home, queue, &resolved.own)
     }
 
     /// The case of a task; the figures of its nucleus are for the caller to fill in.
     pub fn case<'a>(&self, task: &'a Task, now: Millis, resolved: &Resolved) -> Case<'a> {
         let express = (self.flavour.express)(task, &resolved.own);
-        let preassigned: Preassigned = (self.flavour.preassigned)(task);
+        let preassigned: Preassigned = (self.flavour.preassigned)(task, now, &resolved.own);
         Case {
             task,
             now,
@@ -89,6 +100,11 @@ impl Policy {
             preassigned,
             queued_to_nucleus: 0,
             queued_to_nucleus_until: None,
+            nucleus: Nucleus::UNKNOWN,
+            remote_source: true,
+            readable_source: true,
+            wanted: Wanted::of(task),
+            pass: 1,
         }
     }
 
@@ -100,6 +116,13 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
+        if let Some(held) = (self.flavour.hold)(case, &resolved.own) {
+            let counts = vec![0; self.filters.len()];
+            return Judgement { held: Some(held), counts, ..Judgement::default() };
+        }
+        if self.sees_all {
+            return self.judge_all(case, candidates, resolved);
+        }
         let count = candidates.count();
         let mut judgement = Judgement {
             fates: Vec::with_capacity(count),
@@ -113,7 +136,8 @@ impl Policy {
             match self.walk(case, &candidate, resolved, &mut weighed) {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;
-                    judgement.fates.push(Refused { candidate: place, filter, objection });
+                    let weight = self.weight_by(filter, &weighed);
+                    judgement.fates.push(Refused { candidate: place, filter, objection, weight });
                 }
                 None => passed.push((weighed.total, place)),
             }
@@ -121,8 +145,8 @@ impl Policy {
         judgement.passed = passed.len() as u32;
         best(&mut passed, candidates, self.spec.candidates_max as usize);
         for (_, place) in passed {
-            let mut weighed = Weighed { kept: true, ..Weighed::default() };
-            self.weigh(case, &candidates.at(place), resolved, &mut weighed);
+            let mut weighed = Weighed::kept();
+            self.weigh(case, &candidates.at(place), resolved, &mut weighed, &[]);
             judgement.ranked.push(Chosen { candidate: place, weighed });
         }
         judgement
@@ -154,9 +178,11 @@ impl Policy {
             Judge::Before(judge) => judge(case, candidate, args),
             Judge::After(judge) => {
                 let mut weighed = Weighed::default();
-                self.weigh(case, candidate, resolved, &mut weighed);
+                self.weigh(case, candidate, resolved, &mut weighed, &[]);
                 judge(case, candidate, &weighed, args)
             }
+            // What it says hangs on the others, too.
+            Judge::Whole(_) | Judge::Last(_) => return None,
         };
         match verdict {
             Verdict::Pass => None,
@@ -184,7 +210,7 @@ impl Policy {
         (self.flavour.select)(&Select { policy: self, own, case, ranked, judgement }, dice)
     }
 
-    /// Through all filters; leaves the weight behind for one that passed.
+    /// Through all filters that see one candidate; leaves the weight behind for one that passed.
     fn walk(
         &self,
         case: &Case<'_>,
@@ -192,28 +218,67 @@ impl Policy {
         resolved: &Resolved,
         weighed: &mut Weighed,
     ) -> Option<(u16, Objection)> {
-        for (at, judge) in &self.before {
-            let verdict = judge(case, candidate, &resolved.filters[usize::from(*at)]);
-            if let Verdict::Object(objection) = verdict {
-                return Some((*at, bounded(objection)));
-            }
+        if let Some(found) = self.walk_before(case, candidate, resolved, &self.before) {
+            return Some(found);
         }
-        self.weigh(case, candidate, resolved, weighed);
-        for (at, judge) in &self.after {
-            let verdict = judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]);
-            if let Verdict::Object(objection) = verdict {
-                return Some((*at, bounded(objection)));
-            }
-        }
-        None
+        self.weigh(case, candidate, resolved, weighed, &[]);
+        self.walk_after(case, candidate, resolved, weighed)
     }
 
-    fn weigh(
+    /// The weight known when a filter objected.
+    fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
+        match self.filters[usize::from(filter)].0.judge {
+            Judge::Before(_) | Judge::Whole(_) => 0.0,
+            Judge::After(_) | Judge::Last(_) => weighed.total,
+        }
+    }
+
+    /// Through some filters before weighing: the first objection that lasts, else the last one.
+    pub(super) fn walk_before(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        filters: &[Asked],
+    ) -> Option<(u16, Objection)> {
+        let mut doubt = None;
+        for asked in filters {
+            let args = &resolved.filters[usize::from(asked.at)];
+            if let Verdict::Object(objection) = (asked.judge)(case, candidate, args) {
+                let found = Some((asked.at, bounded(objection)));
+                if !asked.temporary {
+                    return found;
+                }
+                doubt = found;
+            }
+        }
+        doubt
+    }
+
+    pub(super) fn walk_after(
+        &self,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+        weighed: &Weighed,
+    ) -> Option<(u16, Objection)> {
+        self.after.iter().find_map(|(at, judge)| {
+            match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
+                Verdict::Object(objection) => Some((*at, bounded(objection))),
+                Verdict::Pass => None,
+            }
+        })
+    }
+
+    /// Weighs a candidate; `whole` has the factors of the weights that hang on all candidates, in
+    /// the policy's order, those left out counting as 1.
+    pub(super) fn weigh(
         &self,
         case: &Case<'_>,
         candidate: &Candidate<'_>,
         resolved: &Resolved,
         weighed: &mut Weighed,
+        whole: &[f64],
     ) {
         weighed.running = candidate.jobs(Status::Running);
         weighed.network = 1.0;
@@ -222,25 +287,31 @@ impl Policy {
             weighed.factors.clear();
             weighed.factors.resize(self.factor_count, 1.0);
         }
-        let mut slot = 0;
+        let (mut slot, mut whole) = (0, whole.iter());
         for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
-            match weight.weigh {
-                Weigh::Figure(figure) => figure(case, candidate, args, weighed),
-                Weigh::Factor(factor) => {
-                    let value = factor(case, candidate, args, weighed);
-                    weighed.total *= value;
-                    if weighed.kept {
-                        weighed.factors[slot] = value;
-                        slot += 1;
-                    }
+            let value = match weight.weigh {
+                Weigh::Figure(figure) => {
+                    figure(case, candidate, args, weighed);
+                    continue;
                 }
+                Weigh::Factor(factor) => factor(case, candidate, args, weighed),
+                Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
+            };
+            weighed.total *= value;
+            if weighed.kept {
+                weighed.factors[slot] = value;
+                slot += 1;
             }
         }
     }
 }
 
 /// The `most` heaviest, heaviest first; equal weights by name.
-fn best<C: Candidates + ?Sized>(passed: &mut Vec<(f64, u32)>, candidates: &C, most: usize) {
+pub(super) fn best<C: Candidates + ?Sized>(
+    passed: &mut Vec<(f64, u32)>,
+    candidates: &C,
+    most: usize,
+) {
     let name = |place: u32| candidates.queue(place).name.as_str();
     let order =
         |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then_with(|| name(a.1).cmp(name(b.1)));
@@ -253,7 +324,7 @@ fn best<C: Candidates + ?Sized>(passed: &mut Vec<(f64, u32)>, candidates: &C, mo
 
 /// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
 /// is, or 0.
-fn bounded(objection: Objection) -> Objection {
+pub(super) fn bounded(objection: Objection) -> Objection {
     let finite = |value: f64| {
         if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
     };

@@ -1,6 +1,9 @@
 //! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
 
-use super::{Candidate, Case, LinkView, Policy, PolicySpec, Preassigned, Resolved, Rules, kind};
+use super::{
+    Candidate, Case, LinkView, Nucleus, Policy, PolicySpec, Preassigned, Resolved, Rules, Stores,
+    Wanted, kind,
+};
 use crate::core::event::{
     ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
 };
@@ -57,6 +60,9 @@ pub fn task() -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }
@@ -93,6 +99,8 @@ pub fn queue(name: &str) -> Queue {
         direct_access_wan: false,
         releases: Vec::new(),
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }
@@ -109,6 +117,8 @@ pub fn storage() -> Storage {
         total_bytes: 9_000 * GIB,
         free_bytes: 5_000 * GIB,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
@@ -134,6 +144,17 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         disk_io_kbps: None,
         available_bytes: 0,
         available_files: 0,
+        reachable_bytes: 0,
+        reachable_files: 0,
+        inputs: Stores { all: &[], at: &[] },
+        outputs: Stores { all: &[], at: &[] },
+        software: None,
+        all_software: None,
+        inactive: false,
+        stuck_transferring: 0,
+        locked: false,
+        preferred_cpu_percent: 0.0,
+        load_task: &Count::NONE,
     }
 }
 
@@ -146,6 +167,11 @@ pub fn case(task: &Task) -> Case<'_> {
         preassigned: Preassigned::No,
         queued_to_nucleus: 0,
         queued_to_nucleus_until: None,
+        nucleus: Nucleus { known: true, ..Nucleus::UNKNOWN },
+        remote_source: true,
+        readable_source: true,
+        wanted: Wanted::of(task),
+        pass: 1,
     }
 }
 

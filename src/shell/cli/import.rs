@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;
-use crate::core::fold::{link_name, parameter_name};
+use crate::core::fold::{link_name, parameter_name, quota_name, user_name};
 use crate::core::unit::Millis;
 use crate::shell::cli::place::{Place, Read, dir_topics};
 use crate::shell::cli::{Ended, Usage};
@@ -38,6 +38,19 @@ enum What {
     /// Nuclei: a list of names or objects; or a CRIC dump, of which the tier-1 sites and the
     /// largest tier-2 sites are taken, since it says nothing of nuclei.
     Nuclei(Files),
+    /// The tree of global shares, from rows of PanDA's GLOBAL_SHARES: a JSON list of all of them.
+    ///
+    /// Columns, in any case: name, value, parent, prodsourcelabel, workinggroup, campaign,
+    /// processingtype, transpath, rtype, vo, queue_id, throttled.
+    Shares(Files),
+    /// Run-time parameters (gdpconfig): a JSON list of {app, component, key, vo, value, type}, or
+    /// an object of values under app.component.KEY.
+    Gdpconfig(Files),
+    /// Quotas on storage: a JSON list of {account | user | group, rse_expression | endpoint,
+    /// bytes_limit, used_bytes, used_files}.
+    Quotas(Files),
+    /// Software and hardware that queues publish, from CRIC's JSON of tags.
+    Releases(Files),
     /// Job states, from a table of PanDA jobs as JSON lines: a first snapshot, before intake.
     ///
     /// Columns, in any case: PANDAID, JOBSTATUS, STATECHANGETIME or MODIFICATIONTIME, JEDITASKID,
@@ -77,6 +90,10 @@ impl Import {
             }
             What::Storage(files) => (files, storage(files, now)?),
             What::Nuclei(files) => (files, each(files, |text, sites| nuclei(text, now, sites))?),
+            What::Shares(files) => (files, each(files, |text, _| import::shares(text, now))?),
+            What::Gdpconfig(files) => (files, each(files, |text, _| import::gdpconfig(text, now))?),
+            What::Quotas(files) => (files, each(files, |text, _| import::quotas(text, now))?),
+            What::Releases(files) => (files, each(files, |text, _| import::releases(text, now))?),
             What::Jobs(files) => return jobs(files),
         };
         for complaint in &imported.complaints {
@@ -185,6 +202,22 @@ pub fn encode(event: &Event<'_>) -> Option<(Topic, String, Vec<u8>)> {
         Event::Parameter(parameter) => {
             record::write_parameter(&mut bytes, parameter);
             (Topic::Parameter, parameter_name(parameter))
+        }
+        Event::Release(release) => {
+            record::write_release(&mut bytes, release);
+            (Topic::Release, release.queue.clone())
+        }
+        Event::Share(share) => {
+            record::write_share(&mut bytes, share);
+            (Topic::Share, share.name.clone())
+        }
+        Event::Quota(quota) => {
+            record::write_quota(&mut bytes, quota);
+            (Topic::Quota, quota_name(quota))
+        }
+        Event::User(user) => {
+            record::write_user(&mut bytes, user);
+            (Topic::User, user_name(user.kind, &user.name))
         }
         _ => return None,
     };

@@ -3,6 +3,7 @@
 mod archive;
 mod audit;
 mod bench;
+mod conformance;
 mod counters;
 mod demo;
 mod explain;
@@ -61,6 +62,8 @@ enum Verb {
     DeadLetters(Box<letters::DeadLetters>),
     /// Describe, check, apply the topology.
     Topology(topology::Topology),
+    /// Recorded cases of PanDA's brokers, judged by our policies and compared.
+    Conformance(conformance::Conformance),
     /// Measure this machine.
     Bench(bench::Bench),
 }
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
         Verb::Intake(verb) => verb.run(),
         Verb::DeadLetters(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
+        Verb::Conformance(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),
     };
     match ended {

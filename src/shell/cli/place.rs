@@ -37,7 +37,7 @@ pub struct Place {
 }
 
 /// Topics whose records are read, with our own words after them.
-pub const READ: [Topic; 14] = [
+pub const READ: [Topic; 18] = [
     Topic::JobState,
     Topic::Heartbeat,
     Topic::Transfer,
@@ -48,6 +48,10 @@ pub const READ: [Topic; 14] = [
     Topic::Site,
     Topic::Storage,
     Topic::Link,
+    Topic::Release,
+    Topic::Share,
+    Topic::Quota,
+    Topic::User,
     Topic::Parameter,
     Topic::Decision,
     Topic::Progress,

@@ -76,6 +76,8 @@ fn storage(name: &str, site: &str, total: u64, free: f64) -> Storage {
         total_bytes: total,
         free_bytes: (total as f64 * free) as u64,
         expired_bytes: total / 200,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
@@ -116,6 +118,8 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
         direct_access_wan: false,
         releases: vec!["AUTO".to_owned()],
         jobseed: "std".to_owned(),
+        analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints { read: vec![disk.clone()], write: vec![disk] },
     }

@@ -228,6 +228,9 @@ impl Workload {
             total_files: 0,
             allow_input_lan: dice.chance(0.7),
             use_local_io: false,
+            options: Default::default(),
+            input: Default::default(),
+            output: Vec::new(),
             replicas: Vec::new(),
         }
     }

@@ -2,7 +2,9 @@
 
 use super::text;
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Event, Link, Parameter, Queue, Site, Storage};
+use crate::core::event::{
+    Event, Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User,
+};
 use crate::core::record::Fact;
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
@@ -37,6 +39,10 @@ kept!(Site, write_site, Event::Site(site) => site);
 kept!(Storage, write_storage, Event::Storage(storage) => storage);
 kept!(Link, write_link, Event::Link(link) => link);
 kept!(Parameter, write_parameter, Event::Parameter(parameter) => parameter);
+kept!(Release, write_release, Event::Release(release) => *release);
+kept!(Share, write_share, Event::Share(share) => *share);
+kept!(Quota, write_quota, Event::Quota(quota) => quota);
+kept!(User, write_user, Event::User(user) => *user);
 
 pub(super) fn write<T: Kept>(sink: &mut Sink<'_>, fact: &Fact<T>) {
     sink.string(&fact.name);

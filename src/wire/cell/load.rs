@@ -74,6 +74,10 @@ fn cell(
         Kind::Storage => put!(state.facts.storages.slab, fact::read(at)?),
         Kind::Link => put!(state.facts.links.slab, fact::read(at)?),
         Kind::Parameter => put!(state.facts.parameters.slab, fact::read(at)?),
+        Kind::Release => put!(state.facts.releases.slab, fact::read(at)?),
+        Kind::Share => put!(state.facts.shares.slab, fact::read(at)?),
+        Kind::Quota => put!(state.facts.quotas.slab, fact::read(at)?),
+        Kind::User => put!(state.facts.users.slab, fact::read(at)?),
     }
     at.end()
 }
@@ -90,6 +94,10 @@ fn settle(state: &mut State) {
     fact_book(&mut state.facts.storages);
     fact_book(&mut state.facts.links);
     fact_book(&mut state.facts.parameters);
+    fact_book(&mut state.facts.releases);
+    fact_book(&mut state.facts.shares);
+    fact_book(&mut state.facts.quotas);
+    fact_book(&mut state.facts.users);
     settle_jobs(state);
     settle_others(state);
     settle_asks(state);

@@ -21,7 +21,7 @@ use crate::core::state::State;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
@@ -50,11 +50,19 @@ pub enum Kind {
     Link = 9,
     /// Parameters.
     Parameter = 10,
+    /// Published software.
+    Release = 11,
+    /// Nodes of the share tree.
+    Share = 12,
+    /// Quotas.
+    Quota = 13,
+    /// Users and groups.
+    User = 14,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Job,
         Kind::Transfer,
         Kind::Node,
@@ -65,6 +73,10 @@ impl Kind {
         Kind::Storage,
         Kind::Link,
         Kind::Parameter,
+        Kind::Release,
+        Kind::Share,
+        Kind::Quota,
+        Kind::User,
     ];
 }
 
@@ -132,6 +144,10 @@ fn take_dirty(state: &mut State, kind: Kind) -> Vec<u32> {
         Kind::Storage => state.facts.storages.slab.take_dirty(),
         Kind::Link => state.facts.links.slab.take_dirty(),
         Kind::Parameter => state.facts.parameters.slab.take_dirty(),
+        Kind::Release => state.facts.releases.slab.take_dirty(),
+        Kind::Share => state.facts.shares.slab.take_dirty(),
+        Kind::Quota => state.facts.quotas.slab.take_dirty(),
+        Kind::User => state.facts.users.slab.take_dirty(),
     }
 }
 
@@ -148,6 +164,10 @@ pub fn pages(state: &State) -> Vec<(Kind, u32)> {
         Kind::Storage => state.facts.storages.slab.pages(),
         Kind::Link => state.facts.links.slab.pages(),
         Kind::Parameter => state.facts.parameters.slab.pages(),
+        Kind::Release => state.facts.releases.slab.pages(),
+        Kind::Share => state.facts.shares.slab.pages(),
+        Kind::Quota => state.facts.quotas.slab.pages(),
+        Kind::User => state.facts.users.slab.pages(),
     };
     Kind::ALL.into_iter().flat_map(|kind| (0..count(kind)).map(move |page| (kind, page))).collect()
 }
@@ -183,6 +203,10 @@ fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         Kind::Storage => each(sink, &facts.storages.slab, slot, fact::write),
         Kind::Link => each(sink, &facts.links.slab, slot, fact::write),
         Kind::Parameter => each(sink, &facts.parameters.slab, slot, fact::write),
+        Kind::Release => each(sink, &facts.releases.slab, slot, fact::write),
+        Kind::Share => each(sink, &facts.shares.slab, slot, fact::write),
+        Kind::Quota => each(sink, &facts.quotas.slab, slot, fact::write),
+        Kind::User => each(sink, &facts.users.slab, slot, fact::write),
     }
 }
 

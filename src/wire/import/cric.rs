@@ -10,18 +10,23 @@ use std::collections::BTreeMap;
 
 /// Flags that CRIC keeps in `params` as well as in `catchall`, where `params` wins (spec atlas
 /// 12.1).
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 12] = [
     "bareNucleus",
     "secondaryNucleus",
     "disableReassign",
     "useJumboJobs",
     "minEventsForJumbo",
     "use_only_local_data",
+    "jobChunkSize",
     "per_core_attr",
     "grandly_unified",
     "gpu",
-    "max_io_intensity",
+    "nStandby",
+    MAX_IO_INTENSITY,
 ];
+
+/// A flag that counts in `params` alone.
+const MAX_IO_INTENSITY: &str = "max_io_intensity";
 
 /// Queue records from CRIC's dump; a unified queue (capability `ucore`) as one record for each
 /// resource type. `now` becomes their change time: CRIC's own stamp does not move with every
@@ -43,7 +48,7 @@ pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> 
         read += 1;
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
-        let queues = pseudo::expand(queue).into_iter();
+        let queues = pseudo::expand(queue, &pseudo::RESOURCE_TYPES).into_iter();
         imported.records.extend(queues.map(|queue| Event::Queue(Box::new(queue))));
     }
     let records = imported.records.len();
@@ -63,6 +68,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     let site = fields.needed("atlas_site").to_string();
     let read = fields.first_words("astorages", &["read_lan", "pr"]);
     let write = fields.first_words("astorages", &["write_lan", "pw"]);
+    let analysis_endpoints = analysis_endpoints(fields);
     let (storage_site, found) = match write.first().and_then(|endpoint| sites.of(endpoint)) {
         Some((site, found)) => (site.to_string(), found),
         None => (sites.spelled(&site).to_string(), Found::Own),
@@ -103,8 +109,29 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         jobseed: if jobseed.is_empty() { "std" } else { jobseed }.to_string(),
         catchall,
         endpoints: Endpoints { read, write },
+        analysis_endpoints,
+        unified_cores: 0,
     };
     (queue, found)
+}
+
+/// Endpoints of scope analysis; empty for a queue that has no such scope. Reading goes to those of
+/// the other scope where only writing has its own.
+fn analysis_endpoints(fields: &mut Fields<'_>) -> Endpoints {
+    const SCOPE: [&str; 2] = ["read_lan_analysis", "write_lan_analysis"];
+    if SCOPE.iter().all(|key| fields.deep(&["astorages", key]).is_none()) {
+        return Endpoints::default();
+    }
+    let write = fields.first_words("astorages", &["write_lan_analysis"]);
+    let own = fields.first_words("astorages", &["read_lan_analysis"]);
+    if write.is_empty() && own.is_empty() {
+        return Endpoints::default();
+    }
+    let read = match own.is_empty() {
+        true => fields.first_words("astorages", &["read_lan", "pr"]),
+        false => own,
+    };
+    Endpoints { read, write }
 }
 
 fn status(fields: &mut Fields<'_>) -> QueueStatus {
@@ -121,6 +148,7 @@ fn status(fields: &mut Fields<'_>) -> QueueStatus {
 fn catchall(fields: &mut Fields<'_>) -> String {
     let text = fields.text("catchall");
     let mut flags: Vec<String> = text.split(',').map(|flag| flag.trim().to_string()).collect();
+    flags.retain(|flag| flag_name(flag) != MAX_IO_INTENSITY);
     for name in FLAGS {
         let Some(value) = fields.deep(&["params", name]) else { continue };
         flags.retain(|flag| flag_name(flag) != name);

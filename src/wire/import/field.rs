@@ -145,6 +145,28 @@ impl<'a> Fields<'a> {
         Vec::new()
     }
 
+    /// A list of objects; nothing for one that is not set.
+    pub(super) fn objects(&mut self, field: &str) -> Option<&'a [Value]> {
+        let value = self.expected(field)?;
+        let list = value.as_array().filter(|list| list.iter().all(Value::is_object));
+        if list.is_none() {
+            self.wrong(field, value, "a list of objects");
+        }
+        list.map(Vec::as_slice)
+    }
+
+    /// Text that need not be there.
+    pub(super) fn text_if_set(&mut self, field: &str) -> Option<String> {
+        self.deep(&[field])?;
+        Some(self.text(field).to_owned())
+    }
+
+    /// A whole number that need not be there.
+    pub(super) fn whole_if_set(&mut self, field: &str, range: RangeInclusive<i64>) -> Option<i64> {
+        self.deep(&[field])?;
+        Some(self.whole(field, range))
+    }
+
     /// A value some levels down that need not be there.
     pub(super) fn deep(&self, path: &[&str]) -> Option<&'a Value> {
         let (first, rest) = path.split_first()?;
@@ -153,7 +175,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn words_of(value: &Value) -> Option<Vec<String>> {
+/// A list of words; `None` for anything else.
+pub(super) fn words_of(value: &Value) -> Option<Vec<String>> {
     let words = value.as_array()?.iter().map(|word| word.as_str().map(str::to_string));
     words.collect()
 }

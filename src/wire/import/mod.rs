@@ -1,6 +1,6 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
-//! space, nuclei, tables of jobs. Pure functions from text to events; who calls them writes the
-//! events to the topics they belong to.
+//! space, nuclei, shares, parameters, quotas, software, tables of jobs. Pure functions from text to
+//! events; who calls them writes the events to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field; a
 //! thing with a wrong field is left out, since a guess could send jobs where they cannot run, and
@@ -8,18 +8,27 @@
 
 mod cric;
 mod field;
+mod gdpconfig;
 mod jobs;
 mod netmetrics;
 mod nuclei;
 mod pseudo;
+mod quotas;
+mod releases;
+mod shares;
 mod sites;
 mod storage;
 
 pub use cric::cric;
+pub use gdpconfig::gdpconfig;
 pub use jobs::{JobRow, jobs};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
+pub(crate) use pseudo::expand;
 pub use pseudo::{RESOURCE_TYPES, ResourceType};
+pub use quotas::quotas;
+pub use releases::releases;
+pub use shares::shares;
 pub use sites::Sites;
 pub use storage::storage;
 
@@ -35,6 +44,27 @@ pub struct Imported {
     pub complaints: Vec<String>,
     /// What the one who imports should know: rules that filled gaps, and how often.
     pub notes: Vec<String>,
+}
+
+/// The list a text holds, else an error that says what was found.
+fn list(what: &str, text: &str) -> Result<Vec<Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Array(list)) => Ok(list),
+        Ok(other) => Err(format!("{what}: found {}, wants a JSON list", field::show(&other))),
+        Err(error) => Err(format!("{what}: not JSON: {error}")),
+    }
+}
+
+/// A row with its columns in small letters; a database says them in capitals.
+fn lower(row: &Value) -> Value {
+    match row {
+        Value::Object(row) => {
+            let columns =
+                row.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+            Value::Object(columns.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// The object a text holds, else an error that says what was found.

@@ -2,7 +2,7 @@
 
 use super::field::Fields;
 use super::sites::Found;
-use super::{Imported, Sites, cric, field, object};
+use super::{Imported, Sites, cric, list, object};
 use crate::core::event::{Event, Queue, QueueStatus, Site};
 use crate::core::unit::Millis;
 use serde_json::{Map, Value};
@@ -17,11 +17,7 @@ const TRANSFERRING_DEFAULT: u64 = 2_000;
 /// Site records from a JSON list of nuclei: names, or objects with `name` and, where known,
 /// `output_endpoint`, `tier`, `active`.
 pub fn nuclei(text: &str, now: Millis) -> Result<Imported, String> {
-    let list: Value =
-        serde_json::from_str(text).map_err(|error| format!("nuclei: not JSON: {error}"))?;
-    let Some(list) = list.as_array() else {
-        return Err(format!("nuclei: found {}, wants a JSON list", field::show(&list)));
-    };
+    let list = list("nuclei", text)?;
     let mut imported = Imported::default();
     for (at, value) in list.iter().enumerate() {
         let site = match value.as_str().filter(|name| !name.is_empty()) {

@@ -70,6 +70,8 @@ fn record(name: String, endpoint: Endpoint, tb: f64, now: Millis, sites: &Sites)
         total_bytes: size,
         free_bytes: size,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,

@@ -41,8 +41,14 @@ pub(super) fn read_queue(at: &mut Cursor<'_>) -> Result<Queue, Fault> {
         releases: list(at, text)?,
         jobseed: text(at)?,
         catchall: text(at)?,
-        endpoints: Endpoints { read: list(at, text)?, write: list(at, text)? },
+        endpoints: read_endpoints(at)?,
+        analysis_endpoints: read_endpoints(at)?,
+        unified_cores: count(at)?,
     })
+}
+
+fn read_endpoints(at: &mut Cursor<'_>) -> Result<Endpoints, Fault> {
+    Ok(Endpoints { read: list(at, text)?, write: list(at, text)? })
 }
 
 /// Appends a queue's configuration.
@@ -78,8 +84,11 @@ pub fn write_queue(out: &mut Vec<u8>, queue: &Queue) {
     texts(&mut sink, &queue.releases);
     sink.string(&queue.jobseed);
     sink.string(&queue.catchall);
-    texts(&mut sink, &queue.endpoints.read);
-    texts(&mut sink, &queue.endpoints.write);
+    for endpoints in [&queue.endpoints, &queue.analysis_endpoints] {
+        texts(&mut sink, &endpoints.read);
+        texts(&mut sink, &endpoints.write);
+    }
+    sink.count(queue.unified_cores);
 }
 
 pub(super) fn read_site(at: &mut Cursor<'_>) -> Result<Site, Fault> {
@@ -114,6 +123,8 @@ pub(super) fn read_storage(at: &mut Cursor<'_>) -> Result<Storage, Fault> {
         total_bytes: amount(at)?,
         free_bytes: amount(at)?,
         expired_bytes: amount(at)?,
+        min_free_bytes: amount(at)?,
+        unavailable_bytes: amount(at)?,
         read_lan: at.boolean()?,
         write_lan: at.boolean()?,
         read_wan: at.boolean()?,
@@ -132,6 +143,8 @@ pub fn write_storage(out: &mut Vec<u8>, storage: &Storage) {
     sink.amount(storage.total_bytes);
     sink.amount(storage.free_bytes);
     sink.amount(storage.expired_bytes);
+    sink.amount(storage.min_free_bytes);
+    sink.amount(storage.unavailable_bytes);
     sink.boolean(storage.read_lan);
     sink.boolean(storage.write_lan);
     sink.boolean(storage.read_wan);

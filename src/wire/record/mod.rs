@@ -4,16 +4,20 @@
 //! Reading trusts nothing: amounts below 0 are 0, counts beyond their type are its largest, a
 //! number that is not finite is absent or 0. What is no word of an enum is malformed.
 
+mod account;
 mod config;
 mod counter;
 pub(crate) mod decision;
+mod detail;
 mod job;
 mod outcome;
 mod pilot;
 pub(crate) mod progress;
+mod software;
 mod task;
 mod transfer;
 
+pub use account::{write_quota, write_share, write_user};
 pub use config::{write_link, write_parameter, write_queue, write_site, write_storage};
 pub use counter::write_counter;
 pub use decision::write_decision;
@@ -21,6 +25,7 @@ pub use job::{write_heartbeat, write_job_state};
 pub use outcome::write_outcome;
 pub use pilot::write_pilot;
 pub use progress::write_progress;
+pub use software::write_release;
 pub use task::write_task;
 pub use transfer::write_transfer;
 
@@ -48,11 +53,11 @@ pub(crate) fn event(topic: Topic, datum: &[u8]) -> Event<'_> {
         Topic::Link => whole(at, config::read_link, Event::Link),
         Topic::Parameter => whole(at, config::read_parameter, Event::Parameter),
         Topic::Decision => whole(at, decision::read, |it| Event::Decided(Box::new(it))),
-        Topic::Release
-        | Topic::Replica
-        | Topic::Share
-        | Topic::Quota
-        | Topic::User
+        Topic::Release => whole(at, software::read, |it| Event::Release(Box::new(it))),
+        Topic::Share => whole(at, account::read_share, |it| Event::Share(Box::new(it))),
+        Topic::Quota => whole(at, account::read_quota, Event::Quota),
+        Topic::User => whole(at, account::read_user, |it| Event::User(Box::new(it))),
+        Topic::Replica
         | Topic::Throttle
         | Topic::Command
         | Topic::Progress

@@ -1,8 +1,8 @@
 //! `task`.
 
 use super::{
-    amount, count, list, number, number_if_known, option, say_number, say_number_if_known, symbol,
-    text,
+    amount, count, detail, list, number, number_if_known, option, say_number, say_number_if_known,
+    symbol, text,
 };
 use crate::core::cut::Topic;
 use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
@@ -60,6 +60,9 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Task, Fault> {
         allow_input_lan: at.boolean()?,
         use_local_io: at.boolean()?,
         replicas: list(at, read_replica)?,
+        options: detail::read_options(at)?,
+        input: detail::read_input(at)?,
+        output: list(at, detail::read_output)?,
     })
 }
 
@@ -120,6 +123,9 @@ pub fn write_task(out: &mut Vec<u8>, task: &Task) {
     sink.boolean(task.allow_input_lan);
     sink.boolean(task.use_local_io);
     sink.array(&task.replicas, write_replica);
+    detail::write_options(&mut sink, &task.options);
+    detail::write_input(&mut sink, &task.input);
+    sink.array(&task.output, detail::write_output);
 }
 
 fn write_replica(sink: &mut Sink<'_>, replica: &ReplicaSummary) {

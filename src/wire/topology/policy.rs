@@ -3,7 +3,7 @@
 
 use super::complaint::one_of;
 use super::read::{Reader, Value, show};
-use crate::core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake};
+use crate::core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake, kind};
 use crate::core::unit::{DAY, SECOND};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -102,8 +102,25 @@ fn policy(reader: &mut Reader, value: &Value<'_>) -> Option<Placed> {
             placed.policy.args.push((key.to_string(), arg));
         }
     }
+    // Known only now: the kind may stand behind the lists.
+    if let Some(kind) = kind(&placed.policy.kind) {
+        let all = PolicySpec::full("", kind, placed.policy.rules);
+        if asks_for_all(table.get("filters")) {
+            placed.policy.filters = all.filters;
+        }
+        if asks_for_all(table.get("weights")) {
+            placed.policy.weights = all.weights;
+        }
+    }
     Some(placed)
 }
+
+/// Whether a list is the word `all`: every filter or weight of the kind, in the kind's order.
+fn asks_for_all(value: Option<&Value<'_>>) -> bool {
+    value.is_some_and(|value| value.get_ref().as_str() == Some(ALL))
+}
+
+const ALL: &str = "all";
 
 fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'_>) {
     let at = format!("policy.{key}");
@@ -138,6 +155,7 @@ fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'
         "bunch_scout" => {
             policy.bunch_scout = count(reader, 1_000_000).unwrap_or(policy.bunch_scout);
         }
+        "filters" | "weights" if asks_for_all(Some(value)) => {}
         "filters" => policy.filters = steps(reader, &mut placed.lines, "filter", value),
         "weights" => policy.weights = steps(reader, &mut placed.lines, "weight", value),
         _ => {}
@@ -151,7 +169,8 @@ fn steps(
     what: &str,
     value: &Value<'_>,
 ) -> Vec<Step> {
-    let allowed = format!("a list of {what} names, or of tables with `name` and parameters");
+    let allowed =
+        format!("a list of {what} names, or of tables with `name` and parameters; or \"all\"");
     let Some(list) = value.get_ref().as_array() else {
         reader.complain_at(value, &format!("policy.{what}s"), allowed);
         return Vec::new();

@@ -17,7 +17,7 @@ use yardmaster::wire::topology;
 pub const T0: i64 = 1_760_000_000_000;
 
 /// Topics that are read, and own ones.
-pub const TOPICS: [Topic; 14] = [
+pub const TOPICS: [Topic; 18] = [
     Topic::JobState,
     Topic::Heartbeat,
     Topic::Transfer,
@@ -28,6 +28,10 @@ pub const TOPICS: [Topic; 14] = [
     Topic::Site,
     Topic::Storage,
     Topic::Link,
+    Topic::Release,
+    Topic::Share,
+    Topic::Quota,
+    Topic::User,
     Topic::Parameter,
     Topic::Decision,
     Topic::Progress,
@@ -213,6 +217,8 @@ pub fn queue(name: &str, at: i64) -> Queue {
         direct_access_wan: false,
         releases: vec!["ANY".into()],
         jobseed: "std".into(),
+        analysis_endpoints: Default::default(),
+        unified_cores: 0,
         catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_{name}_DATADISK")],
@@ -231,6 +237,8 @@ pub fn storage(name: &str, site: &str, at: i64) -> Storage {
         total_bytes: 1 << 50,
         free_bytes: 1 << 49,
         expired_bytes: 0,
+        min_free_bytes: 0,
+        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
@@ -284,6 +292,9 @@ pub fn task(subject: &str, jobs: u32, at: i64) -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }

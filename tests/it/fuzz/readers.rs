@@ -3,7 +3,7 @@
 use super::feed;
 use crate::laws::random::{Story, tell};
 use crate::wire::dice::Dice;
-use crate::wire::{CODEC, framed, records, roundtrip::say};
+use crate::wire::{CODEC, facts, framed, records, roundtrip::say};
 use crate::world::{Chance, state};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
@@ -37,6 +37,10 @@ fn corpus(topic: Topic) -> Vec<Vec<u8>> {
                 Topic::Storage => Event::Storage(records::storage(dice)),
                 Topic::Link => Event::Link(records::link(dice)),
                 Topic::Parameter => Event::Parameter(records::parameter(dice)),
+                Topic::Release => Event::Release(Box::new(facts::release(dice))),
+                Topic::Share => Event::Share(Box::new(facts::share(dice))),
+                Topic::Quota => Event::Quota(facts::quota(dice)),
+                Topic::User => Event::User(Box::new(facts::user(dice))),
                 Topic::Decision => Event::Decided(Box::new(records::decision(dice))),
                 _ => return None,
             }))
@@ -78,7 +82,18 @@ fn a_record_of_any_topic_is_read_or_garbled() {
 /// so must a store that keeps what came of it.
 #[test]
 fn what_could_be_read_can_be_folded_and_kept() {
-    for topic in [Topic::JobState, Topic::Task, Topic::Queue, Topic::Pilot, Topic::Transfer] {
+    let topics = [
+        Topic::JobState,
+        Topic::Task,
+        Topic::Queue,
+        Topic::Pilot,
+        Topic::Transfer,
+        Topic::Release,
+        Topic::Share,
+        Topic::Quota,
+        Topic::User,
+    ];
+    for topic in topics {
         let mut state = state();
         let mut arena = Arena::default();
         let lane = yardmaster::core::cut::Lane::new(topic, 0);
@@ -159,6 +174,21 @@ fn others_json_is_imported_or_complained_of() {
     feed("ddmendpoints", 4, &corpus(ENDPOINTS), |bytes| {
         import::storage(&[&text(bytes)], NOW, &sites).is_ok()
     });
+    const SHARES: &str = r#"[
+        {"name": "A", "value": 1, "workinggroup": "(?!a)b.*|c{2}", "throttled": "Y"},
+        {"name": "B", "value": 2.5, "parent": "A", "rtype": "[a-c]+", "queue_id": 3}]"#;
+    const PARAMETERS: &str = r#"[
+        {"app": "a", "component": "b", "key": "c", "value": "1", "type": "integer"}]"#;
+    const QUOTAS: &str =
+        r#"[{"account": "a", "endpoint": "E", "bytes_limit": 1, "used_bytes": 2}]"#;
+    const RELEASES: &str = r#"{"Q": {"cmtconfigs": ["c"], "containers": [], "cvmfs": ["any"],
+        "architectures": [{"type": "cpu", "arch": ["x"]}],
+        "tags": [{"tag": "t", "container_name": "c", "sources": ["s"]}]}}"#;
+    let whole = |text: &str| vec![text.as_bytes().to_vec()];
+    feed("shares", 1, &whole(SHARES), |bytes| import::shares(&text(bytes), NOW).is_ok());
+    feed("gdpconfig", 1, &whole(PARAMETERS), |bytes| import::gdpconfig(&text(bytes), NOW).is_ok());
+    feed("quotas", 1, &whole(QUOTAS), |bytes| import::quotas(&text(bytes), NOW).is_ok());
+    feed("releases", 1, &corpus(RELEASES), |bytes| import::releases(&text(bytes), NOW).is_ok());
     feed("nuclei", 1, &corpus(NUCLEI), |bytes| import::nuclei(&text(bytes), NOW).is_ok());
     feed("nuclei of cric", 4, &corpus(CRIC), |bytes| {
         import::nuclei_from_cric(&text(bytes), NOW, &sites).is_ok()

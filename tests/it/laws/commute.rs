@@ -307,6 +307,65 @@ fn configuration_commutes_with_nulls_of_other_lanes() {
 }
 
 #[test]
+fn shares_quotas_users_and_software_commute() {
+    use yardmaster::core::event::{self, Event};
+    let at = DAWN + DAY;
+    let share = |value, changed_at| {
+        let name = "MC".into();
+        Event::Share(Box::new(event::Share { name, value, changed_at, ..Default::default() }))
+    };
+    let user = |cap, changed_at| {
+        let (name, cap_running_jobs) = ("ann".into(), Some(cap));
+        Event::User(Box::new(event::User {
+            name,
+            cap_running_jobs,
+            changed_at,
+            ..Default::default()
+        }))
+    };
+    let quota = |used_bytes, changed_at| {
+        let (subject, expression) = ("ann".into(), "ANY".into());
+        Event::Quota(event::Quota {
+            subject,
+            expression,
+            used_bytes,
+            changed_at,
+            ..Default::default()
+        })
+    };
+    let release = |tag: &str, changed_at| {
+        let (queue, cmtconfigs) = ("ash".into(), vec![tag.into()]);
+        Event::Release(Box::new(event::Release {
+            queue,
+            cmtconfigs,
+            changed_at,
+            ..Default::default()
+        }))
+    };
+    let removed = |topic, name| Event::Removed { topic, name };
+    check(
+        &[],
+        &[
+            (Share, 0, vec![share(1.0, at), removed(Share, "MC"), share(2.0, at - 5)]),
+            (Share, 1, vec![share(3.0, at - 5), share(2.5, at - 5)]),
+            (Quota, 0, vec![quota(1, at), removed(Quota, "user/ann ANY")]),
+            (Quota, 1, vec![quota(2, at - 1)]),
+        ],
+        &[],
+    );
+    check(
+        &[],
+        &[
+            (User, 0, vec![user(1, at), removed(User, "user/ann"), user(2, at - 5)]),
+            (User, 1, vec![user(3, at - 5)]),
+            (Release, 0, vec![release("a", at), removed(Release, "ash")]),
+            (Release, 1, vec![release("b", at - 1), release("c", at - 1)]),
+        ],
+        &[],
+    );
+}
+
+#[test]
 fn requests_answers_and_outcomes_commute() {
     let at = DAWN + DAY;
     let word = assign("70/1", 0, "ash", 30, DAWN + DAY);

@@ -2,6 +2,8 @@
 //! every counter stays what a recount gives.
 
 use super::counters::assert_audit_clean;
+use crate::wire::dice::Dice;
+use crate::wire::facts;
 use crate::world::*;
 use yardmaster::core::close::Closing;
 use yardmaster::core::cut::{Lane, Topic};
@@ -9,10 +11,12 @@ use yardmaster::core::decision::{Decision, Outcome as Answer};
 use yardmaster::core::digest::digest;
 use yardmaster::core::event::{
     Endpoints, Event, Garbled, Heartbeat, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot,
-    Queue, QueueStatus, Site, Status, Storage, TaskPhase, Transfer, TransferState,
+    Queue, QueueStatus, Quota, Release, Share, Site, Status, Storage, TaskPhase, Transfer,
+    TransferState, User,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::share::{Balance, Tree, executing_and_queued};
 
 const TIMES: [i64; 10] =
     [i64::MIN, i64::MIN + 1, -1, 0, 1, DAWN, DAWN + 5_000, DAWN * 2, i64::MAX - 1, i64::MAX];
@@ -68,6 +72,11 @@ impl Foe {
         self.chance.of(&AMOUNTS)
     }
 
+    /// What further choices are made of.
+    fn bytes(&mut self) -> Vec<u8> {
+        (0..self.chance.below(300)).map(|_| self.chance.word() as u8).collect()
+    }
+
     fn number(&mut self) -> f64 {
         self.chance.of(&[0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 1e-300])
     }
@@ -104,6 +113,11 @@ impl Foe {
                 asked.attempt = self.count();
                 asked.asked_at = self.time();
                 asked.jobs = self.count();
+                let bytes = self.bytes();
+                let mut dice = Dice::new(&bytes);
+                asked.options = facts::options(&mut dice);
+                asked.input = facts::input(&mut dice);
+                asked.output = facts::output(&mut dice);
                 Event::Task(Box::new(asked))
             }
             8 => Event::Outcome(Outcome {
@@ -179,7 +193,7 @@ impl Foe {
 
     fn fact(&mut self) -> Event<'static> {
         let changed_at = self.time();
-        match self.chance.below(5) {
+        match self.chance.below(9) {
             0 => Event::Parameter(parameter(self.name(), self.name(), changed_at)),
             1 => Event::Site(Site {
                 name: self.name().into(),
@@ -198,6 +212,8 @@ impl Foe {
                 total_bytes: self.amount(),
                 free_bytes: self.amount(),
                 expired_bytes: self.amount(),
+                min_free_bytes: self.amount(),
+                unavailable_bytes: self.amount(),
                 read_lan: true,
                 write_lan: true,
                 read_wan: true,
@@ -221,7 +237,35 @@ impl Foe {
                 ],
                 queued_known: true,
             }),
-            _ => Event::Queue(Box::new(self.queue(changed_at))),
+            4 => Event::Queue(Box::new(self.queue(changed_at))),
+            _ => self.detail(changed_at),
+        }
+    }
+
+    /// Software, a share, a quota or a user, its name among those that others have too.
+    fn detail(&mut self, changed_at: i64) -> Event<'static> {
+        let (bytes, name) = (self.bytes(), self.name().to_owned());
+        let dice = &mut Dice::new(&bytes);
+        match self.chance.below(4) {
+            0 => {
+                let release = facts::release(dice);
+                Event::Release(Box::new(Release { queue: name, changed_at, ..release }))
+            }
+            1 => {
+                let (parent, value) = (self.name().to_owned(), self.number());
+                let share = facts::share(dice);
+                Event::Share(Box::new(Share { name, parent, value, changed_at, ..share }))
+            }
+            2 => {
+                let limit_bytes = Some(self.amount());
+                let quota = facts::quota(dice);
+                Event::Quota(Quota { subject: name, limit_bytes, changed_at, ..quota })
+            }
+            _ => {
+                let cap_running_jobs = Some(self.amount());
+                let user = facts::user(dice);
+                Event::User(Box::new(User { name, cap_running_jobs, changed_at, ..user }))
+            }
         }
     }
 
@@ -261,6 +305,8 @@ impl Foe {
                 read: vec![self.name().into()],
                 write: vec![self.name().into()],
             },
+            analysis_endpoints: Endpoints { read: Vec::new(), write: vec![self.name().into()] },
+            unified_cores: 0,
         }
     }
 
@@ -304,6 +350,10 @@ fn nothing_that_can_be_said_panics_or_makes_a_counter_drift() {
             if number % 8 == 0 {
                 assert_audit_clean(&state, &format!("seed {seed}, cycle {number}"));
                 digest(&state);
+                let tree = Tree::of(&state);
+                let balance = Balance::new(&tree, &executing_and_queued(&state));
+                let leaves = balance.order(&tree);
+                assert_eq!(leaves.len(), tree.leaves().count(), "seed {seed}, cycle {number}");
             }
         }
     }

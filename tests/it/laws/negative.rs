@@ -7,7 +7,8 @@ use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::digest::{digest, records_digest};
 use yardmaster::core::event::{
-    Event, JobState, OutcomeKind, Pilot, Status, TaskPhase, TransferState,
+    Event, Hardware, JobState, OutcomeKind, Pilot, Placement, Quota, QuotaKind, Release, Share,
+    Status, TaskPhase, TransferState, User, UserKind,
 };
 use yardmaster::core::id::{Key, Name};
 use yardmaster::core::ledger::Ledger;
@@ -47,6 +48,10 @@ fn full() -> State {
         }),
         Event::Task(Box::new(task("70/1", TaskPhase::Asking, DAWN))),
         Event::Parameter(parameter("K", "v", DAWN)),
+        Event::Release(Box::new(Release { queue: "ash".into(), ..Release::default() })),
+        Event::Share(Box::new(Share { name: "MC".into(), ..Share::default() })),
+        Event::Quota(Quota { subject: "ann".into(), ..Quota::default() }),
+        Event::User(Box::new(User { name: "ann".into(), ..User::default() })),
     ];
     for event in told {
         let topic = match &event {
@@ -55,6 +60,10 @@ fn full() -> State {
             Event::Transfer(_) => Topic::Transfer,
             Event::Pilot(_) => Topic::Pilot,
             Event::Task(_) => Topic::Task,
+            Event::Release(_) => Topic::Release,
+            Event::Share(_) => Topic::Share,
+            Event::Quota(_) => Topic::Quota,
+            Event::User(_) => Topic::User,
             _ => Topic::Parameter,
         };
         fold(&mut state, &said(lane(topic, 0), event));
@@ -179,11 +188,14 @@ fn a_change_of_any_field_of_a_job_changes_the_digest() {
 
 #[test]
 fn a_change_of_any_other_record_changes_the_digest() {
+    fn task_of(state: &mut State) -> &mut yardmaster::core::event::Task {
+        first(&mut state.asks.slab).task.as_mut().expect("a request")
+    }
     fn first<T>(slab: &mut yardmaster::core::slab::Slab<T>) -> &mut T {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }
-    let changes: [fn(&mut State); 27] = [
+    let changes: [fn(&mut State); 42] = [
         |it| first(&mut it.transfers.slab).state = TransferState::Failed,
         |it| first(&mut it.transfers.slab).changed_at += 1,
         |it| first(&mut it.transfers.slab).revision += 1,
@@ -206,6 +218,21 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| it.asks.at("70/2", Default::default).expect("it is there").outcomes.clear(),
         |it| first(&mut it.facts.parameters.slab).held[0].1.value.push('x'),
         |it| first(&mut it.facts.parameters.slab).held[0].1.changed_at += 1,
+        |it| task_of(it).options.t1_weight += 1,
+        |it| task_of(it).options.used_queues.push("ash".into()),
+        |it| task_of(it).input.placements.push(Placement::default()),
+        |it| task_of(it).output.push(Default::default()),
+        |it| first(&mut it.facts.releases.slab).held[0].1.cvmfs.push("any".into()),
+        |it| first(&mut it.facts.releases.slab).held[0].1.hardware.push(Hardware::default()),
+        |it| first(&mut it.facts.shares.slab).held[0].1.value += 1.0,
+        |it| first(&mut it.facts.shares.slab).held[0].1.campaign = Some(String::new()),
+        |it| first(&mut it.facts.quotas.slab).held[0].1.kind = QuotaKind::Group,
+        |it| first(&mut it.facts.quotas.slab).held[0].1.used_bytes += 1,
+        |it| first(&mut it.facts.users.slab).held[0].1.kind = UserKind::Group,
+        |it| first(&mut it.facts.users.slab).held[0].1.priority_offset = Some(0),
+        |it| _ = it.facts.releases.remove("ash"),
+        |it| _ = it.facts.shares.remove("MC"),
+        |it| _ = it.facts.users.remove("user/ann"),
         |it| flip(&mut it.ledger.tally, |tally| tally.ended[1].leave(2_833_343, 1)),
         |it| it.now += 1,
         |it| it.number += 1,

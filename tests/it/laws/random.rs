@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Decision;
 use yardmaster::core::event::{
-    Event, Heartbeat, JobState, OutcomeKind, Pilot, Status, TaskPhase, Transfer, TransferState,
+    Event, Heartbeat, JobState, OutcomeKind, Pilot, Quota, QuotaKind, Release, Share, Status,
+    TaskPhase, Transfer, TransferState, User, UserKind,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::state::State;
@@ -137,13 +138,10 @@ fn event(
             asked.attempt = chance.below(3) as u32;
             (Topic::Task, Event::Task(Box::new(asked)))
         }
-        _ if number.is_multiple_of(3) => {
-            let value = chance.of(&["a", "b"]);
-            (Topic::Parameter, Event::Parameter(parameter(chance.of(&["K", "L"]), value, at)))
-        }
+        _ if number.is_multiple_of(3) => fact(chance, at),
         _ if number % 3 == 1 => {
-            let name = "jedi/jobbroker/K/atlas";
-            (Topic::Parameter, Event::Removed { topic: Topic::Parameter, name })
+            let (topic, name) = chance.of(&FACTS);
+            (topic, Event::Removed { topic, name })
         }
         _ => {
             let kind = chance.of(&[OutcomeKind::Accepted, OutcomeKind::Refused]);
@@ -154,6 +152,55 @@ fn event(
             (Topic::Outcome, Event::Outcome(outcome(&word, kind, at)))
         }
     }
+}
+
+/// Slowly changing facts that stories tell of, and the key of one of each.
+const FACTS: [(Topic, &str); 5] = [
+    (Topic::Parameter, "jedi/jobbroker/K/atlas"),
+    (Topic::Release, "ash"),
+    (Topic::Share, "MC"),
+    (Topic::Quota, "user/ann type=SCRATCHDISK"),
+    (Topic::User, "group/top"),
+];
+
+fn fact(chance: &mut Chance, at: Millis) -> (Topic, Event<'static>) {
+    let (topic, _) = chance.of(&FACTS);
+    let number = chance.below(4) as u64;
+    let event = match topic {
+        Topic::Release => Event::Release(Box::new(Release {
+            queue: chance.of(&QUEUES).into(),
+            changed_at: at,
+            cmtconfigs: vec![chance.of(&["x86_64-el9-gcc13-opt", "aarch64-el9-gcc13-opt"]).into()],
+            ..Release::default()
+        })),
+        Topic::Share => Event::Share(Box::new(Share {
+            name: chance.of(&SHARES).into(),
+            parent: chance.of(&SHARES).into(),
+            changed_at: at,
+            value: number as f64,
+            ..Share::default()
+        })),
+        Topic::Quota => Event::Quota(Quota {
+            kind: chance.of(&[QuotaKind::User, QuotaKind::Group]),
+            subject: chance.of(&USERS).into(),
+            expression: "type=SCRATCHDISK".into(),
+            changed_at: at,
+            used_bytes: number,
+            ..Quota::default()
+        }),
+        Topic::User => Event::User(Box::new(User {
+            kind: chance.of(&[UserKind::User, UserKind::Group]),
+            name: chance.of(&["ann", "top"]).into(),
+            changed_at: at,
+            cap_running_jobs: Some(number),
+            ..User::default()
+        })),
+        _ => {
+            let value = chance.of(&["a", "b"]);
+            Event::Parameter(parameter(chance.of(&["K", "L"]), value, at))
+        }
+    };
+    (topic, event)
 }
 
 fn job_name(number: usize) -> &'static str {

@@ -4,7 +4,6 @@
 use super::counters::{assert_audit_clean, counters};
 use super::random::{Story, merged};
 use crate::world::*;
-use yardmaster::core::cut::Topic;
 use yardmaster::core::digest::{digest, records_digest};
 
 /// Every record once more at its own offset, at once and at the cycle's end: below the cut.
@@ -51,7 +50,7 @@ fn the_same_content_at_a_later_offset_has_no_effect() {
             merged(cycle, &mut Chance(seed), |said| {
                 fold(&mut once, said);
                 fold(&mut twice, said);
-                if said.lane.topic != Topic::Parameter {
+                if !said.lane.topic.is_config() {
                     said_so_far.push(said);
                     let earlier = said_so_far[chance.below(said_so_far.len())];
                     fold(&mut twice, earlier);
@@ -81,7 +80,7 @@ fn a_topic_keyed_by_something_else_does_no_harm() {
         for cycle in &story.cycles {
             let mut spread: Vec<Said> = Vec::new();
             // A compacted topic must be keyed by the thing itself, for the sake of its nulls.
-            let told = cycle.lanes.iter().flatten().filter(|it| it.lane.topic != Topic::Parameter);
+            let told = cycle.lanes.iter().flatten().filter(|it| !it.lane.topic.is_config());
             for said in told {
                 fold(&mut right, &Said { lane: lane(said.lane.topic, 0), ..said.clone() });
                 let lane = lane(said.lane.topic, chance.below(7) as u32);

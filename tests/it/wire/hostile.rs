@@ -69,6 +69,10 @@ fn turn(writer: &str, reader: &str, datum: &[u8]) -> Result<usize, Fault> {
     Ok(out.len())
 }
 
+/// Bytes of an empty queue's record from its list of releases on: that list, two words, and the
+/// four lists of endpoints.
+const LISTS_AND_WORDS: usize = 7;
+
 /// The largest count a block can claim.
 const ENDLESS: [u8; 10] = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];
 /// And the smallest.
@@ -111,7 +115,7 @@ fn claims_beyond_the_bytes_are_malformed() {
     // A queue whose list of releases claims to be endless.
     let mut out = Vec::new();
     record::write_queue(&mut out, &super::records::queue(&mut Dice::new(&[])));
-    let lists = out.len() - 5;
+    let lists = out.len() - LISTS_AND_WORDS;
     for head in [&ENDLESS[..], &NEGATIVE] {
         let bytes = [&out[..lists], head, &[0; 40]].concat();
         let event = codec.read(Topic::Queue, None, Some(&bytes), &mut arena);
@@ -134,9 +138,9 @@ fn nothing_may_follow_a_record() {
 fn many_small_blocks_cost_no_more_than_one() {
     let mut out = Vec::new();
     record::write_queue(&mut out, &super::records::queue(&mut Dice::new(&[])));
-    let lists = out.len() - 5;
+    let lists = out.len() - LISTS_AND_WORDS;
     // A hundred thousand blocks of one empty name each.
-    let bytes = [&out[..lists], &[2, 0].repeat(100_000), &[0, 0, 0, 0, 0]].concat();
+    let bytes = [&out[..lists], &[2, 0].repeat(100_000), &[0; LISTS_AND_WORDS]].concat();
     let mut arena = Arena::default();
     let Event::Queue(queue) = CODEC.read(Topic::Queue, None, Some(&bytes), &mut arena) else {
         panic!("a queue");

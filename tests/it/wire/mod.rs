@@ -2,6 +2,7 @@
 //! apache-avro is the reference throughout.
 
 pub mod dice;
+pub mod facts;
 mod hostile;
 mod mutate;
 pub mod records;

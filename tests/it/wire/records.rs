@@ -1,6 +1,7 @@
 //! Random values of every struct that has a record.
 
 use super::dice::Dice;
+use super::facts;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use yardmaster::core::event::{
@@ -140,6 +141,9 @@ pub fn task(dice: &mut Dice<'_>) -> Task {
         total_files: dice.count(),
         allow_input_lan: dice.flag(),
         use_local_io: dice.flag(),
+        options: facts::options(dice),
+        input: facts::input(dice),
+        output: facts::output(dice),
         replicas: dice.list(|dice| ReplicaSummary {
             endpoint: dice.text(),
             files: dice.count(),
@@ -197,6 +201,8 @@ pub fn queue(dice: &mut Dice<'_>) -> Queue {
         jobseed: dice.text(),
         catchall: dice.text(),
         endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
+        analysis_endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
+        unified_cores: dice.count(),
     }
 }
 
@@ -221,6 +227,8 @@ pub fn storage(dice: &mut Dice<'_>) -> Storage {
         total_bytes: dice.amount(),
         free_bytes: dice.amount(),
         expired_bytes: dice.amount(),
+        min_free_bytes: dice.amount(),
+        unavailable_bytes: dice.amount(),
         read_lan: dice.flag(),
         write_lan: dice.flag(),
         read_wan: dice.flag(),

@@ -1,7 +1,7 @@
 //! What we write we read back, whole; and apache-avro reads the same.
 
 use super::dice::Dice;
-use super::{CODEC, decode, encode, framed, records};
+use super::{CODEC, decode, encode, facts, framed, records};
 use apache_avro::types::Value;
 use apache_avro::{Schema, schema::ResolvedSchema};
 use proptest::collection::vec;
@@ -37,6 +37,10 @@ pub fn say(event: &Event<'_>) -> Vec<u8> {
         Event::Storage(it) => record::write_storage(&mut out, it),
         Event::Link(it) => record::write_link(&mut out, it),
         Event::Parameter(it) => record::write_parameter(&mut out, it),
+        Event::Release(it) => record::write_release(&mut out, it),
+        Event::Share(it) => record::write_share(&mut out, it),
+        Event::Quota(it) => record::write_quota(&mut out, it),
+        Event::User(it) => record::write_user(&mut out, it),
         Event::Decided(it) => record::write_decision(&mut out, it),
         Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
     }
@@ -64,6 +68,10 @@ proptest! {
         check(codec, Topic::Storage, &Event::Storage(records::storage(dice)));
         check(codec, Topic::Link, &Event::Link(records::link(dice)));
         check(codec, Topic::Parameter, &Event::Parameter(records::parameter(dice)));
+        check(codec, Topic::Release, &Event::Release(Box::new(facts::release(dice))));
+        check(codec, Topic::Share, &Event::Share(Box::new(facts::share(dice))));
+        check(codec, Topic::Quota, &Event::Quota(facts::quota(dice)));
+        check(codec, Topic::User, &Event::User(Box::new(facts::user(dice))));
         check(codec, Topic::Decision, &Event::Decided(Box::new(records::decision(dice))));
 
         let progress = records::progress(dice);
@@ -163,10 +171,21 @@ fn telling(schema: &Schema, names: &ResolvedSchema<'_>, turn: &mut i64, choice: 
     }
 }
 
+/// Fields that have the names of PanDA's columns in the schema, and what we call them.
+const CALLED: [(&str, &str); 5] = [
+    ("prodsourcelabel", "label"),
+    ("workinggroup", "working_group"),
+    ("processingtype", "processing_type"),
+    ("transpath", "trans_path"),
+    ("rtype", "resource_type"),
+];
+
 /// What the debug text of a struct says of each number and text in a value, by field name.
 fn expected(value: &Value, into: &mut Vec<String>) {
     let Value::Record(fields) = value else { return };
     for (name, value) in fields {
+        let called = CALLED.iter().find(|(column, _)| column == name);
+        let name = called.map_or(name.as_str(), |(_, ours)| ours);
         let (value, wrap) = match value {
             Value::Union(_, inner) => (&**inner, true),
             other => (other, false),

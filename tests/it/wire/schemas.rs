@@ -178,6 +178,10 @@ fn symbols_stand_in_the_order_of_the_core() {
     assert_eq!(symbols(Topic::Task, "phase"), ["asking", "ended"]);
     assert_eq!(symbols(Topic::Task, "chunk"), ["normal", "scout", "merge"]);
     assert_eq!(symbols(Topic::Task, "ram_unit"), ["mb", "mb_per_core"]);
+    assert_eq!(symbols(Topic::Task, "full_chain"), ["no", "only", "require", "capable"]);
+    assert_eq!(symbols(Topic::Release, "type"), ["cpu", "gpu"]);
+    assert_eq!(symbols(Topic::Quota, "subject_kind"), ["user", "group"]);
+    assert_eq!(symbols(Topic::User, "kind"), ["user", "group"]);
 }
 
 /// The examples of a schema, as values of it. An example names only fields that there are.
@@ -221,6 +225,10 @@ fn every_example_survives_the_round_trip() {
                 Event::Storage(it) => record::write_storage(&mut out, it),
                 Event::Link(it) => record::write_link(&mut out, it),
                 Event::Parameter(it) => record::write_parameter(&mut out, it),
+                Event::Release(it) => record::write_release(&mut out, it),
+                Event::Share(it) => record::write_share(&mut out, it),
+                Event::Quota(it) => record::write_quota(&mut out, it),
+                Event::User(it) => record::write_user(&mut out, it),
                 Event::Decided(it) => record::write_decision(&mut out, it),
                 Event::Garbled(Garbled::WrongSchema) if topic == Topic::Progress => {
                     record::write_progress(&mut out, &codec.read_progress(&bytes).expect(name));

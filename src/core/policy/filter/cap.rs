@@ -19,6 +19,7 @@ pub(super) const FILTER: Filter = Filter {
         Param::flag("express", true, false).help("whether express chunks are asked"),
     ],
     reads: &[Reads::Load, Reads::Pilot],
+    temporary: false,
     judge: Judge::After(judge),
 };
 

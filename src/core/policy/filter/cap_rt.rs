@@ -15,12 +15,13 @@ pub(super) const FILTER: Filter = Filter {
             .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
             .help("floor of the limit; jobs; 0 gives the seed's letter (DIFF-22)"),
         Param::word("scope", &["share", "resource_type"], "share", "resource_type").help(
-            "what is counted: the share, or the task's resource type in the share, then against \
-             the larger of that type's running jobs and the running figure",
+            "what is counted: the share, or the resource types of the task in the share, then against \
+             the larger of their running jobs and the running figure",
         ),
         Param::flag("express", true, false).help("whether express chunks are asked"),
     ],
     reads: &[Reads::Load, Reads::Pilot],
+    temporary: false,
     judge: Judge::After(judge),
 };
 
@@ -35,7 +36,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, args: &A
     }
     let of_type = args.word(SCOPE) != SHARE;
     let jobs =
-        |status| if of_type { candidate.jobs_of_type(status) } else { candidate.jobs(status) };
+        |status| if of_type { candidate.jobs_of_task(status) } else { candidate.jobs(status) };
     let running =
         if of_type { weighed.running.max(jobs(Status::Running)) } else { weighed.running };
     let mut queued = jobs(Status::Defined)

@@ -16,6 +16,7 @@ pub(super) const FILTER: Filter = Filter {
     params: &[Param::int("multi_core_priority", 900, 900)
         .help("from this priority on, and for scouts, jobs of any core count go multi-core only")],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 

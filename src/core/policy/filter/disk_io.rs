@@ -19,6 +19,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
     ],
     reads: &[Reads::Load],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 

@@ -21,6 +21,7 @@ pub(super) const FILTER: Filter = Filter {
         Param::int("merge_least_mb", 2_000, 2_000).help("least memory of a merge job; MB"),
     ],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 

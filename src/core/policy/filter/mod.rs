@@ -5,15 +5,29 @@ mod cap;
 mod cap_rt;
 mod cpucore;
 mod disk_io;
+mod event_service;
+mod full_chain;
+mod inactive;
+mod io;
+mod io_intensity;
+mod jumbo;
+mod last;
 mod link;
 mod memory;
+mod network;
 mod nopilot;
 mod nucleus_queue;
+mod opportunistic;
+mod pledge;
+mod remoteio;
 mod scratch;
+mod software;
 mod status;
 mod storage;
+mod t1weight;
 mod transferring;
 mod walltime;
+mod zeroshare;
 
 use super::{Filter, Objection, Verdict};
 use crate::core::unit::Millis;
@@ -22,17 +36,38 @@ use crate::core::unit::Millis;
 pub(super) const PRODUCTION_JOB: &[&Filter] = &[
     &status::FILTER,
     &nucleus_queue::FILTER,
+    &link::BLOCKED_LINK,
     &link::FILTER,
+    &opportunistic::FILTER,
+    &inactive::FILTER,
+    &zeroshare::FILTER,
+    &jumbo::FILTER,
     &disk_io::FILTER,
     &cpucore::FILTER,
+    &software::FILTER,
     &memory::FILTER,
+    &remoteio::FILTER,
     &scratch::FILTER,
     &storage::FILTER,
     &walltime::FILTER,
+    &network::FILTER,
+    &event_service::FILTER,
     &transferring::FILTER,
+    &pledge::FILTER,
+    &t1weight::FILTER,
+    &io_intensity::FILTER,
+    &full_chain::FILTER,
     &nopilot::FILTER,
+    &io::FILTER,
+    &io::SECOND_CHANCE,
+    &last::LOCK,
+    &last::LOCAL_ONLY,
     &cap::FILTER,
+    &last::NETWORK_WEIGHT,
     &cap_rt::FILTER,
+    &last::BOOTSTRAP,
+    &last::MIN_WEIGHT,
+    &t1weight::LARGEST,
 ];
 
 /// How a figure that equals its limit is read.
@@ -43,6 +78,9 @@ const BOUNDARY: &[&str] = &["above", "at_least"];
 fn beyond(measured: f64, limit: f64, boundary: usize) -> bool {
     measured > limit || (boundary == 1 && measured == limit)
 }
+
+/// `maxinputsize` of a queue that reads all input directly.
+const ALWAYS_DIRECT: i32 = -1;
 
 /// A number cut to a whole one, as an integer division cuts: 0 for what is not a number, and never
 /// beyond what an `i64` holds.

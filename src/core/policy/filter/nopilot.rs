@@ -18,6 +18,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("whether a queue with a slot figure is let through"),
     ],
     reads: &[Reads::Pilot],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 

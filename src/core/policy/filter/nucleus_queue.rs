@@ -18,6 +18,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("whether the nucleus's own queues are held back too (seed: skip all queues)"),
     ],
     reads: &[Reads::Nucleus],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 

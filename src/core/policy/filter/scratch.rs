@@ -1,6 +1,6 @@
 //! Keeps queues whose slots have the scratch space a job is expected to fill.
 
-use super::{object, whole};
+use super::{ALWAYS_DIRECT, object, whole};
 use crate::core::event::ChunkKind;
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
 use crate::core::unit::MIB;
@@ -13,14 +13,16 @@ pub(super) const FILTER: Filter = Filter {
     params: &[
         Param::int("min_output_mb", 512, 1_500)
             .help("least output a job is assumed to write; MB (DIFF-13)"),
-        Param::int("work_margin_mb", 0, 300).help("added to the task's work space; MB (DIFF-14)"),
-        Param::word("scaling", &["always", "single_core"], "always", "single_core").help(
-            "whether maxwdir is divided by the queue's cores for every task, or only for tasks \
-             that are not multi-core (DIFF-15; always is odd for whole-node jobs: it gives them \
-             one core's part of their own slot)",
+        Param::int("work_margin_mb", 0, 300)
+            .help("added to the task's work space, where it states one; MB (DIFF-14)"),
+        Param::word("scaling", &["always", "single_core"], "single_core", "single_core").help(
+            "whether maxwdir is divided by the unified queue's cores for every task, or only for \
+             tasks that are not multi-core (DIFF-15; always is the seed's sentence, and odd for \
+             whole-node jobs: it gives them one core's part of their own slot)",
         ),
     ],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 
@@ -28,9 +30,6 @@ const MIN_OUTPUT: usize = 0;
 const WORK_MARGIN: usize = 1;
 const SCALING: usize = 2;
 const SINGLE_CORE: usize = 1;
-
-/// `maxinputsize` of a queue that reads all input directly.
-const ALWAYS_DIRECT: i32 = -1;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let whole = f64::from(candidate.queue.max_wdir_mb);
@@ -40,10 +39,18 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
     let share = match args.word(SCALING) {
         SINGLE_CORE if multi_core => whole,
-        _ => whole / candidate.cores(),
+        _ => whole / slot_cores(candidate),
     };
     let need = need_mb(case, candidate, args);
     if need > share { object("disk", need, share) } else { Verdict::Pass }
+}
+
+/// Cores of the slot that the scratch space belongs to.
+fn slot_cores(candidate: &Candidate<'_>) -> f64 {
+    match candidate.queue.unified_cores {
+        0 => candidate.cores(),
+        cores => f64::from(cores),
+    }
 }
 
 /// Expected scratch space of a job; whole MB.
@@ -57,7 +64,8 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
     };
     // `max` also takes the place of an output that is not a number.
     let output = output.max(args.number(MIN_OUTPUT) * mib);
-    let work = task.work_bytes.unwrap_or(0) as f64 + args.number(WORK_MARGIN) * mib;
+    let margin = args.number(WORK_MARGIN) * mib;
+    let work = task.work_bytes.map_or(0.0, |bytes| bytes as f64 + margin);
     let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
     whole((output + work + input) / mib)
 }

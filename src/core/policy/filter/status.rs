@@ -18,6 +18,7 @@ pub(super) const FILTER: Filter = Filter {
     params: &[Param::flag("standby", false, true)
         .help("whether a queue on standby counts as online (DIFF-10)")],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 

@@ -2,7 +2,7 @@
 
 use super::object;
 use crate::core::event::Storage;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Stores, Verdict};
 use crate::core::unit::GIB;
 
 pub(super) const FILTER: Filter = Filter {
@@ -16,6 +16,7 @@ pub(super) const FILTER: Filter = Filter {
         ("write_lan_blacklist", "the output endpoint is blacklisted for writing"),
         ("write_wan_blacklist", "the input endpoint is blacklisted for writing from afar"),
         ("read_wan_blacklist", "the output endpoint is blacklisted for reading from afar"),
+        ("source_blacklist", "no copy of the input can be read from afar"),
     ],
     params: &[
         Param::int("STORAGE_MIN_FREE_SIZE", SEED_LIMIT_GB, SEED_LIMIT_GB)
@@ -27,20 +28,28 @@ pub(super) const FILTER: Filter = Filter {
         ),
         Param::flag("expired", true, true)
             .help("whether space of expired secondary data counts as free"),
+        Param::flag("kept_free", false, true)
+            .help("whether space to be left free, and space that cannot be used, is taken off"),
         Param::word("wan", &["ignored", "satellites"], "satellites", "satellites")
             .help("whether queues outside the nucleus need endpoints that are open from afar"),
         Param::flag("datadisk_only", false, true)
             .help("whether only endpoints of type DATADISK are asked for blacklisting"),
+        Param::word("endpoints", &["default", "any"], "default", "any").help(
+            "blacklisting: the default endpoint must be in service, or any one of the queue's",
+        ),
     ],
     reads: &[Reads::Storage],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 
 const LIMIT: usize = 0;
 const AT: usize = 1;
 const EXPIRED: usize = 2;
-const WAN: usize = 3;
-const DATADISK_ONLY: usize = 4;
+const KEPT_FREE: usize = 3;
+const WAN: usize = 4;
+const DATADISK_ONLY: usize = 5;
+const EVERY_ENDPOINT: usize = 6;
 
 /// The seed's "has to be over 200GB".
 const SEED_LIMIT_GB: i64 = 200;
@@ -65,23 +74,39 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
 
 fn free_gb(storage: &Storage, args: &Args) -> f64 {
     let expired = if args.flag(EXPIRED) { storage.expired_bytes } else { 0 };
-    storage.free_bytes.saturating_add(expired) as f64 / GIB as f64
+    let kept = match args.flag(KEPT_FREE) {
+        true => storage.min_free_bytes.saturating_add(storage.unavailable_bytes),
+        false => 0,
+    };
+    (storage.free_bytes.saturating_add(expired) as f64 - kept as f64) / GIB as f64
 }
 
 fn blacklisted(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<&'static str> {
     let asked = |storage: &&Storage| !args.flag(DATADISK_ONLY) || storage.kind == "DATADISK";
-    let input = candidate.input.filter(asked);
-    let output = candidate.output.filter(asked);
-    if input.is_some_and(|storage| !storage.read_lan) {
+    let is_far = args.word(WAN) == 1 && !case.in_nucleus(candidate);
+    // Whether no endpoint of a list has what is asked; with none on it nothing is asked.
+    let none = |stores: Stores<'_>, default: Option<&Storage>, open: fn(&Storage) -> bool| {
+        if args.word(EVERY_ENDPOINT) == 0 {
+            return default.filter(asked).is_some_and(|storage| !open(storage));
+        }
+        let mut of_kind = stores.iter().filter(asked).peekable();
+        of_kind.peek().is_some() && !of_kind.any(open)
+    };
+    let (inputs, outputs) = (candidate.inputs, candidate.outputs);
+    if none(inputs, candidate.input, |it| it.read_lan) {
         return Some("read_lan_blacklist");
     }
-    if output.is_some_and(|storage| !storage.write_lan) {
+    if none(outputs, candidate.output, |it| it.write_lan) {
         return Some("write_lan_blacklist");
     }
-    let write_wan = input.is_none_or(|storage| storage.write_wan);
-    let read_wan = output.is_none_or(|storage| storage.read_wan);
-    if args.word(WAN) == 0 || (write_wan && read_wan) || case.in_nucleus(candidate) {
-        return None;
+    let is_panda = args.word(EVERY_ENDPOINT) == 1;
+    let receives = args.word(WAN) == 1 && (is_far || is_panda && !case.is_local(candidate));
+    if receives && none(inputs, candidate.input, |it| it.write_wan) {
+        return Some("write_wan_blacklist");
     }
-    Some(if write_wan { "read_wan_blacklist" } else { "write_wan_blacklist" })
+    if is_far && none(outputs, candidate.output, |it| it.read_wan) {
+        return Some("read_wan_blacklist");
+    }
+    let needs_source = is_panda && receives;
+    (needs_source && !case.remote_source).then_some("source_blacklist")
 }

@@ -13,13 +13,17 @@ pub(super) const FILTER: Filter = Filter {
         Param::int("default_limit", 2_000, 2_000).help("limit where the queue states none; jobs"),
         Param::int("running_factor", 2, 2)
             .help("the limit is at least this many times the running jobs"),
+        Param::flag("stuck_exempt", false, true)
+            .help("whether jobs on their way to nuclei that cannot be written do not count"),
     ],
     reads: &[Reads::Load],
+    temporary: true,
     judge: Judge::Before(judge),
 };
 
 const LIMIT: usize = 0;
 const RUNNING_FACTOR: usize = 1;
+const STUCK_EXEMPT: usize = 2;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let stated = match candidate.queue.transferring_limit {
@@ -28,7 +32,8 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     };
     let running = candidate.jobs_all(Status::Running);
     let limit = stated.max(args.number(RUNNING_FACTOR) * running);
-    let transferring = candidate.jobs_all(Status::Transferring);
+    let stuck = if args.flag(STUCK_EXEMPT) { f64::from(candidate.stuck_transferring) } else { 0.0 };
+    let transferring = candidate.jobs_all(Status::Transferring) - stuck;
     if transferring > limit && !case.in_nucleus(candidate) {
         return object("transferring", transferring, limit);
     }

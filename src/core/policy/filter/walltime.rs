@@ -42,6 +42,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("core power of a queue that states none; HS06 per core"),
     ],
     reads: &[],
+    temporary: false,
     judge: Judge::Before(judge),
 };
 
@@ -59,23 +60,22 @@ const DAY_HS06: f64 = 10.0;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let (longest, shortest) = (candidate.queue.max_time_s, candidate.queue.min_time_s);
-    if longest == 0 && shortest == 0 {
-        return Verdict::Pass;
-    }
-    if let Some(objection) = day_rule(case, candidate, args) {
-        return objection;
-    }
     let slot = Slot::of(case.task, candidate.queue, args);
-    let need = slot.need(case.task);
+    let (need, largest) = match dynamic(case.task, candidate.queue) {
+        Some((smallest, largest)) => (Some(smallest), Some(largest)),
+        None => (slot.need(case.task), None),
+    };
     let most = slot.capacity(longest);
     if longest != 0 && need.is_some_and(|need| need > 0.0 && need > most) {
         return object("shortwalltime", need.unwrap_or(0.0), most);
     }
+    // Where the number of events is set as the job starts, the largest job counts here.
+    let need = largest.or(need);
     let least = slot.capacity(shortest);
     if shortest != 0 && need.is_none_or(|need| need < least) {
         return object("longwalltime", need.unwrap_or(0.0), least);
     }
-    Verdict::Pass
+    day_rule(case, candidate, args).unwrap_or(Verdict::Pass)
 }
 
 /// The objection of the 24 h rule, if the rule is for this job and it objects.
@@ -89,15 +89,42 @@ fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<V
         let short = longest != 0 && f64::from(longest) < DAY_S;
         return ((scout || merge) && short).then(|| object(reason, f64::from(longest), DAY_S));
     }
-    let unknown = match task.cpu_hs06s_per_event {
-        Some(cpu) => cpu == 0.0,
-        None => task.walltime_s_per_mb.unwrap_or(0.0) == 0.0,
-    };
+    let unknown = task.options.walltime_unknown;
     let asked = (scout && case.preassigned != Preassigned::One) || merge || unknown;
     let slot = Slot::of(task, candidate.queue, args);
     let (capacity, day) = (slot.capacity(longest), DAY_S * DAY_HS06 * slot.cores);
-    let short = longest != 0 && capacity != 0.0 && capacity < day;
+    // PanDA asks queues without a longest walltime too: less the base time, that is below 0.
+    let short = capacity != 0.0 && capacity < day;
     (asked && short).then(|| object(reason, capacity, day))
+}
+
+/// Into how many parts the work of an event service job is divided: consumers, each with several
+/// attempts.
+fn parts(task: &Task) -> f64 {
+    let options = &task.options;
+    if !options.event_service || options.job_cloning {
+        return 1.0;
+    }
+    let consumers = options.es_consumers.unwrap_or(DEFAULT_CONSUMERS).max(1);
+    f64::from(consumers) * (f64::from(options.es_attempts_max.unwrap_or(DEFAULT_ATTEMPTS)) + 1.0)
+}
+
+/// Consumers of an event service job that says none.
+const DEFAULT_CONSUMERS: u32 = 1;
+/// Attempts of an event service job beyond the first, when it says none.
+const DEFAULT_ATTEMPTS: u32 = 0;
+
+/// The smallest and the largest job, in HS06 s, of a task whose jobs get their number of events as
+/// they start, at a queue with a shortest walltime (spec atlas 2.4).
+fn dynamic(task: &Task, queue: &Queue) -> Option<(f64, f64)> {
+    let options = &task.options;
+    let (fewest, cpu) = (options.dynamic_events?, task.cpu_hs06s_per_event?);
+    let longest = options.longest_event_run;
+    let most = options.events_per_job_max.map_or(longest, |most| most.min(longest));
+    (queue.min_time_s > 0).then(|| {
+        let smallest = cpu * fewest as f64;
+        (smallest, smallest.max(cpu * most as f64))
+    })
 }
 
 /// What is compared.
@@ -139,10 +166,11 @@ impl Slot {
 
     /// What a job needs; `None` when nothing is known of it.
     fn need(&self, task: &Task) -> Option<f64> {
+        let parts = parts(task);
         let need = match (&self.work, task.cpu_hs06s_per_event, task.walltime_s_per_mb) {
             (Work::Base, _, _) => self.base_s,
-            (Work::Hs06 { .. }, Some(cpu), _) => cpu * task.atom_events as f64,
-            (Work::CoreSeconds, _, Some(wall)) => wall * task.atom_effective_mb,
+            (Work::Hs06 { .. }, Some(cpu), _) => cpu * task.atom_events as f64 / parts,
+            (Work::CoreSeconds, _, Some(wall)) => wall * task.atom_effective_mb / parts,
             (Work::Hs06 { .. }, None, _) | (Work::CoreSeconds, _, None) => return None,
         };
         // Also takes the place of a need that is not a number.

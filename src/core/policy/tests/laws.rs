@@ -3,7 +3,7 @@
 use super::{BOTH, task};
 use crate::core::event::{Queue, QueueStatus, Status, Task};
 use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
-use crate::core::policy::{Candidate, Judgement, LinkView, Objection, Policy, Rules};
+use crate::core::policy::{Candidate, Judge, Judgement, LinkView, Objection, Policy, Rules};
 use proptest::prelude::*;
 
 /// A queue by a few small numbers, so that every filter objects now and then.
@@ -68,15 +68,28 @@ fn named(judgement: &Judgement, candidates: &[Candidate<'_>]) -> Named {
     (ranked, fates, judgement.counts.clone(), judgement.passed)
 }
 
-/// A judgement made the slow way: each filter asked by itself, in the order of the list.
+/// A judgement made the slow way: each filter asked by itself, in the order of the list; what
+/// lasts is told before what may be over soon.
 fn first_objection(
     policy: &Policy,
     task: &Task,
     candidate: &Candidate<'_>,
 ) -> Option<(usize, Objection)> {
     let resolved = policy.unchanged();
-    let ask = |filter| policy.ask(filter, &case(task), candidate, &resolved);
-    (0..policy.filter_count()).find_map(|filter| ask(filter).map(|found| (filter, found)))
+    let mut doubt = None;
+    for at in 0..policy.filter_count() {
+        let filter = policy.filter(at).expect("a filter");
+        let is_early = matches!(filter.judge, Judge::Before(_));
+        if !is_early && doubt.is_some() {
+            break;
+        }
+        let Some(found) = policy.ask(at, &case(task), candidate, &resolved) else { continue };
+        if !filter.temporary {
+            return Some((at, found));
+        }
+        doubt = Some((at, found));
+    }
+    doubt
 }
 
 proptest! {

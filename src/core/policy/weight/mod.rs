@@ -4,13 +4,20 @@
 mod basic;
 mod data;
 mod network;
+mod nucleus;
 mod running;
 
 use super::Weight;
 
 /// Weights of ATLAS production jobs, in the order of the specification.
-pub(super) const PRODUCTION_JOB: &[&Weight] =
-    &[&running::WEIGHT, &basic::WEIGHT, &data::WEIGHT, &network::WEIGHT];
+pub(super) const PRODUCTION_JOB: &[&Weight] = &[
+    &running::WEIGHT,
+    &basic::WEIGHT,
+    &data::WEIGHT,
+    &nucleus::NUCLEUS,
+    &network::WEIGHT,
+    &nucleus::CPU_LEVEL,
+];
 
 /// What stands for a figure that is not known.
 const UNKNOWN: f64 = -1.0;

@@ -9,8 +9,10 @@ pub(in crate::core::policy) const WEIGHT: Weight = Weight {
     help: "queuedWeight and throughputWeight of the link to the nucleus, mixed; 1 (bad) to 2 \
            (good), and its own value at the nucleus",
     params: &[
-        Param::word("active", &["always", "parameter"], "always", "parameter")
-            .help("whether it counts always, or only when NW_ACTIVE says so (DIFF-18)"),
+        Param::word("active", &["always", "parameter"], "parameter", "parameter").help(
+            "whether it counts always, or only when NW_ACTIVE says so (DIFF-18; the threshold of \
+             express chunks looks at it in either case)",
+        ),
         Param::flag("NW_ACTIVE", false, false)
             .gdp("jobbroker/NW_ACTIVE")
             .help("whether it counts, when `active` leaves it to the parameter"),
@@ -77,7 +79,7 @@ const CLOSENESS_MAX: f64 = 11.0;
 fn network(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
     let passive = args.word(ACTIVE) == 1 && !args.flag(NW_ACTIVE);
     let link = &candidate.link;
-    let (queued_weight, throughput_weight, mbps) = if passive || case.task.nucleus.is_empty() {
+    let (queued_weight, throughput_weight, mbps) = if case.task.nucleus.is_empty() {
         weighed.network = 1.0;
         (1.0, 1.0, None)
     } else if candidate.at_nucleus {
@@ -99,7 +101,7 @@ fn network(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mu
         let closeness = figure(link.closeness.map(f64::from));
         [queued_weight, throughput_weight, files, figure(mbps), closeness]
     });
-    weighed.network
+    if passive { 1.0 } else { weighed.network }
 }
 
 /// A straight line from 2 at no file to 1 at the span.

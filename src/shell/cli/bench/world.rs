@@ -79,6 +79,9 @@ pub fn request(domain: &str, number: u64, now: Millis) -> Task {
         total_files: 0,
         allow_input_lan: false,
         use_local_io: false,
+        options: Default::default(),
+        input: Default::default(),
+        output: Vec::new(),
         replicas: Vec::new(),
     }
 }

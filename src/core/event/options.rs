@@ -1,0 +1,106 @@
+//! Task parameters that steer brokerage.
+
+use crate::core::unit::Millis;
+
+/// Part in a full chain: a workflow that stays at one nucleus (spec atlas 7). The numbers are
+/// persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FullChain {
+    /// None.
+    #[default]
+    No = 0,
+    /// Only at a nucleus for full chains alone.
+    Only = 1,
+    /// At a nucleus that takes full chains.
+    Require = 2,
+    /// Where its parent is, if that is such a nucleus; else as any task.
+    Capable = 3,
+}
+
+impl FullChain {
+    /// Every part, in order of their numbers.
+    pub const ALL: [FullChain; 4] =
+        [FullChain::No, FullChain::Only, FullChain::Require, FullChain::Capable];
+}
+
+/// Parameters of a task that few tasks set (spec atlas 12.2).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Weight of queues at the nucleus; below 0: only those (spec atlas 2.5.4, F19b).
+    pub t1_weight: i32,
+    /// Whether its output is merged (spec atlas F5).
+    pub merge_output: bool,
+    /// Platform and hardware it needs (spec atlas 3.2).
+    pub architecture: String,
+    /// Release, `project-version` (spec atlas 3.8).
+    pub trans_home: String,
+    /// Older form of the release (spec atlas 3.8).
+    pub trans_uses: String,
+    /// Container it runs in (spec atlas 3.7).
+    pub container_name: String,
+    /// Whether its container must be a published tag (onlyTagsForFC).
+    pub only_tags: bool,
+    /// Network it needs, `net#ip` (spec atlas F16).
+    pub ip_connectivity: String,
+    /// Whether input must be read directly over the LAN (allowInputLAN = only).
+    pub input_lan_only: bool,
+    /// Whether input may be read over the WAN.
+    pub input_wan: bool,
+    /// Part in a full chain (spec atlas 7).
+    pub full_chain: FullChain,
+    /// Task it was made of; empty or its own name when there is none.
+    pub parent_task: String,
+    /// Whether its input is brought to disk beforehand (spec atlas 1.6).
+    pub input_prestaging: bool,
+    /// Whether only the primary dataset counts for locality (taskBrokerOnMaster).
+    pub primary_only: bool,
+    /// Whether it is an event service task (spec atlas F17).
+    pub event_service: bool,
+    /// Whether each job runs at several queues at once.
+    pub job_cloning: bool,
+    /// Event service: consumers per job.
+    pub es_consumers: Option<u32>,
+    /// Event service: attempts per job.
+    pub es_attempts_max: Option<u32>,
+    /// Fewest events of a job whose number of events is set as it starts (spec atlas 2.4).
+    pub dynamic_events: Option<u64>,
+    /// Most events of a job.
+    pub events_per_job_max: Option<u64>,
+    /// Longest run of events without a gap in its input.
+    pub longest_event_run: u64,
+    /// Whether it has jumbo jobs (spec atlas F7).
+    pub jumbo: bool,
+    /// Events that are ready to be processed.
+    pub ready_events: Option<u64>,
+    /// Whether neither its CPU time nor its walltime is known (spec atlas 2.4).
+    pub walltime_unknown: bool,
+    /// Since when it made no progress.
+    pub frozen_at: Option<Millis>,
+    /// Queue the chunk is bound to: merging of files that lie there (spec atlas 2.1).
+    pub chunk_site: String,
+    /// Queues it must not use, `*` for any letters (spec atlas G14).
+    pub excluded_sites: Vec<String>,
+    /// Queues it may use; empty: all (spec atlas G14).
+    pub included_sites: Vec<String>,
+    /// Whether queues with virtual placement are avoided (spec atlas G6).
+    pub avoid_vp: bool,
+    /// Cloud it is bound to; empty: any.
+    pub cloud: String,
+    /// Whether it starts with part of its input (allowIncompleteInDS).
+    pub incomplete_input: bool,
+    /// Queues each job runs at.
+    pub sites_per_job: Option<u32>,
+    /// Input of one job; GB of 1024^3 bytes.
+    pub gb_per_job: Option<u32>,
+    /// Queues that have jobs of it already (spec atlas 8.7).
+    pub used_queues: Vec<String>,
+    /// Events not processed yet: the work that remains (spec atlas 1.2).
+    pub remaining_events: u64,
+    /// Input files that are done (spec atlas 8.1.2).
+    pub finished_files: u64,
+    /// Input files that are not.
+    pub remaining_files: u64,
+    /// Jobs that remain.
+    pub remaining_jobs: u64,
+}

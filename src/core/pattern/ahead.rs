@@ -1,0 +1,69 @@
+//! Looking ahead: where in a text a look ahead holds, found in one walk from the text's end, so
+//! that its work too is bounded by length of the program times length of the text.
+
+use super::{Look, Spot, Step};
+
+/// By look ahead and number of letters before: whether it holds there.
+pub(super) fn holds(looks: &[Look], text: &str) -> Vec<Vec<bool>> {
+    let mut all: Vec<Vec<bool>> = Vec::new();
+    for look in looks {
+        let found = found_from(&look.program, text, &all);
+        all.push(found.into_iter().map(|found| found == look.wanted).collect());
+    }
+    all
+}
+
+/// By number of letters before: whether a match begins there. `holds` is of the look aheads that
+/// the program needs.
+fn found_from(program: &[Step], text: &str, holds: &[Vec<bool>]) -> Vec<bool> {
+    let before = without_a_letter(program);
+    let letters = text.chars().count();
+    let mut found = vec![false; letters + 1];
+    let mut next = vec![false; program.len()];
+    let mut here = vec![false; program.len()];
+    let mut to_do = Vec::new();
+    let ends = text.char_indices().map(|(byte, letter)| (byte, Some(letter)));
+    let spots = ends.chain([(text.len(), None)]).collect::<Vec<_>>();
+    for (at, (byte, letter)) in spots.into_iter().enumerate().rev() {
+        let spot = Spot { at, rest: &text[byte..], holds };
+        here.fill(false);
+        for (place, step) in program.iter().enumerate() {
+            here[place] = match (step, letter) {
+                (Step::Found, _) => true,
+                (Step::One(one), Some(letter)) => one.takes(letter) && next[place + 1],
+                _ => false,
+            };
+            if here[place] {
+                to_do.push(place);
+            }
+        }
+        while let Some(place) = to_do.pop() {
+            for from in &before[place] {
+                if !here[*from] && spot.lets_through(&program[*from]) {
+                    here[*from] = true;
+                    to_do.push(*from);
+                }
+            }
+        }
+        found[at] = here[0];
+        std::mem::swap(&mut here, &mut next);
+    }
+    found
+}
+
+/// By place: the places from which it is reached without a letter.
+fn without_a_letter(program: &[Step]) -> Vec<Vec<usize>> {
+    let mut before = vec![Vec::new(); program.len()];
+    for (place, step) in program.iter().enumerate() {
+        match step {
+            Step::Split(one, other) => {
+                before[*one].push(place);
+                before[*other].push(place);
+            }
+            Step::Jump(to) => before[*to].push(place),
+            Step::Start | Step::End | Step::Look(_) => before[place + 1].push(place),
+            Step::One(_) | Step::Found => {}
+        }
+    }
+    before
+}

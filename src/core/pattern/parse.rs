@@ -1,0 +1,209 @@
+//! A pattern's text becomes a tree.
+
+use super::{Kind, One, PATTERN_MAX_BYTES, Range};
+
+/// Deepest nesting of groups.
+const DEPTH_MAX: usize = 50;
+
+pub(super) enum Node {
+    One(One),
+    Start,
+    End,
+    Row(Vec<Node>),
+    Either(Vec<Node>),
+    Repeat(Box<Repeat>),
+    /// What must follow, or must not.
+    Look(Box<Node>, bool),
+}
+
+/// A node again and again, without an upper bound when `most` is `None`.
+pub(super) struct Repeat {
+    pub(super) node: Node,
+    pub(super) least: u32,
+    pub(super) most: Option<u32>,
+}
+
+/// Reads a pattern; `None` when it is none.
+pub(super) fn parse(text: &str) -> Option<Node> {
+    if text.len() > PATTERN_MAX_BYTES {
+        return None;
+    }
+    let mut reader = Reader { rest: text };
+    let node = reader.either(0)?;
+    reader.rest.is_empty().then_some(node)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let mut letters = self.rest.chars();
+        let letter = letters.next()?;
+        self.rest = letters.as_str();
+        Some(letter)
+    }
+
+    fn takes(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn either(&mut self, depth: usize) -> Option<Node> {
+        let mut nodes = vec![self.row(depth)?];
+        while self.takes("|") {
+            nodes.push(self.row(depth)?);
+        }
+        if nodes.len() == 1 { nodes.pop() } else { Some(Node::Either(nodes)) }
+    }
+
+    fn row(&mut self, depth: usize) -> Option<Node> {
+        let mut nodes = Vec::new();
+        while let Some(letter) = self.peek() {
+            if letter == '|' || letter == ')' {
+                break;
+            }
+            let node = self.item(depth)?;
+            nodes.push(self.repeated(node)?);
+        }
+        Some(Node::Row(nodes))
+    }
+
+    fn item(&mut self, depth: usize) -> Option<Node> {
+        match self.take()? {
+            '.' => Some(Node::One(One::Any)),
+            '^' => Some(Node::Start),
+            '$' => Some(Node::End),
+            '[' => self.class().map(Node::One),
+            '\\' => self.escaped().map(|range| match range {
+                Range::From(letter, _) => Node::One(One::Is(letter)),
+                kind @ Range::Kind(..) => Node::One(One::In(vec![kind])),
+            }),
+            '(' if depth < DEPTH_MAX => {
+                let look = match () {
+                    () if self.takes("?=") => Some(true),
+                    () if self.takes("?!") => Some(false),
+                    () if self.rest.starts_with('?') && !self.takes("?:") => return None,
+                    () => None,
+                };
+                let node = self.either(depth + 1)?;
+                let node = match look {
+                    Some(wanted) => Node::Look(Box::new(node), wanted),
+                    None => node,
+                };
+                self.takes(")").then_some(node)
+            }
+            '(' | '*' | '+' | '?' => None,
+            '{' if bounds(self.rest).is_some() => None,
+            letter => Some(Node::One(One::Is(letter))),
+        }
+    }
+
+    /// The node with what stands behind it to say how often. A second such sign is a mistake, but
+    /// for the `?` that asks for the shortest match: which one it is does not matter here.
+    fn repeated(&mut self, node: Node) -> Option<Node> {
+        let Some((least, most)) = self.times() else { return Some(node) };
+        if matches!(node, Node::Start | Node::End) || most.is_some_and(|most| most < least) {
+            return None;
+        }
+        self.takes("?");
+        if self.times().is_some() {
+            return None;
+        }
+        Some(Node::Repeat(Box::new(Repeat { node, least, most })))
+    }
+
+    fn times(&mut self) -> Option<(u32, Option<u32>)> {
+        let times = match self.peek()? {
+            '*' => (0, None),
+            '+' => (1, None),
+            '?' => (0, Some(1)),
+            '{' => {
+                let (times, rest) = bounds(&self.rest[1..])?;
+                self.rest = rest;
+                return Some(times);
+            }
+            _ => return None,
+        };
+        self.take();
+        Some(times)
+    }
+
+    /// What follows a backslash: one letter, or a kind of letters.
+    fn escaped(&mut self) -> Option<Range> {
+        let letter = self.take()?;
+        let kind = match letter.to_ascii_lowercase() {
+            'd' => Kind::Digit,
+            'w' => Kind::Word,
+            's' => Kind::Space,
+            _ => {
+                let own = match letter {
+                    't' => '\t',
+                    'n' => '\n',
+                    'r' => '\r',
+                    letter if letter.is_ascii_alphanumeric() => return None,
+                    letter => letter,
+                };
+                return Some(Range::From(own, own));
+            }
+        };
+        Some(Range::Kind(kind, letter.is_ascii_lowercase()))
+    }
+
+    fn class(&mut self) -> Option<One> {
+        let is_not = self.takes("^");
+        let mut ranges = Vec::new();
+        loop {
+            let first = match self.take()? {
+                ']' if !ranges.is_empty() => break,
+                '\\' => self.escaped()?,
+                letter => Range::From(letter, letter),
+            };
+            let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
+            ranges.push(if is_range { self.range(first)? } else { first });
+        }
+        Some(if is_not { One::NotIn(ranges) } else { One::In(ranges) })
+    }
+
+    fn range(&mut self, first: Range) -> Option<Range> {
+        self.take();
+        let last = match self.take()? {
+            '\\' => self.escaped()?,
+            letter => Range::From(letter, letter),
+        };
+        match (first, last) {
+            (Range::From(first, _), Range::From(last, _)) if first <= last => {
+                Some(Range::From(first, last))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Bounds of a repetition, behind its `{`, and what follows them; `None`: it is no repetition and
+/// the brace stands for itself. A bound that no pattern can reach is the largest number.
+fn bounds(text: &str) -> Option<((u32, Option<u32>), &str)> {
+    let (inside, rest) = text.split_once('}')?;
+    let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => Some(text.parse().unwrap_or(u32::MAX)),
+        false => None,
+    };
+    let times = match inside.split_once(',') {
+        None if inside.is_empty() => return None,
+        None => {
+            let count = number(inside)?;
+            (count, Some(count))
+        }
+        Some((least, most)) => {
+            let least = if least.is_empty() { 0 } else { number(least)? };
+            (least, if most.is_empty() { None } else { Some(number(most)?) })
+        }
+    };
+    Some((times, rest))
+}

@@ -1,0 +1,300 @@
+//! Keeps queues that have the software and hardware a task needs (spec atlas 3).
+
+use super::object;
+use crate::core::event::{Gpu, Hardware, HardwareKind, Release, Task};
+use crate::core::pattern::Pattern;
+use crate::core::policy::software::{Cpu, GpuLimit, GpuWish};
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict, Wanted};
+
+pub(super) const FILTER: Filter = Filter {
+    name: "software",
+    spec: "atlas F10, 3, DIFF-24, DIFF-25, DIFF-26, DIFF-43",
+    help: "the queue publishes the release, container, platform and hardware that the task needs; \
+           not asked of tasks without a release",
+    reasons: &[
+        ("cache", "the queue does not publish the software or hardware that the task needs"),
+        ("regexpcmtconfig", "none of the queue's platforms matches the task's"),
+    ],
+    params: PARAMS,
+    reads: &[],
+    temporary: false,
+    judge: Judge::Before(judge),
+};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param::flag("any_requires_no_hw_spec", false, true).help(
+        "whether a queue with releases ANY takes only work that asks for no hardware (DIFF-24)",
+    ),
+    Param::flag("empty_is_any", true, false)
+        .help("whether an empty word in a hardware list stands for any (DIFF-25)"),
+    Param::word(
+        "tags",
+        &["when_platform_fails", "when_cvmfs_fails"],
+        "when_platform_fails",
+        "when_cvmfs_fails",
+    )
+    .help("when a release may be found by its tag alone (DIFF-26)"),
+    Param::flag("implied_needs_hardware", false, true).help(
+        "whether a processor read off the platform needs a queue that publishes hardware (DIFF-43)",
+    ),
+    Param::flag("gpu_by_node", false, true).help(
+        "whether accelerators are looked for on worker nodes, or in what the queue says of itself",
+    ),
+];
+
+const ANY_NEEDS_NOTHING: usize = 0;
+const EMPTY_IS_ANY: usize = 1;
+const TAGS: usize = 2;
+const IMPLIED_NEEDS: usize = 3;
+const GPU_BY_NODE: usize = 4;
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    if case.task.options.trans_home.is_empty() {
+        return Verdict::Pass;
+    }
+    let asked = Asked { task: case.task, wanted: &case.wanted, args };
+    if !asked.has(candidate) {
+        return object("cache", 0.0, 1.0);
+    }
+    if asked.is_unresolved(candidate) {
+        return object("regexpcmtconfig", 0.0, 1.0);
+    }
+    Verdict::Pass
+}
+
+/// A task's wishes and how they are read.
+pub(super) struct Asked<'a> {
+    /// The task.
+    pub(super) task: &'a Task,
+    /// Its wishes.
+    pub(super) wanted: &'a Wanted,
+    /// How they are read.
+    pub(super) args: &'a Args,
+}
+
+fn holds(list: &[String], word: &str) -> bool {
+    list.iter().any(|it| it == word)
+}
+
+/// Whether a word holds what makes it an expression.
+fn is_expression(text: &str) -> bool {
+    text.contains(['*', '+', '?', '(', ')', '[', ']', '|', '\\'])
+}
+
+/// The first platform of a queue that a task's platform stands for.
+pub(in crate::core::policy) fn resolve<'a>(
+    platform: &str,
+    release: &'a Release,
+) -> Option<&'a str> {
+    if let Some(same) = release.cmtconfigs.iter().find(|it| *it == platform) {
+        return Some(same);
+    }
+    let pattern = Pattern::new(platform).filter(|_| is_expression(platform))?;
+    release.cmtconfigs.iter().find(|it| pattern.is_full_match(it)).map(String::as_str)
+}
+
+impl Asked<'_> {
+    /// Whether a queue has all of it (spec atlas 3.1).
+    pub(super) fn has(&self, candidate: &Candidate<'_>) -> bool {
+        let releases = &candidate.queue.releases;
+        match releases.as_slice() {
+            [word] if word == "ANY" => {
+                let asks_for_hardware = !self.wanted.cpus.is_empty() || self.wanted.gpu.is_some();
+                let is_bound =
+                    !self.task.options.container_name.is_empty() && self.task.options.only_tags;
+                !self.args.flag(ANY_NEEDS_NOTHING) || !asks_for_hardware && !is_bound
+            }
+            [word] if word == "AUTO" => candidate.software.is_some_and(|release| {
+                self.hardware(release) && self.release(release, candidate.all_software)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether the platform is an expression that none of the queue's platforms matches.
+    pub(super) fn is_unresolved(&self, candidate: &Candidate<'_>) -> bool {
+        let platform = self.wanted.platform.as_str();
+        let Some(release) = candidate.software else { return false };
+        is_expression(platform) && resolve(platform, release).is_none()
+    }
+
+    /// Processors and accelerators (spec atlas 3.4, 3.5).
+    fn hardware(&self, release: &Release) -> bool {
+        let of = |kind: HardwareKind| release.hardware.iter().find(|it| it.kind == kind);
+        let (cpu, gpu) = (of(HardwareKind::Cpu), of(HardwareKind::Gpu));
+        let keeps_out = |hardware: Option<&Hardware>| {
+            hardware.is_some_and(|it| {
+                [&it.arch, &it.vendor, &it.instr, &it.model].into_iter().any(|it| holds(it, "excl"))
+            })
+        };
+        let is_lenient = self.wanted.cpu_is_implied && !self.args.flag(IMPLIED_NEEDS);
+        if keeps_out(cpu) && self.wanted.cpus.is_empty()
+            || keeps_out(gpu) && self.wanted.gpu.is_none()
+        {
+            return false;
+        }
+        let is_processor_there = match cpu {
+            _ if self.wanted.cpus.is_empty() => true,
+            None if is_lenient => true,
+            None => false,
+            Some(cpu) => self.wanted.cpus.iter().any(|it| self.is_processor(it, cpu)),
+        };
+        let Some(wish) = &self.wanted.gpu else { return is_processor_there };
+        is_processor_there && gpu.is_some_and(|it| self.is_accelerator(wish, it, &release.gpus))
+    }
+
+    fn is_processor(&self, wanted: &Cpu, has: &Hardware) -> bool {
+        let arch = match wanted.arch.as_str() {
+            "*" => !holds(&has.arch, "excl"),
+            arch => {
+                self.takes_all(&has.arch)
+                    || holds(&has.arch, arch)
+                    || Pattern::new(arch)
+                        .is_some_and(|it| has.arch.iter().any(|has| it.is_full_match(has)))
+            }
+        };
+        arch && self.is_part(&wanted.vendor, &has.vendor) && self.is_part(&wanted.instr, &has.instr)
+    }
+
+    /// Vendor, instruction set or model.
+    fn is_part(&self, wanted: &str, has: &[String]) -> bool {
+        match wanted {
+            "*" => !holds(has, "excl"),
+            word => self.takes_all(has) || holds(has, word),
+        }
+    }
+
+    fn takes_all(&self, list: &[String]) -> bool {
+        holds(list, "any") || self.args.flag(EMPTY_IS_ANY) && holds(list, "")
+    }
+
+    fn is_accelerator(&self, wanted: &GpuWish, has: &Hardware, nodes: &[Gpu]) -> bool {
+        if !self.args.flag(GPU_BY_NODE) {
+            let plain = self.is_part(&wanted.vendor, &has.vendor)
+                && self.is_part(&wanted.model, &has.model);
+            return plain && wanted.limits.iter().all(|limit| is_within(limit, nodes));
+        }
+        let begins = |pattern: &str, text: &str| {
+            Pattern::new(&pattern.to_lowercase())
+                .is_some_and(|it| it.is_match_start(&text.to_lowercase()))
+        };
+        let any = |wish: &str, of: fn(&Gpu) -> &str| {
+            wish == "*" || nodes.iter().any(|node| begins(wish, of(node)))
+        };
+        let asks_for_more =
+            wanted.vendor != "*" || wanted.model != "*" || !wanted.limits.is_empty();
+        if nodes.is_empty() {
+            return !asks_for_more;
+        }
+        any(&wanted.vendor, |node| &node.vendor)
+            && any(&wanted.model, |node| &node.model)
+            && wanted.limits.iter().all(|limit| is_within(limit, nodes))
+    }
+
+    /// Containers, releases, nightlies (spec atlas 3.6 to 3.8).
+    fn release(&self, release: &Release, all: Option<&Release>) -> bool {
+        let options = &self.task.options;
+        if !options.container_name.is_empty() {
+            return self.container(release, all);
+        }
+        let name = options.trans_home.as_str();
+        let platform = self.wanted.platform.as_str();
+        if name.is_empty() && platform.is_empty() {
+            return true;
+        }
+        let is_nightly = is_nightly(name);
+        let repository = if is_nightly { "nightlies" } else { "atlas" };
+        let is_mounted = holds(&release.cvmfs, "any") || holds(&release.cvmfs, repository);
+        let takes_any = holds(&release.containers, "any") || holds(&release.containers, "/cvmfs");
+        let by_cvmfs_alone = self.args.word(TAGS) == 1;
+        let has_platform = match by_cvmfs_alone {
+            true => holds(&release.cmtconfigs, platform) && self.wanted.base.is_empty(),
+            false => resolve(platform, release).is_some(),
+        };
+        if is_mounted && (takes_any || has_platform) {
+            return true;
+        }
+        if is_mounted && by_cvmfs_alone {
+            return false;
+        }
+        let (project, version) = match name.split_once('-') {
+            Some(both) if !is_nightly => both,
+            _ => return false,
+        };
+        let may = holds(&release.containers, "any") || self.wanted.base.is_empty();
+        let platform = resolve(platform, release).filter(|_| !by_cvmfs_alone).unwrap_or(platform);
+        may && release.tags.iter().any(|tag| {
+            tag.cmtconfig == platform && tag.project == project && tag.release == version
+        })
+    }
+
+    /// A fat container (spec atlas 3.7).
+    fn container(&self, release: &Release, all: Option<&Release>) -> bool {
+        let name = self.task.options.container_name.as_str();
+        let is_tag = || {
+            release.tags.iter().any(|tag| tag.container_name == name || holds(&tag.sources, name))
+        };
+        if self.task.options.only_tags {
+            return is_tag();
+        }
+        let starts = |path: &str| release.containers.iter().any(|it| path.starts_with(it.as_str()));
+        if holds(&release.containers, "any") || holds(&release.containers, "/cvmfs") || starts(name)
+        {
+            return true;
+        }
+        let tags = all.map_or(&[][..], |all| all.tags.as_slice());
+        let mut sources =
+            tags.iter().filter(|tag| tag.container_name == name).flat_map(|tag| &tag.sources);
+        sources.any(|source| starts(source)) || self.args.word(TAGS) == 1 && is_tag()
+    }
+}
+
+/// Whether a release is a nightly: it ends in `rel_<digits>` or in a moment, and not in `-d.d.d`.
+fn is_nightly(name: &str) -> bool {
+    let ends = |pattern: &str| Pattern::new(pattern).is_some_and(|it| it.is_found_in(name));
+    let dated = ends(r"\d\d\d\d-\d\d-\d\dT\d\d\d\d$");
+    (ends(r"rel_\d+$") || dated) && !ends(r"-\d+\.\d+\.\d+$")
+}
+
+/// Whether what is said of an accelerator holds on the worker nodes: of a name on some node, of a
+/// number on every one.
+fn is_within(limit: &GpuLimit, nodes: &[Gpu]) -> bool {
+    let GpuLimit { attribute, operator, value } = limit;
+    let number = |of: fn(&Gpu) -> String| {
+        !nodes.is_empty() && nodes.iter().all(|node| compares(&of(node), operator, value))
+    };
+    match attribute.as_str() {
+        "vram" => number(|node| node.vram_mb.to_string()),
+        "cuda" | "version" => number(|node| node.framework_version.clone()),
+        "driver" => number(|node| node.driver_version.clone()),
+        "uarch" => nodes.iter().any(|node| node.microarchitecture.eq_ignore_ascii_case(value)),
+        "model" => {
+            let begins = |node: &Gpu| {
+                Pattern::new(&value.to_lowercase())
+                    .is_some_and(|it| it.is_match_start(&node.model.to_lowercase()))
+            };
+            let is_there = nodes.iter().any(begins);
+            if operator == "!=" { !nodes.is_empty() && !is_there } else { is_there }
+        }
+        _ => false,
+    }
+}
+
+/// Compares versions part by part; `!=` is not read, as PanDA does not (Q-23).
+fn compares(has: &str, operator: &str, wanted: &str) -> bool {
+    let parts = |text: &str| -> Option<Vec<u64>> {
+        text.split('.').map(|part| part.trim().parse().ok()).collect()
+    };
+    let (Some(mut has), Some(mut wanted)) = (parts(has), parts(wanted)) else { return false };
+    let longest = has.len().max(wanted.len());
+    has.resize(longest, 0);
+    wanted.resize(longest, 0);
+    match operator {
+        ">=" => has >= wanted,
+        "<=" => has <= wanted,
+        ">" => has > wanted,
+        "<" => has < wanted,
+        "=" | "==" => has == wanted,
+        _ => false,
+    }
+}

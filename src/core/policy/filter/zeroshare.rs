@@ -1,0 +1,107 @@
+//! Keeps queues whose fair-share policy has a share for the task.
+
+use super::object;
+use crate::core::event::{ChunkKind, Task};
+use crate::core::pattern::Pattern;
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
+
+pub(super) const FILTER: Filter = Filter {
+    name: "zeroshare",
+    spec: "atlas F6, 2.6, DIFF-23",
+    help: "the queue's fairsharepolicy gives the task a share; not asked of work of the shares test \
+           and validation",
+    reasons: &[("zeroshare", "the queue has no share for this work")],
+    params: &[
+        Param::flag("implicit", true, false).help(
+            "whether a policy that lists types with a share and no `any` has none for the others \
+             (DIFF-23)",
+        ),
+        Param::flag("evgensimul", true, false)
+            .help("whether the type `evgensimul` stands for evgen and simul (DIFF-23)"),
+    ],
+    reads: &[],
+    temporary: false,
+    judge: Judge::Before(judge),
+};
+
+const IMPLICIT: usize = 0;
+const EVGENSIMUL: usize = 1;
+
+/// Processing types that stand for their own group.
+const GROUPS: [&str; 8] =
+    ["evgen", "simul", "reprocessing", "mcore", "group", "deriv", "pile", "merge"];
+/// Processing types of tests, which have a share everywhere.
+const TESTS: [&str; 6] = ["prod_test", "validation", "ptest", "rc_test", "rc_test2", "rc_alrb"];
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let (task, policy) = (case.task, candidate.queue.fairshare_policy.as_str());
+    let is_test = ["test", "validation"].iter().any(|it| task.gshare.eq_ignore_ascii_case(it));
+    let is_asked = !is_test || case.preassigned == Preassigned::One && task.label != "managed";
+    if policy.is_empty() || !is_asked || has_share(policy, task, args) {
+        return Verdict::Pass;
+    }
+    object("zeroshare", 0.0, 0.0)
+}
+
+fn has_share(policy: &str, task: &Task, args: &Args) -> bool {
+    let group = match task.processing_type.as_str() {
+        kind if TESTS.contains(&kind) => return true,
+        kind if GROUPS.contains(&kind) => kind,
+        _ => "others",
+    };
+    let (mut lists_a_type, mut lists_any) = (false, false);
+    for rule in policy.split(',').map(str::trim).filter(|rule| !rule.is_empty()) {
+        let (conditions, share) = rule.rsplit_once(':').unwrap_or((rule, ""));
+        let is_zero = matches!(share.trim(), "0" | "0%");
+        for condition in conditions.split(':').map(str::trim) {
+            if let Some(kind) = condition.strip_prefix("type=") {
+                lists_any |= kind == "any";
+                lists_a_type |= kind != "any" && !is_zero;
+            }
+        }
+        if conditions.split(':').all(|it| applies(it.trim(), group, task, args)) {
+            return !is_zero;
+        }
+    }
+    !(args.flag(IMPLICIT) && lists_a_type && !lists_any)
+}
+
+/// Whether a condition holds of a task; one that is not known holds of all.
+fn applies(condition: &str, group: &str, task: &Task, args: &Args) -> bool {
+    let matches = |pattern: &str, text: &str| {
+        let pattern = pattern.replace('*', ".*");
+        Pattern::new(&pattern).is_some_and(|it| it.is_full_match(text))
+    };
+    if let Some(kind) = condition.strip_prefix("type=") {
+        let both = args.flag(EVGENSIMUL) && kind == "evgensimul";
+        return kind == "any"
+            || matches(kind, group)
+            || both && ["evgen", "simul"].contains(&group);
+    }
+    if let Some(name) = condition.strip_prefix("group=") {
+        return name == "any" || matches(name, &task.working_group);
+    }
+    if let Some(name) = condition.strip_prefix("gshare=") {
+        return name == "any" || task.gshare.is_empty() || matches(name, &task.gshare);
+    }
+    match condition.strip_prefix("priority") {
+        Some(bound) if task.chunk != ChunkKind::Merge => is_within(bound, task.priority),
+        _ => true,
+    }
+}
+
+/// Whether a priority is within a bound as `>500`, `<=100`; one that cannot be read bounds nothing.
+fn is_within(bound: &str, priority: i32) -> bool {
+    let at = bound.find(|letter: char| letter.is_ascii_digit() || letter == '-');
+    let (operator, number) = bound.split_at(at.unwrap_or(bound.len()));
+    let Ok(number) = number.trim().parse::<i32>() else { return true };
+    match operator.trim() {
+        ">" => priority > number,
+        ">=" => priority >= number,
+        "<" => priority < number,
+        "<=" => priority <= number,
+        "=" | "==" => priority == number,
+        "!=" => priority != number,
+        _ => true,
+    }
+}

@@ -1,0 +1,101 @@
+//! `conformance`: recorded cases judged and compared.
+
+use super::{Ended, Usage};
+use crate::core::policy::Rules;
+use crate::sim::conform::{Recorded, Tally};
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use flate2::read::MultiGzDecoder;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Judges recorded cases and says in what our answers agree with what was recorded.
+#[derive(Args)]
+pub(super) struct Conformance {
+    /// Files of cases, one JSON object a line; `.gz` is unpacked.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Which reading of the rules: `panda` is compared with what PanDA did, `documented` with what
+    /// the documentation says.
+    #[arg(long, value_enum, default_value = "documented")]
+    rules: Reading,
+    /// One JSON object a case: id, agreed, and what we say of it.
+    #[arg(long)]
+    json: bool,
+    /// Shows each disagreement side by side.
+    #[arg(long)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Reading {
+    /// The documentation's letter.
+    Documented,
+    /// What PanDA's code does.
+    Panda,
+}
+
+impl Conformance {
+    pub(super) fn run(self) -> Ended {
+        let rules = match self.rules {
+            Reading::Documented => Rules::Documented,
+            Reading::Panda => Rules::Panda,
+        };
+        let mut tally = Tally::default();
+        let (mut beyond, mut alone) = (Vec::new(), 0);
+        for path in &self.files {
+            for (number, line) in (1..).zip(lines(path)?) {
+                let line = line.with_context(|| format!("{}:{number}", path.display()))?;
+                if line.trim().is_empty() {
+                    continue;
+                }
+                let place = |error: String| Usage(format!("{}:{number}: {error}", path.display()));
+                let case = Recorded::read(&line).map_err(place)?;
+                let judged = case.judge(rules).map_err(place)?;
+                let why_not = case.out_of_scope();
+                let found = case.compare(&judged, rules);
+                let agreement = found.as_ref().filter(|_| why_not.is_none());
+                if let Some(agreement) = agreement {
+                    tally.add(agreement);
+                } else if let (Some(why), true) = (why_not, found.is_some()) {
+                    beyond.push(format!("{} ({why})", case.id));
+                } else {
+                    alone += 1;
+                }
+                if self.json {
+                    let agreed = agreement.map(|agreement| agreement.is_whole());
+                    println!(
+                        "{}",
+                        json!({"id": case.id, "agreed": agreed, "result": judged.to_json()})
+                    );
+                }
+                if let Some(agreement) = agreement.filter(|it| self.verbose && !it.is_whole()) {
+                    println!("{} {}", case.id, case.rule());
+                    agreement.differences.iter().for_each(|line| println!("    {line}"));
+                }
+            }
+        }
+        if !beyond.is_empty() && !self.json {
+            println!("out of scope: {}", beyond.join(", "));
+        }
+        if alone > 0 && !self.json {
+            println!("judged, with nothing to compare with: {alone}");
+        }
+        println!("{tally}");
+        Ok(if tally.whole == tally.cases { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// The lines of a file, unpacked where its name says that it is packed.
+fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = std::io::Result<String>>> {
+    let file = File::open(path).map_err(|error| {
+        Usage(format!("{}: {error}; give a file of recorded cases", path.display()))
+    })?;
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    let bytes: Box<dyn Read> =
+        if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    Ok(BufReader::new(bytes).lines())
+}

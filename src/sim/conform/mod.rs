@@ -1,0 +1,100 @@
+//! Recorded cases of PanDA's brokers, judged by our policies and compared with what was recorded.
+//!
+//! A case is a whole grid with one task. Its configuration becomes ordinary records, which are read
+//! and folded as any; figures that PanDA computes in SQL (jobs by state, pilots, rates) are laid
+//! over the candidates as the facts they are.
+
+mod ask;
+mod compare;
+mod figures;
+mod grid;
+mod json;
+mod judge;
+
+pub use compare::{Agreement, Tally};
+pub use judge::Judged;
+
+use crate::core::policy::Rules;
+use serde_json::Value;
+
+/// A recorded case.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its name.
+    pub id: String,
+    /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`.
+    pub kind: String,
+    /// All of it.
+    pub whole: Value,
+}
+
+impl Recorded {
+    /// Reads a line of a file of cases.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what it should be.
+    pub fn read(line: &str) -> Result<Recorded, String> {
+        let whole: Value = serde_json::from_str(line)
+            .map_err(|error| format!("no JSON: {error}; a case is one object a line"))?;
+        let text = |name: &str| {
+            whole[name].as_str().map(str::to_owned).ok_or_else(|| {
+                format!("field `{name}`: found {}, wants a text", json::show(&whole[name]))
+            })
+        };
+        let (id, kind) = (text("id")?, text("kind")?);
+        if !whole["scenario"].is_object() {
+            let found = json::show(&whole["scenario"]);
+            return Err(format!("case {id}: field `scenario`: found {found}, wants an object"));
+        }
+        Ok(Recorded { id, kind, whole })
+    }
+
+    /// The rule it is a case of.
+    pub fn rule(&self) -> String {
+        json::text(&self.whole["rule"])
+    }
+
+    /// Why the case is out of scope, if it is: collaborators were made to fail, or PanDA's own code
+    /// did.
+    pub fn out_of_scope(&self) -> Option<&'static str> {
+        let scenario = &self.whole["scenario"];
+        let is_set = |value: &Value| !value.is_null() && *value != Value::Bool(false);
+        let brokerage = &scenario["task_brokerage"];
+        let failures = [
+            &scenario["ddm_failures"],
+            &scenario["metrics_unavailable"],
+            &scenario["remaining_work_unavailable"],
+            &brokerage["remaining_work_unavailable"],
+            &scenario["task_params_unreadable"],
+            &brokerage["task_params_unreadable"],
+            &scenario["fail_job_statistics"],
+            &scenario["stats"]["fail_job_statistics"],
+        ];
+        if failures.into_iter().any(is_set) {
+            return Some("a collaborator was made to fail");
+        }
+        match self.whole["expected"]["verdict"].as_str() {
+            Some("crashed") => Some("PanDA's code crashed"),
+            Some("fatal") => Some("PanDA gave up on the task"),
+            Some("not_processed") => Some("PanDA did not take the task up"),
+            _ => None,
+        }
+    }
+
+    /// Judges the case by a reading of the rules.
+    ///
+    /// # Errors
+    /// What of the case cannot be read, or that there is no policy for its kind.
+    pub fn judge(&self, rules: Rules) -> Result<Judged, String> {
+        judge::judge(self, rules).map_err(|error| format!("case {}: {error}", self.id))
+    }
+
+    /// Compares a judgement with what was recorded, by the same reading of the rules. `None`: there
+    /// is nothing to compare with.
+    pub fn compare(&self, judged: &Judged, rules: Rules) -> Option<Agreement> {
+        match rules {
+            Rules::Panda => compare::with_panda(&self.whole, judged),
+            Rules::Documented => compare::with_document(&self.whole, judged),
+        }
+    }
+}

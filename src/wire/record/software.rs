@@ -1,0 +1,86 @@
+//! `release`.
+
+use super::{amount, list, symbol, text, texts};
+use crate::core::cut::Topic;
+use crate::core::event::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
+use crate::wire::avro::{Cursor, Fault, Sink};
+
+const KINDS: [HardwareKind; 2] = [HardwareKind::Cpu, HardwareKind::Gpu];
+
+pub(super) fn read(at: &mut Cursor<'_>) -> Result<Release, Fault> {
+    Ok(Release {
+        queue: text(at)?,
+        changed_at: at.long()?,
+        cmtconfigs: list(at, text)?,
+        containers: list(at, text)?,
+        cvmfs: list(at, text)?,
+        hardware: list(at, read_hardware)?,
+        tags: list(at, read_tag)?,
+        gpus: list(at, read_gpu)?,
+    })
+}
+
+fn read_hardware(at: &mut Cursor<'_>) -> Result<Hardware, Fault> {
+    Ok(Hardware {
+        kind: symbol(at, &KINDS)?,
+        arch: list(at, text)?,
+        vendor: list(at, text)?,
+        instr: list(at, text)?,
+        model: list(at, text)?,
+    })
+}
+
+fn read_tag(at: &mut Cursor<'_>) -> Result<SoftwareTag, Fault> {
+    Ok(SoftwareTag {
+        tag: text(at)?,
+        cmtconfig: text(at)?,
+        project: text(at)?,
+        release: text(at)?,
+        container_name: text(at)?,
+        sources: list(at, text)?,
+    })
+}
+
+fn read_gpu(at: &mut Cursor<'_>) -> Result<Gpu, Fault> {
+    Ok(Gpu {
+        vendor: text(at)?,
+        model: text(at)?,
+        vram_mb: amount(at)?,
+        microarchitecture: text(at)?,
+        framework_version: text(at)?,
+        driver_version: text(at)?,
+    })
+}
+
+/// Appends what a queue publishes.
+pub fn write_release(out: &mut Vec<u8>, release: &Release) {
+    let mut sink = Sink::begin(out, Topic::Release);
+    sink.string(&release.queue);
+    sink.long(release.changed_at);
+    texts(&mut sink, &release.cmtconfigs);
+    texts(&mut sink, &release.containers);
+    texts(&mut sink, &release.cvmfs);
+    sink.array(&release.hardware, |sink, hardware| {
+        sink.index(hardware.kind as usize);
+        texts(sink, &hardware.arch);
+        texts(sink, &hardware.vendor);
+        texts(sink, &hardware.instr);
+        texts(sink, &hardware.model);
+    });
+    sink.array(&release.tags, |sink, tag| {
+        sink.string(&tag.tag);
+        sink.string(&tag.cmtconfig);
+        sink.string(&tag.project);
+        sink.string(&tag.release);
+        sink.string(&tag.container_name);
+        texts(sink, &tag.sources);
+    });
+    sink.array(&release.gpus, |sink, gpu| {
+        sink.string(&gpu.vendor);
+        sink.string(&gpu.model);
+        sink.amount(gpu.vram_mb);
+        sink.string(&gpu.microarchitecture);
+        sink.string(&gpu.framework_version);
+        sink.string(&gpu.driver_version);
+    });
+}

@@ -1,0 +1,145 @@
+//! Recorded cases judged: the reader and the comparison, on a small case written here.
+
+use serde_json::{Value, json};
+use yardmaster::core::policy::Rules;
+use yardmaster::sim::conform::{Recorded, Tally};
+
+/// By hand, for files of recorded cases: `YARDMASTER_CASES=FILE[:FILE...]` (unpacked) and
+/// `YARDMASTER_RULES=panda|documented`, with `--ignored --nocapture`.
+#[test]
+#[ignore = "needs files of recorded cases; see YARDMASTER_CASES"]
+fn recorded_cases_agree() {
+    let files = std::env::var("YARDMASTER_CASES").expect("YARDMASTER_CASES names files");
+    let rules = match std::env::var("YARDMASTER_RULES").as_deref() {
+        Ok("panda") => Rules::Panda,
+        _ => Rules::Documented,
+    };
+    let mut tally = Tally::default();
+    for path in files.split(':') {
+        for line in std::fs::read_to_string(path).expect("a file of cases").lines() {
+            let case = Recorded::read(line).expect("a case");
+            let judged = case.judge(rules).expect("a judgement");
+            if case.out_of_scope().is_some() {
+                continue;
+            }
+            let Some(agreement) = case.compare(&judged, rules) else { continue };
+            tally.add(&agreement);
+            if !agreement.is_whole() {
+                println!("{} {}", case.id, case.rule());
+                agreement.differences.iter().for_each(|line| println!("    {line}"));
+            }
+        }
+    }
+    println!("{tally}");
+    assert_eq!(tally.whole, tally.cases);
+}
+
+fn queue(site: &str, status: &str) -> Value {
+    json!({
+        "site": site, "role": if site == "NORTH" { "nucleus" } else { "satellite" }, "cloud": "X",
+        "type": "production", "status": status, "core_count": 8, "max_rss_mb": 16000,
+        "releases": ["ANY"], "endpoints": [{
+            "endpoint": format!("{site}_DATADISK"), "default_read": true, "default_write": true,
+            "roles": ["read_lan", "write_lan"]
+        }]
+    })
+}
+
+/// Two queues, one of them on standby; 100 jobs run at each, nothing is queued.
+fn case() -> Value {
+    let storage = |site: &str| json!({"site": site, "type": "DATADISK", "space_free_gb": 5000, "space_total_gb": 9000});
+    json!({
+        "id": "t-1", "kind": "prod_job", "rule": "status", "target": "SOUTH_MCORE",
+        "doc": {"says": "skipped", "panda_agrees": false},
+        "scenario": {
+            "now": "2025-10-15T12:00:00", "resource_types": [],
+            "storage_endpoints": {
+                "NORTH_DATADISK": storage("NORTH"), "SOUTH_DATADISK": storage("SOUTH")
+            },
+            "queues": {
+                "NORTH_MCORE": queue("NORTH", "online"), "SOUTH_MCORE": queue("SOUTH", "standby")
+            },
+            "task": {
+                "task_id": 1, "prod_source_label": "managed", "processing_type": "simul",
+                "gshare": "MC", "resource_type": "MCORE", "current_priority": 500,
+                "task_priority": 500, "core_count": 8, "ram_count_mb": 1500,
+                "ram_unit": "MBPerCore", "nucleus": "NORTH", "options": {"nFilesPerJob": 1}
+            },
+            "input": {"datasets": []},
+            "network": {},
+            "stats": {
+                "jobs": {"NORTH_MCORE": {"MC": {"running": 100}}, "SOUTH_MCORE": {"MC": {"running": 100}}},
+                "jobs_by_resource_type": {},
+                "pilots_3h": {
+                    "NORTH_MCORE": {"get_job": 1, "update_job": 1},
+                    "SOUTH_MCORE": {"get_job": 1, "update_job": 1}
+                }
+            }
+        },
+        "gdpconfig": {},
+        "expected": {
+            "verdict": "assigned",
+            "candidates": [
+                {"queue": "NORTH_MCORE", "weight": 10.1}, {"queue": "SOUTH_MCORE", "weight": 10.1}
+            ],
+            "skipped": {}
+        }
+    })
+}
+
+fn read(value: &Value) -> Recorded {
+    Recorded::read(&value.to_string()).expect("a case")
+}
+
+#[test]
+fn both_readings_of_a_difference_are_told_apart() {
+    let case = read(&case());
+    for rules in [Rules::Documented, Rules::Panda] {
+        let judged = case.judge(rules).expect("a judgement");
+        let agreement = case.compare(&judged, rules).expect("something to compare with");
+        assert!(agreement.is_whole(), "{rules:?}: {:?}", agreement.differences);
+    }
+    let documented = case.judge(Rules::Documented).expect("a judgement");
+    let crossed = case.compare(&documented, Rules::Panda).expect("something to compare with");
+    assert!(crossed.verdict && !crossed.candidates && !crossed.skipped);
+}
+
+#[test]
+fn a_changed_record_is_found() {
+    for (path, value) in [
+        ("/expected/verdict", json!("pending")),
+        ("/expected/candidates/0/weight", json!(10.2)),
+        ("/expected/candidates/0/queue", json!("WEST")),
+        ("/expected/skipped", json!({"WEST": "status"})),
+    ] {
+        let mut changed = case();
+        *changed.pointer_mut(path).expect("a place") = value;
+        let case = read(&changed);
+        let judged = case.judge(Rules::Panda).expect("a judgement");
+        let agreement = case.compare(&judged, Rules::Panda).expect("something to compare with");
+        assert!(!agreement.is_whole(), "{path}");
+        assert!(!agreement.differences.is_empty(), "{path}");
+    }
+}
+
+#[test]
+fn a_case_without_a_record_is_judged_all_the_same() {
+    let mut alone = case();
+    alone.as_object_mut().expect("an object").remove("expected");
+    let case = read(&alone);
+    let judged = case.judge(Rules::Panda).expect("a judgement");
+    assert_eq!(judged.verdict, "assigned");
+    assert_eq!(case.compare(&judged, Rules::Panda), None);
+}
+
+#[test]
+fn what_is_no_case_is_named() {
+    let error = |text: &str| Recorded::read(text).expect_err("no case");
+    assert!(error("{").contains("no JSON"));
+    assert!(error("{}").contains("field `id`"));
+    assert!(error(r#"{"id": "x", "kind": "prod_job"}"#).contains("case x: field `scenario`"));
+    let mut odd = case();
+    odd["scenario"]["queues"]["NORTH_MCORE"]["status"] = json!("asleep");
+    let said = read(&odd).judge(Rules::Panda).expect_err("no such status");
+    assert!(said.contains("queue NORTH_MCORE: status \"asleep\""), "{said}");
+}

@@ -1,0 +1,85 @@
+//! What a store's cells keep is all there is.
+
+use super::random::{Story, tell};
+use crate::world::*;
+use yardmaster::core::digest::digest;
+use yardmaster::core::state::State;
+use yardmaster::wire::cell::{self, Head, Restore};
+
+fn restored(like: &State, head: &[u8], chunks: &[Vec<u8>]) -> State {
+    let empty = State::new(like.setting.clone());
+    let mut restore = Restore::begin(empty, head).expect("our head");
+    chunks.iter().for_each(|chunk| restore.chunk(chunk).expect("our cells"));
+    restore.end().0
+}
+
+#[test]
+fn a_state_restored_from_its_cells_has_the_same_digest() {
+    let mut facts = [0; 4];
+    for seed in 0..12 {
+        let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});
+        let head = cell::write_head(&state, &Head::default());
+        let pages = cell::pages(&state).into_iter();
+        let pages: Vec<Vec<u8>> =
+            pages.map(|(kind, page)| cell::page(&state, kind, page)).collect();
+        assert_eq!(digest(&restored(&state, &head, &pages)), digest(&state), "seed {seed}: pages");
+        let deltas = cell::deltas(&mut state);
+        assert_eq!(
+            digest(&restored(&state, &head, &deltas)),
+            digest(&state),
+            "seed {seed}: deltas"
+        );
+        let held = &state.facts;
+        let counts = [held.releases.len(), held.shares.len(), held.quotas.len(), held.users.len()];
+        facts = std::array::from_fn(|at| facts[at] + counts[at]);
+    }
+    assert!(facts.iter().all(|count| *count > 0), "{facts:?}");
+}
+
+/// Executing and queued power of shares is the sum over jobs.
+#[test]
+fn the_power_of_shares_is_that_of_their_jobs() {
+    use std::collections::BTreeMap;
+    use yardmaster::core::cut::Topic;
+    use yardmaster::core::event::{Event, Status};
+    use yardmaster::core::share::{Hs06, executing_and_queued};
+    let mut seen = 0;
+    for seed in 0..20 {
+        tell(&Story::drawn(seed), seed, |state, cycle, _| {
+            let mut state = state.clone();
+            // Core powers: 10 and 23.25 HS06; a queue said only as its parts; two that are unknown.
+            for (name, unified, milli) in
+                [("ash", "ash", 10_000), ("oak/MCORE", "oak", 23_250), ("oak/SCORE", "oak", 23_250)]
+            {
+                let mut queue = crate::drive::yard::queue(name, DAWN);
+                queue.unified = unified.into();
+                queue.core_power_mhs06 = milli;
+                fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+            }
+            let mut naive: BTreeMap<String, Hs06> = BTreeMap::new();
+            for (_, job) in state.jobs.slab.iter() {
+                let Some(status) = job.status else { continue };
+                let key = state.ledger.load.key(job.load);
+                let text = |at: usize| state.names.text(yardmaster::core::id::Name(key[at]));
+                let power = match text(0) {
+                    "ash" => 10.0,
+                    "oak" => 23.25,
+                    _ => 0.0,
+                };
+                let power = f64::from(job.cores) * power;
+                match status {
+                    Status::Running | Status::Sent => {
+                        naive.entry(text(1).to_owned()).or_default().executing += power;
+                    }
+                    Status::Activated => {
+                        naive.entry(text(1).to_owned()).or_default().queued += power;
+                    }
+                    _ => {}
+                }
+            }
+            seen += naive.len();
+            assert_eq!(executing_and_queued(&state), naive, "seed {seed}, cycle {cycle}");
+        });
+    }
+    assert!(seen > 100, "{seen}");
+}
