@@ -12,7 +12,9 @@ mod task;
 mod transfer;
 
 pub use account::{Quota, QuotaKind, Share, User, UserKind};
-pub use config::{Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Site, Storage};
+pub use config::{
+    Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Scope, Site, Storage,
+};
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
 pub use options::{FullChain, Options};

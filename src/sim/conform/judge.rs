@@ -5,10 +5,10 @@ use super::grid::{Facts, facts};
 use super::json::moment;
 use super::{Recorded, ask};
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Event, Task};
+use crate::core::event::{Event, Scope, Task};
 use crate::core::limits::Limits;
 use crate::core::policy::{
-    Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
+    Candidates, Case, Policy, PolicySpec, Preassigned, Refused, Resolved, Rules, kind,
 };
 use crate::core::state::{Setting, State};
 use crate::core::unit::Millis;
@@ -61,10 +61,24 @@ impl Judged {
     }
 }
 
+/// Reasons for which the owner of a task must wait.
+const THROTTLES: [&str; 9] = [
+    "running_jobs_cap",
+    "queued_jobs_cap",
+    "running_cores_cap",
+    "queued_cores_cap",
+    "gshare_class_a",
+    "gshare_class_b",
+    "gshare_class_c",
+    "over_global_quota",
+    "near_global_quota",
+];
+
 /// The kind of policy that answers a kind of case.
 fn kind_of(kind: &str) -> Option<(&'static str, &'static str)> {
     match kind {
         "prod_job" => Some(("production-job", "atlas-production-job")),
+        "anal_job" => Some(("analysis-job", "atlas-analysis-job")),
         _ => None,
     }
 }
@@ -99,7 +113,7 @@ fn read_back(task: &Task) -> Result<Task, String> {
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let (name, kind_name) = kind_of(&recorded.kind)
-        .ok_or_else(|| format!("field `kind`: found {:?}, wants prod_job", recorded.kind))?;
+        .ok_or_else(|| format!("field `kind`: found {:?}, wants prod_job, anal_job", recorded.kind))?;
     let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
     let spec = PolicySpec::full(name, flavour, rules);
     let policy = Policy::compile(&spec).map_err(|mistakes| {
@@ -115,6 +129,7 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let resolved = policy.resolve(&lookup, &task.gshare);
     let mut case = policy.case(&task, now, &resolved);
     let survey = world.survey(&state, &mut case);
+    case.owner = super::analysis::owner(scenario);
     let places = match case.preassigned {
         Preassigned::No => world.places(|queue| policy.lists(queue, &resolved)),
         Preassigned::One | Preassigned::List => world.admitted(&policy, &case, &resolved),
@@ -144,9 +159,15 @@ fn conclude<C: Candidates>(
     }
     if let Some(held) = &judgement.held {
         judged.reason = held.reason.to_owned();
+        if THROTTLES.contains(&held.reason) {
+            judged.verdict = "throttled";
+        }
         return judged;
     }
-    let parents = facts.parents.iter().filter(|_| case.preassigned == Preassigned::No);
+    let is_analysis = case.scope == Scope::Analysis;
+    let is_listed = is_analysis || case.preassigned == Preassigned::No;
+    let parents = facts.parents.iter().filter(|(_, _)| is_listed);
+    let parents = parents.filter(|(_, analysis)| *analysis || !is_analysis).map(|(name, _)| name);
     for parent in parents {
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
     }
@@ -159,7 +180,8 @@ fn conclude<C: Candidates>(
     // PanDA looks at the heaviest first, and no further than at ten that pass.
     let is_cut = judgement.passed as usize > judgement.ranked.len();
     let least = judgement.ranked.last().filter(|_| is_cut).map_or(0.0, |it| it.weighed.total);
-    for refused in judgement.fates.iter().filter(|it| it.weight == 0.0 || it.weight >= least) {
+    let is_seen = |it: &&Refused| is_analysis || it.weight == 0.0 || it.weight >= least;
+    for refused in judgement.fates.iter().filter(is_seen) {
         let queue = &candidates.queue(refused.candidate).name;
         let filter = policy.filter(usize::from(refused.filter)).map_or("", |filter| filter.name);
         let tag = criteria(filter, refused.objection.reason);

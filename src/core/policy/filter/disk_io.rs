@@ -12,9 +12,7 @@ pub(super) const FILTER: Filter = Filter {
         "running jobs do {measured} kB/s per core, above {limit}, and so would the task",
     )],
     params: &[
-        Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
-            .gdp("jobbroker/MAX_DISKIO_DEFAULT")
-            .help("limit where the queue states none; kB/s per core; 0: none"),
+        LIMIT_PARAM,
         Param::word("division", &["exact", "floor"], "exact", "floor")
             .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
     ],
@@ -22,6 +20,14 @@ pub(super) const FILTER: Filter = Filter {
     temporary: true,
     judge: Judge::Before(judge),
 };
+
+pub(super) const LIMIT_PARAM: Param =
+    Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
+        .gdp("jobbroker/MAX_DISKIO_DEFAULT")
+        .help("limit where the queue states none; kB/s per core; 0: none");
+/// The division by cores where nothing is cut off.
+pub(super) const EXACT: Param = Param::word("division", &["exact", "floor"], "exact", "exact")
+    .help("how the task's disk I/O is divided by the queue's cores (Q-22)");
 
 const LIMIT: usize = 0;
 const DIVISION: usize = 1;
