@@ -48,7 +48,7 @@ pub struct Availability {
     pub whole_disk: bool,
     /// Whole enough on tape that can be read.
     pub tape: bool,
-    /// Whole enough where it can be read from afar.
+    /// Any part of it where it can be read from afar.
     pub remote: bool,
     /// Whole enough anywhere, readable or not.
     pub anywhere: bool,
@@ -58,10 +58,14 @@ pub struct Availability {
 pub fn availability(dataset: &Dataset, sources: &[Source], enough: Enough) -> Availability {
     let mut found = Availability::default();
     for (at, replica) in dataset.replicas.iter().enumerate() {
-        if replica.is_virtual || !enough.is_met(replica) {
+        let source = sources.get(at).copied().unwrap_or(Source::UNKNOWN);
+        if replica.is_virtual {
             continue;
         }
-        let source = sources.get(at).copied().unwrap_or(Source::UNKNOWN);
+        found.remote |= source.wan;
+        if !enough.is_met(replica) {
+            continue;
+        }
         found.anywhere = true;
         if !source.lan && !source.wan {
             continue;
@@ -70,7 +74,6 @@ pub fn availability(dataset: &Dataset, sources: &[Source], enough: Enough) -> Av
         found.disk |= !source.tape;
         found.whole_disk |= !source.tape && is_whole;
         found.tape |= source.tape;
-        found.remote |= source.wan;
     }
     found
 }

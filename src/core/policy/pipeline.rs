@@ -3,8 +3,8 @@
 use super::compile::{Asked, Policy, Resolved};
 use super::flavour::{Plan, Select};
 use super::{
-    Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted, Weigh,
-    Weighed,
+    Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted,
+    Weigh, Weighed,
 };
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Status, Task};

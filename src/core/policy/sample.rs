@@ -1,7 +1,7 @@
 //! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
 
 use super::{
-    Candidate, Case, LinkView, Nucleus, Policy, PolicySpec, Owner, Preassigned, Resolved, Rules,
+    Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
     Stores, UserView, Wanted, kind,
 };
 use crate::core::event::{
@@ -176,7 +176,7 @@ pub fn case(task: &Task) -> Case<'_> {
         scope: Scope::Default,
         sources: Vec::new(),
         locality: None,
-            included: Vec::new(),
+        included: Vec::new(),
         owner: Owner::default(),
     }
 }

@@ -62,10 +62,8 @@ impl Stabilizer {
         let users = user.users.map_or(1.0, |users| f64::from(users) + f64::from(u8::from(sum)));
         let by_running = if at_queue > 0.0 { f64::from(user.running) / at_queue } else { 0.0 };
         let part = by_running.max(1.0 / users.max(1.0));
-        let most = args
-            .number(USER_LENGTH)
-            .max(args.number(USER_RATIO) * at_queue)
-            .max(whole * part);
+        let most =
+            args.number(USER_LENGTH).max(args.number(USER_RATIO) * at_queue).max(whole * part);
         let exempt = queued < args.number(BASE_LENGTH) || queued < args.number(BASE_WAIT) * rate;
         Stabilizer { exempt, queued: f64::from(user.queued), most }
     }

@@ -78,4 +78,3 @@ pub fn users(scenario: &Value) -> BTreeMap<String, UserView> {
     }
     views
 }
-

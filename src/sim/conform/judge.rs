@@ -112,8 +112,9 @@ fn read_back(task: &Task) -> Result<Task, String> {
 
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
-    let (name, kind_name) = kind_of(&recorded.kind)
-        .ok_or_else(|| format!("field `kind`: found {:?}, wants prod_job, anal_job", recorded.kind))?;
+    let (name, kind_name) = kind_of(&recorded.kind).ok_or_else(|| {
+        format!("field `kind`: found {:?}, wants prod_job, anal_job", recorded.kind)
+    })?;
     let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
     let spec = PolicySpec::full(name, flavour, rules);
     let policy = Policy::compile(&spec).map_err(|mistakes| {
@@ -170,6 +171,13 @@ fn conclude<C: Candidates>(
     let parents = parents.filter(|(_, analysis)| *analysis || !is_analysis).map(|(name, _)| name);
     for parent in parents {
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
+    }
+    // PanDA asks for data by unified names, before it drops these.
+    for refused in judgement.fates.iter().filter(|it| it.objection.reason == "no_data") {
+        let unified = &candidates.queue(refused.candidate).unified;
+        if let Some(tag) = judged.skipped.get_mut(unified) {
+            *tag = "no_data".to_owned();
+        }
     }
     for place in 0..candidates.count() as u32 {
         judged.skipped.insert(candidates.queue(place).name.clone(), "low_weight".to_owned());

@@ -68,7 +68,11 @@ fn child(parent: &Queue, kind: &ResourceType<'_>) -> Option<Queue> {
     let cores = at_most.max(kind.min_cores);
     // The parent's memory is for all its cores; a child has its part of it.
     let part = |mb: u32| (u64::from(mb) * u64::from(cores) / u64::from(parent_cores)) as u32;
-    let least = (cores * kind.min_ram_mb_per_core + 1).saturating_sub(cores);
+    // A type without a least memory keeps the parent's, as PanDA derives it (spec atlas 0.3).
+    let least = match kind.min_ram_mb_per_core {
+        0 => parent.min_rss_mb,
+        mb => (cores * mb + 1).saturating_sub(cores),
+    };
     let own_most = part(parent.max_rss_mb);
     let max_rss_mb = match kind.max_ram_mb_per_core.map(|mb| mb * cores) {
         Some(most) if parent.max_rss_mb == 0 => most,

@@ -34,6 +34,15 @@ const DIVISION: usize = 1;
 const FLOOR: usize = 1;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    overloaded(case, candidate, args, candidate.cores())
+}
+
+/// The same where a slot is one of the unified queue's.
+pub(super) fn judge_unified(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    overloaded(case, candidate, args, super::scratch::slot_cores(candidate))
+}
+
+fn overloaded(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, cores: f64) -> Verdict {
     let (Some(usage), Some(task_io)) = (candidate.disk_io_kbps, case.task.disk_io_kbps) else {
         return Verdict::Pass;
     };
@@ -42,7 +51,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
         own => f64::from(own),
     };
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
-    let share = if multi_core { candidate.cores() } else { 1.0 };
+    let share = if multi_core { cores } else { 1.0 };
     let per_core = match args.word(DIVISION) {
         FLOOR => whole(f64::from(task_io) / share),
         _ => f64::from(task_io) / share,

@@ -122,14 +122,28 @@ pub(super) const DAY_ALONE: Filter = Filter {
         FILTER.params[4],
         Param::flag("active", false, true).help("whether this is asked at all"),
     ],
-    judge: Judge::Before(|case, candidate, args| match args.flag(DAY_ACTIVE) {
-        true => day_rule(case, candidate, args).unwrap_or(Verdict::Pass),
-        false => Verdict::Pass,
-    }),
+    judge: Judge::Before(judge_day),
     ..FILTER
 };
 
 const DAY_ACTIVE: usize = 5;
+
+/// A longest time of 0 is less than nothing here where a base time comes off it, as in PanDA.
+fn judge_day(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let task = case.task;
+    let scout = task.chunk == ChunkKind::Scout && case.preassigned != Preassigned::One;
+    if !args.flag(DAY_ACTIVE) || !(scout || task.options.walltime_unknown) {
+        return Verdict::Pass;
+    }
+    let slot = Slot::of(task, candidate.queue, args);
+    let capacity = slot.capacity(candidate.queue.max_time_s);
+    let day = match args.word(DAY_RULE) {
+        PLAIN => slot.capacity(DAY_S as u32),
+        _ => DAY_S * DAY_HS06 * slot.cores,
+    };
+    let reason = if scout { "scout_walltime" } else { "min_walltime" };
+    if capacity != 0.0 && capacity < day { object(reason, capacity, day) } else { Verdict::Pass }
+}
 
 /// The objection of the 24 h rule, if the rule is for this job and it objects.
 fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<Verdict> {

@@ -2,9 +2,7 @@
 
 use crate::core::event::{ChunkKind, Status};
 use crate::core::policy::stabilizer::{PARAMS as STABILIZED, Stabilizer, queued};
-use crate::core::policy::{
-    Args, Candidate, Case, Param, Reads, Row, Weigh, Weighed, Weight,
-};
+use crate::core::policy::{Args, Candidate, Case, Param, Reads, Row, Weigh, Weighed, Weight};
 use std::collections::BTreeMap;
 
 pub(in crate::core::policy) const ORIGINAL: Weight = Weight {

@@ -1,7 +1,9 @@
 //! What decides at the end among queues for an analysis task (spec atlas 8.7).
 
 use super::object;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Row, Verdict, Weighed};
+use crate::core::policy::{
+    Args, Candidate, Case, Filter, Judge, Param, Reads, Row, Verdict, Weighed,
+};
 
 pub(super) const USED_FIRST: Filter = Filter {
     name: "used_first",

@@ -23,9 +23,8 @@ pub(super) const CLOSED: Filter = Filter {
 
 fn closed(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let closed = candidate.user.closed;
-    let is_asked = args.flag(0)
-        && case.preassigned != Preassigned::One
-        && case.task.chunk != ChunkKind::Merge;
+    let is_asked =
+        args.flag(0) && case.preassigned != Preassigned::One && case.task.chunk != ChunkKind::Merge;
     if is_asked && closed > 0 { object("closed", f64::from(closed), 0.0) } else { Verdict::Pass }
 }
 
@@ -91,8 +90,7 @@ fn overload(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
         return;
     }
     let is_all = args.word(2) == 1;
-    let found: Vec<_> =
-        rows.iter().map(|row| overloaded(case, &row.candidate, args)).collect();
+    let found: Vec<_> = rows.iter().map(|row| overloaded(case, &row.candidate, args)).collect();
     let is_every = found.iter().all(Option::is_some);
     for (row, found) in rows.iter_mut().zip(found) {
         let Some((ratio, limit)) = found else { continue };

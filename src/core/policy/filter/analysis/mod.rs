@@ -7,9 +7,7 @@ mod size;
 mod software;
 mod storage;
 
-use super::{
-    cpucore, disk_io, io_intensity, object, remoteio, walltime, whole, zeroshare,
-};
+use super::{cpucore, disk_io, io_intensity, object, remoteio, walltime, whole, zeroshare};
 use crate::core::policy::Filter;
 
 /// Filters of ATLAS analysis jobs, in the order of the specification.
@@ -62,5 +60,6 @@ const DISK_IO: Filter = Filter {
     spec: "atlas G4",
     params: &[disk_io::LIMIT_PARAM, disk_io::EXACT],
     temporary: false,
+    judge: crate::core::policy::Judge::Before(disk_io::judge_unified),
     ..disk_io::FILTER
 };

@@ -3,9 +3,7 @@
 use super::object;
 use crate::core::event::{QueueStatus, Scope};
 use crate::core::pattern::Pattern;
-use crate::core::policy::{
-    Args, Candidate, Case, Filter, Judge, Param, Preassigned, Row, Verdict,
-};
+use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Row, Verdict};
 
 pub(super) const LOCALITY: Filter = Filter {
     name: "locality",
@@ -20,7 +18,9 @@ pub(super) const LOCALITY: Filter = Filter {
 
 fn locality(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
     match &case.locality {
-        Some(locality) if !locality.of(&candidate.queue.unified).kept => object("no_data", 0.0, 1.0),
+        Some(locality) if !locality.of(&candidate.queue.unified).kept => {
+            object("no_data", 0.0, 1.0)
+        }
         Some(_) | None => Verdict::Pass,
     }
 }
@@ -156,9 +156,7 @@ enum Listed<'a> {
 fn names(list: &[String]) -> Vec<Listed<'_>> {
     let listed = list.iter().map(|name| match name.contains('*') {
         false => Listed::Name(name),
-        true => {
-            Pattern::new(&name.replace('*', ".*")).map_or(Listed::Name(name), Listed::Pattern)
-        }
+        true => Pattern::new(&name.replace('*', ".*")).map_or(Listed::Name(name), Listed::Pattern),
     });
     listed.collect()
 }

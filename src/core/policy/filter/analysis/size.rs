@@ -58,7 +58,10 @@ fn memory(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let base = if args.flag(1) { f64::from(task.base_ram_mb.unwrap_or(0)) } else { 0.0 };
     let ram = f64::from(task.ram_count_mb.unwrap_or(0));
     let plain = match (task.chunk, task.ram_unit) {
-        (ChunkKind::Merge, _) => f64::from(task.merge_ram_mb.unwrap_or(0)).max(args.number(2)),
+        (ChunkKind::Merge, _) => match task.merge_ram_mb {
+            None | Some(0) => return Verdict::Pass,
+            Some(ram) => f64::from(ram).max(args.number(2)),
+        },
         _ if ram == 0.0 => return Verdict::Pass,
         (_, RamUnit::MbPerCore) => ram * candidate.cores() + base,
         (_, RamUnit::Mb) => ram + base,
@@ -80,7 +83,10 @@ pub(super) const SCRATCH: Filter = Filter {
     help: "input, output and work files of a job fit into the scratch space of a slot",
     reasons: &[("disk", "a job needs {measured} MB of scratch space, a slot has {limit} MB")],
     params: &[
-        Param::int("work_margin_mb", 0, 300).help("added to the task's work space; MB (DIFF-14)"),
+        Param::int("work_margin_mb", 300, 300).help(
+            "added to the task's work space, where it states one; MB (DIFF-14; the seed's formula has \
+             none, the readings recorded of it do)",
+        ),
         Param::word("scaling", &["always", "single_core"], "single_core", "single_core").help(
             "whether maxwdir is divided by the unified queue's cores for every task, or only for \
              tasks that are not multi-core (DIFF-15)",
@@ -112,7 +118,7 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
     }
     let rate = task.output_per_event.or(task.output_per_mb).filter(|rate| *rate > 0.0);
     let rate = rate.unwrap_or(0.0);
-    let work = task.work_bytes.unwrap_or(0) as f64 + args.number(0) * mib;
+    let work = task.work_bytes.map_or(0.0, |work| work as f64 + args.number(0) * mib);
     let output = rate * task.atom_effective_mb;
     let size_mb = task.options.gb_per_job.map(|size| f64::from(size) * 1024.0);
     if reads_directly(case, candidate) {

@@ -20,9 +20,8 @@ pub(super) const FILTER: Filter = Filter {
         PRODUCTION[2],
         PRODUCTION[3],
         PRODUCTION[4],
-        Param::flag("any_ignores_tags", false, true).help(
-            "whether a queue with releases ANY takes containers that must be published tags",
-        ),
+        Param::flag("any_ignores_tags", false, true)
+            .help("whether a queue with releases ANY takes containers that must be published tags"),
     ],
     reads: &[],
     temporary: false,
