@@ -2,10 +2,10 @@
 //! and what was found is noted, so that the next judgement begins where this one ended.
 
 use crate::core::cut::Topic;
-use crate::core::event::{Link, Queue, Status};
+use crate::core::event::{Link, Queue, Scope, Status};
 use crate::core::id::Name;
 use crate::core::ledger::{AtQueue, Count};
-use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores};
+use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores, UserView};
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::{Flags, State};
 use crate::core::stock::There;
@@ -111,7 +111,9 @@ impl World {
         case.readable_source =
             self.is_open(case.task, |storage| storage.read_wan || storage.read_lan);
         let site = case.task.site.trim();
-        if case.preassigned == Preassigned::One && self.stands_for_several(site) {
+        if case.scope == Scope::Analysis {
+            case.sources = self.sources(case.task);
+        } else if case.preassigned == Preassigned::One && self.stands_for_several(site) {
             case.preassigned = Preassigned::List;
         }
         let unknown = || Places::default();
@@ -192,7 +194,7 @@ impl World {
         survey: &'a Survey,
         list: Cow<'a, [u32]>,
     ) -> Gathered<'a> {
-        let stock = self.stock(case.task);
+        let stock = self.stock(case.task, case.scope);
         Gathered { look: self.look(state, case, survey), list, stock }
     }
 
@@ -204,7 +206,7 @@ impl World {
         survey: &'a Survey,
         at: u32,
     ) -> Candidate<'a> {
-        let there = self.there(at, case.task);
+        let there = self.there(at, case.task, case.scope);
         self.look(state, case, survey).candidate(at, there)
     }
 
@@ -271,6 +273,11 @@ impl<'a> Look<'a> {
         let of_type = survey.gshare.zip(survey.resource_type).and_then(|(gshare, kind)| {
             find(&ledger.load, places.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
         });
+        let (inputs, outputs) = view.stores(self.case.scope);
+        let (output, input) = match self.case.scope {
+            Scope::Default => (view.output, view.input),
+            Scope::Analysis => (outputs.first().copied(), inputs.first().copied()),
+        };
         Candidate {
             queue: &view.queue,
             load: at_share.map_or(&NOTHING.0, |share| &share.jobs),
@@ -279,8 +286,8 @@ impl<'a> Look<'a> {
             promised: at_share.map_or(0, |share| share.promised),
             at_nucleus: survey.nucleus == Some(view.storage_site),
             link: self.link(view),
-            output: world.storage_of(view.output),
-            input: world.storage_of(view.input),
+            output: world.storage_of(output),
+            input: world.storage_of(input),
             pilots: at_queue.map_or(0, |queue| queue.asked.saturating_add(queue.updated)),
             workers: at_queue
                 .map_or(0, |queue| queue.workers_submitted.saturating_add(queue.workers_running)),
@@ -290,8 +297,8 @@ impl<'a> Look<'a> {
             available_files: there.disk_files.min(self.case.task.total_files),
             reachable_bytes: there.any_bytes.min(self.case.task.total_bytes),
             reachable_files: there.any_files.min(self.case.task.total_files),
-            inputs: Stores { all: &world.storages, at: &view.inputs },
-            outputs: Stores { all: &world.storages, at: &view.outputs },
+            inputs: Stores { all: &world.storages, at: inputs },
+            outputs: Stores { all: &world.storages, at: outputs },
             software: world.software_of(view.software),
             all_software: world.software_of(world.all_software),
             inactive: self.is_inactive(view, at_queue),
@@ -299,6 +306,7 @@ impl<'a> Look<'a> {
             locked: false,
             preferred_cpu_percent: 0.0,
             load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
+            user: UserView::default(),
         }
     }
 

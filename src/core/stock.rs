@@ -1,6 +1,7 @@
 //! What of a chunk's input lies where a queue can read it.
 
-use crate::core::event::{Queue, Storage, Task};
+use crate::core::event::{Queue, Scope, Storage, Task};
+use crate::core::policy::Source;
 use crate::core::unit::Bytes;
 use crate::core::world::World;
 
@@ -42,13 +43,13 @@ impl World {
     /// Per queue, what of a task's input lies there; empty when it has none. Where the task says
     /// which files lie at which endpoints, each counts once; else the endpoint that holds most
     /// counts, since a file on two endpoints cannot be told from two files.
-    pub(super) fn stock(&self, task: &Task) -> Vec<There> {
+    pub(super) fn stock(&self, task: &Task, scope: Scope) -> Vec<There> {
         if task.input.placements.is_empty() && task.replicas.is_empty() {
             return Vec::new();
         }
         let mut stock = vec![There::default(); self.queues.len()];
         for replica in task.replicas.iter().filter(|_| task.input.placements.is_empty()) {
-            for at in self.readers(&replica.endpoint) {
+            for at in self.readers(&replica.endpoint, scope) {
                 stock[*at as usize].most(replica.bytes, replica.files, replica.tape);
             }
         }
@@ -58,7 +59,7 @@ impl World {
             let (bytes, files) = (placement.bytes, placement.files);
             for endpoint in &placement.endpoints {
                 let tape = self.is_tape(endpoint);
-                for at in self.readers(endpoint) {
+                for at in self.readers(endpoint, scope) {
                     let (there, counted) = (&mut stock[*at as usize], &mut counted[*at as usize]);
                     if !tape && std::mem::replace(&mut counted[0], number) != number {
                         there.add_on_disk(bytes, files);
@@ -73,9 +74,9 @@ impl World {
     }
 
     /// What of a task's input lies at one queue.
-    pub(super) fn there(&self, at: u32, task: &Task) -> There {
+    pub(super) fn there(&self, at: u32, task: &Task, scope: Scope) -> There {
         let queue: &Queue = &self.queues[at as usize].queue;
-        let reads = |endpoint: &String| queue.endpoints.read.contains(endpoint);
+        let reads = |endpoint: &String| queue.reads(scope).contains(endpoint);
         let mut there = There::default();
         for replica in task.replicas.iter().filter(|_| task.input.placements.is_empty()) {
             if reads(&replica.endpoint) {
@@ -97,6 +98,21 @@ impl World {
 
     fn is_tape(&self, endpoint: &str) -> bool {
         self.storage_named(endpoint).is_some_and(|storage| storage.tape)
+    }
+
+    /// By dataset of a task's input and by copy of it: how it may be read there.
+    pub(super) fn sources(&self, task: &Task) -> Vec<Vec<Source>> {
+        let source = |endpoint: &str| {
+            self.storage_named(endpoint).map_or(Source::UNKNOWN, |storage| Source {
+                tape: storage.tape,
+                lan: storage.read_lan,
+                wan: storage.read_wan,
+            })
+        };
+        let datasets = task.input.datasets.iter();
+        datasets
+            .map(|dataset| dataset.replicas.iter().map(|it| source(&it.endpoint)).collect())
+            .collect()
     }
 
     /// Whether every dataset of the input has a copy at an endpoint that is open, or nothing is known

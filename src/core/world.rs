@@ -1,7 +1,7 @@
 //! The configuration as judging wants it: queues in order of their names, links and storage at
 //! hand. Derived from the state, updated at the cut. `gather` makes candidates of it.
 
-use crate::core::event::{Link, Queue, Release, Storage};
+use crate::core::event::{Link, Queue, Release, Scope, Storage};
 use crate::core::fold::is_newer;
 use crate::core::gather::Notes;
 use crate::core::id::{Name, stir};
@@ -29,8 +29,22 @@ pub struct QueueView {
     pub(super) inputs: Vec<u32>,
     /// Every endpoint it writes, the default first.
     pub(super) outputs: Vec<u32>,
+    /// Every endpoint it reads for analysis.
+    pub(super) analysis_inputs: Vec<u32>,
+    /// Every endpoint it writes for analysis.
+    pub(super) analysis_outputs: Vec<u32>,
     /// What it publishes.
     pub(super) software: Option<u32>,
+}
+
+impl QueueView {
+    /// Endpoints it reads and writes in a scope, the default first.
+    pub(super) fn stores(&self, scope: Scope) -> (&[u32], &[u32]) {
+        match scope {
+            Scope::Default => (&self.inputs, &self.outputs),
+            Scope::Analysis => (&self.analysis_inputs, &self.analysis_outputs),
+        }
+    }
 }
 
 /// A nucleus with what belongs to it (spec atlas 0.3).
@@ -73,6 +87,8 @@ pub struct World {
     storage_at: BTreeMap<String, u32>,
     /// Endpoint to the queues that read it.
     readers: BTreeMap<String, Vec<u32>>,
+    /// The same for analysis.
+    analysis_readers: BTreeMap<String, Vec<u32>>,
     links: Vec<Option<Link>>,
     link_at: BTreeMap<String, u32>,
     link_index: Index,
@@ -155,6 +171,7 @@ impl World {
         self.queues.clear();
         self.by_name.clear();
         self.readers.clear();
+        self.analysis_readers.clear();
         let mut sites: BTreeMap<Name, u32> = BTreeMap::new();
         let queues: Vec<Queue> = state
             .facts
@@ -173,9 +190,16 @@ impl World {
             let inputs: Vec<u32> =
                 queue.endpoints.read.iter().map(|name| self.storage(name)).collect();
             let (output, input) = (outputs.first().copied(), inputs.first().copied());
+            let reads = queue.reads(Scope::Analysis).to_vec();
+            let analysis_inputs = reads.iter().map(|name| self.storage(name)).collect();
+            let writes = queue.writes(Scope::Analysis).to_vec();
+            let analysis_outputs = writes.iter().map(|name| self.storage(name)).collect();
             let software = self.software_at.get(&queue.unified).copied();
             for endpoint in &queue.endpoints.read {
                 self.readers.entry(endpoint.clone()).or_default().push(at);
+            }
+            for endpoint in queue.reads(Scope::Analysis) {
+                self.analysis_readers.entry(endpoint.clone()).or_default().push(at);
             }
             self.by_name.insert(queue.name.clone(), at);
             self.queues.push(QueueView {
@@ -187,6 +211,8 @@ impl World {
                 input,
                 inputs,
                 outputs,
+                analysis_inputs,
+                analysis_outputs,
                 software,
             });
         }
@@ -311,8 +337,12 @@ impl World {
     }
 
     /// The queues that read an endpoint.
-    pub(super) fn readers(&self, endpoint: &str) -> &[u32] {
-        self.readers.get(endpoint).map_or(&[], Vec::as_slice)
+    pub(super) fn readers(&self, endpoint: &str, scope: Scope) -> &[u32] {
+        let readers = match scope {
+            Scope::Default => &self.readers,
+            Scope::Analysis => &self.analysis_readers,
+        };
+        readers.get(endpoint).map_or(&[], Vec::as_slice)
     }
 
     /// A storage endpoint by its place.

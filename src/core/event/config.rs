@@ -153,6 +153,38 @@ pub struct Site {
     pub output_endpoint: String,
 }
 
+/// For which kind of work a queue's endpoints are (spec atlas 0.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Any work.
+    #[default]
+    Default,
+    /// Analysis, where the queue has endpoints for it.
+    Analysis,
+}
+
+impl Queue {
+    /// The endpoints it reads in a scope, the default first.
+    pub fn reads(&self, scope: Scope) -> &[String] {
+        match scope {
+            Scope::Analysis if !self.analysis_endpoints.read.is_empty() => {
+                &self.analysis_endpoints.read
+            }
+            Scope::Default | Scope::Analysis => &self.endpoints.read,
+        }
+    }
+
+    /// The endpoints it writes in a scope, the default first.
+    pub fn writes(&self, scope: Scope) -> &[String] {
+        match scope {
+            Scope::Analysis if !self.analysis_endpoints.write.is_empty() => {
+                &self.analysis_endpoints.write
+            }
+            Scope::Default | Scope::Analysis => &self.endpoints.write,
+        }
+    }
+}
+
 /// Space and status of a storage endpoint. Absent space figures count as 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Storage {

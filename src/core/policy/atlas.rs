@@ -48,6 +48,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     preassigned,
     hold,
     select,
+    plan: None,
 };
 
 const EXCLUDE_TEST: usize = 0;
@@ -95,7 +96,7 @@ fn admits(case: &Case<'_>, home: Option<&Queue>, queue: &Queue, args: &Args) -> 
 }
 
 /// Whether a queue is the parent of pseudo-queues: those are on lists, it never is.
-fn is_parent(queue: &Queue) -> bool {
+pub(super) fn is_parent(queue: &Queue) -> bool {
     queue.ucore && queue.resource_type.is_empty()
 }
 

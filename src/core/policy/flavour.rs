@@ -5,7 +5,7 @@ use super::param::{Args, Param};
 use super::pipeline::Judgement;
 use super::{Candidate, Case, Filter, Objection, Preassigned, Weight};
 use crate::core::dice::Dice;
-use crate::core::event::{Queue, Task};
+use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
 
 /// A kind of policy: the filters and weights there are, and the steps that are code.
@@ -35,6 +35,23 @@ pub struct Flavour {
     pub hold: fn(&Case<'_>, &Args) -> Option<Objection>,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
+    /// What it does beside judging each candidate once.
+    pub plan: Option<&'static Plan>,
+}
+
+/// What a kind does beside judging each candidate once: looks at all of them first, judges a second
+/// time, keeps another number of them.
+pub struct Plan {
+    /// Which of a queue's endpoints count.
+    pub scope: Scope,
+    /// How long a deferral lasts at most, where the topology says nothing.
+    pub defer: Millis,
+    /// Completes the case from all candidates, before each pass.
+    pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Args),
+    /// Whether candidates are judged once more, in the next pass.
+    pub again: fn(&Policy, &Case<'_>, &Judgement, &Args) -> bool,
+    /// Most queues in an answer; given what the policy says.
+    pub most: fn(&Case<'_>, usize) -> usize,
 }
 
 /// What a selection sees.
@@ -52,7 +69,7 @@ pub struct Select<'a> {
 }
 
 /// The registry.
-static KINDS: [&Flavour; 1] = [&super::atlas::PRODUCTION_JOB];
+static KINDS: [&Flavour; 2] = [&super::analysis::ANALYSIS_JOB, &super::atlas::PRODUCTION_JOB];
 
 /// Every kind there is, in order of their names.
 pub fn kinds() -> &'static [&'static Flavour] {

@@ -3,16 +3,20 @@
 //! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
 //! nothing. A policy is data: which filters may object, in which order, with which parameters.
 
+mod analysis;
 mod atlas;
 mod compile;
 mod divide;
 mod filter;
 mod flavour;
+pub mod locality;
+pub mod owner;
 mod param;
 mod pipeline;
 mod slate;
 pub mod software;
 mod spec;
+mod stabilizer;
 mod weight;
 
 #[cfg(test)]
@@ -21,17 +25,20 @@ pub mod sample;
 mod tests;
 
 pub use compile::{Policy, Resolved};
-pub use flavour::{Flavour, Select, kind, kinds};
+pub use flavour::{Flavour, Plan, Select, kind, kinds};
+pub use locality::{Locality, Source};
+pub use owner::{Owner, Totals, UserView};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
 pub use pipeline::{Candidates, Chosen, Judgement, Refused};
 pub use software::Wanted;
 pub use spec::{PolicySpec, Wake};
 
-use crate::core::event::{Queue, Release, Status, Storage, Task};
+use crate::core::event::{Queue, Release, Scope, Status, Storage, Task};
 use crate::core::ledger::Count;
 use crate::core::unit::{Bytes, Millis};
 
 /// The fixed part of a judgement: what is asked, when, and what holds for every candidate.
+#[derive(Clone)]
 pub struct Case<'a> {
     /// The request.
     pub task: &'a Task,
@@ -55,6 +62,16 @@ pub struct Case<'a> {
     pub wanted: Wanted,
     /// Which pass over the candidates it is, from 1 (spec atlas 8.3).
     pub pass: u8,
+    /// Which of a queue's endpoints count.
+    pub scope: Scope,
+    /// By dataset of the input and by copy of it: how it may be read there.
+    pub sources: Vec<Vec<Source>>,
+    /// Which queues hold the input; `None`: it is not asked, or not yet.
+    pub locality: Option<Locality>,
+    /// Queues it may use; empty: all (spec atlas G14).
+    pub included: Vec<String>,
+    /// Whose work it is.
+    pub owner: Owner,
 }
 
 /// What is known of a nucleus.
@@ -162,6 +179,8 @@ pub struct Candidate<'a> {
     pub preferred_cpu_percent: f64,
     /// Jobs by state, of the share and of the resource types that this task's jobs have here.
     pub load_task: &'a Count,
+    /// What is known of the user here.
+    pub user: UserView,
 }
 
 /// Storage endpoints, some of which nothing may be known of.
@@ -190,6 +209,8 @@ pub struct Row<'a> {
     pub doubtful: bool,
     /// Whether it goes ahead of all others, without a weight (spec atlas 2.5.7, bootstrap).
     pub ahead: bool,
+    /// Whether it goes before others whatever their weight, and keeps its own (spec atlas 8.7).
+    pub preferred: bool,
     /// Its weight; 1 before weighing.
     pub weight: f64,
     /// Number of running jobs used (spec atlas 2.5.1); 0 before weighing.

@@ -1,13 +1,13 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
 use super::compile::{Asked, Policy, Resolved};
-use super::flavour::Select;
+use super::flavour::{Plan, Select};
 use super::{
-    Candidate, Case, Filter, Judge, Nucleus, Objection, Preassigned, Reads, Verdict, Wanted, Weigh,
-    Weighed,
+    Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted,
+    Weigh, Weighed,
 };
 use crate::core::dice::Dice;
-use crate::core::event::{Queue, Status, Task};
+use crate::core::event::{Queue, Scope, Status, Task};
 use crate::core::unit::Millis;
 
 /// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
@@ -48,6 +48,8 @@ pub struct Judgement {
     pub held: Option<Objection>,
     /// How many passed, those beyond the policy's `candidates_max` included.
     pub passed: u32,
+    /// The pass it was found in, from 1; 0 where no candidate was looked at.
+    pub pass: u8,
 }
 
 /// A candidate that passed.
@@ -71,6 +73,9 @@ pub struct Refused {
     /// Its weight, where it was weighed before; else 0.
     pub weight: f64,
 }
+
+/// Most passes over the candidates.
+const PASSES_MAX: u8 = 2;
 
 impl Policy {
     /// Whether a queue is on the candidate list of a task that names no queues.
@@ -105,6 +110,11 @@ impl Policy {
             readable_source: true,
             wanted: Wanted::of(task),
             pass: 1,
+            scope: self.flavour.plan.map_or(Scope::Default, |plan| plan.scope),
+            sources: Vec::new(),
+            locality: None,
+            included: Vec::new(),
+            owner: Owner::default(),
         }
     }
 
@@ -120,6 +130,41 @@ impl Policy {
             let counts = vec![0; self.filters.len()];
             return Judgement { held: Some(held), counts, ..Judgement::default() };
         }
+        match self.flavour.plan {
+            None => self.judge_pass(case, candidates, resolved),
+            Some(plan) => self.judge_by(plan, case, candidates, resolved),
+        }
+    }
+
+    /// Judges a case in as many passes as it takes.
+    fn judge_by<C: Candidates + ?Sized>(
+        &self,
+        plan: &Plan,
+        case: &Case<'_>,
+        candidates: &C,
+        resolved: &Resolved,
+    ) -> Judgement {
+        let all: Vec<Candidate<'_>> =
+            (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
+        let mut case = case.clone();
+        loop {
+            (plan.prepare)(&mut case, &all, &resolved.own);
+            let judgement = self.judge_pass(&case, all.as_slice(), resolved);
+            let is_last = case.pass >= PASSES_MAX;
+            if is_last || !(plan.again)(self, &case, &judgement, &resolved.own) {
+                return judgement;
+            }
+            case.pass += 1;
+        }
+    }
+
+    /// Judges a case once.
+    fn judge_pass<C: Candidates + ?Sized>(
+        &self,
+        case: &Case<'_>,
+        candidates: &C,
+        resolved: &Resolved,
+    ) -> Judgement {
         if self.sees_all {
             return self.judge_all(case, candidates, resolved);
         }
@@ -127,6 +172,7 @@ impl Policy {
         let mut judgement = Judgement {
             fates: Vec::with_capacity(count),
             counts: vec![0; self.filters.len()],
+            pass: case.pass,
             ..Judgement::default()
         };
         let mut passed: Vec<(f64, u32)> = Vec::with_capacity(count);
@@ -143,7 +189,7 @@ impl Policy {
             }
         }
         judgement.passed = passed.len() as u32;
-        best(&mut passed, candidates, self.spec.candidates_max as usize);
+        best(&mut passed, candidates, self.most(case));
         for (_, place) in passed {
             let mut weighed = Weighed::kept();
             self.weigh(case, &candidates.at(place), resolved, &mut weighed, &[]);
@@ -208,6 +254,12 @@ impl Policy {
         let ranked: Vec<_> = chosen.map(|chosen| candidates.at(chosen.candidate)).collect();
         let (own, ranked) = (&resolved.own, ranked.as_slice());
         (self.flavour.select)(&Select { policy: self, own, case, ranked, judgement }, dice)
+    }
+
+    /// Most queues in an answer.
+    pub(super) fn most(&self, case: &Case<'_>) -> usize {
+        let most = self.spec.candidates_max as usize;
+        self.flavour.plan.map_or(most, |plan| (plan.most)(case, most))
     }
 
     /// Through all filters that see one candidate; leaves the weight behind for one that passed.

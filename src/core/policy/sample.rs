@@ -1,11 +1,11 @@
 //! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
 
 use super::{
-    Candidate, Case, LinkView, Nucleus, Policy, PolicySpec, Preassigned, Resolved, Rules, Stores,
-    Wanted, kind,
+    Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
+    Stores, UserView, Wanted, kind,
 };
 use crate::core::event::{
-    ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
+    ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Scope, Status, Storage, Task, TaskPhase,
 };
 use crate::core::ledger::Count;
 use crate::core::unit::GIB;
@@ -155,6 +155,7 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         locked: false,
         preferred_cpu_percent: 0.0,
         load_task: &Count::NONE,
+        user: UserView::default(),
     }
 }
 
@@ -172,6 +173,11 @@ pub fn case(task: &Task) -> Case<'_> {
         readable_source: true,
         wanted: Wanted::of(task),
         pass: 1,
+        scope: Scope::Default,
+        sources: Vec::new(),
+        locality: None,
+        included: Vec::new(),
+        owner: Owner::default(),
     }
 }
 

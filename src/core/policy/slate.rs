@@ -14,6 +14,25 @@ enum Stand {
     Out(u16, Objection),
 }
 
+/// Candidates that go before others.
+#[derive(Default)]
+struct First {
+    /// Without a weight.
+    ahead: Vec<u32>,
+    /// With their weight.
+    preferred: Vec<u32>,
+}
+
+impl First {
+    fn note(&mut self, place: u32, ahead: bool, preferred: bool) {
+        for (is_one, list) in [(ahead, &mut self.ahead), (preferred, &mut self.preferred)] {
+            if is_one && !list.contains(&place) {
+                list.push(place);
+            }
+        }
+    }
+}
+
 /// All candidates of a case, and how each stands.
 struct Slate<'a, C: Candidates + ?Sized> {
     case: &'a Case<'a>,
@@ -45,6 +64,7 @@ impl<'a, C: Candidates + ?Sized> Slate<'a, C> {
             candidate: self.candidates.at(*place),
             doubtful: matches!(self.stands[*place as usize], Stand::Doubtful(..)),
             ahead: false,
+            preferred: false,
             weight: weighed.get(at).map_or(1.0, |weighed| weighed.total),
             running: weighed.get(at).map_or(0.0, |weighed| weighed.running),
             verdict: Verdict::Pass,
@@ -80,8 +100,8 @@ impl Policy {
                 None => left.push((place, weighed)),
             }
         }
-        let ahead = self.last_words(&mut slate, &mut left, resolved);
-        self.conclude(&slate, left, &ahead, resolved)
+        let first = self.last_words(&mut slate, &mut left, resolved);
+        self.conclude(&slate, left, &first, resolved)
     }
 
     /// Filters before weighing, in their order.
@@ -142,49 +162,51 @@ impl Policy {
         (places, weighed)
     }
 
-    /// The filters that are asked last. Which candidates go ahead of all others.
+    /// The filters that are asked last. Which candidates go before all others.
     fn last_words<C: Candidates + ?Sized>(
         &self,
         slate: &mut Slate<'_, C>,
         left: &mut Vec<(u32, (Weighed, Vec<f64>))>,
         resolved: &Resolved,
-    ) -> Vec<u32> {
-        let mut ahead = Vec::new();
+    ) -> First {
+        let mut first = First::default();
         for (filter, judge) in &self.last {
             let places: Vec<u32> = left.iter().map(|(place, _)| *place).collect();
             let weighed: Vec<Weighed> = left.iter().map(|(_, it)| it.0.clone()).collect();
             let mut rows = slate.rows(&places, &weighed);
-            rows.iter_mut().zip(&places).for_each(|(row, at)| row.ahead = ahead.contains(at));
+            for (row, at) in rows.iter_mut().zip(&places) {
+                row.ahead = first.ahead.contains(at);
+                row.preferred = first.preferred.contains(at);
+            }
             judge(slate.case, &mut rows, &resolved.filters[usize::from(*filter)]);
-            let said: Vec<(bool, Verdict)> =
-                rows.into_iter().map(|row| (row.ahead, row.verdict)).collect();
+            let said: Vec<(bool, bool, Verdict)> =
+                rows.into_iter().map(|row| (row.ahead, row.preferred, row.verdict)).collect();
             let mut said_of = said.iter();
             left.retain(|(place, _)| match said_of.next() {
-                Some((_, Verdict::Object(objection))) => {
+                Some((_, _, Verdict::Object(objection))) => {
                     slate.object(*place, *filter, bounded(*objection), false);
                     false
                 }
-                Some((true, Verdict::Pass)) => {
-                    if !ahead.contains(place) {
-                        ahead.push(*place);
-                    }
+                Some((ahead, preferred, Verdict::Pass)) => {
+                    first.note(*place, *ahead, *preferred);
                     true
                 }
-                _ => true,
+                None => true,
             });
         }
-        ahead
+        first
     }
 
     fn conclude<C: Candidates + ?Sized>(
         &self,
         slate: &Slate<'_, C>,
         left: Vec<(u32, (Weighed, Vec<f64>))>,
-        ahead: &[u32],
+        before: &First,
         resolved: &Resolved,
     ) -> Judgement {
         let mut judgement =
             Judgement { counts: vec![0; self.filters.len()], ..Judgement::default() };
+        judgement.pass = slate.case.pass;
         for (place, stand) in (0..).zip(&slate.stands) {
             if let Stand::Out(filter, objection) = *stand {
                 judgement.counts[usize::from(filter)] += 1;
@@ -193,19 +215,24 @@ impl Policy {
             }
         }
         judgement.passed = left.len() as u32;
-        let most = self.spec.candidates_max as usize;
-        // Those ahead have no weight and go first.
-        let is_ahead = |place: &u32| ahead.contains(place);
-        let mut first: Vec<(f64, u32)> =
-            left.iter().filter(|(at, _)| is_ahead(at)).map(|(at, _)| (0.0, *at)).collect();
-        let mut others: Vec<(f64, u32)> = left
-            .iter()
-            .filter(|(at, _)| !is_ahead(at))
-            .map(|(at, weighed)| (weighed.0.total, *at))
-            .collect();
-        best(&mut first, slate.candidates, most);
-        best(&mut others, slate.candidates, most - first.len());
-        for (_, place) in first.into_iter().chain(others) {
+        let most = self.most(slate.case);
+        // Those ahead have no weight and go first, then those that are preferred.
+        let is_ahead = |place: &u32| before.ahead.contains(place);
+        let rank = |place: &u32| match (is_ahead(place), before.preferred.contains(place)) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
+        let mut chosen: Vec<(f64, u32)> = Vec::new();
+        for wanted in 0..=2 {
+            let of_rank = left.iter().filter(|(at, _)| rank(at) == wanted);
+            let mut some: Vec<(f64, u32)> = of_rank
+                .map(|(at, weighed)| (if wanted == 0 { 0.0 } else { weighed.0.total }, *at))
+                .collect();
+            best(&mut some, slate.candidates, most - chosen.len());
+            chosen.extend(some);
+        }
+        for (_, place) in chosen {
             let factors = left.iter().find(|(at, _)| *at == place).map(|(_, it)| it.1.as_slice());
             let mut weighed = Weighed::kept();
             let candidate = slate.candidates.at(place);

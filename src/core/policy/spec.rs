@@ -85,6 +85,7 @@ impl PolicySpec {
             rules,
             filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),
             weights: flavour.weights.iter().map(|weight| step(weight.name)).collect(),
+            defer: flavour.plan.map_or(HOUR, |plan| plan.defer),
             ..PolicySpec::empty(name, flavour.name)
         }
     }

@@ -1,6 +1,8 @@
 //! The policy's laws, the specification's worked examples, and both sides of every difference.
 
 #[cfg(test)]
+mod analysis;
+#[cfg(test)]
 mod candidates;
 #[cfg(test)]
 mod caps;

@@ -3,7 +3,7 @@
 use super::json::{count, entries, items, number, text, texts, whole};
 use crate::core::event::{Queue, Status};
 use crate::core::ledger::Count;
-use crate::core::policy::{Candidate, Candidates};
+use crate::core::policy::{Candidate, Candidates, UserView};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -21,6 +21,7 @@ pub struct AtQueue {
     locked: bool,
     stuck: u32,
     preferred_cpu_percent: f64,
+    user: UserView,
 }
 
 impl Default for AtQueue {
@@ -38,6 +39,7 @@ impl Default for AtQueue {
             locked: false,
             stuck: 0,
             preferred_cpu_percent: 0.0,
+            user: UserView::default(),
         }
     }
 }
@@ -93,6 +95,9 @@ impl Figures {
         }
         for queue in texts(&stats["locked_queues"]) {
             figures.at(&queue).locked = true;
+        }
+        for (queue, view) in super::analysis::users(scenario) {
+            figures.at(&queue).user = view;
         }
         figures.stuck(scenario);
         figures.levels(&scenario["software"]["cpu_levels"], &text(&task["architecture"]));
@@ -211,6 +216,7 @@ impl<C: Candidates + ?Sized> Candidates for Told<'_, C> {
             locked: told.locked && candidate.queue.name == candidate.queue.unified,
             stuck_transferring: told.stuck,
             preferred_cpu_percent: told.preferred_cpu_percent,
+            user: told.user,
             ..candidate
         }
     }

@@ -14,8 +14,9 @@ use serde_json::Value;
 pub struct Facts {
     /// Bytes of records, in the order they are folded.
     pub records: Vec<(crate::core::cut::Topic, Vec<u8>)>,
-    /// Unified queues: never candidates, always among those skipped.
-    pub parents: Vec<String>,
+    /// Unified queues: never candidates, always among those skipped; and whether they are for
+    /// analysis.
+    pub parents: Vec<(String, bool)>,
 }
 
 impl Facts {
@@ -46,7 +47,7 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
             sites.push(site);
         }
         if queue.ucore {
-            facts.parents.push(name.clone());
+            facts.parents.push((name.clone(), queue.analysis));
             facts.push(Topic::Queue, |out| record::write_queue(out, &queue));
         }
         for slots in items(&value["num_slots"]) {

@@ -5,7 +5,7 @@ use super::grid::{Facts, facts};
 use super::json::moment;
 use super::{Recorded, ask};
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Event, Task};
+use crate::core::event::{Event, Scope, Task};
 use crate::core::limits::Limits;
 use crate::core::policy::{
     Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
@@ -61,10 +61,24 @@ impl Judged {
     }
 }
 
+/// Reasons for which the owner of a task must wait.
+const THROTTLES: [&str; 9] = [
+    "running_jobs_cap",
+    "queued_jobs_cap",
+    "running_cores_cap",
+    "queued_cores_cap",
+    "gshare_class_a",
+    "gshare_class_b",
+    "gshare_class_c",
+    "over_global_quota",
+    "near_global_quota",
+];
+
 /// The kind of policy that answers a kind of case.
 fn kind_of(kind: &str) -> Option<(&'static str, &'static str)> {
     match kind {
         "prod_job" => Some(("production-job", "atlas-production-job")),
+        "anal_job" => Some(("analysis-job", "atlas-analysis-job")),
         _ => None,
     }
 }
@@ -98,8 +112,9 @@ fn read_back(task: &Task) -> Result<Task, String> {
 
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
-    let (name, kind_name) = kind_of(&recorded.kind)
-        .ok_or_else(|| format!("field `kind`: found {:?}, wants prod_job", recorded.kind))?;
+    let (name, kind_name) = kind_of(&recorded.kind).ok_or_else(|| {
+        format!("field `kind`: found {:?}, wants prod_job, anal_job", recorded.kind)
+    })?;
     let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
     let spec = PolicySpec::full(name, flavour, rules);
     let policy = Policy::compile(&spec).map_err(|mistakes| {
@@ -115,6 +130,7 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let resolved = policy.resolve(&lookup, &task.gshare);
     let mut case = policy.case(&task, now, &resolved);
     let survey = world.survey(&state, &mut case);
+    case.owner = super::analysis::owner(scenario);
     let places = match case.preassigned {
         Preassigned::No => world.places(|queue| policy.lists(queue, &resolved)),
         Preassigned::One | Preassigned::List => world.admitted(&policy, &case, &resolved),
@@ -144,11 +160,24 @@ fn conclude<C: Candidates>(
     }
     if let Some(held) = &judgement.held {
         judged.reason = held.reason.to_owned();
+        if THROTTLES.contains(&held.reason) {
+            judged.verdict = "throttled";
+        }
         return judged;
     }
-    let parents = facts.parents.iter().filter(|_| case.preassigned == Preassigned::No);
+    let is_analysis = case.scope == Scope::Analysis;
+    let is_listed = is_analysis || case.preassigned == Preassigned::No;
+    let parents = facts.parents.iter().filter(|(_, _)| is_listed);
+    let parents = parents.filter(|(_, analysis)| *analysis || !is_analysis).map(|(name, _)| name);
     for parent in parents {
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
+    }
+    // PanDA asks for data by unified names, before it drops these.
+    for refused in judgement.fates.iter().filter(|it| it.objection.reason == "no_data") {
+        let unified = &candidates.queue(refused.candidate).unified;
+        if let Some(tag) = judged.skipped.get_mut(unified) {
+            *tag = "no_data".to_owned();
+        }
     }
     for place in 0..candidates.count() as u32 {
         judged.skipped.insert(candidates.queue(place).name.clone(), "low_weight".to_owned());

@@ -4,6 +4,7 @@
 //! and folded as any; figures that PanDA computes in SQL (jobs by state, pilots, rates) are laid
 //! over the candidates as the facts they are.
 
+mod analysis;
 mod ask;
 mod compare;
 mod figures;

@@ -12,9 +12,7 @@ pub(super) const FILTER: Filter = Filter {
         "running jobs do {measured} kB/s per core, above {limit}, and so would the task",
     )],
     params: &[
-        Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
-            .gdp("jobbroker/MAX_DISKIO_DEFAULT")
-            .help("limit where the queue states none; kB/s per core; 0: none"),
+        LIMIT_PARAM,
         Param::word("division", &["exact", "floor"], "exact", "floor")
             .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
     ],
@@ -23,11 +21,28 @@ pub(super) const FILTER: Filter = Filter {
     judge: Judge::Before(judge),
 };
 
+pub(super) const LIMIT_PARAM: Param =
+    Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
+        .gdp("jobbroker/MAX_DISKIO_DEFAULT")
+        .help("limit where the queue states none; kB/s per core; 0: none");
+/// The division by cores where nothing is cut off.
+pub(super) const EXACT: Param = Param::word("division", &["exact", "floor"], "exact", "exact")
+    .help("how the task's disk I/O is divided by the queue's cores (Q-22)");
+
 const LIMIT: usize = 0;
 const DIVISION: usize = 1;
 const FLOOR: usize = 1;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    overloaded(case, candidate, args, candidate.cores())
+}
+
+/// The same where a slot is one of the unified queue's.
+pub(super) fn judge_unified(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    overloaded(case, candidate, args, super::scratch::slot_cores(candidate))
+}
+
+fn overloaded(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, cores: f64) -> Verdict {
     let (Some(usage), Some(task_io)) = (candidate.disk_io_kbps, case.task.disk_io_kbps) else {
         return Verdict::Pass;
     };
@@ -36,7 +51,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
         own => f64::from(own),
     };
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
-    let share = if multi_core { candidate.cores() } else { 1.0 };
+    let share = if multi_core { cores } else { 1.0 };
     let per_core = match args.word(DIVISION) {
         FLOOR => whole(f64::from(task_io) / share),
         _ => f64::from(task_io) / share,

@@ -1,6 +1,7 @@
 //! The filters, one file each. What a filter sees is its arguments; what it says is a verdict
 //! with its numbers.
 
+mod analysis;
 mod cap;
 mod cap_rt;
 mod cpucore;
@@ -69,6 +70,9 @@ pub(super) const PRODUCTION_JOB: &[&Filter] = &[
     &last::MIN_WEIGHT,
     &t1weight::LARGEST,
 ];
+
+/// Filters of ATLAS analysis jobs, in the order of the specification.
+pub(super) const ANALYSIS_JOB: &[&Filter] = analysis::FILTERS;
 
 /// How a figure that equals its limit is read.
 const BOUNDARY: &[&str] = &["above", "at_least"];

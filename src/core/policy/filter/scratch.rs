@@ -46,7 +46,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
 }
 
 /// Cores of the slot that the scratch space belongs to.
-fn slot_cores(candidate: &Candidate<'_>) -> f64 {
+pub(super) fn slot_cores(candidate: &Candidate<'_>) -> f64 {
     match candidate.queue.unified_cores {
         0 => candidate.cores(),
         cores => f64::from(cores),

@@ -62,6 +62,27 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     Verdict::Pass
 }
 
+/// What a task's release comes to.
+pub(super) enum Name {
+    /// None is asked for.
+    None,
+    /// A nightly, which has no number.
+    Nightly,
+    /// Project and version.
+    Release(String, String),
+}
+
+impl Name {
+    fn of(release: &str) -> Name {
+        match release.split_once('-') {
+            _ if release.is_empty() => Name::None,
+            _ if is_nightly(release) => Name::Nightly,
+            Some((project, version)) => Name::Release(project.to_owned(), version.to_owned()),
+            None => Name::Release(release.to_owned(), String::new()),
+        }
+    }
+}
+
 /// A task's wishes and how they are read.
 pub(super) struct Asked<'a> {
     /// The task.
@@ -99,16 +120,22 @@ impl Asked<'_> {
         let releases = &candidate.queue.releases;
         match releases.as_slice() {
             [word] if word == "ANY" => {
-                let asks_for_hardware = !self.wanted.cpus.is_empty() || self.wanted.gpu.is_some();
                 let is_bound =
                     !self.task.options.container_name.is_empty() && self.task.options.only_tags;
-                !self.args.flag(ANY_NEEDS_NOTHING) || !asks_for_hardware && !is_bound
+                !self.args.flag(ANY_NEEDS_NOTHING) || self.is_free_of_hardware() && !is_bound
             }
             [word] if word == "AUTO" => candidate.software.is_some_and(|release| {
-                self.hardware(release) && self.release(release, candidate.all_software)
+                let name = Name::of(&self.task.options.trans_home);
+                self.hardware(release) && self.release(release, candidate.all_software, &name)
             }),
             _ => false,
         }
+    }
+
+    /// Whether a queue with releases ANY need not look at the hardware that is asked for.
+    pub(super) fn is_free_of_hardware(&self) -> bool {
+        let asks_for_hardware = !self.wanted.cpus.is_empty() || self.wanted.gpu.is_some();
+        !self.args.flag(ANY_NEEDS_NOTHING) || !asks_for_hardware
     }
 
     /// Whether the platform is an expression that none of the queue's platforms matches.
@@ -119,7 +146,7 @@ impl Asked<'_> {
     }
 
     /// Processors and accelerators (spec atlas 3.4, 3.5).
-    fn hardware(&self, release: &Release) -> bool {
+    pub(super) fn hardware(&self, release: &Release) -> bool {
         let of = |kind: HardwareKind| release.hardware.iter().find(|it| it.kind == kind);
         let (cpu, gpu) = (of(HardwareKind::Cpu), of(HardwareKind::Gpu));
         let keeps_out = |hardware: Option<&Hardware>| {
@@ -192,17 +219,15 @@ impl Asked<'_> {
     }
 
     /// Containers, releases, nightlies (spec atlas 3.6 to 3.8).
-    fn release(&self, release: &Release, all: Option<&Release>) -> bool {
-        let options = &self.task.options;
-        if !options.container_name.is_empty() {
+    pub(super) fn release(&self, release: &Release, all: Option<&Release>, name: &Name) -> bool {
+        if !self.task.options.container_name.is_empty() {
             return self.container(release, all);
         }
-        let name = options.trans_home.as_str();
         let platform = self.wanted.platform.as_str();
-        if name.is_empty() && platform.is_empty() {
+        if matches!(name, Name::None) {
             return true;
         }
-        let is_nightly = is_nightly(name);
+        let is_nightly = matches!(name, Name::Nightly);
         let repository = if is_nightly { "nightlies" } else { "atlas" };
         let is_mounted = holds(&release.cvmfs, "any") || holds(&release.cvmfs, repository);
         let takes_any = holds(&release.containers, "any") || holds(&release.containers, "/cvmfs");
@@ -217,14 +242,11 @@ impl Asked<'_> {
         if is_mounted && by_cvmfs_alone {
             return false;
         }
-        let (project, version) = match name.split_once('-') {
-            Some(both) if !is_nightly => both,
-            _ => return false,
-        };
+        let Name::Release(project, version) = name else { return false };
         let may = holds(&release.containers, "any") || self.wanted.base.is_empty();
         let platform = resolve(platform, release).filter(|_| !by_cvmfs_alone).unwrap_or(platform);
         may && release.tags.iter().any(|tag| {
-            tag.cmtconfig == platform && tag.project == project && tag.release == version
+            tag.cmtconfig == platform && tag.project == *project && tag.release == *version
         })
     }
 

@@ -66,13 +66,13 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
             return object("disk", free, limit);
         }
     }
-    match blacklisted(case, candidate, args) {
+    match blacklisted(case, candidate, args, !case.in_nucleus(candidate)) {
         Some(reason) => object(reason, 0.0, 1.0),
         None => Verdict::Pass,
     }
 }
 
-fn free_gb(storage: &Storage, args: &Args) -> f64 {
+pub(super) fn free_gb(storage: &Storage, args: &Args) -> f64 {
     let expired = if args.flag(EXPIRED) { storage.expired_bytes } else { 0 };
     let kept = match args.flag(KEPT_FREE) {
         true => storage.min_free_bytes.saturating_add(storage.unavailable_bytes),
@@ -81,9 +81,16 @@ fn free_gb(storage: &Storage, args: &Args) -> f64 {
     (storage.free_bytes.saturating_add(expired) as f64 - kept as f64) / GIB as f64
 }
 
-fn blacklisted(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<&'static str> {
+/// Which of the queue's endpoints that count is blacklisted; `outside`: whether data come and go over
+/// the WAN.
+pub(super) fn blacklisted(
+    case: &Case<'_>,
+    candidate: &Candidate<'_>,
+    args: &Args,
+    outside: bool,
+) -> Option<&'static str> {
     let asked = |storage: &&Storage| !args.flag(DATADISK_ONLY) || storage.kind == "DATADISK";
-    let is_far = args.word(WAN) == 1 && !case.in_nucleus(candidate);
+    let is_far = args.word(WAN) == 1 && outside;
     // Whether no endpoint of a list has what is asked; with none on it nothing is asked.
     let none = |stores: Stores<'_>, default: Option<&Storage>, open: fn(&Storage) -> bool| {
         if args.word(EVERY_ENDPOINT) == 0 {

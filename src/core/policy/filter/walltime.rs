@@ -78,6 +78,67 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     day_rule(case, candidate, args).unwrap_or(Verdict::Pass)
 }
 
+pub(super) const ANALYSIS: Filter = Filter {
+    spec: "atlas G13a, 2.4",
+    help: "a job is expected to end within the queue's longest time and not before its shortest; \
+           not asked of merge jobs and of jobs of unknown time",
+    judge: Judge::Before(judge_static),
+    ..FILTER
+};
+
+fn judge_static(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let slot = Slot::of(case.task, candidate.queue, args);
+    let need = slot.need(case.task).filter(|need| *need > 0.0);
+    let Some(need) = need.filter(|_| case.task.chunk != ChunkKind::Merge) else {
+        return Verdict::Pass;
+    };
+    let (longest, shortest) = (candidate.queue.max_time_s, candidate.queue.min_time_s);
+    let (most, least) = (slot.capacity(longest), slot.capacity(shortest));
+    if longest != 0 && need > most {
+        return object("shortwalltime", need, most);
+    }
+    if shortest != 0 && need < least {
+        return object("longwalltime", need, least);
+    }
+    Verdict::Pass
+}
+
+/// The rule of a day by itself, and only where it is wanted.
+pub(super) const DAY_ALONE: Filter = Filter {
+    name: "walltime_day",
+    spec: "atlas G13b, DIFF-19",
+    help: "scouts and jobs of unknown time get queues whose longest time is a day and more",
+    params: &[
+        FILTER.params[0],
+        FILTER.params[1],
+        FILTER.params[2],
+        FILTER.params[3],
+        FILTER.params[4],
+        Param::flag("active", false, true).help("whether this is asked at all"),
+    ],
+    judge: Judge::Before(judge_day),
+    ..FILTER
+};
+
+const DAY_ACTIVE: usize = 5;
+
+/// A longest time of 0 is less than nothing here where a base time comes off it, as in PanDA.
+fn judge_day(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let task = case.task;
+    let scout = task.chunk == ChunkKind::Scout && case.preassigned != Preassigned::One;
+    if !args.flag(DAY_ACTIVE) || !(scout || task.options.walltime_unknown) {
+        return Verdict::Pass;
+    }
+    let slot = Slot::of(task, candidate.queue, args);
+    let capacity = slot.capacity(candidate.queue.max_time_s);
+    let day = match args.word(DAY_RULE) {
+        PLAIN => slot.capacity(DAY_S as u32),
+        _ => DAY_S * DAY_HS06 * slot.cores,
+    };
+    let reason = if scout { "scout_walltime" } else { "min_walltime" };
+    if capacity != 0.0 && capacity < day { object(reason, capacity, day) } else { Verdict::Pass }
+}
+
 /// The objection of the 24 h rule, if the rule is for this job and it objects.
 fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<Verdict> {
     let task = case.task;

@@ -33,7 +33,7 @@ const GROUPS: [&str; 8] =
 /// Processing types of tests, which have a share everywhere.
 const TESTS: [&str; 6] = ["prod_test", "validation", "ptest", "rc_test", "rc_test2", "rc_alrb"];
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+pub(super) fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let (task, policy) = (case.task, candidate.queue.fairshare_policy.as_str());
     let is_test = ["test", "validation"].iter().any(|it| task.gshare.eq_ignore_ascii_case(it));
     let is_asked = !is_test || case.preassigned == Preassigned::One && task.label != "managed";

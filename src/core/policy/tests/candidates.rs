@@ -12,16 +12,19 @@ fn all_production_queues_are_candidates() {
     for rules in BOTH {
         let (policy, resolved) = policy(rules);
         let mut queue = queue("DESY-HH");
-        assert!(policy.admits(&task, &queue, &resolved));
+        assert!(policy.admits(&policy.case(&task, 0, &resolved), None, &queue, &resolved));
         queue.cloud.clear();
-        assert!(!policy.admits(&task, &queue, &resolved));
+        assert!(!policy.admits(&policy.case(&task, 0, &resolved), None, &queue, &resolved));
         (queue.cloud, queue.production) = ("DE".into(), false);
-        assert!(!policy.admits(&task, &queue, &resolved));
+        assert!(!policy.admits(&policy.case(&task, 0, &resolved), None, &queue, &resolved));
         queue.production = true;
         queue.ucore = true;
-        assert!(!policy.admits(&task, &queue, &resolved), "a parent of pseudo-queues");
+        assert!(
+            !policy.admits(&policy.case(&task, 0, &resolved), None, &queue, &resolved),
+            "a parent of pseudo-queues"
+        );
         (queue.resource_type, queue.name) = ("MCORE".into(), "DESY-HH/MCORE".into());
-        assert!(policy.admits(&task, &queue, &resolved));
+        assert!(policy.admits(&policy.case(&task, 0, &resolved), None, &queue, &resolved));
     }
 }
 
@@ -32,13 +35,17 @@ fn queues_named_test_diff_9() {
         let queue = queue(name);
         for (rules, admitted) in BOTH.into_iter().zip([false, true]) {
             let (policy, resolved) = policy(rules);
-            assert_eq!(policy.admits(&plain, &queue, &resolved), admitted, "{name}");
+            assert_eq!(
+                policy.admits(&policy.case(&plain, 0, &resolved), None, &queue, &resolved),
+                admitted,
+                "{name}"
+            );
             let named = task(|task| task.site = name.into());
-            assert!(policy.admits(&named, &queue, &resolved));
+            assert!(policy.admits(&policy.case(&named, 0, &resolved), None, &queue, &resolved));
         }
     }
     let (policy, resolved) = policy(Rules::Documented);
-    assert!(policy.admits(&plain, &queue("TES_T"), &resolved));
+    assert!(policy.admits(&policy.case(&plain, 0, &resolved), None, &queue("TES_T"), &resolved));
 }
 
 #[test]
@@ -59,8 +66,16 @@ fn named_queues_are_the_list() {
         ("DESY", false, false, Preassigned::One),
     ] {
         let task = task(|task| task.site = site.into());
-        assert_eq!(policy.admits(&task, &child, &resolved), of_child, "{site}");
-        assert_eq!(policy.admits(&task, &offline, &resolved), of_bnl, "{site}");
+        assert_eq!(
+            policy.admits(&policy.case(&task, 0, &resolved), None, &child, &resolved),
+            of_child,
+            "{site}"
+        );
+        assert_eq!(
+            policy.admits(&policy.case(&task, 0, &resolved), None, &offline, &resolved),
+            of_bnl,
+            "{site}"
+        );
         assert_eq!(policy.case(&task, 0, &resolved).preassigned, preassigned, "{site}");
     }
 }

@@ -1,6 +1,7 @@
 //! The weights, one file each: figures first, then factors. Only + - * / and sqrt, so that the
 //! bytes agree on every machine; never NaN, never infinite.
 
+mod analysis;
 mod basic;
 mod data;
 mod network;
@@ -18,6 +19,10 @@ pub(super) const PRODUCTION_JOB: &[&Weight] = &[
     &network::WEIGHT,
     &nucleus::CPU_LEVEL,
 ];
+
+/// Weights of ATLAS analysis jobs, in the order of the specification.
+pub(super) const ANALYSIS_JOB: &[&Weight] =
+    &[&analysis::RUNNING, &analysis::ORIGINAL, &analysis::CLASSES, &analysis::DATA];
 
 /// What stands for a figure that is not known.
 const UNKNOWN: f64 = -1.0;

@@ -1,0 +1,311 @@
+//! ATLAS analysis jobs: who must wait, which queues are candidates, when locality is given up.
+
+use super::divide::{Share, divide};
+use super::flavour::{Flavour, Plan, Select};
+use super::locality::{Availability, Enough, Locality, availability, reads_any};
+use super::param::{Args, Param};
+use super::pipeline::Judgement;
+use super::{Candidate, Case, Objection, Policy, Preassigned, filter, weight};
+use crate::core::dice::Dice;
+use crate::core::event::{ChunkKind, Queue, Scope, Task};
+use crate::core::unit::{HOUR, MINUTE, Millis};
+
+/// Brokerage of ATLAS analysis jobs.
+pub(super) static ANALYSIS_JOB: Flavour = Flavour {
+    name: "atlas-analysis-job",
+    spec: "atlas 8",
+    help: "queues for the jobs of an ATLAS user's or working group's task",
+    params: PARAMS,
+    filters: filter::ANALYSIS_JOB,
+    weights: weight::ANALYSIS_JOB,
+    lists,
+    admits,
+    express: |_, _| false,
+    preassigned,
+    hold,
+    select,
+    plan: Some(&Plan { scope: Scope::Analysis, defer: 20 * MINUTE, prepare, again, most }),
+};
+
+const PARAMS: &[Param] = &[
+    Param::int("CAP_RUNNING_USER_JOBS", 0, 0)
+        .gdp("prio_mgr/CAP_RUNNING_USER_JOBS")
+        .help("most running jobs of a user, and half of the most queued ones; jobs; 0: no cap"),
+    Param::int("CAP_RUNNING_USER_CORES", 0, 0)
+        .gdp("prio_mgr/CAP_RUNNING_USER_CORES")
+        .help("most running cores of a user, and half of the most queued ones; cores; 0: no cap"),
+    Param::int("CAP_RUNNING_GROUP_JOBS", 0, 0)
+        .gdp("prio_mgr/CAP_RUNNING_GROUP_JOBS")
+        .help("the same of a working group; jobs; 0: no cap"),
+    Param::int("CAP_RUNNING_GROUP_CORES", 0, 0)
+        .gdp("prio_mgr/CAP_RUNNING_GROUP_CORES")
+        .help("the same of a working group; cores; 0: no cap"),
+    Param::int("USER_USAGE_THRESHOLD_A", 1_000, 1_000)
+        .at_least(1)
+        .gdp("analy_eval/USER_USAGE_THRESHOLD_A")
+        .help("slots at hi-sites up to which a user's tasks are of class A; slots"),
+    Param::flag("class_a_floor", true, false).help(
+        "whether tasks of class A run as long as the share is below its target, whatever the user \
+         has running",
+    ),
+    Param::flag("level1", false, true)
+        .help("whether the smaller counts of the share's usage and that of its first level"),
+    Param::flag("near_quota", false, true)
+        .help("whether only merge jobs are let through above 90 % of the global quota (A5')"),
+    Param::flag("completeness", false, true)
+        .help("whether a task waits until its input is complete somewhere (spec atlas G0)"),
+    Param::int("MAX_MISSING_INPUT_FILES", 10, 10)
+        .gdp("anal_jobbroker/MAX_MISSING_INPUT_FILES")
+        .help("files that may be missing of a complete copy; files"),
+    Param::float("MIN_INPUT_COMPLETENESS", (0.0, 100.0), 90.0, 90.0)
+        .gdp("anal_jobbroker/MIN_INPUT_COMPLETENESS")
+        .help("part of the files that makes a copy complete; %"),
+    Param::float("IO_INTENSITY_CUTOFF_USER", (0.0, 1e9), 0.0, 0.0)
+        .gdp("anal_jobbroker/IO_INTENSITY_CUTOFF_USER")
+        .help("a task that reads no faster need not go where its data lie; kB/s; 0: none"),
+    Param::int("locality_priority", 2_000, 2_000)
+        .help("from this task priority on a task need not go where its data lie"),
+    Param::float("DATA_CHECK_TIMEOUT_USER", (0.0, 1e6), 0.0, 0.0)
+        .gdp("anal_jobbroker/DATA_CHECK_TIMEOUT_USER")
+        .help("nor need a task that made no progress for so long; h; 0: never"),
+    Param::word("locality", &["suppressed", "second_pass"], "suppressed", "second_pass").help(
+        "what that means: data do not count at all, or they count first, and no more when every \
+         queue that has them is bad for the user",
+    ),
+    Param::flag("wan_needed", false, true)
+        .help("whether data count always where some of them cannot be read from afar"),
+    Param::int("NQUEUELIMITSITE", 20, 20)
+        .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
+        .help("division: least number of queued jobs at which a queue takes no more; jobs"),
+];
+
+const USER_JOBS: usize = 0;
+const USER_CORES: usize = 1;
+const GROUP_JOBS: usize = 2;
+const GROUP_CORES: usize = 3;
+const THRESHOLD_A: usize = 4;
+const CLASS_A_FLOOR: usize = 5;
+const LEVEL1: usize = 6;
+const NEAR_QUOTA: usize = 7;
+const COMPLETENESS: usize = 8;
+const MISSING_MOST: usize = 9;
+const COMPLETE_PERCENT: usize = 10;
+const IO_CUTOFF: usize = 11;
+const LOCALITY_PRIORITY: usize = 12;
+const CHECK_TIMEOUT: usize = 13;
+const LOCALITY: usize = 14;
+const SUPPRESSED: usize = 0;
+const WAN_NEEDED: usize = 15;
+const QUEUE_LIMIT: usize = 16;
+
+/// The share whose use decides whether tasks of lower classes wait.
+const USER_SHARE: &str = "User Analysis";
+
+/// All queues for analysis (spec atlas 8.2).
+fn lists(queue: &Queue, _: &Args) -> bool {
+    queue.analysis && !super::atlas::is_parent(queue)
+}
+
+/// All queues for analysis, and those the task names.
+fn admits(case: &Case<'_>, _: Option<&Queue>, queue: &Queue, args: &Args) -> bool {
+    lists(queue, args) || is_named(case.task, queue) && !super::atlas::is_parent(queue)
+}
+
+fn is_named(task: &Task, queue: &Queue) -> bool {
+    !task.site.is_empty() && (task.site == queue.name || task.site == queue.unified)
+}
+
+fn preassigned(task: &Task, _: Millis, _: &Args) -> Preassigned {
+    match (task.site.is_empty(), task.options.included_sites.is_empty()) {
+        (false, _) => Preassigned::One,
+        (true, false) => Preassigned::List,
+        (true, true) => Preassigned::No,
+    }
+}
+
+fn enough(args: &Args) -> Enough {
+    Enough { missing: args.number(MISSING_MOST), percent: args.number(COMPLETE_PERCENT) }
+}
+
+/// Why the task as a whole must wait (spec atlas 8.1, G0).
+fn hold(case: &Case<'_>, args: &Args) -> Option<Objection> {
+    let throttled = caps(case, args).or_else(|| share(case, args)).or_else(|| quota(case, args));
+    if throttled.is_some() || !args.flag(COMPLETENESS) || case.task.options.incomplete_input {
+        return throttled;
+    }
+    let because = |reason| Objection { reason, measured: 0.0, limit: 1.0, recheck_at: None };
+    for (at, dataset) in case.task.input.datasets.iter().enumerate() {
+        if dataset.pseudo || !dataset.container.is_empty() {
+            continue;
+        }
+        let found = available(case, at, args);
+        let is_meant = dataset.distributed || dataset.name.ends_with('/');
+        if !found.disk && !found.tape && !is_meant {
+            let down = found.anywhere;
+            return Some(because(if down { "input_endpoints_down" } else { "input_incomplete" }));
+        }
+    }
+    None
+}
+
+fn available(case: &Case<'_>, dataset: usize, args: &Args) -> Availability {
+    let sources = case.sources.get(dataset).map_or(&[][..], Vec::as_slice);
+    availability(&case.task.input.datasets[dataset], sources, enough(args))
+}
+
+fn above(reason: &'static str, measured: f64, limit: f64) -> Option<Objection> {
+    let objection = Objection { reason, measured, limit, recheck_at: None };
+    (measured > limit).then_some(objection)
+}
+
+/// Rules A1 to A4: too many jobs or cores of the owner.
+fn caps(case: &Case<'_>, args: &Args) -> Option<Objection> {
+    let totals = case.owner.totals.filter(|_| case.task.chunk != ChunkKind::Merge)?;
+    let (jobs, cores) = match case.task.working_group.is_empty() {
+        true => (args.number(USER_JOBS), args.number(USER_CORES)),
+        false => (args.number(GROUP_JOBS), args.number(GROUP_CORES)),
+    };
+    let rule = |reason, measured: u64, cap: f64, factor: f64| {
+        if cap > 0.0 { above(reason, measured as f64, factor * cap) } else { None }
+    };
+    rule("running_jobs_cap", totals.running_jobs, jobs, 1.0)
+        .or_else(|| rule("queued_jobs_cap", totals.queued_jobs, jobs, 2.0))
+        .or_else(|| rule("running_cores_cap", totals.running_cores, cores, 1.0))
+        .or_else(|| rule("queued_cores_cap", totals.queued_cores, cores, 2.0))
+}
+
+/// Rule A6: the share is used up, and the task is of a lower class. In % of the share's target.
+fn share(case: &Case<'_>, args: &Args) -> Option<Objection> {
+    let owner = &case.owner;
+    if case.task.gshare != USER_SHARE {
+        return None;
+    }
+    let mut usage = owner.share_usage? * 100.0;
+    if let Some(other) = owner.level1_usage.filter(|_| args.flag(LEVEL1)) {
+        usage = usage.min(other * 100.0);
+    }
+    match owner.task_class? {
+        -1 => above("gshare_class_c", usage, 90.0),
+        0 => above("gshare_class_b", usage, 95.0),
+        1 => {
+            let threshold = args.number(THRESHOLD_A);
+            let part = owner.remaining_slots.map_or(0.5, |left| 1.0 - left / threshold);
+            let floor = args.flag(CLASS_A_FLOOR);
+            let part = if floor { part.min(1.0) } else { part };
+            if usage * part <= 100.0 || part <= 0.0 {
+                return None;
+            }
+            above("gshare_class_a", usage, 100.0 / part)
+        }
+        _ => None,
+    }
+}
+
+/// Rules A5 and A5': too much is stored.
+fn quota(case: &Case<'_>, args: &Args) -> Option<Objection> {
+    let used = case.owner.quota_used?;
+    above("over_global_quota", used, 1.0).or_else(|| {
+        let is_asked = args.flag(NEAR_QUOTA) && case.task.chunk != ChunkKind::Merge;
+        if is_asked { above("near_global_quota", used, 0.9) } else { None }
+    })
+}
+
+/// Whether the task need not go where its data lie (spec atlas 8.4).
+fn is_free(case: &Case<'_>, args: &Args) -> bool {
+    let (task, cutoff) = (case.task, args.number(IO_CUTOFF));
+    let is_slow = task
+        .io_intensity_kbps
+        .is_some_and(|rate| cutoff > 0.0 && rate > 0 && f64::from(rate) <= cutoff);
+    let patience = args.number(CHECK_TIMEOUT) * HOUR as f64;
+    let is_late = args.word(LOCALITY) != SUPPRESSED
+        && patience > 0.0
+        && task.options.frozen_at.is_some_and(|at| case.now.saturating_sub(at) as f64 > patience);
+    f64::from(task.task_priority) >= args.number(LOCALITY_PRIORITY) || is_slow || is_late
+}
+
+/// Whether all of the input can be read from afar, where that is asked.
+fn is_remote(case: &Case<'_>, args: &Args) -> bool {
+    let mut datasets = case.task.input.datasets.iter().enumerate();
+    !args.flag(WAN_NEEDED)
+        || datasets.all(|(at, dataset)| {
+            dataset.pseudo || !dataset.container.is_empty() || available(case, at, args).remote
+        })
+}
+
+fn prepare(case: &mut Case<'_>, candidates: &[Candidate<'_>], args: &Args) {
+    if case.pass == 1 {
+        case.included = case.task.options.included_sites.clone();
+        case.remote_source = is_remote(case, args);
+        let is_there = || candidates.iter().any(|it| is_named(case.task, it.queue));
+        if case.preassigned == Preassigned::One && !is_there() {
+            // No queue of that name: it may be a storage endpoint, else it says nothing.
+            let reads = |it: &&Candidate<'_>| {
+                it.queue.reads(case.scope).iter().any(|name| *name == case.task.site)
+            };
+            let readers = candidates.iter().filter(reads);
+            case.included = readers.map(|it| it.queue.unified.clone()).collect();
+            case.preassigned = Preassigned::No;
+        }
+    }
+    let is_suppressed = args.word(LOCALITY) == SUPPRESSED && is_free(case, args);
+    let is_asked = case.pass == 1 && reads_any(case) && !is_suppressed;
+    case.locality = is_asked.then(|| Locality::new(case, candidates, enough(args)));
+}
+
+/// Filters that speak of what is bad for the user, and of nothing that lasts.
+const PROBLEMS: [&str; 3] = ["stabilizer", "failures", "idle"];
+
+/// Whether candidates are judged once more without regard to data: none was left but for the user's
+/// own problems.
+fn again(policy: &Policy, case: &Case<'_>, judgement: &Judgement, args: &Args) -> bool {
+    if case.locality.is_none() || !judgement.ranked.is_empty() || !is_remote(case, args) {
+        return false;
+    }
+    let options = &case.task.options;
+    let is_free = is_free(case, args);
+    let is_single = options.sites_per_job == Some(0)
+        && case.task.task_priority <= 1_000
+        && case.task.input.datasets.iter().filter(|it| !it.pseudo).count() <= 1;
+    let mut weighed = judgement.fates.iter().filter(|fate| fate.weight > 0.0).peekable();
+    if weighed.peek().is_none() {
+        return is_free || args.word(LOCALITY) == SUPPRESSED || !is_single;
+    }
+    is_free
+        && args.word(LOCALITY) != SUPPRESSED
+        && weighed.all(|fate| {
+            let filter = policy.filter(usize::from(fate.filter));
+            filter.is_some_and(|filter| PROBLEMS.contains(&filter.name))
+        })
+}
+
+/// Ten, but all for distributed input, and as many as hold the data where jobs are cloned
+/// (spec atlas 8.7).
+fn most(case: &Case<'_>, most: usize) -> usize {
+    let locality = case.locality.as_ref();
+    if locality.is_some_and(|locality| locality.distributed) {
+        return usize::MAX;
+    }
+    match case.task.options.sites_per_job {
+        Some(sites @ 2..) => (sites as usize).max(locality.map_or(0, Locality::kept_count)),
+        _ => most,
+    }
+}
+
+/// The chunk's jobs in bunches (spec atlas 8.7, 2.7).
+fn select(select: &Select<'_>, dice: &mut Dice) -> Vec<u32> {
+    let (case, args) = (select.case, select.own);
+    let chosen = select.judgement.ranked.iter().zip(select.ranked);
+    let shares: Vec<Share> = chosen
+        .map(|(chosen, candidate)| {
+            let cap = args.number(QUEUE_LIMIT).max(2.0 * chosen.weighed.running);
+            let queued = super::stabilizer::queued(candidate);
+            Share { weight: chosen.weighed.total, queued, cap: Some(cap) }
+        })
+        .collect();
+    let spec = &select.policy.spec;
+    let bunch = match case.task.chunk {
+        ChunkKind::Scout => spec.bunch_scout,
+        ChunkKind::Normal | ChunkKind::Merge => spec.bunch,
+    };
+    divide(case.task.jobs, bunch, &shares, dice)
+}

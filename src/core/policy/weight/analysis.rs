@@ -1,0 +1,273 @@
+//! Weights of queues for analysis jobs (spec atlas 8.6).
+
+use crate::core::event::{ChunkKind, Status};
+use crate::core::policy::stabilizer::{PARAMS as STABILIZED, Stabilizer, queued};
+use crate::core::policy::{Args, Candidate, Case, Param, Reads, Row, Weigh, Weighed, Weight};
+use std::collections::BTreeMap;
+
+pub(in crate::core::policy) const ORIGINAL: Weight = Weight {
+    name: "basic",
+    spec: "atlas 8.6.1, DIFF-42",
+    help: "the original basic weight: (R + 1) over the jobs queued in the share plus 1",
+    params: &[Param::flag("active", true, false)
+        .help("whether this counts: the seed says it does, PanDA uses `classes` (DIFF-42)")],
+    figures: &[("queued", "jobs that the weight counts as queued")],
+    reads: &[Reads::Load, Reads::Pilot],
+    weigh: Weigh::Factor(original),
+};
+
+fn original(_: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
+    let queued = queued(candidate);
+    weighed.leave(|| [queued]);
+    if args.flag(0) { (weighed.running + 1.0) / (queued + 1.0) } else { 1.0 }
+}
+
+pub(in crate::core::policy) const CLASSES: Weight = Weight {
+    name: "classes",
+    spec: "atlas 8.6.2, 8.6.3, DIFF-42",
+    help: "the new basic weight: what the user may still queue here, more at sites whose class suits \
+           the task's",
+    params: &[
+        STABILIZED[0],
+        STABILIZED[1],
+        STABILIZED[2],
+        STABILIZED[3],
+        STABILIZED[4],
+        STABILIZED[5],
+        STABILIZED[6],
+        Param::word("version", &["off", "seed", "code"], "off", "code")
+            .help("none, the seed's formula, or PanDA's (DIFF-42)"),
+        Param::float("least_rest", (0.0, 1e9), 0.0, 0.0).help(
+            "code: least difference of room and jobs that is divided by; jobs; 0 as in PanDA, where a \
+             class whose room the jobs just fill weighs beyond all measure (Q-18)",
+        ),
+    ],
+    figures: &[],
+    reads: &[Reads::Load],
+    weigh: Weigh::Whole(classes),
+};
+
+const VERSION: usize = 7;
+const LEAST_REST: usize = 8;
+const SEED: usize = 1;
+const CODE: usize = 2;
+
+/// Shares whose tasks have classes.
+const CLASSED: [&str; 2] = ["User Analysis", "Express Analysis"];
+
+/// The seed's small numbers, the larger one first.
+const EPSILON: [f64; 2] = [0.05, 0.002];
+
+/// The room for the user at all candidates, which are counted by their unified names.
+struct Room {
+    by_name: BTreeMap<String, (f64, usize)>,
+    /// Of classes hi, mid, lo.
+    of_class: [f64; 3],
+    count: [f64; 3],
+}
+
+/// Place of a site's class: hi, mid, lo.
+fn class_of(candidate: &Candidate<'_>) -> usize {
+    match candidate.user.site_class {
+        1.. => 0,
+        0 => 1,
+        _ => 2,
+    }
+}
+
+impl Room {
+    fn of(rows: &[Row<'_>], args: &Args) -> Room {
+        let mut room = Room { by_name: BTreeMap::new(), of_class: [0.0; 3], count: [0.0; 3] };
+        for row in rows {
+            let candidate = &row.candidate;
+            let name = &candidate.queue.unified;
+            if room.by_name.contains_key(name) {
+                continue;
+            }
+            let (left, class) = (Stabilizer::of(candidate, args).left(), class_of(candidate));
+            room.by_name.insert(name.clone(), (left, class));
+            room.of_class[class] += left;
+            room.count[class] += 1.0;
+        }
+        room
+    }
+
+    fn total(&self) -> f64 {
+        self.of_class.iter().sum()
+    }
+}
+
+fn classes(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
+    let room = Room::of(rows, args);
+    let is_classed = CLASSED.contains(&case.task.gshare.as_str());
+    let factors: BTreeMap<String, f64> = match args.word(VERSION) {
+        SEED => by_seed(case, &room, is_classed),
+        CODE => by_code(case, &room, is_classed, args.number(LEAST_REST)),
+        _ => return,
+    };
+    for row in rows {
+        row.factor = factors.get(&row.candidate.queue.unified).copied().unwrap_or(1.0);
+    }
+}
+
+/// Which classes of sites suit a task, best first.
+fn suits(case: &Case<'_>) -> [usize; 3] {
+    match case.owner.task_class {
+        Some(-1) => [2, 1, 0],
+        Some(0) => [1, 2, 0],
+        _ => [0, 1, 2],
+    }
+}
+
+fn by_seed(case: &Case<'_>, room: &Room, is_classed: bool) -> BTreeMap<String, f64> {
+    let (jobs, total) = (f64::from(case.task.jobs), room.total());
+    let sites: f64 = room.count.iter().sum();
+    let mut by_class = [jobs; 3];
+    if is_classed {
+        let [best, second, third] = suits(case);
+        (by_class[best], by_class[second], by_class[third]) = (jobs, EPSILON[0], EPSILON[1]);
+    }
+    let part = |left: f64| {
+        let rest = total - jobs;
+        match () {
+            () if rest > 0.0 => (left - jobs / sites).max(0.001 * jobs) / rest,
+            () if total > 0.0 => left / total,
+            () => 1.0 / sites,
+        }
+    };
+    let weigh = |(name, (left, class)): (&String, &(f64, usize))| {
+        (name.clone(), by_class[*class] * part(*left))
+    };
+    room.by_name.iter().map(weigh).collect()
+}
+
+/// Added to each weight, so that none is nothing.
+const LEAST: f64 = 1.0 / 1_048_576.0;
+/// What a class that gets no jobs is reckoned with.
+const INITIAL: f64 = 0.001;
+
+fn by_code(
+    case: &Case<'_>,
+    room: &Room,
+    is_classed: bool,
+    least_rest: f64,
+) -> BTreeMap<String, f64> {
+    let (jobs, total) = (f64::from(case.task.jobs), room.total());
+    let main = if is_classed { main_of(case, room, jobs.min(total)) } else { [jobs; 3] };
+    let is_merge = case.task.chunk == ChunkKind::Merge;
+    let sites: f64 = room.count.iter().sum();
+    let weigh = |(name, (left, class)): (&String, &(f64, usize))| {
+        let (main, sum, count) = match is_classed {
+            true => (main[*class], room.of_class[*class], room.count[*class]),
+            false => (main[*class], total, sites),
+        };
+        let rest = sum - main;
+        let part = if rest > 0.0 && !is_merge {
+            (left - main / count).max(0.001 * main) / rest.max(least_rest)
+        } else if sum > 0.0 {
+            left / sum
+        } else {
+            1.0 / count
+        };
+        (name.clone(), (main * part + LEAST).max(0.0))
+    };
+    room.by_name.iter().map(weigh).collect()
+}
+
+/// How many of the jobs go to each class: as many as the best one takes, then the next.
+fn main_of(case: &Case<'_>, room: &Room, jobs: f64) -> [f64; 3] {
+    const HI: usize = 0;
+    const MID: usize = 1;
+    const LO: usize = 2;
+    let mut main = [INITIAL; 3];
+    match case.owner.task_class {
+        Some(-1) => main[LO] = jobs,
+        Some(0) => {
+            main[MID] = jobs.min(room.of_class[MID]);
+            main[LO] = jobs - main[MID];
+            if main[MID] > 0.0 {
+                main[MID] -= 0.1;
+                main[LO] += 0.1;
+            }
+        }
+        _ => {
+            main[HI] = jobs.min(room.of_class[HI]);
+            main[MID] = (jobs - main[HI]).min(room.of_class[MID]);
+            main[LO] = jobs - main[HI] - main[MID];
+            if main[HI] > 0.0 {
+                main[HI] -= 0.05 + 0.002;
+                main[MID] += 0.05;
+                main[LO] += 0.002;
+            }
+        }
+    }
+    main
+}
+
+pub(in crate::core::policy) const DATA: Weight = Weight {
+    name: "data",
+    spec: "atlas 8.6.4",
+    help: "one for each dataset on disk, next to nothing for one on tape; where data do not count, 1 \
+           more for each 10 GB on disk",
+    params: &[Param::flag("active", false, true).help("whether this counts at all")],
+    figures: &[("availableBytes", "bytes of the input on disk there")],
+    reads: &[],
+    weigh: Weigh::Factor(data),
+};
+
+/// Bytes on disk that add 1 where data do not count, in whole GB of 1024^3 bytes.
+const GB_FOR_ONE: f64 = 10.0;
+
+fn data(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
+    weighed.leave(|| [candidate.available_bytes as f64]);
+    if !args.flag(0) {
+        return 1.0;
+    }
+    let gb = |bytes: u64| (bytes / crate::core::unit::GIB) as f64;
+    match &case.locality {
+        Some(locality) if !locality.union => {
+            let weight = locality.of(&candidate.queue.unified).weight;
+            if weight > 0.0 { weight } else { 1.0 }
+        }
+        _ if case.task.total_bytes < crate::core::unit::GIB => 1.0,
+        // Without any input nothing is said of data.
+        None if case.pass == 1 && case.task.input.datasets.iter().all(|it| it.pseudo) => 1.0,
+        Some(_) | None => 1.0 + gb(candidate.available_bytes) / GB_FOR_ONE,
+    }
+}
+
+pub(in crate::core::policy) const RUNNING: Weight = Weight {
+    name: "running",
+    spec: "atlas 8.6.1, 2.5.1, DIFF-20",
+    help: "the jobs running in the share, or what stands for them where few or none run yet: \
+           batch workers, slots offered, starting jobs",
+    params: &[
+        Param::word("rule", &["largest", "replace"], "largest", "replace").help(
+            "the largest of all figures, or PanDA's conditions on each of them: workers only where \
+             there are pilots, and slots 0 adds the starting jobs (DIFF-20)",
+        ),
+        Param::int("workers_most", 20, 20)
+            .help("workers count only below this many running jobs, and up to it; jobs"),
+    ],
+    figures: &[("R", "running jobs reckoned with")],
+    reads: &[Reads::Load, Reads::Pilot],
+    weigh: Weigh::Figure(running),
+};
+
+fn running(_: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) {
+    let jobs = |status| candidate.jobs(status);
+    let real = jobs(Status::Running);
+    let (is_largest, most) = (args.word(0) == 0, args.number(1));
+    let mut used = real;
+    if real < most && (is_largest || candidate.pilots > 0) {
+        used = used.max(f64::from(candidate.workers).min(most));
+    }
+    used = match candidate.slots {
+        Some(0) if is_largest => used.max(jobs(Status::Starting)),
+        Some(0) => used + jobs(Status::Starting),
+        Some(slots) => used.max(f64::from(slots / candidate.queue.cores.max(1))),
+        None => used,
+    };
+    weighed.running = used;
+    weighed.leave(|| [used]);
+}
