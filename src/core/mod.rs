@@ -18,6 +18,7 @@ pub mod gather;
 pub mod id;
 pub mod ledger;
 pub mod limits;
+pub mod nuclei;
 pub mod oddity;
 pub mod pattern;
 pub mod policy;

@@ -13,6 +13,7 @@ mod pipeline;
 mod slate;
 pub mod software;
 mod spec;
+pub mod task;
 mod weight;
 
 #[cfg(test)]
@@ -291,6 +292,8 @@ pub enum Judge {
     Whole(Whole),
     /// After weighing, all candidates at once.
     Last(Whole),
+    /// All nuclei that are left, in a policy whose candidates are nuclei.
+    Nuclei(task::Nuclei),
 }
 
 /// A judgement of all candidates at once.
@@ -331,6 +334,8 @@ pub enum Weigh {
     Factor(fn(&Case<'_>, &Candidate<'_>, &Args, &mut Weighed) -> f64),
     /// A factor that hangs on all candidates; each row's `factor` is set: finite, not negative.
     Whole(Whole),
+    /// A factor of a nucleus's weight, in a policy whose candidates are nuclei.
+    Nucleus(task::NucleusFactor),
 }
 
 /// The figures behind a candidate's weight.
