@@ -77,6 +77,7 @@ impl World {
         let groups = groups(task);
         let chain = task.options.full_chain != FullChain::No;
         self.nuclei_and(chain)
+            .filter(|view| !view.queues.is_empty())
             .map(|view| {
                 let work = work(&view.name);
                 let (queued_files, queued_until) = self.queued_into(

@@ -42,7 +42,7 @@ pub(super) const FILTER: Filter = Filter {
         Param::float("MAX_TASK_PRIO_WITH_LOCAL_DATA", (-MOST, MOST), 800.0, 800.0)
             .gdp("taskbrokerage/MAX_TASK_PRIO_WITH_LOCAL_DATA")
             .help("priority from which input may come from afar"),
-        Param::word("priority", &["task", "current"], "task", "current")
+        Param::word("priority", &["task", "current"], "current", "current")
             .help("which priority is meant: the task's own, or the current one (DIFF-6)"),
         Param::flag("gives_up", false, true)
             .help("whether nothing is asked of tasks that have waited for long"),

@@ -144,14 +144,20 @@ pub type Nuclei = fn(&TaskCase<'_>, &mut [NucleusRow<'_>], &mut Course, &Args);
 /// A factor of a nucleus's weight: finite, not negative.
 pub type NucleusFactor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Course, &Args) -> f64;
 
+/// Filters that the dry run leaves out: the nucleus is what is looked for, so nothing is asked of
+/// full chains, and a queue that starts no jobs at the moment may start them when the task has its
+/// nucleus.
+const NOT_IN_DRY_RUN: [&str; 2] = ["full_chain", "inactive"];
+
 /// The dry run of job brokerage (spec atlas N7): the policy of jobs, cut after the filter that asks
-/// for pilots. The nucleus is what is looked for, so nothing is asked of full chains.
+/// for pilots.
 pub fn job_check(jobs: &PolicySpec) -> PolicySpec {
     let mut check = PolicySpec { weights: Vec::new(), ..jobs.clone() };
     let all = super::flavour::kind(&jobs.kind).map_or(&[][..], |flavour| flavour.filters);
     let until = all.iter().position(|filter| filter.name == "nopilot").map_or(0, |at| at + 1);
     check.filters.retain(|step| {
-        step.name != "full_chain" && all[..until].iter().any(|filter| filter.name == step.name)
+        !NOT_IN_DRY_RUN.contains(&step.name.as_str())
+            && all[..until].iter().any(|filter| filter.name == step.name)
     });
     check
 }
