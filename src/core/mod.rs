@@ -1,6 +1,7 @@
 //! What we know and how we judge. Standard library and `sha2` only: no clock, dice, environment,
 //! file or network.
 
+mod assign;
 pub mod audit;
 pub mod changed;
 pub mod close;

@@ -27,7 +27,7 @@ impl World {
         &self,
         task: &'a Task,
         now: Millis,
-        parent: Option<&'a Task>,
+        parent: Option<(FullChain, &'a str)>,
         runs: &'a dyn Fn(&[u32]) -> bool,
     ) -> TaskCase<'a> {
         let groups = groups(task);
@@ -43,17 +43,18 @@ impl World {
     }
 
     /// What is known of the task that a task was made of.
-    fn parent<'a>(&self, task: &Task, parent: Option<&'a Task>) -> Parent<'a> {
+    fn parent<'a>(&self, task: &Task, parent: Option<(FullChain, &'a str)>) -> Parent<'a> {
         let name = task.options.parent_task.as_str();
         if name.is_empty() || name == "0" || name == task.task {
             return Parent::No;
         }
-        let Some(parent) = parent else { return Parent::Unknown };
-        let is_chain = parent.options.full_chain != FullChain::No;
-        if is_chain && self.bare(&parent.nucleus) != Bare::No {
-            return Parent::At(&parent.nucleus);
+        match parent {
+            None => Parent::Unknown,
+            Some((chain, nucleus)) if chain != FullChain::No && self.bare(nucleus) != Bare::No => {
+                Parent::At(nucleus)
+            }
+            Some(_) => Parent::Elsewhere,
         }
-        Parent::Elsewhere
     }
 
     /// Whether a site takes full chains.
@@ -137,6 +138,12 @@ impl World {
             (output.name.clone(), endpoint.to_owned())
         });
         outputs.collect()
+    }
+
+    /// The production queues of a nucleus, by their places.
+    pub(super) fn queues_of(&self, nucleus: &str) -> &[u32] {
+        let found = self.nuclei_and(true).find(|view| view.name == nucleus);
+        found.map_or(&[], |view| &view.queues)
     }
 
     /// Whether a task may be bound to a site: a nucleus, or one that has queues.

@@ -113,7 +113,9 @@ impl Bench<'_> {
         let check =
             JobCheck { policy: &self.jobs, resolved: &of_jobs, case: &case, candidates: &told };
         let runs = |queues: &[u32]| check.runs(queues);
-        let case = self.world.task_case(&task, now, parent.as_ref(), &runs);
+        let parent =
+            parent.as_ref().map(|parent| (parent.options.full_chain, parent.nucleus.as_str()));
+        let case = self.world.task_case(&task, now, parent, &runs);
         let nuclei = self.nuclei(&task);
         let judged = self.conclude(&case, &nuclei, &resolved, unit);
         if let Some(nucleus) = &judged.nucleus {
@@ -170,6 +172,8 @@ impl Bench<'_> {
         }
         if let Some(held) = choice.held {
             judged.reason = held.reason.to_owned();
+            // PanDA names no nucleus when none has a queue.
+            judged.skipped.retain(|_, tag| tag != "job");
         } else if choice.passed.is_empty() {
             judged.reason = "no_candidates".to_owned();
         }

@@ -57,14 +57,11 @@ impl Policy {
                 verdict: Verdict::Pass,
             };
             let mut rows: Vec<NucleusRow<'_>> = left.iter().map(row).collect();
-            if rows.is_empty() {
+            if rows.is_empty() || choice.held.is_some() {
                 break;
             }
             judge(case, &mut rows, &mut course, args);
             choice.held = course.held;
-            if choice.held.is_some() {
-                break;
-            }
             let mut verdicts = rows.iter().map(|row| row.verdict);
             left.retain(|place| match verdicts.next() {
                 Some(Verdict::Object(objection)) => {
