@@ -13,6 +13,9 @@ mod space;
 mod token;
 mod weight;
 
+#[cfg(test)]
+mod tests;
+
 
 pub use choice::{Choice, Passed};
 pub use input::{Held, Total, groups, is_whole, total};
