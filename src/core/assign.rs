@@ -64,7 +64,11 @@ impl WorkBook {
 
 /// Where a task's output goes: as it says, else as was decided.
 fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
-    if task.nucleus.is_empty() { answer.map_or("", |answer| &answer.nucleus) } else { &task.nucleus }
+    if task.nucleus.is_empty() {
+        answer.map_or("", |answer| &answer.nucleus)
+    } else {
+        &task.nucleus
+    }
 }
 
 /// The dry run of job brokerage for a policy of tasks: of the policy of jobs that there is, else of

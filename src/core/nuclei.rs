@@ -31,12 +31,10 @@ impl World {
         runs: &'a dyn Fn(&[u32]) -> bool,
     ) -> TaskCase<'a> {
         let groups = groups(task);
-        let readable = |endpoint: &str| {
-            self.storage_named(endpoint).is_none_or(|storage| storage.read_wan)
-        };
-        let is_open = |part: &&Dataset| {
-            part.replicas.iter().any(|it| is_whole(it) && readable(&it.endpoint))
-        };
+        let readable =
+            |endpoint: &str| self.storage_named(endpoint).is_none_or(|storage| storage.read_wan);
+        let is_open =
+            |part: &&Dataset| part.replicas.iter().any(|it| is_whole(it) && readable(&it.endpoint));
         let remote_source = groups.iter().flatten().all(is_open);
         let parent = self.parent(task, parent);
         TaskCase { task, now, parent, total: total(&groups), remote_source, runs }
@@ -81,12 +79,8 @@ impl World {
             .filter(|view| !view.queues.is_empty())
             .map(|view| {
                 let work = work(&view.name);
-                let (queued_files, queued_until) = self.queued_into(
-                    state,
-                    now,
-                    state.known_name(&view.name),
-                    PRODUCTION,
-                );
+                let (queued_files, queued_until) =
+                    self.queued_into(state, now, state.known_name(&view.name), PRODUCTION);
                 NucleusCandidate {
                     queued_files,
                     queued_until,

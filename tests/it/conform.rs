@@ -47,9 +47,7 @@ fn queue(site: &str, status: &str) -> Value {
 
 /// Two queues, one of them on standby; 100 jobs run at each, nothing is queued.
 fn case() -> Value {
-    let storage = |site: &str| {
-        json!({"site": site, "type": "DATADISK", "space_free_gb": 5000, "space_total_gb": 9000})
-    };
+    let storage = |site: &str| json!({"site": site, "type": "DATADISK", "space_free_gb": 5000, "space_total_gb": 9000});
     json!({
         "id": "t-1", "kind": "prod_job", "rule": "status", "target": "SOUTH_MCORE",
         "doc": {"says": "skipped", "panda_agrees": false},

@@ -52,8 +52,7 @@ pub struct Select<'a> {
 }
 
 /// The registry.
-static KINDS: [&Flavour; 2] =
-    [&super::atlas::PRODUCTION_JOB, &super::task::PRODUCTION_TASK];
+static KINDS: [&Flavour; 2] = [&super::atlas::PRODUCTION_JOB, &super::task::PRODUCTION_TASK];
 
 /// Every kind there is, in order of their names.
 pub fn kinds() -> &'static [&'static Flavour] {

@@ -107,9 +107,8 @@ pub(super) fn read_back(task: &Task) -> Result<Task, String> {
 
 /// A policy that judges, or what is wrong with it.
 pub(super) fn compiled(spec: &PolicySpec) -> Result<Policy, String> {
-    Policy::compile(spec).map_err(|mistakes| {
-        mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    })
+    Policy::compile(spec)
+        .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {

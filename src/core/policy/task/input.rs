@@ -47,8 +47,10 @@ pub fn groups(task: &Task) -> Vec<Vec<&Dataset>> {
     };
     let parts = |dataset| -> Vec<&Dataset> {
         let whole: &Dataset = dataset;
-        let parts: Vec<&Dataset> =
-            all.iter().filter(|it| !it.container.is_empty() && it.container == whole.name).collect();
+        let parts: Vec<&Dataset> = all
+            .iter()
+            .filter(|it| !it.container.is_empty() && it.container == whole.name)
+            .collect();
         if parts.is_empty() { vec![whole] } else { parts }
     };
     all.iter().filter(counts).map(parts).collect()
@@ -73,10 +75,7 @@ pub fn total(groups: &[Vec<&Dataset>]) -> Total {
 impl Held {
     /// What of the datasets that count lies at some endpoints; `storage` gives one of them by its
     /// name.
-    pub fn of<'a>(
-        groups: &[Vec<&Dataset>],
-        storage: impl Fn(&str) -> Option<&'a Storage>,
-    ) -> Held {
+    pub fn of<'a>(groups: &[Vec<&Dataset>], storage: impl Fn(&str) -> Option<&'a Storage>) -> Held {
         let mut held = Held::default();
         for part in groups.iter().flatten() {
             let (mut files, mut bytes, mut disk) = (0, 0, 0);

@@ -16,7 +16,6 @@ mod weight;
 #[cfg(test)]
 mod tests;
 
-
 pub use choice::{Choice, Passed};
 pub use input::{Held, Total, groups, is_whole, total};
 pub use token::{endpoint, is_distributed};

@@ -14,7 +14,10 @@ pub(super) const STATUS: Filter = Filter {
     reads: &[],
     temporary: false,
     judge: Judge::Nuclei(|_, rows, _, _| {
-        each(rows, |nucleus| if nucleus.active { Verdict::Pass } else { object("status", 0.0, 1.0) });
+        each(
+            rows,
+            |nucleus| if nucleus.active { Verdict::Pass } else { object("status", 0.0, 1.0) },
+        );
     }),
 };
 

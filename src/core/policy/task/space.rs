@@ -17,7 +17,10 @@ pub(super) const FILTER: Filter = Filter {
     spec: "atlas N6, 1.5, DIFF-3",
     help: "what is free at every endpoint of the output, less what the work that remains at the \
            nucleus will write, is above a threshold",
-    reasons: &[("space", "{measured} GB will be left at an endpoint of the output; limit {limit} GB")],
+    reasons: &[(
+        "space",
+        "{measured} GB will be left at an endpoint of the output; limit {limit} GB",
+    )],
     params: &[
         Param::float("DISK_THRESHOLD", (UNSET, TB_MAX), 100.0, 100.0)
             .gdp("taskbrokerage/DISK_THRESHOLD")

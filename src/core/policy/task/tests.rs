@@ -59,7 +59,11 @@ fn weight(rules: Rules, case: &TaskCase<'_>, nucleus: NucleusCandidate<'_>) -> O
 }
 
 /// Why the only nucleus was refused.
-fn refused(rules: Rules, case: &TaskCase<'_>, nucleus: NucleusCandidate<'_>) -> Option<&'static str> {
+fn refused(
+    rules: Rules,
+    case: &TaskCase<'_>,
+    nucleus: NucleusCandidate<'_>,
+) -> Option<&'static str> {
     let policy = policy(rules);
     let choice = policy.choose(case, &[nucleus], &policy.unchanged(), 0.5);
     choice.fates.first().map(|fate| fate.objection.reason)
