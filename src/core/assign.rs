@@ -191,8 +191,8 @@ impl Engine {
     }
 
     /// Whether a deferred task finds a nucleus now; it is looked at when something changed that one
-    /// of the objections reads. Work that remains changes with every task, so what hangs on it alone
-    /// waits for the deadline.
+    /// of the objections reads. Work that remains changes with every task, so what hangs on it
+    /// alone waits for the deadline.
     pub(crate) fn finds_nucleus(&mut self, at: usize, subject: &str) -> bool {
         let Some(waiting) = self.waiting.get_mut(subject) else { return false };
         let is_cold = std::mem::take(&mut waiting.is_cold);

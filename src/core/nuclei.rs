@@ -21,8 +21,8 @@ pub struct Work {
 }
 
 impl World {
-    /// The case of a task that wants a nucleus; `runs` says whether one of some queues could run its
-    /// jobs.
+    /// The case of a task that wants a nucleus; `runs` says whether one of some queues could run
+    /// its jobs.
     pub fn task_case<'a>(
         &self,
         task: &'a Task,
@@ -119,8 +119,8 @@ impl World {
         })
     }
 
-    /// Where each output of a task goes at a site: its name and its endpoint, the site's default one
-    /// where its token stands for none there (spec atlas 1.1).
+    /// Where each output of a task goes at a site: its name and its endpoint, the site's default
+    /// one where its token stands for none there (spec atlas 1.1).
     pub fn destinations(&self, site: &str, task: &Task) -> Vec<(String, String)> {
         let known = self.nuclei_and(true).find(|view| view.name == site);
         let made = known.is_none().then(|| self.site_of(site));

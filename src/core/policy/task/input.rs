@@ -34,8 +34,8 @@ fn kind(name: &str) -> &str {
     name.split('.').nth(4).unwrap_or("")
 }
 
-/// The datasets that count, those of a container together: no pseudo ones, no releases of databases,
-/// no logs, and only the primary one where the task says so.
+/// The datasets that count, those of a container together: no pseudo ones, no releases of
+/// databases, no logs, and only the primary one where the task says so.
 pub fn groups(task: &Task) -> Vec<Vec<&Dataset>> {
     let all = &task.input.datasets;
     let counts = |dataset: &&Dataset| {

@@ -37,9 +37,8 @@ pub(super) static PRODUCTION_TASK: Flavour = Flavour {
             "whether a task waits until every input has a whole copy that can be read from afar \
              (spec atlas N1)",
         ),
-        Param::flag("wait_for_parent", false, true).help(
-            "whether a part of a full chain waits while nothing is known of the task it was made of",
-        ),
+        Param::flag("wait_for_parent", false, true)
+            .help("whether a part of a full chain waits while nothing is known of its parent task"),
         Param::word("all_zero", &["uniform", "first"], "uniform", "first")
             .help("which nucleus is drawn when all weights are 0"),
     ],

@@ -66,8 +66,8 @@ pub(super) const BLACKLIST: Filter = Filter {
 pub(super) const JOB: Filter = Filter {
     name: "job",
     spec: "atlas N7, DIFF-2",
-    help: "a queue of the nucleus could run the task's jobs now: job brokerage up to its pilots, the \
-           queues of every nucleus counting as the nucleus's own",
+    help: "a queue of the nucleus could run the task's jobs now: job brokerage up to its pilots, \
+           the queues of every nucleus counting as the nucleus's own",
     reasons: &[
         ("job", "no queue of the nucleus could run the jobs"),
         ("no_queue_can_run", "no queue of any nucleus could run the jobs"),

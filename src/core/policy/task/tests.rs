@@ -1,5 +1,5 @@
-//! The specification's worked examples (13.3), the table of full chains (7), tokens, and the laws of
-//! the draw.
+//! The specification's worked examples (13.3), the table of full chains (7), tokens, and the laws
+//! of the draw.
 
 use super::choice::draw;
 use super::{Held, NucleusCandidate, Parent, Passed, TaskCase, Total, endpoint};

@@ -11,8 +11,8 @@ const MOST: f64 = 1e12;
 pub(super) const WORK: Weight = Weight {
     name: "work",
     spec: "atlas 1.7, DIFF-7",
-    help: "the more work of the share and of at least the task's priority remains at the nucleus, the \
-           lighter",
+    help: "the more work of the share and of at least the task's priority remains at the nucleus, \
+           the lighter",
     params: &[
         Param::float("offset", (1.0, MOST), 50.0, 50.0)
             .help("work up to which a nucleus counts as idle; HS06 s"),
