@@ -30,6 +30,7 @@ impl Engine {
     /// Counts an answer that was given.
     pub fn said(&mut self, decision: &Decision) {
         self.state.fold_decision(decision);
+        self.note_work(decision);
         self.answered(&decision.subject);
     }
 
@@ -52,6 +53,9 @@ impl Engine {
         }
         let gshare = task.gshare.clone();
         self.resolve(at, &gshare);
+        if self.policies[at].flavour.judges_nuclei() {
+            return self.assign(at, subject, number);
+        }
         let ask = self.state.asks.of(subject)?;
         let task = ask.task.as_ref()?;
         let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
@@ -71,7 +75,7 @@ impl Engine {
     }
 
     /// What every answer has.
-    fn blank(&self, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
+    pub(super) fn blank(&self, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
         let state = &self.state;
         let ordinal = before.map_or(1, |answer| answer.ordinal + 1);
         Decision {
@@ -135,7 +139,7 @@ impl Engine {
     }
 
     /// What a reader should know of the times of the facts.
-    fn note_times(&self, decision: &mut Decision) {
+    pub(super) fn note_times(&self, decision: &mut Decision) {
         let state = &self.state;
         for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {
             let time = state.times.of(topic);
@@ -223,7 +227,7 @@ fn fates(
 }
 
 /// Keeps an answer below the limit on what is said: fates beyond it become counts, and it says so.
-fn limit(decision: &mut Decision, max_output_bytes: usize) {
+pub(super) fn limit(decision: &mut Decision, max_output_bytes: usize) {
     let fixed = 4_096
         + decision.notes.iter().map(String::len).sum::<usize>()
         + match &decision.outcome {

@@ -5,6 +5,7 @@
 //! whether a waiting request wakes depends on what is known now, not on how it came to be. What is
 //! remembered here beside the state only says which of them need not be looked at again.
 
+use crate::core::assign::{WorkBook, check_of};
 use crate::core::event::TaskPhase;
 use crate::core::policy::{Case, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
@@ -41,6 +42,10 @@ pub struct Engine {
     is_crowded: bool,
     /// Up to when slot figures that ran out were looked for.
     slots_seen: Millis,
+    /// By place of a policy: the dry run of job brokerage, for one whose candidates are nuclei.
+    pub(crate) checks: Vec<Option<Policy>>,
+    /// Work that remains at nuclei, once it was asked for in this cycle.
+    pub(crate) work: Option<WorkBook>,
 }
 
 /// A policy made ready for a share. It holds until a queue, a site or a parameter changes.
@@ -49,6 +54,8 @@ pub(crate) struct Ready {
     pub(crate) resolved: Resolved,
     /// Places of the queues on the candidate list of tasks that name none.
     pub(crate) list: Vec<u32>,
+    /// Parameters of the dry run of job brokerage, for a policy whose candidates are nuclei.
+    pub(crate) check: Option<Resolved>,
 }
 
 /// A deferred request, and what it hangs on.
@@ -94,8 +101,11 @@ impl Ready {
 impl Engine {
     /// Joins a state with the policies that answer from now on.
     pub fn new(state: State, policies: Vec<Policy>) -> Engine {
+        let checks = policies.iter().map(|policy| check_of(policy, &policies)).collect();
         Engine {
             state,
+            checks,
+            work: None,
             policies,
             world: World::default(),
             resolved: BTreeMap::new(),
@@ -142,6 +152,7 @@ impl Engine {
     /// then gives the judgements in order.
     pub fn settle(&mut self) {
         let is_cold = std::mem::take(&mut self.is_cold);
+        self.work = None;
         let everything = is_cold || self.state.touched.queues || self.state.touched.settings;
         self.world.update(&mut self.state, is_cold);
         if everything {

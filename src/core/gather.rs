@@ -123,29 +123,40 @@ impl World {
         survey
     }
 
-    /// Files queued to a nucleus from all sources, from link facts where a network service
-    /// publishes them, else counted from transfers.
+    /// What is known of the links to the nucleus.
     fn outlook(&self, state: &State, now: Millis, survey: &Survey) -> Outlook {
         let links = std::iter::repeat_with(OnceCell::new).take(self.sites as usize).collect();
-        let mut outlook = Outlook { links, ..Outlook::default() };
-        let Some(nucleus) = survey.nucleus else { return outlook };
         let activity = activity(survey.express);
+        let (queued, queued_until) = self.queued_into(state, now, survey.nucleus, activity);
+        Outlook { queued, queued_until, links }
+    }
+
+    /// Files queued to a nucleus from all sources, from link facts where a network service
+    /// publishes them, else counted from transfers; and when the first figure becomes too old.
+    pub(super) fn queued_into(
+        &self,
+        state: &State,
+        now: Millis,
+        nucleus: Option<Name>,
+        activity: &str,
+    ) -> (u64, Option<Millis>) {
+        let (mut files, mut until) = (0u64, None);
+        let Some(nucleus) = nucleus else { return (files, until) };
         let age = state.setting.limits.link_sample_age_ms;
         let mut published = false;
         for link in self.links_into(nucleus) {
             if link.queued_known && now.saturating_sub(link.changed_at) < age {
                 published = true;
-                outlook.queued = outlook.queued.saturating_add(queued(link, activity));
-                let until = link.changed_at.saturating_add(age);
-                let first = outlook.queued_until.map_or(until, |first| first.min(until));
-                outlook.queued_until = Some(first);
+                files = files.saturating_add(queued(link, activity));
+                let ends = link.changed_at.saturating_add(age);
+                until = Some(until.map_or(ends, |first: Millis| first.min(ends)));
             }
         }
         if !published && let Some(activity) = state.known_name(activity) {
             let into = state.ledger.into.of([nucleus.0, activity.0, 0, 0]);
-            outlook.queued = into.map_or(0, |flow| flow.files);
+            files = into.map_or(0, |flow| flow.files);
         }
-        outlook
+        (files, until)
     }
 
     /// All that is known of a link, figures too old to count left out.

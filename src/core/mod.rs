@@ -1,6 +1,7 @@
 //! What we know and how we judge. Standard library and `sha2` only: no clock, dice, environment,
 //! file or network.
 
+mod assign;
 pub mod audit;
 pub mod changed;
 pub mod close;
@@ -18,6 +19,7 @@ pub mod gather;
 pub mod id;
 pub mod ledger;
 pub mod limits;
+pub mod nuclei;
 pub mod oddity;
 pub mod pattern;
 pub mod policy;

@@ -230,6 +230,8 @@ pub struct Answer {
     pub now: Millis,
     /// Policy hash it was made with.
     pub policy_hash: String,
+    /// For an assignment: the nucleus.
+    pub nucleus: String,
     /// For a deferral: who was rejected and why, as said.
     pub objections: BTreeMap<String, Stand>,
 }

@@ -27,6 +27,12 @@ impl Engine {
             }
             let gshare = task.gshare.clone();
             self.resolve(at, &gshare);
+            if self.policies[at].flavour.judges_nuclei() {
+                if self.finds_nucleus(at, &subject) {
+                    woken.extend(self.waiting.get(&subject).map(|waiting| waiting.turn.clone()));
+                }
+                continue;
+            }
             let Some(ready) = self.resolved.get(&(at, gshare)) else { continue };
             let Some(ask) = self.state.asks.of(&subject) else { continue };
             let Some(task) = ask.task.as_ref() else { continue };
@@ -52,7 +58,9 @@ impl Engine {
         let policy = &self.policies[at];
         let resolved = policy.resolve(&look_up, gshare);
         let list = self.world.places(|queue| policy.lists(queue, &resolved));
-        self.resolved.insert(key, Ready { resolved, list });
+        let check = self.checks.get(at).and_then(Option::as_ref);
+        let check = check.map(|check| check.resolve(&look_up, gshare));
+        self.resolved.insert(key, Ready { resolved, list, check });
     }
 }
 

@@ -79,6 +79,8 @@ pub struct World {
     /// Nuclei in order of their names.
     pub nuclei: Vec<NucleusView>,
     nucleus_at: BTreeMap<String, u32>,
+    /// Sites that are no nuclei and take full chains (spec atlas 7).
+    pub(super) satellites: Vec<NucleusView>,
     software: Vec<Release>,
     software_at: BTreeMap<String, u32>,
     /// The union of all tags.
@@ -244,6 +246,27 @@ impl World {
             self.nucleus_at.insert(name.to_owned(), self.nuclei.len() as u32);
             self.nuclei.push(nucleus);
         }
+        self.set_satellites(state);
+    }
+
+    fn set_satellites(&mut self, state: &State) {
+        let takes_chains = |view: &&QueueView| Bare::of(&view.queue) != Bare::No;
+        let mut names: Vec<String> =
+            self.queues.iter().filter(takes_chains).map(|view| view.queue.site.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| !self.nucleus_at.contains_key(name));
+        let is_active = |name: &str| {
+            let site = state.facts.sites.of(name).and_then(|fact| fact.current(is_newer));
+            site.is_none_or(|site| site.active)
+        };
+        let views = names.iter().map(|name| self.nucleus_of(name, is_active(name), None));
+        self.satellites = views.filter(|view| view.bare != Bare::No).collect();
+    }
+
+    /// A site as a nucleus, whether it is one or not.
+    pub(super) fn site_of(&self, name: &str) -> NucleusView {
+        self.nucleus_of(name, true, None)
     }
 
     fn nucleus_of(&self, name: &str, active: bool, output: Option<u32>) -> NucleusView {
@@ -292,6 +315,11 @@ impl World {
     /// A storage endpoint by its name.
     pub(super) fn storage_named(&self, name: &str) -> Option<&Storage> {
         self.storage_of(self.storage_at.get(name).copied())
+    }
+
+    /// The place of a storage endpoint.
+    pub(super) fn storage_place(&self, name: &str) -> Option<u32> {
+        self.storage_at.get(name).copied()
     }
 
     /// The place of a queue.

@@ -78,7 +78,12 @@ fn answer(decision: &Decision, before: Option<Answer>) -> Answer {
             0
         }
     };
+    let nucleus = match decision.outcome {
+        Outcome::Assign(_) => decision.nucleus.clone(),
+        Outcome::Defer { .. } | Outcome::Reject { .. } => String::new(),
+    };
     Answer {
+        nucleus,
         attempt: decision.attempt,
         ordinal: decision.ordinal,
         is_final: decision.outcome.is_final(),
@@ -109,6 +114,10 @@ fn promise(decision: &Decision, clock: i64) -> Option<Promise> {
     for ranked in ranked.iter().filter(|ranked| ranked.jobs > 0) {
         let jobs = queues.entry(&ranked.unified).or_default();
         *jobs = jobs.saturating_add(ranked.jobs);
+    }
+    if queues.is_empty() {
+        // A nucleus for a task: nothing is placed yet.
+        return None;
     }
     Some(Promise {
         decision: decision.id,

@@ -94,6 +94,7 @@ impl Policy {
                 Judge::Whole(judge) => whole.push((at, before.len(), judge)),
                 Judge::After(judge) => after.push((at, judge)),
                 Judge::Last(judge) => last.push((at, judge)),
+                Judge::Nuclei(_) => {}
             }
         }
         let is_whole = |(weight, _): &(&Weight, Args)| matches!(weight.weigh, Weigh::Whole(_));

@@ -69,7 +69,11 @@ pub struct Select<'a> {
 }
 
 /// The registry.
-static KINDS: [&Flavour; 2] = [&super::analysis::ANALYSIS_JOB, &super::atlas::PRODUCTION_JOB];
+static KINDS: [&Flavour; 3] = [
+    &super::analysis::ANALYSIS_JOB,
+    &super::atlas::PRODUCTION_JOB,
+    &super::task::PRODUCTION_TASK,
+];
 
 /// Every kind there is, in order of their names.
 pub fn kinds() -> &'static [&'static Flavour] {
@@ -85,6 +89,11 @@ impl Flavour {
     /// The filter of a name.
     pub fn filter(&self, name: &str) -> Option<&'static Filter> {
         self.filters.iter().copied().find(|filter| filter.name == name)
+    }
+
+    /// Whether its candidates are nuclei, not queues.
+    pub fn judges_nuclei(&self) -> bool {
+        self.filters.iter().any(|filter| matches!(filter.judge, super::Judge::Nuclei(_)))
     }
 
     /// The weight of a name.

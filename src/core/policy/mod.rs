@@ -17,6 +17,7 @@ mod slate;
 pub mod software;
 mod spec;
 mod stabilizer;
+pub mod task;
 mod weight;
 
 #[cfg(test)]
@@ -312,6 +313,8 @@ pub enum Judge {
     Whole(Whole),
     /// After weighing, all candidates at once.
     Last(Whole),
+    /// All nuclei that are left, in a policy whose candidates are nuclei.
+    Nuclei(task::Nuclei),
 }
 
 /// A judgement of all candidates at once.
@@ -352,6 +355,8 @@ pub enum Weigh {
     Factor(fn(&Case<'_>, &Candidate<'_>, &Args, &mut Weighed) -> f64),
     /// A factor that hangs on all candidates; each row's `factor` is set: finite, not negative.
     Whole(Whole),
+    /// A factor of a nucleus's weight, in a policy whose candidates are nuclei.
+    Nucleus(task::NucleusFactor),
 }
 
 /// The figures behind a candidate's weight.

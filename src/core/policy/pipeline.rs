@@ -228,7 +228,7 @@ impl Policy {
                 judge(case, candidate, &weighed, args)
             }
             // What it says hangs on the others, too.
-            Judge::Whole(_) | Judge::Last(_) => return None,
+            Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => return None,
         };
         match verdict {
             Verdict::Pass => None,
@@ -280,7 +280,7 @@ impl Policy {
     /// The weight known when a filter objected.
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
         match self.filters[usize::from(filter)].0.judge {
-            Judge::Before(_) | Judge::Whole(_) => 0.0,
+            Judge::Before(_) | Judge::Whole(_) | Judge::Nuclei(_) => 0.0,
             Judge::After(_) | Judge::Last(_) => weighed.total,
         }
     }
@@ -348,6 +348,7 @@ impl Policy {
                 }
                 Weigh::Factor(factor) => factor(case, candidate, args, weighed),
                 Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
+                Weigh::Nucleus(_) => 1.0,
             };
             weighed.total *= value;
             if weighed.kept {

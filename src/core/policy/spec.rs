@@ -57,6 +57,14 @@ impl Wake {
     }
 }
 
+/// How long a deferral lasts where a policy does not say (spec atlas 1.1, 2.7).
+pub fn defer_of(kind: &str) -> Millis {
+    match kind {
+        "atlas-production-task" => 30 * MINUTE,
+        _ => HOUR,
+    }
+}
+
 impl PolicySpec {
     /// A policy of a kind with no filters and no weights, and the specification's figures for the
     /// rest: where a reader of topology files starts from.
@@ -66,7 +74,7 @@ impl PolicySpec {
             kind: kind.to_string(),
             rules: Rules::Documented,
             wake: Wake::Event,
-            defer: HOUR,
+            defer: defer_of(kind),
             dwell: MINUTE,
             candidates_max: 10,
             bunch: 25,

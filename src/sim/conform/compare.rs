@@ -87,8 +87,13 @@ pub fn with_panda(whole: &Value, judged: &Judged) -> Option<Agreement> {
         agreement.differences.push(format!("verdict: ours {ours}, theirs {verdict} {why}"));
     }
     if whole["kind"].as_str() == Some("prod_task") {
+        (agreement.candidates, agreement.weights) = (true, true);
         nucleus(of("nucleus"), judged, &mut agreement);
-        weights_of(of("weighed"), judged, &mut agreement);
+        weights_of(of("candidates"), judged, &mut agreement);
+        for (theirs, ours) in items(of("more_tasks")).zip(&judged.more) {
+            nucleus(&theirs["nucleus"], ours, &mut agreement);
+            weights_of(&theirs["candidates"], ours, &mut agreement);
+        }
     } else {
         candidates(of("candidates"), of("alternatives"), judged, &mut agreement);
         weights(of("candidates"), judged, &mut agreement);
@@ -99,17 +104,17 @@ pub fn with_panda(whole: &Value, judged: &Judged) -> Option<Agreement> {
 
 fn nucleus(theirs: &Value, judged: &Judged, agreement: &mut Agreement) {
     let theirs = theirs.as_str().map(str::to_owned);
-    agreement.candidates = theirs == judged.nucleus;
-    if !agreement.candidates {
+    if theirs != judged.nucleus {
+        agreement.candidates = false;
         let line = format!("nucleus: ours {:?}, theirs {theirs:?}", judged.nucleus);
         agreement.differences.push(line);
     }
 }
 
 fn weights_of(theirs: &Value, judged: &Judged, agreement: &mut Agreement) {
-    agreement.weights = true;
-    for (name, weight) in entries(theirs) {
-        let (ours, theirs) = (judged.weighed.get(name), number(weight));
+    for it in items(theirs) {
+        let (name, theirs) = (text(&it["nucleus"]), number(&it["weight"]));
+        let ours = judged.weighed.get(&name);
         let same = ours.zip(theirs).is_some_and(|(a, b)| is_close(*a, b, WEIGHT_TOLERANCE));
         if !same {
             agreement.weights = false;

@@ -33,6 +33,8 @@ pub struct Judged {
     pub nucleus: Option<String>,
     /// Weights of all that were weighed, for a case of task brokerage.
     pub weighed: BTreeMap<String, f64>,
+    /// Tasks that were judged after it in the same cycle.
+    pub more: Vec<Judged>,
 }
 
 impl Judged {
@@ -55,7 +57,14 @@ impl Judged {
             shown["nucleus"] = json!(nucleus);
         }
         if !self.weighed.is_empty() {
-            shown["weighed"] = json!(self.weighed);
+            let weighed = self.weighed.iter();
+            let candidates: Vec<Value> = weighed
+                .map(|(nucleus, weight)| json!({"nucleus": nucleus, "weight": weight}))
+                .collect();
+            shown["candidates"] = json!(candidates);
+        }
+        if !self.more.is_empty() {
+            shown["more_tasks"] = self.more.iter().map(Judged::to_json).collect();
         }
         shown
     }
@@ -84,7 +93,7 @@ fn kind_of(kind: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// A state in which a case's records are folded.
-fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
+pub(super) fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
     let silence = [None; Topic::ALL.len()];
     let setting = Setting { domain: "atlas".to_owned(), limits: Limits::default(), silence };
     let mut state = State::new(setting);
@@ -101,7 +110,7 @@ fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
 }
 
 /// A request as its record says it.
-fn read_back(task: &Task) -> Result<Task, String> {
+pub(super) fn read_back(task: &Task) -> Result<Task, String> {
     let (codec, mut arena, mut bytes) = (Codec::default(), Arena::default(), Vec::new());
     record::write_task(&mut bytes, task);
     match codec.read(Topic::Task, None, Some(&bytes), &mut arena) {
@@ -110,16 +119,23 @@ fn read_back(task: &Task) -> Result<Task, String> {
     }
 }
 
+/// A policy that judges, or what is wrong with it.
+pub(super) fn compiled(spec: &PolicySpec) -> Result<Policy, String> {
+    Policy::compile(spec)
+        .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
+    if recorded.kind == "prod_task" {
+        return super::nucleus::judge(recorded, rules);
+    }
     let (name, kind_name) = kind_of(&recorded.kind).ok_or_else(|| {
-        format!("field `kind`: found {:?}, wants prod_job, anal_job", recorded.kind)
+        format!("field `kind`: found {:?}, wants prod_job, anal_job, prod_task", recorded.kind)
     })?;
     let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
     let spec = PolicySpec::full(name, flavour, rules);
-    let policy = Policy::compile(&spec).map_err(|mistakes| {
-        mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    })?;
+    let policy = compiled(&spec)?;
     let now = moment(&scenario["now"]);
     let facts = facts(&recorded.whole, now)?;
     let mut state = state_of(&facts, now)?;

@@ -11,6 +11,7 @@ mod figures;
 mod grid;
 mod json;
 mod judge;
+mod nucleus;
 
 pub use compare::{Agreement, Tally};
 pub use judge::Judged;

@@ -37,6 +37,7 @@ fn write_answer(sink: &mut Sink<'_>, answer: &Answer) {
     sink.long(answer.until);
     sink.long(answer.now);
     sink.string(&answer.policy_hash);
+    sink.string(&answer.nucleus);
     sink.index(answer.objections.len());
     for (queue, stand) in &answer.objections {
         sink.string(queue);
@@ -91,6 +92,7 @@ fn read_answer(at: &mut Cursor<'_>) -> Result<Answer, Fault> {
         until: at.long()?,
         now: at.long()?,
         policy_hash: text(at)?,
+        nucleus: text(at)?,
         objections: Default::default(),
     };
     for _ in 0..at.index()? {

@@ -105,6 +105,9 @@ fn policy(reader: &mut Reader, value: &Value<'_>) -> Option<Placed> {
     // Known only now: the kind may stand behind the lists.
     if let Some(kind) = kind(&placed.policy.kind) {
         let all = PolicySpec::full("", kind, placed.policy.rules);
+        if !table.contains_key("defer_s") {
+            placed.policy.defer = all.defer;
+        }
         if asks_for_all(table.get("filters")) {
             placed.policy.filters = all.filters;
         }

@@ -1,5 +1,6 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
+mod nucleus;
 mod tell;
 pub(crate) mod yard;
 

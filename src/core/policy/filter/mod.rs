@@ -75,11 +75,11 @@ pub(super) const PRODUCTION_JOB: &[&Filter] = &[
 pub(super) const ANALYSIS_JOB: &[&Filter] = analysis::FILTERS;
 
 /// How a figure that equals its limit is read.
-const BOUNDARY: &[&str] = &["above", "at_least"];
+pub(super) const BOUNDARY: &[&str] = &["above", "at_least"];
 
 /// Whether a figure is beyond its limit: above it, or with `at_least` (1) also equal to it.
 #[inline]
-fn beyond(measured: f64, limit: f64, boundary: usize) -> bool {
+pub(super) fn beyond(measured: f64, limit: f64, boundary: usize) -> bool {
     measured > limit || (boundary == 1 && measured == limit)
 }
 

@@ -1,0 +1,271 @@
+//! From a task that wants a nucleus to its answer (spec atlas 1).
+
+use crate::core::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::core::dice::Dice;
+use crate::core::engine::{Engine, Hang};
+use crate::core::event::{FullChain, Task, TaskPhase};
+use crate::core::nuclei::{JobCheck, Work, as_jobs};
+use crate::core::policy::task::{Choice, job_check};
+use crate::core::policy::{Policy, PolicySpec, Reads, kind};
+use crate::core::record::Answer;
+use crate::core::state::State;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// CPU time of an event of a task that does not say; HS06 s (spec atlas 1.2).
+const CPU_UNKNOWN: f64 = 300.0;
+/// What a nucleus that passed and was not drawn is told with.
+const DRAW: &str = "draw";
+
+/// Work that remains at nuclei, by what it is asked for (spec atlas 1.2); HS06 s.
+#[derive(Default)]
+pub(crate) struct WorkBook {
+    all: BTreeMap<String, f64>,
+    /// By share and nucleus, then priority.
+    shares: BTreeMap<(String, String), BTreeMap<i32, f64>>,
+}
+
+impl WorkBook {
+    /// The work of all tasks whose nucleus is set or was decided. Of each task its newest request
+    /// that has not ended counts.
+    fn of(state: &State) -> WorkBook {
+        let mut newest: BTreeMap<&str, (&Task, &str)> = BTreeMap::new();
+        for (_, ask) in state.asks.iter() {
+            let Some(task) = ask.task.as_ref().filter(|it| it.phase == TaskPhase::Asking) else {
+                continue;
+            };
+            let nucleus = nucleus_of(task, ask.answer.as_ref());
+            let known = newest.get(task.task.as_str()).map(|(known, _)| known.changed_at);
+            if !nucleus.is_empty() && known.is_none_or(|known| known < task.changed_at) {
+                newest.insert(&task.task, (task, nucleus));
+            }
+        }
+        let mut book = WorkBook::default();
+        newest.values().for_each(|(task, nucleus)| book.add(task, nucleus));
+        book
+    }
+
+    /// A task went to a nucleus.
+    fn add(&mut self, task: &Task, nucleus: &str) {
+        let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
+        let work = task.options.remaining_events as f64 * cpu.unwrap_or(CPU_UNKNOWN);
+        *self.all.entry(nucleus.to_owned()).or_default() += work;
+        let share = self.shares.entry((task.gshare.clone(), nucleus.to_owned())).or_default();
+        *share.entry(task.priority).or_default() += work;
+    }
+
+    /// What remains at a nucleus, as a task sees it.
+    fn at(&self, nucleus: &str, task: &Task) -> Work {
+        let share = self.shares.get(&(task.gshare.clone(), nucleus.to_owned()));
+        let ahead = share.map_or(0.0, |share| share.range(task.priority..).map(|it| it.1).sum());
+        Work { all: self.all.get(nucleus).copied().unwrap_or(0.0), ahead }
+    }
+}
+
+/// Where a task's output goes: as it says, else as was decided.
+fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
+    if task.nucleus.is_empty() {
+        answer.map_or("", |answer| &answer.nucleus)
+    } else {
+        &task.nucleus
+    }
+}
+
+/// The dry run of job brokerage for a policy of tasks: of the policy of jobs that there is, else of
+/// one with every filter (spec atlas N7).
+pub(crate) fn check_of(policy: &Policy, policies: &[Policy]) -> Option<Policy> {
+    const JOBS: &str = "atlas-production-job";
+    if !policy.flavour.judges_nuclei() {
+        return None;
+    }
+    let own = policies.iter().find(|other| other.flavour.name == JOBS);
+    let full = || kind(JOBS).map(|jobs| PolicySpec::full(JOBS, jobs, policy.spec.rules));
+    let spec = own.map(|own| own.spec.clone()).or_else(full)?;
+    Policy::compile(&job_check(&spec)).ok()
+}
+
+/// What was found for a task that wants a nucleus.
+pub(crate) struct Found {
+    choice: Choice,
+    /// Names of the candidates.
+    names: Vec<String>,
+    /// The nucleus it goes to.
+    nucleus: Option<String>,
+    /// Its outputs and their endpoints there.
+    destinations: Vec<(String, String)>,
+}
+
+impl Engine {
+    /// Judges all nuclei for a task. Its policy must be resolved for its share.
+    fn find_nucleus(&mut self, at: usize, subject: &str) -> Option<Found> {
+        let work = self.work.take().unwrap_or_else(|| WorkBook::of(&self.state));
+        let found = self.find_nucleus_by(at, subject, &work);
+        self.work = Some(work);
+        found
+    }
+
+    fn find_nucleus_by(&mut self, at: usize, subject: &str, work: &WorkBook) -> Option<Found> {
+        let (state, now) = (&self.state, self.state.now);
+        let task = state.asks.of(subject)?.task.as_ref()?;
+        let ready = self.resolved.get(&(at, task.gshare.clone()))?;
+        let (policy, check) = (&self.policies[at], self.checks.get(at)?.as_ref()?);
+        if self.world.is_site(&task.nucleus) {
+            let nucleus = task.nucleus.clone();
+            let destinations = self.world.destinations(&nucleus, task);
+            let (choice, names) = (Choice::default(), Vec::new());
+            return Some(Found { choice, names, nucleus: Some(nucleus), destinations });
+        }
+        let jobs = as_jobs(task);
+        let mut case = check.case(&jobs, now, ready.check.as_ref()?);
+        let survey = self.world.survey(state, &mut case);
+        let all = self.world.places(|_| true);
+        let candidates = self.world.gather(state, &case, &survey, all.into());
+        let resolved = ready.check.as_ref()?;
+        let check = JobCheck { policy: check, resolved, case: &case, candidates: &candidates };
+        let runs = |queues: &[u32]| check.runs(queues);
+        let case = self.world.task_case(task, now, parent(state, task), &runs);
+        let nuclei = self.world.nuclei_of(state, task, now, |nucleus| work.at(nucleus, task));
+        let (domain, epoch) = (&state.setting.domain, state.epoch);
+        let unit = Dice::of(domain, subject, task.attempt, epoch, state.number).unit();
+        let choice = policy.choose(&case, &nuclei, &ready.resolved, unit);
+        let names: Vec<String> = nuclei.iter().map(|nucleus| nucleus.name.to_owned()).collect();
+        let drawn = choice.drawn.map(|at| choice.passed[at].candidate as usize);
+        let nucleus = drawn.map(|at| names[at].clone());
+        let destinations =
+            nucleus.as_ref().map_or_else(Vec::new, |name| self.world.destinations(name, task));
+        Some(Found { choice, names, nucleus, destinations })
+    }
+
+    /// The answer to a task that wants a nucleus. Its policy must be resolved for its share.
+    pub(crate) fn assign(&mut self, at: usize, subject: &str, number: u32) -> Option<Decision> {
+        let found = self.find_nucleus(at, subject)?;
+        let ask = self.state.asks.of(subject)?;
+        let task = ask.task.as_ref()?;
+        let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
+        let policy = &self.policies[at];
+        let mut decision = self.blank(task, before, number);
+        decision.policy_hash = policy.hash().to_owned();
+        decision.notes = self.resolved.get(&(at, task.gshare.clone()))?.resolved.notes.clone();
+        self.note_times(&mut decision);
+        if let Some(held) = &found.choice.held {
+            decision.notes.push(format!("held({})", held.reason));
+        }
+        tell(&mut decision, policy, &found);
+        decision.outcome = match found.nucleus {
+            None => Outcome::Defer { until: self.state.now + policy.spec.defer },
+            Some(nucleus) => {
+                for (output, endpoint) in found.destinations {
+                    decision.notes.push(format!("destination({output}, {endpoint})"));
+                }
+                decision.factor_names = policy.factor_names().to_vec();
+                decision.nucleus.clone_from(&nucleus);
+                let passed = found.choice.drawn.map(|at| &found.choice.passed[at].weighed);
+                Outcome::Assign(vec![Ranked {
+                    unified: nucleus.clone(),
+                    queue: nucleus,
+                    weight: passed.map_or(0.0, |weighed| weighed.total),
+                    jobs: 0,
+                    factors: passed.map_or_else(
+                        || vec![0.0; decision.factor_names.len()],
+                        |weighed| weighed.factors.clone(),
+                    ),
+                }])
+            }
+        };
+        super::decide::limit(&mut decision, self.state.setting.limits.max_output_bytes);
+        Some(decision)
+    }
+
+    /// Counts the work of a task whose nucleus was just decided.
+    pub(crate) fn note_work(&mut self, decision: &Decision) {
+        let is_of_nucleus = self
+            .policy(&decision.policy)
+            .is_some_and(|at| self.policies[at].flavour.judges_nuclei());
+        let ask = self.state.asks.of(&decision.subject);
+        let task = ask.and_then(|ask| ask.task.as_ref()).filter(|task| task.nucleus.is_empty());
+        if let (true, Outcome::Assign(_), Some(task), Some(work)) =
+            (is_of_nucleus, &decision.outcome, task, &mut self.work)
+        {
+            work.add(task, &decision.nucleus);
+        }
+    }
+
+    /// Whether a deferred task finds a nucleus now; it is looked at when something changed that one
+    /// of the objections reads. Work that remains changes with every task, so what hangs on it
+    /// alone waits for the deadline.
+    pub(crate) fn finds_nucleus(&mut self, at: usize, subject: &str) -> bool {
+        let Some(waiting) = self.waiting.get_mut(subject) else { return false };
+        let is_cold = std::mem::take(&mut waiting.is_cold);
+        let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
+        let (policy, world, state) = (&self.policies[at], &self.world, &self.state);
+        let moved = |(name, hang): (&String, &Hang)| {
+            world.is_nucleus_touched(state, name, policy.reads(usize::from(hang.filter)))
+        };
+        if !is_cold && !is_due && !waiting.hangs.iter().any(moved) {
+            return false;
+        }
+        let Some(found) = self.find_nucleus(at, subject) else { return false };
+        let Some(waiting) = self.waiting.get_mut(subject) else { return false };
+        let hang = |refused: &crate::core::policy::Refused| {
+            let (filter, recheck_at) = (refused.filter, refused.objection.recheck_at);
+            (found.names[refused.candidate as usize].clone(), Hang { filter, recheck_at })
+        };
+        waiting.hangs = found.choice.fates.iter().map(hang).collect();
+        waiting.recheck_at = waiting.hangs.values().filter_map(|hang| hang.recheck_at).min();
+        // One that wakes may find no room in this cycle: then all is asked again.
+        waiting.is_cold = found.nucleus.is_some();
+        found.nucleus.is_some()
+    }
+}
+
+/// What is known of the task that a task was made of: its part in a full chain and its nucleus.
+fn parent<'a>(state: &'a State, task: &Task) -> Option<(FullChain, &'a str)> {
+    let name = task.options.parent_task.as_str();
+    let chunks = state.chunks.get(name).into_iter().flatten().map(String::as_str);
+    let asks = std::iter::once(name).chain(chunks).filter_map(|subject| state.asks.of(subject));
+    let told = asks.filter_map(|ask| {
+        let task = ask.task.as_ref()?;
+        Some((task.options.full_chain, nucleus_of(task, ask.answer.as_ref())))
+    });
+    // One that knows the nucleus before one that does not.
+    told.max_by_key(|(_, nucleus)| !nucleus.is_empty())
+}
+
+/// What became of each nucleus.
+fn tell(decision: &mut Decision, policy: &Policy, found: &Found) {
+    let name = |filter: u16| policy.filter(usize::from(filter)).map_or("", |filter| filter.name);
+    for (at, rejected) in found.choice.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let filter = name(at as u16).to_owned();
+        decision.counts.push(FilterCount { filter, rejected: *rejected });
+    }
+    for refused in &found.choice.fates {
+        decision.fates.push(Fate {
+            queue: found.names[refused.candidate as usize].clone(),
+            filter: Cow::Borrowed(name(refused.filter)),
+            reason: Cow::Borrowed(refused.objection.reason),
+            measured: refused.objection.measured,
+            limit: refused.objection.limit,
+        });
+    }
+    let Some(drawn) = found.choice.drawn.map(|at| &found.choice.passed[at]) else { return };
+    for passed in found.choice.passed.iter().filter(|it| it.candidate != drawn.candidate) {
+        decision.fates.push(Fate {
+            queue: found.names[passed.candidate as usize].clone(),
+            filter: Cow::Borrowed(DRAW),
+            reason: Cow::Borrowed("not_drawn"),
+            measured: passed.weighed.total,
+            limit: drawn.weighed.total,
+        });
+    }
+}
+
+impl crate::core::world::World {
+    /// Whether any of what a filter reads of a nucleus was touched.
+    fn is_nucleus_touched(&self, state: &State, name: &str, reads: &[Reads]) -> bool {
+        let nucleus = state.known_name(name);
+        let own = self.queues_of(name).iter().any(|at| self.is_touched(state, *at, nucleus, reads));
+        let is_read = |what: Reads| reads.contains(&what);
+        own || is_read(Reads::Storage) && state.touched.storage
+            || is_read(Reads::Nucleus) && nucleus.is_some_and(|it| state.touched.into.has(it))
+    }
+}

@@ -1,0 +1,144 @@
+//! Judging nuclei: filter by filter over all that are left, then a draw in proportion to weight.
+
+use super::{
+    ALL_ZERO, Course, NucleusCandidate, NucleusRow, Parent, REMOTE_SOURCE, TaskCase,
+    WAIT_FOR_PARENT,
+};
+use crate::core::event::FullChain;
+use crate::core::policy::compile::{Policy, Resolved};
+use crate::core::policy::pipeline::{Refused, bounded};
+use crate::core::policy::{Judge, Objection, Verdict, Weigh, Weighed};
+
+/// What became of all nuclei of a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    /// Those that passed, in the order of the candidates.
+    pub passed: Vec<Passed>,
+    /// The nucleus that was drawn, by its place in `passed`.
+    pub drawn: Option<usize>,
+    /// Those that did not pass, in the order of the candidates.
+    pub fates: Vec<Refused>,
+    /// Per filter of the policy, how many nuclei it was the first to refuse.
+    pub counts: Vec<u32>,
+    /// Why the task as a whole must wait, whatever is said of each nucleus.
+    pub held: Option<Objection>,
+}
+
+/// A nucleus that passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passed {
+    /// Its place in the list of candidates.
+    pub candidate: u32,
+    /// Its weight.
+    pub weighed: Weighed,
+}
+
+impl Policy {
+    /// Judges nuclei; `unit` in [0, 1] draws among those that pass, in proportion to their weights
+    /// and in the order of the candidates. Nothing is looked up and nothing remembered.
+    pub fn choose(
+        &self,
+        case: &TaskCase<'_>,
+        nuclei: &[NucleusCandidate<'_>],
+        resolved: &Resolved,
+        unit: f64,
+    ) -> Choice {
+        let mut choice = Choice { counts: vec![0; self.filters.len()], ..Choice::default() };
+        choice.held = waits(case, resolved);
+        if choice.held.is_some() {
+            return choice;
+        }
+        let mut left: Vec<u32> = (0..nuclei.len() as u32).collect();
+        let mut course = Course::default();
+        for (at, ((filter, _), args)) in self.filters.iter().zip(&resolved.filters).enumerate() {
+            let Judge::Nuclei(judge) = filter.judge else { continue };
+            let row = |place: &u32| NucleusRow {
+                nucleus: nuclei[*place as usize],
+                verdict: Verdict::Pass,
+            };
+            let mut rows: Vec<NucleusRow<'_>> = left.iter().map(row).collect();
+            if rows.is_empty() || choice.held.is_some() {
+                break;
+            }
+            judge(case, &mut rows, &mut course, args);
+            choice.held = course.held;
+            let mut verdicts = rows.iter().map(|row| row.verdict);
+            left.retain(|place| match verdicts.next() {
+                Some(Verdict::Object(objection)) => {
+                    let objection = bounded(objection);
+                    choice.counts[at] += 1;
+                    choice.fates.push(Refused {
+                        candidate: *place,
+                        filter: at as u16,
+                        objection,
+                        weight: 0.0,
+                    });
+                    false
+                }
+                _ => true,
+            });
+        }
+        choice.fates.sort_unstable_by_key(|refused| refused.candidate);
+        if choice.held.is_none() {
+            let weigh = |candidate: u32| {
+                let nucleus = &nuclei[candidate as usize];
+                Passed { candidate, weighed: self.weigh_nucleus(case, nucleus, &course, resolved) }
+            };
+            choice.passed = left.into_iter().map(weigh).collect();
+            let first = resolved.own.word(ALL_ZERO) == 1;
+            choice.drawn = draw(&choice.passed, unit, first);
+        }
+        choice
+    }
+
+    fn weigh_nucleus(
+        &self,
+        case: &TaskCase<'_>,
+        nucleus: &NucleusCandidate<'_>,
+        course: &Course,
+        resolved: &Resolved,
+    ) -> Weighed {
+        let mut weighed = Weighed { total: 1.0, ..Weighed::default() };
+        for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
+            let Weigh::Nucleus(weigh) = weight.weigh else { continue };
+            let factor = weigh(case, nucleus, course, args);
+            weighed.factors.push(factor);
+            weighed.total = (weighed.total * factor).min(f64::MAX);
+        }
+        weighed
+    }
+}
+
+/// Why the task waits before any nucleus is looked at.
+fn waits(case: &TaskCase<'_>, resolved: &Resolved) -> Option<Objection> {
+    let because = |reason| Objection { reason, measured: 0.0, limit: 1.0, recheck_at: None };
+    if resolved.own.flag(REMOTE_SOURCE) && !case.remote_source {
+        return Some(because("input_incomplete"));
+    }
+    let is_chain = case.task.options.full_chain != FullChain::No;
+    if resolved.own.flag(WAIT_FOR_PARENT) && is_chain && case.parent == Parent::Unknown {
+        return Some(because("parent_unknown"));
+    }
+    None
+}
+
+/// Draws one of those that passed, in proportion to their weights. Where all weights are 0, each is
+/// as likely as any other, or the first is taken.
+pub(super) fn draw(passed: &[Passed], unit: f64, first: bool) -> Option<usize> {
+    let most = passed.len().checked_sub(1)?;
+    let largest = passed.iter().map(|it| it.weighed.total).fold(0.0, f64::max);
+    if largest == 0.0 {
+        let place = (unit.clamp(0.0, 1.0) * passed.len() as f64) as usize;
+        return Some(if first { 0 } else { place.min(most) });
+    }
+    // Scaled by the largest, so that the sum of the largest numbers there are is finite.
+    let sum: f64 = passed.iter().map(|it| it.weighed.total / largest).sum();
+    let mut left = unit.clamp(0.0, 1.0) * sum;
+    for (place, it) in passed.iter().enumerate() {
+        left -= it.weighed.total / largest;
+        if left <= 0.0 && (it.weighed.total > 0.0 || first) {
+            return Some(place);
+        }
+    }
+    passed.iter().rposition(|it| it.weighed.total > 0.0)
+}
