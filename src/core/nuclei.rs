@@ -142,7 +142,8 @@ impl World {
 
     /// Whether a task may be bound to a site: a nucleus, or one that has queues.
     pub fn is_site(&self, name: &str) -> bool {
-        !name.is_empty() && self.nucleus(name).known
+        let has_queues = || self.queues.iter().any(|view| view.queue.site == name);
+        !name.is_empty() && (self.nucleus(name).known || has_queues())
     }
 }
 

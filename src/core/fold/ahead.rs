@@ -52,6 +52,10 @@ impl Sought {
             | Event::Storage(_)
             | Event::Link(_)
             | Event::Parameter(_)
+            | Event::Release(_)
+            | Event::Share(_)
+            | Event::Quota(_)
+            | Event::User(_)
             | Event::Removed { .. }
             | Event::Decided(_)
             | Event::Garbled(_) => Key::NONE,

@@ -58,6 +58,7 @@ pub(super) static PRODUCTION_TASK: Flavour = Flavour {
     express: |_: &Task, _: &Args| false,
     preassigned: |_: &Task, _: Millis, _: &Args| Preassigned::No,
     hold: |_: &Case<'_>, _: &Args| None,
+    plan: None,
     select: |_: &Select<'_>, _: &mut Dice| Vec::new(),
 };
 
