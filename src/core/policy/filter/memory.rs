@@ -19,6 +19,8 @@ pub(super) const FILTER: Filter = Filter {
             "whether baseRamCount is added also where ramCount is for the whole job (seed: always)",
         ),
         Param::int("merge_least_mb", 2_000, 2_000).help("least memory of a merge job; MB"),
+        Param::flag("merge_always", true, false)
+            .help("whether merge jobs that state no memory are asked for the least too"),
     ],
     reads: &[],
     temporary: false,
@@ -28,6 +30,7 @@ pub(super) const FILTER: Filter = Filter {
 const COMPENSATION: usize = 0;
 const BASE_ALWAYS: usize = 1;
 const MERGE_LEAST: usize = 2;
+const MERGE_ALWAYS: usize = 3;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let need = need_mb(case, candidate, args);
@@ -50,7 +53,10 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
     let task = case.task;
     let base = f64::from(task.base_ram_mb.unwrap_or(0));
     let plain = match task.chunk {
-        ChunkKind::Merge => f64::from(task.merge_ram_mb.unwrap_or(0)).max(args.number(MERGE_LEAST)),
+        ChunkKind::Merge => match task.merge_ram_mb {
+            None | Some(0) if !args.flag(MERGE_ALWAYS) => return 0.0,
+            ram => f64::from(ram.unwrap_or(0)).max(args.number(MERGE_LEAST)),
+        },
         ChunkKind::Normal | ChunkKind::Scout => match (task.ram_count_mb, task.ram_unit) {
             (None | Some(0), _) => return 0.0,
             (Some(ram), RamUnit::MbPerCore) => f64::from(ram) * candidate.cores() + base,

@@ -69,13 +69,16 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     if longest != 0 && need.is_some_and(|need| need > 0.0 && need > most) {
         return object("shortwalltime", need.unwrap_or(0.0), most);
     }
+    if let Some(short) = day_rule(case, candidate, args) {
+        return short;
+    }
     // Where the number of events is set as the job starts, the largest job counts here.
     let need = largest.or(need);
     let least = slot.capacity(shortest);
     if shortest != 0 && need.is_none_or(|need| need < least) {
         return object("longwalltime", need.unwrap_or(0.0), least);
     }
-    day_rule(case, candidate, args).unwrap_or(Verdict::Pass)
+    Verdict::Pass
 }
 
 pub(super) const ANALYSIS: Filter = Filter {
