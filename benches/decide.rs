@@ -9,8 +9,8 @@ use yardmaster::core::close::Closing;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
-    ChunkKind, Endpoints, Event, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot, Queue,
-    QueueStatus, RamUnit, ReplicaSummary, Status, Storage, Task, TaskPhase,
+    Endpoints, Event, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot, Queue, QueueStatus,
+    RamUnit, ReplicaSummary, Status, Storage, Task,
 };
 use yardmaster::core::id::stir;
 use yardmaster::core::policy::Policy;
@@ -234,15 +234,11 @@ fn task(number: usize) -> Task {
     };
     Task {
         subject: format!("{}/1", 46_000_000 + number),
-        attempt: 0,
         task: (46_000_000 + number).to_string(),
         domain: "atlas".into(),
         policy: "production-job".into(),
-        phase: TaskPhase::Asking,
         asked_at: NOW,
         changed_at: NOW,
-        revision: 0,
-        chunk: ChunkKind::Normal,
         jobs: 50,
         priority: 500,
         task_priority: 500,
@@ -253,34 +249,22 @@ fn task(number: usize) -> Task {
         gshare: "MC Default".into(),
         resource_type: "MCORE".into(),
         nucleus: NUCLEUS.into(),
-        site: String::new(),
         core_count: Some(8),
-        merge_core_count: None,
-        max_core_count: None,
         ram_count_mb: Some(1_500),
         ram_unit: RamUnit::MbPerCore,
         base_ram_mb: Some(500),
-        merge_ram_mb: None,
         cpu_hs06s_per_event: Some(200.0),
         cpu_efficiency: Some(90),
         base_walltime_s: Some(600),
-        walltime_s_per_mb: None,
-        output_per_event: None,
         output_per_mb: Some(0.5),
         work_bytes: Some(GIB),
-        disk_io_kbps: None,
-        io_intensity_kbps: None,
         atom_bytes: GIB,
         atom_effective_mb: 1_024.0,
         atom_events: 1_000,
         total_bytes: 200 * GIB,
         total_files: 200,
-        allow_input_lan: false,
-        use_local_io: false,
-        options: Default::default(),
-        input: Default::default(),
-        output: Vec::new(),
         replicas: (0..5).map(|at| replica((number + at * 7) % 150)).collect(),
+        ..Task::default()
     }
 }
 

@@ -5,7 +5,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{ChunkKind, RamUnit, Task, TaskPhase};
+use yardmaster::core::event::Task;
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Intake, Origin, Words};
 use yardmaster::wire::dialect::{Dialect, read};
@@ -59,15 +59,11 @@ fn intake() -> Intake {
 fn task(name: &str) -> Task {
     Task {
         subject: name.into(),
-        attempt: 0,
         task: name.into(),
         domain: "atlas".into(),
         policy: "production-job".into(),
-        phase: TaskPhase::Asking,
         asked_at: 1,
         changed_at: 1,
-        revision: 0,
-        chunk: ChunkKind::Normal,
         jobs: 100,
         priority: 500,
         task_priority: 500,
@@ -78,34 +74,8 @@ fn task(name: &str) -> Task {
         gshare: "MC Default evgensimul".into(),
         resource_type: "MCORE".into(),
         nucleus: "CERN".into(),
-        site: String::new(),
         core_count: Some(8),
-        merge_core_count: None,
-        max_core_count: None,
-        ram_count_mb: None,
-        ram_unit: RamUnit::Mb,
-        base_ram_mb: None,
-        merge_ram_mb: None,
-        cpu_hs06s_per_event: None,
-        cpu_efficiency: None,
-        base_walltime_s: None,
-        walltime_s_per_mb: None,
-        output_per_event: None,
-        output_per_mb: None,
-        work_bytes: None,
-        disk_io_kbps: None,
-        io_intensity_kbps: None,
-        atom_bytes: 0,
-        atom_effective_mb: 0.0,
-        atom_events: 0,
-        total_bytes: 0,
-        total_files: 0,
-        allow_input_lan: false,
-        use_local_io: false,
-        options: Default::default(),
-        input: Default::default(),
-        output: Vec::new(),
-        replicas: Vec::new(),
+        ..Task::default()
     }
 }
 

@@ -3,9 +3,7 @@
 
 use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
-use yardmaster::core::event::{
-    ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task, TaskPhase,
-};
+use yardmaster::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task};
 use yardmaster::core::ledger::Count;
 use yardmaster::core::policy::{
     Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
@@ -142,21 +140,16 @@ fn candidate<'a>(
         locked: false,
         preferred_cpu_percent: 0.0,
         load_task: count,
+        user: Default::default(),
     }
 }
 
 fn task() -> Task {
     Task {
         subject: "40000001/1".into(),
-        attempt: 0,
         task: "40000001".into(),
         domain: "atlas".into(),
         policy: "production-job".into(),
-        phase: TaskPhase::Asking,
-        asked_at: 0,
-        changed_at: 0,
-        revision: 0,
-        chunk: ChunkKind::Normal,
         jobs: 1_000,
         priority: 500,
         task_priority: 500,
@@ -167,20 +160,14 @@ fn task() -> Task {
         gshare: "MC Default".into(),
         resource_type: "MCORE".into(),
         nucleus: "CERN-PROD".into(),
-        site: String::new(),
         core_count: Some(8),
-        merge_core_count: None,
-        max_core_count: None,
         ram_count_mb: Some(1_500),
         ram_unit: RamUnit::MbPerCore,
         base_ram_mb: Some(500),
-        merge_ram_mb: None,
         cpu_hs06s_per_event: Some(200.0),
         cpu_efficiency: Some(90),
         base_walltime_s: Some(600),
-        walltime_s_per_mb: None,
         output_per_event: Some(300_000.0),
-        output_per_mb: None,
         work_bytes: Some(1 << 30),
         disk_io_kbps: Some(100),
         io_intensity_kbps: Some(50),
@@ -190,11 +177,7 @@ fn task() -> Task {
         total_bytes: 20 << 30,
         total_files: 10,
         allow_input_lan: true,
-        use_local_io: false,
-        options: Default::default(),
-        input: Default::default(),
-        output: Vec::new(),
-        replicas: Vec::new(),
+        ..Task::default()
     }
 }
 

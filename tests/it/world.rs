@@ -3,8 +3,8 @@
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::{Decision, DecisionId, Outcome as Answer, Ranked};
 use yardmaster::core::event::{
-    ChunkKind, Event, Heartbeat, JobState, Outcome, OutcomeKind, Parameter, RamUnit, Status, Task,
-    TaskPhase, Transfer, TransferState,
+    Event, Heartbeat, JobState, Outcome, OutcomeKind, Parameter, RamUnit, Status, Task, TaskPhase,
+    Transfer, TransferState,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::progress::LaneFlags;
@@ -177,15 +177,12 @@ pub fn defer(subject: &str, attempt: u32, ordinal: u32, now: Millis) -> Decision
 pub fn task(subject: &str, phase: TaskPhase, at: Millis) -> Task {
     Task {
         subject: subject.into(),
-        attempt: 0,
         task: subject.split('/').next().unwrap_or_default().into(),
         domain: "atlas".into(),
         policy: "production-job".into(),
         phase,
         asked_at: at,
         changed_at: at,
-        revision: 0,
-        chunk: ChunkKind::Normal,
         jobs: 100,
         priority: 500,
         task_priority: 500,
@@ -196,34 +193,12 @@ pub fn task(subject: &str, phase: TaskPhase, at: Millis) -> Task {
         gshare: "MC".into(),
         resource_type: "SCORE".into(),
         nucleus: "CERN".into(),
-        site: String::new(),
         core_count: Some(1),
-        merge_core_count: None,
-        max_core_count: None,
         ram_count_mb: Some(1_500),
         ram_unit: RamUnit::MbPerCore,
-        base_ram_mb: None,
-        merge_ram_mb: None,
         cpu_hs06s_per_event: Some(200.0),
-        cpu_efficiency: None,
-        base_walltime_s: None,
-        walltime_s_per_mb: None,
-        output_per_event: None,
-        output_per_mb: None,
-        work_bytes: None,
-        disk_io_kbps: None,
-        io_intensity_kbps: None,
-        atom_bytes: 0,
-        atom_effective_mb: 0.0,
         atom_events: 1_000,
-        total_bytes: 0,
-        total_files: 0,
-        allow_input_lan: false,
-        use_local_io: false,
-        options: Default::default(),
-        input: Default::default(),
-        output: Vec::new(),
-        replicas: Vec::new(),
+        ..Task::default()
     }
 }
 

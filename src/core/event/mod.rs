@@ -13,8 +13,7 @@ mod transfer;
 
 pub use account::{Quota, QuotaKind, Share, User, UserKind};
 pub use config::{
-    Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Scope, Site, Storage,
-    history_since,
+    Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Scope, Site, Storage, history_since,
 };
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};

@@ -6,20 +6,22 @@ use crate::core::decision::DecisionId;
 use crate::core::unit::{Bytes, Cores, Millis};
 
 /// Where a request stands with the one who asks. The numbers are persisted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum TaskPhase {
     /// An answer is wanted.
+    #[default]
     Asking = 0,
     /// Nothing is wanted any more: the task ended, or took its request back.
     Ended = 1,
 }
 
 /// What kind of jobs a chunk makes. The numbers are persisted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ChunkKind {
     /// Ordinary jobs.
+    #[default]
     Normal = 0,
     /// The first small jobs of a task.
     Scout = 1,
@@ -28,10 +30,11 @@ pub enum ChunkKind {
 }
 
 /// Unit of a task's memory figure. The numbers are persisted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum RamUnit {
     /// MB for the whole job.
+    #[default]
     Mb = 0,
     /// MB for each core.
     MbPerCore = 1,
@@ -53,7 +56,7 @@ pub struct ReplicaSummary {
 /// A task, or a chunk of it, asks for brokerage. (subject, attempt) is a request; the record
 /// carries all that the policies need to know of it. Absent figures are `None`; absent text is
 /// empty (spec atlas 12.2).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
     /// What asks: a task id, or task id and chunk id with a slash between.
     pub subject: String,

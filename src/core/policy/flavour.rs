@@ -69,11 +69,8 @@ pub struct Select<'a> {
 }
 
 /// The registry.
-static KINDS: [&Flavour; 3] = [
-    &super::analysis::ANALYSIS_JOB,
-    &super::atlas::PRODUCTION_JOB,
-    &super::task::PRODUCTION_TASK,
-];
+static KINDS: [&Flavour; 3] =
+    [&super::analysis::ANALYSIS_JOB, &super::atlas::PRODUCTION_JOB, &super::task::PRODUCTION_TASK];
 
 /// Every kind there is, in order of their names.
 pub fn kinds() -> &'static [&'static Flavour] {

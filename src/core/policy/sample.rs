@@ -4,9 +4,7 @@ use super::{
     Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
     Stores, UserView, Wanted, kind,
 };
-use crate::core::event::{
-    ChunkKind, Endpoints, Queue, QueueStatus, RamUnit, Scope, Status, Storage, Task, TaskPhase,
-};
+use crate::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Scope, Status, Storage, Task};
 use crate::core::ledger::Count;
 use crate::core::unit::GIB;
 
@@ -17,15 +15,9 @@ pub const NUCLEUS: &str = "CERN-PROD";
 pub fn task() -> Task {
     Task {
         subject: "40000001/1".into(),
-        attempt: 0,
         task: "40000001".into(),
         domain: "atlas".into(),
         policy: "production-job".into(),
-        phase: TaskPhase::Asking,
-        asked_at: 0,
-        changed_at: 0,
-        revision: 0,
-        chunk: ChunkKind::Normal,
         jobs: 100,
         priority: 500,
         task_priority: 500,
@@ -36,34 +28,12 @@ pub fn task() -> Task {
         gshare: "MC Default".into(),
         resource_type: "MCORE".into(),
         nucleus: NUCLEUS.into(),
-        site: String::new(),
         core_count: Some(8),
-        merge_core_count: None,
-        max_core_count: None,
         ram_count_mb: Some(1_500),
         ram_unit: RamUnit::MbPerCore,
-        base_ram_mb: None,
-        merge_ram_mb: None,
         cpu_hs06s_per_event: Some(200.0),
-        cpu_efficiency: None,
-        base_walltime_s: None,
-        walltime_s_per_mb: None,
-        output_per_event: None,
-        output_per_mb: None,
-        work_bytes: None,
-        disk_io_kbps: None,
-        io_intensity_kbps: None,
-        atom_bytes: 0,
-        atom_effective_mb: 0.0,
         atom_events: 1_000,
-        total_bytes: 0,
-        total_files: 0,
-        allow_input_lan: false,
-        use_local_io: false,
-        options: Default::default(),
-        input: Default::default(),
-        output: Vec::new(),
-        replicas: Vec::new(),
+        ..Task::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::facts::End;
 use super::{Intake, Origin, Words, decimal};
 use crate::core::cut::Topic;
-use crate::core::event::{ChunkKind, Pilot, RamUnit, Task, TaskPhase, Transfer};
+use crate::core::event::{Pilot, Task, TaskPhase, Transfer};
 use crate::wire::dialect::{Dialect, Report, TransferSaid, Workers, transfer_revision};
 use crate::wire::record;
 
@@ -101,49 +101,9 @@ fn ended(task: &str, domain: &str, end: End) -> Task {
         attempt: end.attempt,
         task: task.to_owned(),
         domain: domain.to_owned(),
-        policy: String::new(),
         phase: TaskPhase::Ended,
         asked_at: end.at,
         changed_at: end.at,
-        revision: 0,
-        chunk: ChunkKind::Normal,
-        jobs: 0,
-        priority: 0,
-        task_priority: 0,
-        label: String::new(),
-        processing_type: String::new(),
-        working_group: String::new(),
-        user: String::new(),
-        gshare: String::new(),
-        resource_type: String::new(),
-        nucleus: String::new(),
-        site: String::new(),
-        core_count: None,
-        merge_core_count: None,
-        max_core_count: None,
-        ram_count_mb: None,
-        ram_unit: RamUnit::Mb,
-        base_ram_mb: None,
-        merge_ram_mb: None,
-        cpu_hs06s_per_event: None,
-        cpu_efficiency: None,
-        base_walltime_s: None,
-        walltime_s_per_mb: None,
-        output_per_event: None,
-        output_per_mb: None,
-        work_bytes: None,
-        disk_io_kbps: None,
-        io_intensity_kbps: None,
-        atom_bytes: 0,
-        atom_effective_mb: 0.0,
-        atom_events: 0,
-        total_bytes: 0,
-        total_files: 0,
-        allow_input_lan: false,
-        use_local_io: false,
-        options: Default::default(),
-        input: Default::default(),
-        output: Vec::new(),
-        replicas: Vec::new(),
+        ..Task::default()
     }
 }

@@ -3,7 +3,7 @@
 
 use super::classes::{CLASSES, Class};
 use super::facts::{Facts, takes_production};
-use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
+use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task};
 use crate::core::unit::{MIB, Millis};
 use crate::sim::dice::{Dice, Quantiles};
 use std::collections::BTreeMap;
@@ -184,17 +184,12 @@ impl Workload {
         } as i32;
         let cores = class.cores;
         Task {
-            subject: String::new(),
-            attempt: 0,
             task: self.next_task.to_string(),
             domain: self.domain.clone(),
             policy: "production-job".to_owned(),
-            phase: TaskPhase::Asking,
             asked_at: now,
             changed_at: now,
-            revision: 0,
             chunk: class.chunk,
-            jobs: 0,
             priority,
             task_priority: priority,
             label: "managed".to_owned(),
@@ -204,34 +199,18 @@ impl Workload {
             gshare: if urgent { "Express" } else { class.gshare }.to_owned(),
             resource_type: class.resource_type.to_owned(),
             nucleus: self.nuclei[dice.below(self.nuclei.len())].clone(),
-            site: String::new(),
             core_count: Some(cores),
             merge_core_count: (class.chunk == ChunkKind::Merge).then_some(cores),
-            max_core_count: None,
             ram_count_mb: Some(dice.between(class.ram_mb.0, class.ram_mb.1) as u32),
             ram_unit: RamUnit::MbPerCore,
-            base_ram_mb: None,
             merge_ram_mb: (class.chunk == ChunkKind::Merge).then_some(2_000),
-            cpu_hs06s_per_event: None,
             cpu_efficiency: Some(EFFICIENCY),
             base_walltime_s: Some(BASE_S),
-            walltime_s_per_mb: None,
-            output_per_event: None,
-            output_per_mb: None,
             work_bytes: Some(dice.between(50, 500) as u64 * MIB),
             disk_io_kbps: Some(dice.between(class.disk_io.0, class.disk_io.1) as u32 * cores),
-            io_intensity_kbps: None,
-            atom_bytes: 0,
             atom_effective_mb: 1.0,
-            atom_events: 0,
-            total_bytes: 0,
-            total_files: 0,
             allow_input_lan: dice.chance(0.7),
-            use_local_io: false,
-            options: Default::default(),
-            input: Default::default(),
-            output: Vec::new(),
-            replicas: Vec::new(),
+            ..Task::default()
         }
     }
 }
