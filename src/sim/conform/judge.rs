@@ -224,7 +224,7 @@ fn criteria<'a>(filter: &'a str, reason: &'a str) -> &'a str {
         ("cpucore" | "diskIO" | "transferring" | "nopilot" | "zeroshare", _) => filter,
         ("cap" | "cap_rt", _) => filter,
         ("io" | "io_second_chance", _) => "io",
-        ("network", _) => "network",
+        ("connectivity", _) => "network",
         ("opportunistic", _) => "opportunistic",
         _ => reason,
     }

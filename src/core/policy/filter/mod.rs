@@ -4,6 +4,7 @@
 mod analysis;
 mod cap;
 mod cap_rt;
+mod connectivity;
 mod cpucore;
 mod disk_io;
 mod event_service;
@@ -15,7 +16,6 @@ mod jumbo;
 mod last;
 mod link;
 mod memory;
-mod network;
 mod nopilot;
 mod nucleus_queue;
 mod opportunistic;
@@ -51,7 +51,7 @@ pub(super) const PRODUCTION_JOB: &[&Filter] = &[
     &scratch::FILTER,
     &storage::FILTER,
     &walltime::FILTER,
-    &network::FILTER,
+    &connectivity::FILTER,
     &event_service::FILTER,
     &transferring::FILTER,
     &pledge::FILTER,

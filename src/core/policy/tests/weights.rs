@@ -22,6 +22,8 @@ impl Figures {
         // Weights alone: whatever the filters would say of it.
         policy.before.clear();
         policy.after.clear();
+        policy.whole.clear();
+        policy.last.clear();
         let lookup =
             |_: &str, key: &str| gdp.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
         let resolved = policy.resolve(&lookup, &task.gshare);

@@ -4,7 +4,7 @@ use super::object;
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Preassigned, Verdict};
 
 pub(super) const FILTER: Filter = Filter {
-    name: "network",
+    name: "connectivity",
     spec: "atlas F16, DIFF-16",
     help: "worker nodes reach as far as the task asks, over the IP version it asks for; not asked of \
            a single pre-assigned queue",
