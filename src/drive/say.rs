@@ -99,7 +99,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// Waits until what was said is confirmed; then what was copied of that cycle may be kept.
-    fn settle(&mut self, clock: Millis) -> Result<(), Halt> {
+    pub fn settle(&mut self, clock: Millis) -> Result<(), Halt> {
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
         let Some(in_flight) = lead.in_flight.take() else { return Ok(()) };
         self.log.settle()?;

@@ -209,6 +209,7 @@ impl Live {
             drive.pump(Duration::from_millis(10))?;
         }
         drive.take_lead(START)?;
+        drive.settle(START)?;
         let topics = &read.topology.topics;
         Ok(Live {
             drive,
@@ -254,11 +255,13 @@ impl Live {
         Ok(self.writer.flush()?)
     }
 
-    /// Reads all there is, and makes a cycle of it.
+    /// Reads all there is, and makes a cycle of it. What it says is in the log before anything else
+    /// is read: else the machine's speed would decide which cycle reads what.
     fn cycle(&mut self) -> anyhow::Result<()> {
         loop {
             while self.drive.pump(Duration::ZERO)? > 0 {}
             self.drive.lead(self.now)?;
+            self.drive.settle(self.now)?;
             let report = self.show.tell(&mut self.drive);
             self.tally.count(&report.decisions);
             self.tally.events += report.events.values().sum::<u64>();
