@@ -11,8 +11,8 @@ const RANKED_SHOWN: usize = 10;
 /// Objections shown of a deferral.
 const WAITS_SHOWN: usize = 5;
 
-/// The text of a decision. Filters are explained in the words of `kinds`; one that no kind has
-/// (another version gave the decision) is shown by its name alone.
+/// The text of a decision. Filters are explained in the words of the first of `kinds` that has them;
+/// one that none has (another version gave the decision) is shown by its name alone.
 pub fn explain(decision: &Decision, kinds: &[&Flavour]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -220,7 +220,11 @@ fn or_none(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::core::decision::DecisionId;
-    use crate::core::policy::kinds;
+    use crate::core::policy::kind;
+
+    fn words() -> [&'static Flavour; 1] {
+        [kind("atlas-production-job").expect("built in")]
+    }
 
     fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) -> Decision {
         Decision {
@@ -287,7 +291,7 @@ mod tests {
             factors: vec![2.5, 240.0],
         };
         let counts = vec![count("memory", 2), count("status", 30), count("moonphase", 2)];
-        let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), kinds());
+        let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), &words());
         for part in [
             "40000001/3, attempt 2, answer 4",
             "2025-10-15T12:00:00.000Z",
@@ -315,7 +319,7 @@ mod tests {
             fate("OTHER", "moonphase", "full", 3.0, 2.0),
         ];
         let outcome = Outcome::Defer { until: 1_760_533_200_000 };
-        let text = explain(&decision(outcome, fates, vec![]), kinds());
+        let text = explain(&decision(outcome, fates, vec![]), &words());
         let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} not in {text}"));
         assert!(place("NEAR: cap: 41 jobs") < place("OTHER: moonphase: full: measured 3, limit 2"));
         assert!(place("OTHER") < place("FAR: transferring: 9000 jobs are transferring"));

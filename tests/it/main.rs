@@ -25,6 +25,7 @@ mod laws;
 #[cfg(feature = "shell")]
 mod letters;
 mod logs;
+mod reasons;
 #[cfg(feature = "shell")]
 mod registry;
 #[cfg(feature = "shell")]

@@ -4,7 +4,7 @@ use crate::core::cut::{Cut, Topic};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::explain::explain;
-use crate::core::policy::kinds;
+use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
 use crate::drive::port::{Batch, Log};
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::Place;
@@ -54,11 +54,18 @@ impl Explain {
                 (&next.subject, next.attempt) != (&decision.subject, decision.attempt)
             });
             if self.all || is_last {
-                println!("{}", explain(decision, kinds()));
+                let words = words(&decision.policy, &read.topology.policies);
+                println!("{}", explain(decision, &words));
             }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// In whose words a policy's filters are explained: those of its kind first, then all there are.
+fn words(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
+    let own = policies.iter().find(|spec| spec.name == policy).and_then(|spec| kind(&spec.kind));
+    own.into_iter().chain(kinds().iter().copied()).collect()
 }
 
 /// The decisions in a log that are wanted, as of now.

@@ -57,7 +57,7 @@ pub(super) const TAPE: Weight = Weight {
 };
 
 pub(super) const SPACE: Weight = Weight {
-    name: "space",
+    name: "free_part",
     spec: "atlas 1.7",
     help: "the part of the storage for the output that is free",
     params: &[

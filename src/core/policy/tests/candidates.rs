@@ -105,16 +105,20 @@ fn jobs_are_divided_among_the_ranked() {
     let mut candidates: Vec<_> = queues.iter().map(candidate).collect();
     for candidate in &mut candidates {
         candidate.load = load(&[(Status::Running, 1_000)]);
+        // Scouts go nowhere else.
+        candidate.at_nucleus = true;
     }
     for chunk in [ChunkKind::Normal, ChunkKind::Scout, ChunkKind::Merge] {
         let task = task(|task| (task.jobs, task.chunk) = (101, chunk));
-        let case = policy.case(&task, 0, &resolved);
+        let mut case = policy.case(&task, 0, &resolved);
+        case.nucleus.known = true;
         let judgement = policy.judge(&case, &candidates[..], &resolved);
         let divide = |cycle| {
             let mut dice = Dice::of("atlas", &task.subject, task.attempt, 1, cycle);
             policy.divide(&case, &candidates[..], &judgement, &resolved, &mut dice)
         };
         let given = divide(1);
+        assert!(!given.is_empty(), "{:?}", judgement.fates);
         assert_eq!(given.len(), judgement.ranked.len());
         assert_eq!(given.iter().sum::<u32>(), 101);
         assert_eq!(given, divide(1));
@@ -132,9 +136,11 @@ fn the_division_keeps_to_the_caps() {
     let mut candidates: Vec<_> = queues.iter().map(candidate).collect();
     candidates[0].load = load(&[(Status::Running, 10_000), (Status::Activated, 19_990)]);
     candidates[1].load = load(&[(Status::Running, 10_000), (Status::Activated, 19_000)]);
+    candidates.iter_mut().for_each(|candidate| candidate.at_nucleus = true);
     let given = |priority: i32| {
         let task = task(|task| (task.jobs, task.priority) = (1_000, priority));
-        let case = policy.case(&task, 0, &resolved);
+        let mut case = policy.case(&task, 0, &resolved);
+        case.nucleus.known = true;
         let judgement = policy.judge(&case, &candidates[..], &resolved);
         let mut dice = Dice::of("atlas", "7", 0, 1, 1);
         let given = policy.divide(&case, &candidates[..], &judgement, &resolved, &mut dice);

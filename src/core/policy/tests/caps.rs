@@ -21,6 +21,7 @@ fn caps(jobs: [u32; 5], total: u64, documented: [Option<&str>; 2], panda: [Optio
         (Status::Defined, jobs[4]),
     ]);
     candidate.load_type = counted(candidate.load);
+    candidate.load_task = counted(candidate.load);
     both("cap", &case(&task), &candidate, documented[0], panda[0]);
     both("cap_rt", &case(&task), &candidate, documented[1], panda[1]);
 }
@@ -64,7 +65,7 @@ fn panda_spares_express_chunks_and_for_c1_unified_queues() {
     queue.ucore = true;
     let jobs = load(&[(Status::Activated, 101), (Status::Running, 50)]);
     let mut full = candidate(&queue);
-    (full.load, full.load_type) = (jobs, counted(jobs));
+    (full.load, full.load_type, full.load_task) = (jobs, counted(jobs), counted(jobs));
     both("cap", &case(&task), &full, C1, None);
     both("cap_rt", &case(&task), &full, C2, C2);
     let mut express = case(&task);
@@ -72,7 +73,7 @@ fn panda_spares_express_chunks_and_for_c1_unified_queues() {
     both("cap_rt", &express, &full, C2, None);
     queue.ucore = false;
     let mut full = candidate(&queue);
-    (full.load, full.load_type) = (jobs, counted(jobs));
+    (full.load, full.load_type, full.load_task) = (jobs, counted(jobs), counted(jobs));
     both("cap", &express, &full, C1, None);
 }
 
@@ -86,8 +87,8 @@ fn panda_counts_the_resource_type() {
     for (running, activated, panda) in
         [(10, 480, None), (10, 481, C2), (400, 800, None), (400, 801, C2)]
     {
-        candidate.load_type =
-            counted(load(&[(Status::Running, running), (Status::Activated, activated)]));
+        let of_type = load(&[(Status::Running, running), (Status::Activated, activated)]);
+        candidate.load_task = counted(of_type);
         both("cap_rt", &case(&task), &candidate, None, panda);
     }
 }

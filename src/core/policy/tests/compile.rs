@@ -48,7 +48,7 @@ fn every_mistake_is_found_at_once() {
         "filter status, standby: given twice",
         "filter transferring, default_limit: 0.5; allowed: a whole number",
         "weight running: stands after a weight that may use its figures",
-        "weight luck: not known; allowed: one of running, basic, data, network",
+        "weight luck: not known; allowed: one of running, basic, data, nucleus, network",
         "exclude_tset: not known; allowed: one of exclude_test",
         "candidates_max: 0; allowed: 1..=1000",
         "bunch: 0; allowed: 1..=",
@@ -64,9 +64,8 @@ fn an_unknown_kind_is_a_mistake() {
     let found = mistakes(&PolicySpec::empty("p", "lottery"));
     assert_eq!(
         found,
-        [
-            "kind: \"lottery\" is not known; allowed: one of atlas-analysis-job, atlas-production-job"
-        ]
+        ["kind: \"lottery\" is not known; allowed: one of atlas-analysis-job, \
+             atlas-production-job, atlas-production-task"]
     );
 }
 

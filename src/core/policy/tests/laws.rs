@@ -191,34 +191,3 @@ fn filters_after_weighing_come_last_wherever_they_are_listed() {
     assert!(policy.filter(99).is_none() && policy.reads(99).is_empty());
     assert_eq!(policy.ask(99, &case(&task), &candidate, &resolved), None);
 }
-
-/// Every reason a filter gives is one it declares: `explain` and the metrics rest on it.
-#[test]
-fn reasons_are_declared() {
-    let (policy, _) = policy(Rules::Documented);
-    for number in 0..policy.filter_count() {
-        let filter = policy.filter(number).expect("within the count");
-        assert!(!filter.reasons.is_empty() && !filter.help.is_empty(), "{}", filter.name);
-        let source = SOURCES.iter().find(|(name, _)| *name == filter.name).expect("a source").1;
-        let (_, body) = source.split_once("fn judge(").expect("a judge");
-        for (reason, _) in filter.reasons.iter().filter(|_| filter.name != "status") {
-            assert!(body.contains(&format!("\"{reason}\"")), "{}: {reason}", filter.name);
-        }
-    }
-}
-
-const SOURCES: &[(&str, &str)] = &[
-    ("status", include_str!("../filter/status.rs")),
-    ("nucleus_queue", include_str!("../filter/nucleus_queue.rs")),
-    ("link", include_str!("../filter/link.rs")),
-    ("diskIO", include_str!("../filter/disk_io.rs")),
-    ("cpucore", include_str!("../filter/cpucore.rs")),
-    ("memory", include_str!("../filter/memory.rs")),
-    ("scratch", include_str!("../filter/scratch.rs")),
-    ("storage", include_str!("../filter/storage.rs")),
-    ("walltime", include_str!("../filter/walltime.rs")),
-    ("transferring", include_str!("../filter/transferring.rs")),
-    ("nopilot", include_str!("../filter/nopilot.rs")),
-    ("cap", include_str!("../filter/cap.rs")),
-    ("cap_rt", include_str!("../filter/cap_rt.rs")),
-];

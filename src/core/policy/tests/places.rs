@@ -3,7 +3,7 @@
 use super::{BOTH, both, says, says_with, task};
 use crate::core::event::{QueueStatus, Status};
 use crate::core::policy::sample::{NUCLEUS, candidate, case, counted, load, queue, storage};
-use crate::core::policy::{LinkView, Preassigned, Rules};
+use crate::core::policy::{Candidate, Case, LinkView, Preassigned, Rules, Stores};
 use crate::core::unit::GIB;
 
 #[test]
@@ -38,19 +38,23 @@ fn link_diff_11() {
     both("link", &case, &link(Some(151), None), Some("link_full"), Some("link_full"));
     both("link", &case, &link(None, None), None, None);
     let unusable = Some("link_unusable");
-    both("link", &case, &link(Some(0), Some(-1)), unusable, unusable);
-    both("link", &case, &link(Some(0), Some(11)), None, None);
+    both("link_blocked", &case, &link(Some(0), Some(-1)), unusable, unusable);
+    both("link_blocked", &case, &link(Some(0), Some(11)), None, None);
 
     // Nothing known of the source, storage at the nucleus, no nucleus: let through.
+    let let_through = |case: &Case<'_>, candidate: &Candidate<'_>| {
+        both("link", case, candidate, None, None);
+        both("link_blocked", case, candidate, None, None);
+    };
     let mut blocked = link(Some(9_999), Some(-1));
     blocked.link.source_known = false;
-    both("link", &case, &blocked, None, None);
+    let_through(&case, &blocked);
     blocked.link.source_known = true;
     blocked.at_nucleus = true;
-    both("link", &case, &blocked, None, None);
+    let_through(&case, &blocked);
     blocked.at_nucleus = false;
     let nowhere = super::task(|task| task.nucleus.clear());
-    both("link", &crate::core::policy::sample::case(&nowhere), &blocked, None, None);
+    let_through(&crate::core::policy::sample::case(&nowhere), &blocked);
 
     let gdp = [("jobbroker/NQUEUED_SAT_CAP", "200")];
     for (files, objects) in [(200, false), (201, true)] {
@@ -133,7 +137,10 @@ fn storage_blacklist() {
         let mut storage = storage();
         change(&mut storage);
         let mut candidate = candidate(&queue);
+        let own = [Some(storage.clone())];
         (candidate.input, candidate.output) = (Some(&storage), Some(&storage));
+        candidate.inputs = Stores { all: &own, at: &[0] };
+        candidate.outputs = candidate.inputs;
         both("storage", &case, &candidate, Some(reason), Some(reason));
         // In the nucleus only reading and writing on the spot matter.
         candidate.at_nucleus = true;
@@ -143,7 +150,10 @@ fn storage_blacklist() {
         candidate.at_nucleus = false;
         let mut scratch = storage.clone();
         scratch.kind = "SCRATCHDISK".into();
+        let own = [Some(scratch.clone())];
         (candidate.input, candidate.output) = (Some(&scratch), Some(&scratch));
+        candidate.inputs = Stores { all: &own, at: &[0] };
+        candidate.outputs = candidate.inputs;
         both("storage", &case, &candidate, Some(reason), None);
     };
     check(|storage| storage.read_lan = false, "read_lan_blacklist", false);

@@ -2,8 +2,8 @@
 
 use super::{BOTH, both, task};
 use crate::core::event::{ChunkKind, RamUnit};
-use crate::core::policy::Preassigned;
 use crate::core::policy::sample::{candidate, case, queue};
+use crate::core::policy::{Arg, Policy, PolicySpec, Preassigned, Step};
 use crate::core::unit::{GIB, MIB};
 
 #[test]
@@ -111,6 +111,10 @@ fn memory_of_merge_jobs() {
         });
         both("memory", &case(&task), &candidate(&queue), expected, expected);
     }
+    // PanDA asks nothing of merge jobs that state no memory.
+    queue.max_rss_mb = 1_799;
+    let silent = task(|task| (task.chunk, task.merge_ram_mb) = (ChunkKind::Merge, None));
+    both("memory", &case(&silent), &candidate(&queue), Some("lowmemory"), None);
 }
 
 /// Worked example 13.4, scratch space: 2560 MB in the seed, 3848 in PanDA; directly read 512 and
@@ -122,6 +126,7 @@ fn scratch_diff_13_14() {
     let small = task(|task| {
         (task.core_count, task.atom_bytes) = (None, 2 * GIB);
         (task.output_per_event, task.atom_events) = (Some(200.0 * MIB as f64), 1);
+        task.work_bytes = Some(0);
     });
     let large = task(|task| {
         (task.core_count, task.atom_bytes) = (None, 2 * GIB);
@@ -146,10 +151,10 @@ fn scratch_diff_13_14() {
     }
 }
 
+/// Both readings divide for single-core tasks alone; the seed's sentence is there to be chosen.
 #[test]
 fn scratch_is_divided_by_cores_diff_15() {
     let mut queue = queue("A");
-    queue.max_wdir_mb = 20_000;
     let need = |cores| {
         task(|task| {
             (task.core_count, task.atom_bytes, task.work_bytes) =
@@ -157,10 +162,27 @@ fn scratch_is_divided_by_cores_diff_15() {
         })
     };
     let disk = Some("disk");
+    let step = |scaling: &str| Step {
+        name: "scratch".into(),
+        args: vec![("scaling".into(), Arg::Text(scaling.into()))],
+    };
+    let under = |scaling, cores, queue: &_| {
+        let filters = vec![step(scaling)];
+        let spec =
+            PolicySpec { filters, ..PolicySpec::empty("production-job", "atlas-production-job") };
+        let policy = Policy::compile(&spec).expect("allowed");
+        let (task, resolved) = (need(cores), policy.unchanged().clone());
+        let said = policy.ask(0, &case(&task), &candidate(queue), &resolved);
+        said.map(|objection| objection.reason)
+    };
+    queue.max_wdir_mb = 20_000;
     both("scratch", &case(&need(None)), &candidate(&queue), disk, disk);
-    both("scratch", &case(&need(Some(8))), &candidate(&queue), disk, None);
-    queue.max_wdir_mb = 8 * 7_168;
     both("scratch", &case(&need(Some(8))), &candidate(&queue), None, None);
+    assert_eq!(under("single_core", Some(8), &queue), None);
+    assert_eq!(under("always", Some(8), &queue), disk);
+    queue.max_wdir_mb = 8 * 7_168;
+    assert_eq!(under("always", Some(8), &queue), None);
+    both("scratch", &case(&need(None)), &candidate(&queue), None, disk);
 }
 
 #[test]
@@ -274,7 +296,8 @@ fn scouts_and_merge_jobs_get_a_day_diff_19() {
             (10_000, 96_599, None, said),
             (10_000, 96_600, None, None),
             (15_000, 72_000, said, None),
-            (10_000, 0, None, None),
+            // Less the base time, a longest time of 0 is below nothing in PanDA.
+            (10_000, 0, None, said),
         ] {
             (queue.core_power_mhs06, queue.max_time_s) = (power, most);
             both("walltime", &case(&scout), &candidate(&queue), documented, panda);
@@ -297,12 +320,16 @@ fn jobs_of_unknown_time() {
     let zero = task(|task| {
         (task.cpu_hs06s_per_event, task.cpu_efficiency) = (Some(0.0), Some(100));
         task.base_walltime_s = Some(0);
+        task.options.walltime_unknown = true;
     });
     for (most, panda) in [(86_399, min), (86_400, None)] {
         queue.max_time_s = most;
         both("walltime", &case(&zero), &candidate(&queue), None, panda);
     }
-    let undefined = task(|task| task.cpu_hs06s_per_event = None);
+    let undefined = task(|task| {
+        task.cpu_hs06s_per_event = None;
+        task.options.walltime_unknown = true;
+    });
     for (most, panda) in [(863_999, min), (864_000, None)] {
         queue.max_time_s = most;
         both("walltime", &case(&undefined), &candidate(&queue), None, panda);

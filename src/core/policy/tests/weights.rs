@@ -94,10 +94,10 @@ fn one_weight_in_both_readings_13_1() {
     candidate.load = jobs([200, 100, 150, 10, 20]);
     (candidate.available_bytes, candidate.available_files) = (25, 25);
     candidate.link = link(Some(75), Some(60.0), None);
-    let seed = Figures::of(Rules::Documented, &task, &candidate);
+    let active = [("NW_ACTIVE", "true")];
+    let seed = Figures::with(Rules::Documented, &active, &task, &candidate);
     assert!(near(seed.weighed.total, 0.569335), "{:?}", seed.weighed);
     assert!(near(seed.get("manyAssigned"), 1.5));
-    let active = [("NW_ACTIVE", "true")];
     let code = Figures::with(Rules::Panda, &active, &task, &candidate);
     assert!(near(code.weighed.total, 0.513270), "{:?}", code.weighed);
     assert!(near(code.get("manyAssigned"), 151.0 / 101.0));
@@ -268,7 +268,7 @@ fn the_queue_part_and_its_span_diff_28() {
     assert_eq!(weight(Rules::Documented, &[("NQUEUED_SAT_CAP", "400")]), 1.0, "not its span");
     assert!(near(weight(Rules::Panda, &[active, ("NQUEUED_SAT_CAP", "400")]), 1.25));
     assert_eq!(weight(Rules::Panda, &[active]), 0.0, "falls on, not below 0");
-    let part = [("NW_QUEUE_IMPORTANCE", "0.8"), ("NW_QUEUED_SPAN", "600")];
+    let part = [active, ("NW_QUEUE_IMPORTANCE", "0.8"), ("NW_QUEUED_SPAN", "600")];
     let mixed = Figures::with(Rules::Documented, &part, &task, &candidate).get("network");
     assert!(near(mixed, 0.8 * 1.5 + 0.2 * 1.7));
 }
