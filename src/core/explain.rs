@@ -11,8 +11,8 @@ const RANKED_SHOWN: usize = 10;
 /// Objections shown of a deferral.
 const WAITS_SHOWN: usize = 5;
 
-/// The text of a decision. Filters are explained in the words of the first of `kinds` that has them;
-/// one that none has (another version gave the decision) is shown by its name alone.
+/// The text of a decision. Filters are explained in the words of the first of `kinds` that has
+/// them; one that none has (another version gave the decision) is shown by its name alone.
 pub fn explain(decision: &Decision, kinds: &[&Flavour]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.

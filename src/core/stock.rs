@@ -115,8 +115,8 @@ impl World {
             .collect()
     }
 
-    /// Whether every dataset of the input has a copy at an endpoint that is open, or nothing is known
-    /// that speaks against it (spec atlas F1).
+    /// Whether every dataset of the input has a copy at an endpoint that is open, or nothing is
+    /// known that speaks against it (spec atlas F1).
     pub(super) fn is_open(&self, task: &Task, open: impl Fn(&Storage) -> bool) -> bool {
         task.input.datasets.iter().all(|dataset| {
             let is_open = |endpoint: &str| self.storage_named(endpoint).is_none_or(&open);

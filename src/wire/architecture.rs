@@ -68,7 +68,8 @@ mod tests {
         let two =
             r#"{"sw_platform": "p", "cpu_specs": [{"arch": "a"}, {"arch": "b", "vendor": "v"}]}"#;
         assert_eq!(spelt(two), "p#a-*-*|b-v-*");
-        let gpu = r#"{"base_platform": "b", "gpu_spec": {"vendor": "nvidia", "vram": ">1", "version": "12"}}"#;
+        let gpu = r#"{"base_platform": "b",
+            "gpu_spec": {"vendor": "nvidia", "vram": ">1", "version": "12"}}"#;
         assert_eq!(spelt(gpu), "@b#&nvidia-*:cuda>=12:vram>1");
     }
 }

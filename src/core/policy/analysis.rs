@@ -24,7 +24,8 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     preassigned,
     hold,
     select,
-    plan: Some(&Plan { scope: Scope::Analysis, defer: 20 * MINUTE, prepare, again, most }),
+    defer: 20 * MINUTE,
+    plan: Some(&Plan { scope: Scope::Analysis, prepare, again, most }),
 };
 
 const PARAMS: &[Param] = &[
@@ -239,9 +240,7 @@ fn prepare(case: &mut Case<'_>, candidates: &[Candidate<'_>], args: &Args) {
         let is_there = || candidates.iter().any(|it| is_named(case.task, it.queue));
         if case.preassigned == Preassigned::One && !is_there() {
             // No queue of that name: it may be a storage endpoint, else it says nothing.
-            let reads = |it: &&Candidate<'_>| {
-                it.queue.reads(case.scope).iter().any(|name| *name == case.task.site)
-            };
+            let reads = |it: &&Candidate<'_>| it.queue.reads(case.scope).contains(&case.task.site);
             let readers = candidates.iter().filter(reads);
             case.included = readers.map(|it| it.queue.unified.clone()).collect();
             case.preassigned = Preassigned::No;

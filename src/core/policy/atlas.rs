@@ -48,6 +48,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     preassigned,
     hold,
     select,
+    defer: HOUR,
     plan: None,
 };
 

@@ -24,8 +24,8 @@ pub struct Flavour {
     pub weights: &'static [&'static Weight],
     /// Whether a queue is on the candidate list of a task that names no queues.
     pub lists: fn(&Queue, &Args) -> bool,
-    /// Whether a queue is on the candidate list of a task that names queues, or whose chunk is bound
-    /// to one: `home`, if it is known.
+    /// Whether a queue is on the candidate list of a task that names queues, or whose chunk is
+    /// bound to one: `home`, if it is known.
     pub admits: fn(&Case<'_>, Option<&Queue>, &Queue, &Args) -> bool,
     /// Whether a task counts as express.
     pub express: fn(&Task, &Args) -> bool,
@@ -35,6 +35,8 @@ pub struct Flavour {
     pub hold: fn(&Case<'_>, &Args) -> Option<Objection>,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
+    /// How long a deferral lasts at most, where the topology says nothing.
+    pub defer: Millis,
     /// What it does beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
@@ -44,8 +46,6 @@ pub struct Flavour {
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
-    /// How long a deferral lasts at most, where the topology says nothing.
-    pub defer: Millis,
     /// Completes the case from all candidates, before each pass.
     pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Args),
     /// Whether candidates are judged once more, in the next pass.

@@ -1,5 +1,5 @@
-//! Which queues hold the input of an analysis task (spec atlas 8.4). What is said of one queue hangs
-//! on the others: whole copies are preferred to parts, disk to tape, stored to virtual.
+//! Which queues hold the input of an analysis task (spec atlas 8.4). What is said of one queue
+//! hangs on the others: whole copies are preferred to parts, disk to tape, stored to virtual.
 
 use super::{Candidate, Case, Preassigned};
 use crate::core::event::{ChunkKind, Dataset, DatasetReplica};
@@ -240,8 +240,8 @@ fn held(
 }
 
 /// The queues that hold a dataset, whole if any holds it whole; parts count beside them only where
-/// they may and no queue has a whole stored copy on disk. Virtual copies count for nothing as soon as
-/// one has.
+/// they may and no queue has a whole stored copy on disk. Virtual copies count for nothing as soon
+/// as one has.
 fn holders(held: &Held, with_tape: bool, with_virtual: bool, partial: bool) -> BTreeSet<String> {
     let (mut whole, mut part) = (BTreeSet::new(), BTreeSet::new());
     let mut is_stored = false;

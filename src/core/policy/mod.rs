@@ -55,7 +55,8 @@ pub struct Case<'a> {
     pub queued_to_nucleus_until: Option<Millis>,
     /// What is known of the task's nucleus.
     pub nucleus: Nucleus,
-    /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas F1).
+    /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas
+    /// F1).
     pub remote_source: bool,
     /// Whether every part of the input has a copy that can be read at all (spec atlas F1).
     pub readable_source: bool,

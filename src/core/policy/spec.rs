@@ -57,14 +57,6 @@ impl Wake {
     }
 }
 
-/// How long a deferral lasts where a policy does not say (spec atlas 1.1, 2.7).
-pub fn defer_of(kind: &str) -> Millis {
-    match kind {
-        "atlas-production-task" => 30 * MINUTE,
-        _ => HOUR,
-    }
-}
-
 impl PolicySpec {
     /// A policy of a kind with no filters and no weights, and the specification's figures for the
     /// rest: where a reader of topology files starts from.
@@ -74,7 +66,7 @@ impl PolicySpec {
             kind: kind.to_string(),
             rules: Rules::Documented,
             wake: Wake::Event,
-            defer: defer_of(kind),
+            defer: super::kind(kind).map_or(HOUR, |flavour| flavour.defer),
             dwell: MINUTE,
             candidates_max: 10,
             bunch: 25,
@@ -93,7 +85,6 @@ impl PolicySpec {
             rules,
             filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),
             weights: flavour.weights.iter().map(|weight| step(weight.name)).collect(),
-            defer: flavour.plan.map_or(HOUR, |plan| plan.defer),
             ..PolicySpec::empty(name, flavour.name)
         }
     }

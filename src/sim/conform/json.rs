@@ -64,5 +64,5 @@ pub fn items(value: &Value) -> impl Iterator<Item = &Value> {
 
 /// A moment, as ISO text in UTC; 0 when there is none.
 pub fn moment(value: &Value) -> Millis {
-    value.as_str().and_then(|text| stamp::parse(text)).unwrap_or(0)
+    value.as_str().and_then(stamp::parse).unwrap_or(0)
 }

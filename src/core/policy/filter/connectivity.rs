@@ -6,8 +6,8 @@ use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Preassigned, Ver
 pub(super) const FILTER: Filter = Filter {
     name: "connectivity",
     spec: "atlas F16, DIFF-16",
-    help: "worker nodes reach as far as the task asks, over the IP version it asks for; not asked of \
-           a single pre-assigned queue",
+    help: "worker nodes reach as far as the task asks, over the IP version it asks for; not asked \
+           of a single pre-assigned queue",
     reasons: &[
         ("network", "the worker nodes do not reach as far as the task needs"),
         ("ip_stack", "the worker nodes do not speak the IP version that the task asks for"),

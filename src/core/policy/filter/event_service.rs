@@ -7,8 +7,8 @@ use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassign
 pub(super) const FILTER: Filter = Filter {
     name: "event_service",
     spec: "atlas F17",
-    help: "event service jobs go where the queue's jobseed has them, others where it has others; not \
-           asked of a single pre-assigned queue",
+    help: "event service jobs go where the queue's jobseed has them, others where it has others; \
+           not asked of a single pre-assigned queue",
     reasons: &[
         ("nones", "the queue is for event service jobs alone"),
         ("es", "the queue takes no event service jobs"),

@@ -7,8 +7,8 @@ use crate::core::policy::{Args, Bare, Candidate, Case, Filter, Judge, Verdict};
 pub(super) const FILTER: Filter = Filter {
     name: "full_chain",
     spec: "atlas F19d, 7",
-    help: "a full chain at a nucleus for full chains stays on its queues; other work goes to no queue \
-           for full chains alone",
+    help: "a full chain at a nucleus for full chains stays on its queues; other work goes to no \
+           queue for full chains alone",
     reasons: &[
         ("full_chain", "the full chain stays at its nucleus"),
         ("not_full_chain", "the queue is for full chains alone"),

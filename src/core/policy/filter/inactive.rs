@@ -9,8 +9,8 @@ use crate::core::policy::{
 pub(super) const FILTER: Filter = Filter {
     name: "inactive",
     spec: "atlas F5",
-    help: "jobs of high priority, scouts, merge jobs and tasks whose output is merged go to no queue \
-           where jobs are ready and none started for 2 h; not asked of pre-assigned queues",
+    help: "jobs of high priority, scouts, merge jobs and tasks whose output is merged go to no \
+           queue where jobs are ready and none started for 2 h; not asked of pre-assigned queues",
     reasons: &[("inactive", "jobs are ready there and none started in the last 2 h")],
     params: &[Param::int("priority", 800, 800).help("from this priority on")],
     reads: &[Reads::Load],

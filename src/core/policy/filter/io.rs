@@ -20,8 +20,8 @@ pub(super) const FILTER: Filter = Filter {
 pub(super) const SECOND_CHANCE: Filter = Filter {
     name: "io_second_chance",
     spec: "atlas F20, DIFF-17, Q-28",
-    help: "the same, but queues that reach the rest on tape are used when no other is left, and nobody \
-           is refused when all would be",
+    help: "the same, but queues that reach the rest on tape are used when no other is left, and \
+           nobody is refused when all would be",
     reasons: REASONS,
     params: PARAMS,
     reads: &[],

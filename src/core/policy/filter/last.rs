@@ -104,8 +104,8 @@ fn min_weight(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
 pub(super) const BOOTSTRAP: Filter = Filter {
     name: "bootstrap",
     spec: "atlas 2.5.7, Q-29",
-    help: "a queue with no job at all goes ahead of all others, for work of low priority; objects to \
-           nothing",
+    help: "a queue with no job at all goes ahead of all others, for work of low priority; objects \
+           to nothing",
     reasons: &[],
     params: &[
         Param::flag("active", false, true).help("whether this is done at all (Q-29)"),

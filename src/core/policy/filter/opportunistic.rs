@@ -7,8 +7,8 @@ use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassign
 pub(super) const FILTER: Filter = Filter {
     name: "opportunistic",
     spec: "atlas F4, DIFF-12",
-    help: "jobs of high priority and scouts go to the nucleus's queues only (documented), or to none \
-           that is opportunistic (panda); not asked of pre-assigned queues",
+    help: "jobs of high priority and scouts go to the nucleus's queues only (documented), or to \
+           none that is opportunistic (panda); not asked of pre-assigned queues",
     reasons: &[
         ("not_nucleus", "priority {measured} or scout, and the queue is not the nucleus's"),
         ("opportunistic", "priority {measured} or scout, and the queue has no pledge"),

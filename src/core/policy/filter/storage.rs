@@ -81,8 +81,8 @@ pub(super) fn free_gb(storage: &Storage, args: &Args) -> f64 {
     (storage.free_bytes.saturating_add(expired) as f64 - kept as f64) / GIB as f64
 }
 
-/// Which of the queue's endpoints that count is blacklisted; `outside`: whether data come and go over
-/// the WAN.
+/// Which of the queue's endpoints that count is blacklisted; `outside`: whether data come and go
+/// over the WAN.
 pub(super) fn blacklisted(
     case: &Case<'_>,
     candidate: &Candidate<'_>,

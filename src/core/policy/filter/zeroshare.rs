@@ -8,8 +8,8 @@ use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassign
 pub(super) const FILTER: Filter = Filter {
     name: "zeroshare",
     spec: "atlas F6, 2.6, DIFF-23",
-    help: "the queue's fairsharepolicy gives the task a share; not asked of work of the shares test \
-           and validation",
+    help: "the queue's fairsharepolicy gives the task a share; not asked of work of the shares \
+           test and validation",
     reasons: &[("zeroshare", "the queue has no share for this work")],
     params: &[
         Param::flag("implicit", true, false).help(

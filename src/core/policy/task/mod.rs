@@ -25,7 +25,7 @@ use super::param::{Args, Param};
 use super::{Bare, Case, Objection, PolicySpec, Preassigned, Stores, Verdict};
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Storage, Task};
-use crate::core::unit::Millis;
+use crate::core::unit::{MINUTE, Millis};
 
 /// Brokerage of ATLAS production tasks.
 pub(super) static PRODUCTION_TASK: Flavour = Flavour {
@@ -58,6 +58,7 @@ pub(super) static PRODUCTION_TASK: Flavour = Flavour {
     express: |_: &Task, _: &Args| false,
     preassigned: |_: &Task, _: Millis, _: &Args| Preassigned::No,
     hold: |_: &Case<'_>, _: &Args| None,
+    defer: 30 * MINUTE,
     plan: None,
     select: |_: &Select<'_>, _: &mut Dice| Vec::new(),
 };

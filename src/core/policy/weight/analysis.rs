@@ -25,8 +25,8 @@ fn original(_: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut 
 pub(in crate::core::policy) const CLASSES: Weight = Weight {
     name: "classes",
     spec: "atlas 8.6.2, 8.6.3, DIFF-42",
-    help: "the new basic weight: what the user may still queue here, more at sites whose class suits \
-           the task's",
+    help: "the new basic weight: what the user may still queue here, more at sites whose class \
+           suits the task's",
     params: &[
         STABILIZED[0],
         STABILIZED[1],
@@ -207,8 +207,8 @@ fn main_of(case: &Case<'_>, room: &Room, jobs: f64) -> [f64; 3] {
 pub(in crate::core::policy) const DATA: Weight = Weight {
     name: "data",
     spec: "atlas 8.6.4",
-    help: "one for each dataset on disk, next to nothing for one on tape; where data do not count, 1 \
-           more for each 10 GB on disk",
+    help: "one for each dataset on disk, next to nothing for one on tape; where data do not count, \
+           1 more for each 10 GB on disk",
     params: &[Param::flag("active", false, true).help("whether this counts at all")],
     figures: &[("availableBytes", "bytes of the input on disk there")],
     reads: &[],

@@ -6,8 +6,8 @@ use crate::core::policy::{Args, Candidate, Case, Param, Weigh, Weighed, Weight};
 pub(in crate::core::policy) const NUCLEUS: Weight = Weight {
     name: "nucleus",
     spec: "atlas 2.5.4, Q-37",
-    help: "the task's t1Weight for queues of the nucleus, or that share its storage; 4 for tasks that \
-           read fast and say none; at least 100 for urgent jobs and scouts",
+    help: "the task's t1Weight for queues of the nucleus, or that share its storage; 4 for tasks \
+           that read fast and say none; at least 100 for urgent jobs and scouts",
     params: &[
         Param::flag("active", false, true).help("whether this counts at all"),
         Param::int("urgent_priority", 900, 900).help("from this priority on work is urgent"),

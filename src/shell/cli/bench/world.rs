@@ -1,7 +1,7 @@
 //! A small grid and requests to it, as they would be said now.
 
 use crate::core::cut::Topic;
-use crate::core::event::{ChunkKind, Event, RamUnit, Task, TaskPhase};
+use crate::core::event::{Event, RamUnit, Task};
 use crate::core::unit::Millis;
 use crate::shell::cli::import::lane;
 use crate::shell::cli::place::Read;

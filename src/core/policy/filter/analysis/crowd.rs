@@ -110,8 +110,8 @@ fn overload(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
 pub(super) const IDLE: Filter = Filter {
     name: "idle",
     spec: "atlas G17",
-    help: "jobs of the share run at a queue where some are queued; not asked of merge jobs and of a \
-           pre-assigned queue",
+    help: "jobs of the share run at a queue where some are queued; not asked of merge jobs and of \
+           a pre-assigned queue",
     reasons: &[("badsite", "{measured} jobs are queued and none runs; limit {limit}")],
     params: &[
         Param::float("OVERLOAD_MIN_QUEUE", (0.0, 1e9), 20.0, 20.0)
@@ -167,8 +167,8 @@ fn cap(case: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, args: &Args) -> 
 pub(super) const STABILIZER: Filter = Filter {
     name: "stabilizer",
     spec: "atlas G19, 8.5, DIFF-41",
-    help: "the user has no more jobs queued at the queue than the user's part of what it takes; not \
-           asked of merge jobs, of a pre-assigned queue, and where little is queued",
+    help: "the user has no more jobs queued at the queue than the user's part of what it takes; \
+           not asked of merge jobs, of a pre-assigned queue, and where little is queued",
     reasons: &[("badsite", "the user has {measured} jobs queued; limit {limit}")],
     params: &STABILIZED,
     reads: &[Reads::Load],

@@ -9,8 +9,8 @@ use crate::core::unit::MIB;
 pub(super) const CORES: Filter = Filter {
     name: "cpucore",
     spec: "atlas G7",
-    help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues, jobs of \
-           any core count anywhere",
+    help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues, jobs \
+           of any core count anywhere",
     reasons: super::cpucore::FILTER.reasons,
     params: &[],
     reads: &[],
