@@ -83,6 +83,11 @@ fn restore_left(state: &State, fresh: &mut Ledger) {
             }
         }
     }
+    for (key, starts) in state.ledger.starts.iter() {
+        for bucket in starts.buckets().iter().filter(|bucket| bucket.left > 0) {
+            fresh.restore_starts(key, bucket.number, bucket.left);
+        }
+    }
     for (key, rate) in state.ledger.rate.iter() {
         for (which, window) in [&rate.hour, &rate.day, &rate.week].into_iter().enumerate() {
             for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
@@ -118,10 +123,12 @@ pub fn audit(state: &State) -> Vec<Drift> {
     see("load", &names(3), pair(&kept.load, &fresh.load, |load| format!("{:?}", load.count)));
     see("queue", &names(1), pair(&kept.queue, &fresh.queue, |queue| format!("{queue:?}")));
     see("share", &names(2), pair(&kept.share, &fresh.share, |share| format!("{share:?}")));
-    see("who", &names(2), pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
+    let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
+    see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
+    see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
     see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
     see("into", &names(2), pair(&kept.into, &fresh.into, |flow| format!("{flow:?}")));
     see("rate", &names(2), pair(&kept.rate, &fresh.rate, rate_text));
@@ -134,7 +141,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 10] {
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 11] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -154,6 +161,7 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 10] {
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("tally", both(&kept.tally, &fresh.tally)),
+        ("starts", both(&kept.starts, &fresh.starts)),
         ("flow", both(&kept.flow, &fresh.flow)),
         ("into", both(&kept.into, &fresh.into)),
         ("rate", both(&kept.rate, &fresh.rate)),

@@ -5,8 +5,9 @@
 
 use crate::core::event::Status;
 use crate::core::id::{Name, Names};
-use crate::core::ledger::{Count, Ledger};
+use crate::core::ledger::{Count, GROUP, Ledger, USER, USER_FOR_GROUP};
 use crate::core::state::State;
+use std::collections::BTreeMap;
 
 /// Jobs in one state, and their cores, of one combination of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +63,35 @@ impl Ledger {
             let of = Of::Load([text(key[0]), text(key[1]), text(key[2])]);
             show_each(of, figures, &load.count, show);
         });
-        self.who.tell(|key, figures, count| {
-            let who = [text(key[0]), text(key[1])];
-            let of = if key[2] == 0 { Of::User(who) } else { Of::Group(who) };
-            show_each(of, figures, count, show);
-        });
+        self.tell_people(names, show);
         self.nucleus.tell(|key, figures, count| {
             show_each(Of::Nucleus(text(key[0])), figures, count, show);
         });
+    }
+
+    /// Users and groups at queues: told are their jobs of all shares together.
+    fn tell_people(&mut self, names: &Names, show: &mut dyn FnMut(Changed<'_>)) {
+        let mut changed: BTreeMap<[u32; 3], u16> = BTreeMap::new();
+        self.who.tell(|[name, queue, kind, _], figures, _| {
+            *changed.entry([name, queue, u32::from(kind == GROUP)]).or_default() |= figures;
+        });
+        // Whoever has a job of a share at a queue has it where jobs of that share are counted.
+        let mut shares: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        if !changed.is_empty() {
+            let counted = self.share.iter();
+            counted.for_each(|(key, _)| shares.entry(key[0]).or_default().push(key[1]));
+        }
+        for ([name, queue, is_group], figures) in changed {
+            let kinds: &[u32] = if is_group == 1 { &[GROUP] } else { &[USER, USER_FOR_GROUP] };
+            let mut sum = Count::NONE;
+            for gshare in shares.get(&queue).into_iter().flatten() {
+                let counts = kinds.iter().map(|kind| self.who.of([name, queue, *kind, *gshare]));
+                counts.flatten().for_each(|count| sum.join(count));
+            }
+            let who = [names.text(Name(name)), names.text(Name(queue))];
+            let of = if is_group == 1 { Of::Group(who) } else { Of::User(who) };
+            show_each(of, figures, &sum, show);
+        }
     }
 }
 
@@ -85,8 +107,8 @@ impl State {
             self.ledger.load.note(row, figures);
         }
         for (key, figures) in other.ledger.who.changed() {
-            let [who, queue] = [0, 1].map(|at| self.name(text(key[at])));
-            let row = self.ledger.who.row([who.0, queue.0, key[2], 0]);
+            let [who, queue, gshare] = [0, 1, 3].map(|at| self.name(text(key[at])));
+            let row = self.ledger.who.row([who.0, queue.0, key[2], gshare.0]);
             self.ledger.who.note(row, figures);
         }
         for (key, figures) in other.ledger.nucleus.changed() {

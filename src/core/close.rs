@@ -37,6 +37,7 @@ impl State {
         self.times.close(closing.now, span, &|topic: Topic| silence[topic as usize]);
         self.epoch = closing.epoch;
         self.number = closing.number;
+        self.before = self.now;
         self.now = closing.now;
         self.forget_jobs(before, jobs_horizon);
         self.forget_transfers(transfers_horizon);

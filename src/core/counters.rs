@@ -2,15 +2,17 @@
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
-use crate::core::ledger::{Count, RATE_GRAINS};
+use crate::core::ledger::{Count, GROUP, RATE_GRAINS};
 use crate::core::rows::RowKey;
 use crate::core::state::State;
 use crate::core::window::Window;
+use std::collections::BTreeMap;
 
 /// One counter: what it counts, of which things, and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// `load`, `queue`, `share`, `user`, `group`, `nucleus`, `task`, `link`, `into`, `rate`.
+    /// `load`, `queue`, `share`, `user`, `group`, `nucleus`, `task`, `starts`, `link`, `into`,
+    /// `rate`.
     pub kind: &'static str,
     /// Names of the things it is of, by what they are.
     pub names: Vec<(&'static str, String)>,
@@ -33,6 +35,7 @@ pub fn counters(state: &State) -> Vec<Counter> {
     queues(state, &mut all);
     people(state, &mut all);
     tasks(state, &mut all);
+    starts(state, &mut all);
     links(state, &mut all);
     all.retain(|counter| !counter.figures.is_empty());
     all.sort_by(|a, b| (a.kind, &a.names).cmp(&(b.kind, &b.names)));
@@ -113,11 +116,17 @@ fn queues(state: &State, all: &mut Vec<Counter>) {
     }
 }
 
+/// Users and groups, their jobs of all shares together.
 fn people(state: &State, all: &mut Vec<Counter>) {
+    let mut people: BTreeMap<RowKey, Count> = BTreeMap::new();
     for (key, count) in state.ledger.who.iter() {
+        let is_group = u32::from(key[2] == GROUP);
+        people.entry([key[0], key[1], is_group, 0]).or_default().join(count);
+    }
+    for (key, count) in people {
         let kind = if key[2] == 0 { "user" } else { "group" };
         let names = names(state, key, [kind, "queue"]);
-        all.push(Counter { kind, names, figures: of_count(count) });
+        all.push(Counter { kind, names, figures: of_count(&count) });
     }
 }
 
@@ -134,6 +143,16 @@ fn tasks(state: &State, all: &mut Vec<Counter>) {
         }
         let names = vec![("task", task.0.to_string()), ("queue", queue)];
         all.push(Counter { kind: "task", names, figures });
+    }
+}
+
+/// Starts within reach of their window.
+fn starts(state: &State, all: &mut Vec<Counter>) {
+    for (key, starts) in state.ledger.starts.iter() {
+        let mut figures = Vec::new();
+        let jobs = starts.sum(i64::MIN, i64::MAX) as i64;
+        figure(&mut figures, "jobs_started_6h", jobs);
+        all.push(Counter { kind: "starts", names: names(state, key, ["queue"]), figures });
     }
 }
 

@@ -62,6 +62,8 @@ impl Engine {
         let (policy, ready) = (&self.policies[at], self.resolved.get(&(at, gshare))?);
         let mut case = policy.case(task, self.state.now, &ready.resolved);
         let survey = self.world.survey(&self.state, &mut case);
+        self.world.count_owner(&self.state, &mut case);
+        policy.complete(&mut case, &ready.resolved);
         let list = ready.list(policy, &self.world, &case);
         let candidates = self.world.gather(&self.state, &case, &survey, list);
         Some(self.judge(policy, &ready.resolved, &case, &candidates, before, number))

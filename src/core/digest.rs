@@ -248,6 +248,10 @@ impl Sink<'_> {
             let name = format!("tally {} {}", task.0, state.names.text(Name(key[2])));
             tally.ended.iter().enumerate().for_each(|(at, w)| lines(&mut left, &name, at, w));
         }
+        for (key, starts) in state.ledger.starts.iter() {
+            let name = format!("starts {}", state.names.text(Name(key[0])));
+            lines(&mut left, &name, 0, starts);
+        }
         for (key, rate) in state.ledger.rate.iter() {
             let text = |at: usize| state.names.text(Name(key[at]));
             let name = format!("rate {} {}", text(0), text(1));

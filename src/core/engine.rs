@@ -69,6 +69,8 @@ pub(crate) struct Waiting {
     pub(crate) is_cold: bool,
     /// When an objection may fall by the passing of time alone.
     pub(crate) recheck_at: Option<Millis>,
+    /// Nothing was said against any queue: the task as a whole must wait.
+    pub(crate) is_held: bool,
 }
 
 /// An objection as it stands now.
@@ -268,6 +270,8 @@ impl Engine {
             hangs,
             is_cold: true,
             recheck_at: None,
+            is_held: policy.is_some_and(|policy| policy.flavour.plan.is_some())
+                && answer.is_some_and(|answer| answer.objections.is_empty()),
         }
     }
 

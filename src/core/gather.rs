@@ -1,11 +1,14 @@
 //! Candidates: queues with every figure that a judgement may ask for. All looking up is done here,
 //! and what was found is noted, so that the next judgement begins where this one ended.
 
+mod census;
+mod owner;
+
 use crate::core::cut::Topic;
 use crate::core::event::{Link, Queue, Scope, Status};
-use crate::core::id::Name;
+use crate::core::id::{Key, Name};
 use crate::core::ledger::{AtQueue, Count};
-use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores, UserView};
+use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores};
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::{Flags, State};
 use crate::core::stock::There;
@@ -22,6 +25,8 @@ pub struct Survey {
     express: bool,
     gshare: Option<Name>,
     resource_type: Option<Name>,
+    user: Option<Name>,
+    task: Key,
 }
 
 /// What gathering found out. Nothing is decided by it: without it, the same is found again.
@@ -33,6 +38,8 @@ pub struct Notes {
     outlooks: BTreeMap<(Option<Name>, bool), Outlook>,
     /// Queues (unified names) with slot figures at this cut.
     slotted: Flags,
+    /// Owners and shares as they stand at this cut.
+    counted: owner::Counted,
 }
 
 /// Most shares and types, and most nuclei, that notes are kept of; beyond, all begin anew.
@@ -68,9 +75,11 @@ fn activity(express: bool) -> &'static str {
 }
 
 impl Notes {
-    /// A new cut: links are looked at again; places only when the list of queues changed.
+    /// A new cut: links, owners and shares are looked at again; places, and the tree of shares,
+    /// only when queues or settings changed.
     pub fn turn(&mut self, state: &State, other_queues: bool) {
         self.outlooks.clear();
+        self.counted.turn(other_queues);
         self.slotted.clear();
         state.slots.keys().for_each(|(queue, _, _)| self.slotted.add(*queue));
         if other_queues {
@@ -97,7 +106,9 @@ impl World {
         let express = case.express;
         let gshare = state.known_name(&case.task.gshare);
         let resource_type = state.known_name(&case.task.resource_type);
-        let survey = Survey { nucleus, express, gshare, resource_type };
+        let user = state.known_name(&case.task.user);
+        let task = Key::of(case.task.task.as_bytes());
+        let survey = Survey { nucleus, express, gshare, resource_type, user, task };
         if !self.notes.outlooks.contains_key(&(nucleus, express)) {
             let outlook = self.outlook(state, case.now, &survey);
             noted(&mut self.notes.outlooks, (nucleus, express), || outlook);
@@ -113,6 +124,7 @@ impl World {
         let site = case.task.site.trim();
         if case.scope == Scope::Analysis {
             case.sources = self.sources(case.task);
+            self.look_up_owner(state, case);
         } else if case.preassigned == Preassigned::One && self.stands_for_several(site) {
             case.preassigned = Preassigned::List;
         }
@@ -317,7 +329,7 @@ impl<'a> Look<'a> {
             locked: false,
             preferred_cpu_percent: 0.0,
             load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
-            user: UserView::default(),
+            user: self.user(at, view.unified, at_share),
         }
     }
 

@@ -5,152 +5,25 @@
 //! puts the new one's in. Hence every counter equals the sum over live records (and, in windows,
 //! what forgotten ones left behind), and [`crate::core::audit`] can prove it.
 
+mod count;
 mod flow;
+mod tally;
+mod who;
+
+pub use count::{AtQueue, AtShare, Count, Flow, JobsAndCores, Load};
+pub use flow::{RATE_GRAINS, Rate};
+pub use tally::{
+    START_GRAIN, START_REACH, TALLY_GRAIN, Tally, start_of, starts_per_hour, tally_of,
+};
+pub use who::{GROUP, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
 use crate::core::record::{Job, Node, Workers};
 use crate::core::reserve::Seen;
 use crate::core::rows::{NO_ROW, RowKey, Rows};
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::core::unit::Millis;
 use crate::core::window::{Window, bucket_of};
-
-/// Jobs and their cores, by state. Those of one state lie side by side, and so do those of states
-/// that follow one another: what a change touches is near.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// By state.
-    pub by: [JobsAndCores; Status::COUNT],
-}
-
-/// How many jobs, and how many cores they have in all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobsAndCores {
-    /// Jobs.
-    pub jobs: u32,
-    /// Their cores.
-    pub cores: u32,
-}
-
-impl Count {
-    /// Nothing counted.
-    pub const NONE: Count = Count { by: [JobsAndCores { jobs: 0, cores: 0 }; Status::COUNT] };
-
-    fn add(&mut self, status: Status, cores: u32, sign: i32) {
-        let held = &mut self.by[status.index()];
-        held.jobs = held.jobs.wrapping_add_signed(sign);
-        held.cores = held.cores.wrapping_add_signed(sign * cores as i32);
-    }
-
-    /// The same job, counted once, in another state or with other cores.
-    #[inline]
-    fn shift(&mut self, from: (Status, u32), to: (Status, u32)) {
-        let old = &mut self.by[from.0.index()];
-        old.jobs = old.jobs.wrapping_sub(1);
-        old.cores = old.cores.wrapping_sub(from.1);
-        let new = &mut self.by[to.0.index()];
-        new.jobs = new.jobs.wrapping_add(1);
-        new.cores = new.cores.wrapping_add(to.1);
-    }
-
-    /// Jobs by state.
-    pub fn jobs(&self) -> [u32; Status::COUNT] {
-        self.by.map(|held| held.jobs)
-    }
-
-    /// Cores by state.
-    pub fn cores(&self) -> [u32; Status::COUNT] {
-        self.by.map(|held| held.cores)
-    }
-
-    /// Whether every number is 0.
-    pub fn is_zero(&self) -> bool {
-        *self == Count::default()
-    }
-}
-
-/// Counters of (queue, gshare, resource type), and the rows they add up in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    /// Jobs and cores.
-    pub count: Count,
-    /// Row of the queue.
-    pub queue: u32,
-    /// Row of (queue, gshare).
-    pub share: u32,
-}
-
-/// Counters of a queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AtQueue {
-    /// Jobs and cores of all shares.
-    pub count: Count,
-    /// Sum of disk I/O per core over running jobs that report it; B/s per core.
-    pub disk_io: u64,
-    /// How many running jobs report it.
-    pub disk_io_jobs: u32,
-    /// Distinct nodes that asked for a job within the window.
-    pub asked: u32,
-    /// Distinct nodes that updated a job within the window.
-    pub updated: u32,
-    /// Workers submitted and not running.
-    pub workers_submitted: u32,
-    /// Workers running.
-    pub workers_running: u32,
-}
-
-/// Counters of (queue, gshare).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AtShare {
-    /// Jobs by state.
-    pub jobs: [u32; Status::COUNT],
-    /// Jobs promised by decisions and not yet seen; derived, see `reserve`.
-    pub promised: u32,
-}
-
-/// What waits on a link, for one activity; or into a destination.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flow {
-    /// Files.
-    pub files: u64,
-    /// Bytes.
-    pub bytes: u64,
-}
-
-/// What arrived over a link: bytes by the time they arrived, in three grains.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rate {
-    /// For the last hour: 5 min buckets.
-    pub hour: Window,
-    /// For the last day: 1 h buckets.
-    pub day: Window,
-    /// For the last week: 6 h buckets.
-    pub week: Window,
-}
-
-/// Grains and reaches of the windows in [`Rate`].
-pub const RATE_GRAINS: [(Millis, Millis); 3] =
-    [(5 * MINUTE, HOUR), (HOUR, DAY), (6 * HOUR, 7 * DAY)];
-
-/// Grain of the windows in [`Tally`].
-pub const TALLY_GRAIN: Millis = 10 * MINUTE;
-
-/// Ended jobs of a task at a queue, by the time they ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Finished, failed, closed.
-    pub ended: [Window; 3],
-}
-
-/// Which window of a [`Tally`] an ended state counts in.
-pub fn tally_of(status: Status) -> Option<usize> {
-    match status {
-        Status::Finished => Some(0),
-        Status::Failed => Some(1),
-        Status::Closed => Some(2),
-        _ => None,
-    }
-}
 
 /// Every counter there is.
 #[derive(Clone, Debug, Default)]
@@ -161,7 +34,8 @@ pub struct Ledger {
     pub queue: Rows<AtQueue>,
     /// By (queue, gshare).
     pub share: Rows<AtShare>,
-    /// By (user, queue, 0) and (working group, queue, 1).
+    /// By (user or working group, queue, which of both, gshare): see [`USER`], [`GROUP`],
+    /// [`USER_FOR_GROUP`].
     pub who: Rows<Count>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
@@ -169,6 +43,8 @@ pub struct Ledger {
     pub seen: Rows<Seen>,
     /// By (task, queue).
     pub tally: Rows<Tally>,
+    /// By queue: jobs that started, by the time they did.
+    pub starts: Rows<Window>,
     /// By (source, destination, activity): transfers not ended.
     pub flow: Rows<Flow>,
     /// By (destination, activity): transfers not ended.
@@ -193,16 +69,6 @@ pub fn at_queue(key: Key, queue: Name, kind: u32) -> RowKey {
     [key.0 as u32, (key.0 >> 32) as u32, queue.0, kind]
 }
 
-impl AtQueue {
-    /// A running job's disk I/O per core, if it reports one.
-    #[inline]
-    fn disk(&mut self, disk_io: Option<u64>, sign: i32) {
-        let Some(disk_io) = disk_io else { return };
-        self.disk_io = self.disk_io.wrapping_add_signed(i64::from(sign) * disk_io as i64);
-        self.disk_io_jobs = self.disk_io_jobs.wrapping_add_signed(sign);
-    }
-}
-
 impl Ledger {
     /// The rows of (queue, gshare, resource type), made when they are new.
     pub fn load_row(&mut self, queue: Name, gshare: Name, resource_type: Name) -> u32 {
@@ -219,16 +85,12 @@ impl Ledger {
         row
     }
 
-    /// The rows of a job's names, made when they are new: of (queue, gshare, resource type), (user,
-    /// queue), (working group, queue) and nucleus.
+    /// The rows of a job's names, made when they are new: of (queue, gshare, resource type), user and
+    /// working group at (queue, gshare), and nucleus.
     pub fn job_rows(&mut self, names: [Name; 6]) -> [u32; 4] {
         let [queue, gshare, resource_type, user, group, nucleus] = names;
         let load = self.load_row(queue, gshare, resource_type);
-        let mut who = |name: Name, kind: u32| match name {
-            Name::NONE => NO_ROW,
-            name => self.who.row([name.0, queue.0, kind, 0]),
-        };
-        let (user, group) = (who(user, 0), who(group, 1));
+        let (user, group) = who::rows(&mut self.who, [user, group, queue, gshare]);
         let nucleus = match nucleus {
             Name::NONE => NO_ROW,
             name => self.nucleus.row([name.0, 0, 0, 0]),
@@ -260,6 +122,12 @@ impl Ledger {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
             before.into_iter().for_each(|which| self.job_tally(old, which, -1));
         }
+        let (before, now) = (start_of(old), start_of(new));
+        if before != now {
+            let queue = self.queue_of(new);
+            now.into_iter().for_each(|bucket| self.job_start(queue, bucket, 1));
+            before.into_iter().for_each(|bucket| self.job_start(queue, bucket, -1));
+        }
     }
 
     /// A job's disk I/O per core, where the job counts in the same row.
@@ -284,12 +152,8 @@ impl Ledger {
         jobs[from.0.index()] = jobs[from.0.index()].wrapping_sub(1);
         jobs[to.0.index()] = jobs[to.0.index()].wrapping_add(1);
         self.queue.at(queue).count.shift(from, to);
-        for row in [job.user, job.group] {
-            if row != NO_ROW {
-                self.who.note(row, figures);
-                self.who.at(row).shift(from, to);
-            }
-        }
+        self.shift_who(job.user, share, from, to);
+        self.shift_who(job.group, share, from, to);
         if job.nucleus != NO_ROW {
             self.nucleus.note(job.nucleus, figures);
             self.nucleus.at(job.nucleus).shift(from, to);
@@ -301,6 +165,9 @@ impl Ledger {
         self.job_counts(job, sign);
         if let Some(which) = job.status.and_then(tally_of) {
             self.job_tally(job, which, i64::from(sign));
+        }
+        if let Some(bucket) = start_of(job) {
+            self.job_start(self.queue_of(job), bucket, i64::from(sign));
         }
     }
 
@@ -320,13 +187,8 @@ impl Ledger {
         let queue = self.queue.at(queue_row);
         queue.count.add(status, job.cores, sign);
         queue.disk(job.disk_io_per_core(), sign);
-        for row in [job.user, job.group] {
-            if row != NO_ROW {
-                self.who.hold(row, more);
-                self.who.note(row, bit(status));
-                self.who.at(row).add(status, job.cores, sign);
-            }
-        }
+        self.add_who(job.user, share_row, (status, job.cores), sign);
+        self.add_who(job.group, share_row, (status, job.cores), sign);
         if job.nucleus != NO_ROW {
             self.nucleus.hold(job.nucleus, more);
             self.nucleus.note(job.nucleus, bit(status));
@@ -335,25 +197,6 @@ impl Ledger {
         if job.seen != NO_ROW {
             self.seen.hold(job.seen, more);
             self.count_seen(job, sign);
-        }
-    }
-
-    fn job_tally(&mut self, job: &Job, which: usize, amount: i64) {
-        let bucket = bucket_of(job.over_at(), TALLY_GRAIN);
-        if bucket < self.first(TALLY_GRAIN, self.tally_reach) {
-            return;
-        }
-        let key = at_queue(job.task, self.queue_of(job), 0);
-        let row = self.tally.row(key);
-        let was_empty = self.tally.at(row).is_empty();
-        self.tally.at(row).ended[which].add(bucket, amount);
-        self.hold_tally(row, was_empty);
-    }
-
-    fn hold_tally(&mut self, row: u32, was_empty: bool) {
-        let is_empty = self.tally.at(row).is_empty();
-        if was_empty != is_empty {
-            self.tally.hold(row, was_empty);
         }
     }
 
@@ -369,15 +212,7 @@ impl Ledger {
 
     /// A job is forgotten: its plain contributions go, those in windows stay behind.
     pub fn job_left(&mut self, job: &Job) {
-        if let Some(which) = job.status.and_then(tally_of) {
-            let bucket = bucket_of(job.over_at(), TALLY_GRAIN);
-            if bucket >= self.first(TALLY_GRAIN, self.tally_reach) {
-                let row = self.tally.row(at_queue(job.task, self.queue_of(job), 0));
-                let was_empty = self.tally.at(row).is_empty();
-                self.tally.at(row).ended[which].leave(bucket, 1);
-                self.hold_tally(row, was_empty);
-            }
-        }
+        self.job_stays(job);
         self.job_counts(job, -1);
     }
 
@@ -406,14 +241,6 @@ impl Ledger {
         add(&mut queue.workers_running, workers.running);
     }
 
-    /// What a forgotten job left behind, from a store.
-    pub fn restore_tally(&mut self, key: RowKey, which: usize, bucket: i64, left: u64) {
-        let row = self.tally.row(key);
-        let was_empty = self.tally.at(row).is_empty();
-        self.tally.at(row).ended[which].restore(bucket, left);
-        self.hold_tally(row, was_empty);
-    }
-
     /// Drops buckets that are out of reach of their windows at `now`. Time does not go back here:
     /// what was dropped could not be brought again.
     pub fn expire(&mut self, now: Millis) {
@@ -421,12 +248,18 @@ impl Ledger {
         let first = |grain, reach| bucket_of(now.saturating_sub(reach), grain);
         let moved = |grain, reach| first(grain, reach) != self.first(grain, reach);
         let tallies = moved(TALLY_GRAIN, self.tally_reach);
+        let starts = moved(START_GRAIN, START_REACH);
         let rates = moved(RATE_GRAINS[0].0, RATE_GRAINS[0].1);
         self.now = now;
         if tallies {
             let reach = self.tally_reach;
             expire_rows(&mut self.tally, Tally::is_empty, |tally| {
                 tally.ended.iter_mut().for_each(|w| w.expire(first(TALLY_GRAIN, reach)));
+            });
+        }
+        if starts {
+            expire_rows(&mut self.starts, Window::is_empty, |starts| {
+                starts.expire(first(START_GRAIN, START_REACH));
             });
         }
         if rates {
@@ -447,6 +280,7 @@ impl Ledger {
         self.nucleus.sweep();
         self.seen.sweep();
         self.tally.sweep();
+        self.starts.sweep();
         self.flow.sweep();
         self.into.sweep();
         self.rate.sweep();
@@ -460,10 +294,4 @@ fn expire_rows<V: Default>(rows: &mut Rows<V>, is_empty: fn(&V) -> bool, expire:
         expire(value);
         !was_empty && is_empty(value)
     });
-}
-
-impl Tally {
-    fn is_empty(&self) -> bool {
-        self.ended.iter().all(Window::is_empty)
-    }
 }

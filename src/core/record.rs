@@ -43,9 +43,9 @@ pub struct Job {
     pub started_at: Millis,
     /// When its payload ended; 0 before.
     pub ended_at: Millis,
-    /// Row of (user, queue).
+    /// Row of its user at (queue, gshare).
     pub user: u32,
-    /// Row of (working group, queue).
+    /// Row of its working group at (queue, gshare).
     pub group: u32,
     /// Row of its nucleus.
     pub nucleus: u32,

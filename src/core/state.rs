@@ -206,6 +206,8 @@ pub struct State {
     pub number: u64,
     /// The last cycle's now.
     pub now: Millis,
+    /// The now of the cycle before that; 0: there was none. Derived.
+    pub before: Millis,
     /// What came before this is not known (0: everything is): the log did not reach back.
     pub known_since: Millis,
     /// Cut, and times of lanes and topics.
@@ -326,6 +328,7 @@ impl State {
             epoch: 0,
             number: 0,
             now: 0,
+            before: 0,
             known_since: 0,
             times: Times::default(),
             names: Names::default(),

@@ -4,17 +4,25 @@ use crate::core::engine::{Engine, Hang, Ready, Turn, Waiting};
 use crate::core::gather::Survey;
 use crate::core::policy::{Candidates, Case, Policy, Wake};
 use crate::core::state::State;
+use crate::core::unit::{Millis, SECOND};
 use crate::core::world::World;
+
+/// Owners and shares are counted anew this often for requests that wait for them: all of those
+/// look at the same cut, and which one that is hangs on the cycles' nows alone.
+const HELD_EVERY: Millis = 10 * SECOND;
 
 impl Engine {
     /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
     pub(crate) fn woken(&mut self) -> Vec<Turn> {
         let now = self.state.now;
+        let looks = self.state.before.div_euclid(HELD_EVERY) != now.div_euclid(HELD_EVERY)
+            || self.state.touched.settings
+            || self.state.touched.queues;
         let mut woken = Vec::new();
         let subjects: Vec<String> = self
             .waiting
             .iter()
-            .filter(|(_, waiting)| waiting.rests_until <= now)
+            .filter(|(_, waiting)| waiting.rests_until <= now && (looks || !waiting.is_held))
             .map(|(subject, _)| subject.clone())
             .collect();
         for subject in subjects {
@@ -40,6 +48,15 @@ impl Engine {
             let policy = &self.policies[at];
             let mut case = policy.case(task, now, &ready.resolved);
             let survey = self.world.survey(&self.state, &mut case);
+            if waiting.is_held {
+                self.world.count_owner(&self.state, &mut case);
+                // What was folded since may let other queues in.
+                waiting.is_cold = true;
+            }
+            policy.complete(&mut case, &ready.resolved);
+            if waiting.is_held && policy.holds(&case, &ready.resolved) {
+                continue;
+            }
             let look = Look { state: &self.state, world: &self.world, policy, ready };
             if look.wakes(waiting, &case, &survey) {
                 woken.push(waiting.turn.clone());

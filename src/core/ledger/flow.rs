@@ -1,11 +1,27 @@
 //! Contributions of transfers: what waits on links, and what arrived over them.
 
-use super::{Ledger, RATE_GRAINS, Rate};
+use super::Ledger;
+use super::tally::hold;
 use crate::core::event::TransferState;
 use crate::core::record::Move;
 use crate::core::rows::RowKey;
-use crate::core::unit::Millis;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
 use crate::core::window::{Window, bucket_of};
+
+/// What arrived over a link: bytes by the time they arrived, in three grains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    /// For the last hour: 5 min buckets.
+    pub hour: Window,
+    /// For the last day: 1 h buckets.
+    pub day: Window,
+    /// For the last week: 6 h buckets.
+    pub week: Window,
+}
+
+/// Grains and reaches of the windows in [`Rate`].
+pub const RATE_GRAINS: [(Millis, Millis); 3] =
+    [(5 * MINUTE, HOUR), (HOUR, DAY), (6 * HOUR, 7 * DAY)];
 
 impl Ledger {
     /// A transfer's contributions.
@@ -39,14 +55,7 @@ impl Ledger {
                 self.rate.at(row).window(which).add(bucket, amount);
             }
         }
-        self.hold_rate(row, was_empty);
-    }
-
-    fn hold_rate(&mut self, row: u32, was_empty: bool) {
-        let is_empty = self.rate.at(row).is_empty();
-        if was_empty != is_empty {
-            self.rate.hold(row, was_empty);
-        }
+        hold(&mut self.rate, row, was_empty, Rate::is_empty);
     }
 
     /// A transfer is forgotten; what arrived stays behind in its windows.
@@ -63,7 +72,7 @@ impl Ledger {
                 self.rate.at(row).window(which).leave(bucket, transfer.bytes);
             }
         }
-        self.hold_rate(row, was_empty);
+        hold(&mut self.rate, row, was_empty, Rate::is_empty);
         self.flow.hold(transfer.flow, false);
     }
 
@@ -72,7 +81,7 @@ impl Ledger {
         let row = self.rate.row(key);
         let was_empty = self.rate.at(row).is_empty();
         self.rate.at(row).window(which).restore(bucket, left);
-        self.hold_rate(row, was_empty);
+        hold(&mut self.rate, row, was_empty, Rate::is_empty);
     }
 }
 

@@ -1,5 +1,6 @@
 //! ATLAS analysis jobs: who must wait, which queues are candidates, when locality is given up.
 
+use super::class::{self, class_of};
 use super::divide::{Share, divide};
 use super::flavour::{Flavour, Plan, Select};
 use super::locality::{Availability, Enough, Locality, availability, reads_any};
@@ -25,7 +26,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     hold,
     select,
     defer: 20 * MINUTE,
-    plan: Some(&Plan { scope: Scope::Analysis, prepare, again, most }),
+    plan: Some(&Plan { scope: Scope::Analysis, complete, prepare, again, most }),
 };
 
 const PARAMS: &[Param] = &[
@@ -78,6 +79,14 @@ const PARAMS: &[Param] = &[
     Param::int("NQUEUELIMITSITE", 20, 20)
         .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
         .help("division: least number of queued jobs at which a queue takes no more; jobs"),
+    class::PARAMS[0],
+    class::PARAMS[1],
+    class::PARAMS[2],
+    class::PARAMS[3],
+    class::PARAMS[4],
+    Param::float("TW_DONE_JOB_STAT", (0.0, 168.0), 6.0, 6.0)
+        .gdp("anal_jobbroker/TW_DONE_JOB_STAT")
+        .help("how far back failed, closed and finished jobs of the task count; h"),
 ];
 
 const USER_JOBS: usize = 0;
@@ -98,6 +107,8 @@ const LOCALITY: usize = 14;
 const SUPPRESSED: usize = 0;
 const WAN_NEEDED: usize = 15;
 const QUEUE_LIMIT: usize = 16;
+const CLASSES: usize = 17;
+const DONE_WINDOW: usize = 22;
 
 /// The share whose use decides whether tasks of lower classes wait.
 const USER_SHARE: &str = "User Analysis";
@@ -166,6 +177,9 @@ fn caps(case: &Case<'_>, args: &Args) -> Option<Objection> {
         true => (args.number(USER_JOBS), args.number(USER_CORES)),
         false => (args.number(GROUP_JOBS), args.number(GROUP_CORES)),
     };
+    let own = |cap: Option<u64>, general: f64| cap.map_or(general, |cap| cap as f64);
+    let jobs = own(case.owner.cap_jobs, jobs);
+    let cores = own(case.owner.cap_cores, cores);
     let rule = |reason, measured: u64, cap: f64, factor: f64| {
         if cap > 0.0 { above(reason, measured as f64, factor * cap) } else { None }
     };
@@ -231,6 +245,17 @@ fn is_remote(case: &Case<'_>, args: &Args) -> bool {
         || datasets.all(|(at, dataset)| {
             dataset.pseudo || !dataset.container.is_empty() || available(case, at, args).remote
         })
+}
+
+/// What follows from the figures of the owner: the task's class, and what is left of the threshold.
+fn complete(case: &mut Case<'_>, args: &Args) {
+    case.owner.outcomes_ms = (args.number(DONE_WINDOW) * HOUR as f64) as Millis;
+    if let Some(slots) = case.owner.slots {
+        let threshold = args.number(THRESHOLD_A);
+        let params: [f64; 5] = std::array::from_fn(|at| args.number(CLASSES + at));
+        case.owner.task_class = Some(class_of(case.task, slots, threshold, params));
+        case.owner.remaining_slots = Some(threshold - slots.hi as f64);
+    }
 }
 
 fn prepare(case: &mut Case<'_>, candidates: &[Candidate<'_>], args: &Args) {

@@ -46,6 +46,9 @@ pub struct Flavour {
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
+    /// Completes the case by what follows from its figures and the parameters, before anything is
+    /// judged.
+    pub complete: fn(&mut Case<'_>, &Args),
     /// Completes the case from all candidates, before each pass.
     pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Args),
     /// Whether candidates are judged once more, in the next pass.

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod atlas;
+mod class;
 mod compile;
 mod divide;
 mod filter;
@@ -28,7 +29,7 @@ mod tests;
 pub use compile::{Policy, Resolved};
 pub use flavour::{Flavour, Plan, Select, kind, kinds};
 pub use locality::{Locality, Source};
-pub use owner::{Owner, Totals, UserView};
+pub use owner::{CLASSED, Owner, Slots, Totals, UserView};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
 pub use pipeline::{Candidates, Chosen, Judgement, Refused};
 pub use software::Wanted;

@@ -1,11 +1,19 @@
 //! What is known of whose work it is: a user or working group with its jobs, quotas and classes,
 //! and the same at one queue (spec atlas 8.1, 8.5).
 
+use crate::core::unit::Millis;
+
 /// The one a task is for: its working group if it has one, else its user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owner {
     /// Jobs and cores of it on the whole grid; `None`: not known.
     pub totals: Option<Totals>,
+    /// Its own cap on running jobs, and half of the one on queued ones; `None`: the general one.
+    pub cap_jobs: Option<u64>,
+    /// The same for cores.
+    pub cap_cores: Option<u64>,
+    /// Cores the user has running, which its tasks are classified by; `None`: not known.
+    pub slots: Option<Slots>,
     /// What the task's share uses of its target; 1: all of it.
     pub share_usage: Option<f64>,
     /// The same of the share's part of the first level (spec atlas 10.4).
@@ -22,6 +30,20 @@ pub struct Owner {
     pub share_queued: u64,
     /// Jobs of the share running at all queues.
     pub share_running: u64,
+    /// How far back jobs of the task that ended count; ms (spec atlas G16).
+    pub outcomes_ms: Millis,
+}
+
+/// Shares whose tasks have classes (spec atlas 8.1.2).
+pub const CLASSED: [&str; 2] = ["User Analysis", "Express Analysis"];
+
+/// Cores of a user's jobs that run in [`CLASSED`] shares, by class of the sites (spec atlas 8.1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// At hi-sites.
+    pub hi: u64,
+    /// At hi- and mid-sites.
+    pub hi_mid: u64,
 }
 
 /// Jobs and cores of an owner.

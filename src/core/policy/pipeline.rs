@@ -118,6 +118,18 @@ impl Policy {
         }
     }
 
+    /// Completes a case whose figures are filled in, for candidates to be made and judged.
+    pub fn complete(&self, case: &mut Case<'_>, resolved: &Resolved) {
+        if let Some(plan) = self.flavour.plan {
+            (plan.complete)(case, &resolved.own);
+        }
+    }
+
+    /// Whether the task as a whole must wait.
+    pub fn holds(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
+        (self.flavour.hold)(case, &resolved.own).is_some()
+    }
+
     /// Judges a case. Nothing is looked up and nothing remembered: the same arguments give the
     /// same answer, and the order of the candidates does not matter to it.
     pub fn judge<C: Candidates + ?Sized>(

@@ -15,21 +15,31 @@ pub(super) fn write(sink: &mut Sink<'_>, state: &State) {
     for (key, tally) in state.ledger.tally.iter() {
         for (which, window) in tally.ended.iter().enumerate() {
             for (number, amount) in left(window) {
-                line(sink, state, 0, key, which, number, amount);
+                line(sink, state, TALLIES, key, which, number, amount);
             }
         }
     }
     for (key, rate) in state.ledger.rate.iter() {
         for (which, window) in [&rate.hour, &rate.day, &rate.week].into_iter().enumerate() {
             for (number, amount) in left(window) {
-                line(sink, state, 1, key, which, number, amount);
+                line(sink, state, RATES, key, which, number, amount);
             }
         }
     }
-    sink.index(2);
+    for (key, starts) in state.ledger.starts.iter() {
+        for (number, amount) in left(starts) {
+            line(sink, state, STARTS, key, 0, number, amount);
+        }
+    }
+    sink.index(END);
 }
 
-/// Tallies are by (task number, queue), rates by (source, destination).
+const TALLIES: usize = 0;
+const RATES: usize = 1;
+const STARTS: usize = 2;
+const END: usize = 3;
+
+/// Tallies are by (task number, queue), rates by (source, destination), starts by queue.
 fn line(
     sink: &mut Sink<'_>,
     state: &State,
@@ -40,13 +50,17 @@ fn line(
     amount: u64,
 ) {
     sink.index(table);
-    if table == 0 {
-        sink.count(key[0]);
-        sink.count(key[1]);
-        sink.string(state.names.text(Name(key[2])));
-    } else {
-        sink.string(state.names.text(Name(key[0])));
-        sink.string(state.names.text(Name(key[1])));
+    let names = match table {
+        TALLIES => {
+            sink.count(key[0]);
+            sink.count(key[1]);
+            2..3
+        }
+        RATES => 0..2,
+        _ => 0..1,
+    };
+    for name in &key[names] {
+        sink.string(state.names.text(Name(*name)));
     }
     sink.index(which);
     sink.long(number);
@@ -56,21 +70,26 @@ fn line(
 pub(super) fn read(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
     loop {
         let table = at.index()?;
-        if table == 2 {
+        if table == END {
             return Ok(());
         }
-        let key = if table == 0 {
-            let (low, high) = (count(at)?, count(at)?);
-            [low, high, state.names.intern(at.string()?).0, 0]
-        } else {
-            let source = state.names.intern(at.string()?);
-            [source.0, state.names.intern(at.string()?).0, 0, 0]
+        let key = match table {
+            TALLIES => {
+                let (low, high) = (count(at)?, count(at)?);
+                [low, high, state.names.intern(at.string()?).0, 0]
+            }
+            RATES => {
+                let source = state.names.intern(at.string()?);
+                [source.0, state.names.intern(at.string()?).0, 0, 0]
+            }
+            _ => [state.names.intern(at.string()?).0, 0, 0, 0],
         };
         let which = at.index()?;
         let (number, left) = (at.long()?, super::word(at)?);
         match (table, which) {
-            (0, 0..=2) => state.ledger.restore_tally(key, which, number, left),
-            (1, 0..=2) => state.ledger.restore_rate(key, which, number, left),
+            (TALLIES, 0..=2) => state.ledger.restore_tally(key, which, number, left),
+            (RATES, 0..=2) => state.ledger.restore_rate(key, which, number, left),
+            (STARTS, 0) => state.ledger.restore_starts(key, number, left),
             _ => return Err(Fault::Malformed),
         }
     }

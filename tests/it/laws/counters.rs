@@ -52,9 +52,17 @@ pub fn counters(state: &State) -> Sums {
             add(&mut sums, format!("{name} {}", status.name()), jobs.into());
         }
         add(&mut sums, format!("{name} promised"), share.promised.into());
+        add(&mut sums, format!("{name} users"), share.users.into());
     }
     for (key, who) in ledger.who.iter() {
-        count(&mut sums, &format!("who {} {}/{}", key[2], text(key[0]), text(key[1])), who);
+        let names = [text(key[0]), text(key[1]), text(key[3])].join("/");
+        count(&mut sums, &format!("who {} {names}", key[2]), who);
+    }
+    for (key, starts) in ledger.starts.iter() {
+        for bucket in starts.buckets() {
+            let name = format!("starts {} {}", text(key[0]), bucket.number);
+            add(&mut sums, name, bucket.amount.into());
+        }
     }
     for (key, nucleus) in ledger.nucleus.iter() {
         count(&mut sums, &format!("nucleus {}", text(key[0])), nucleus);

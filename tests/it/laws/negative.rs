@@ -22,7 +22,7 @@ use yardmaster::core::unit::HOUR;
 fn full() -> State {
     let mut state = state_with(Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() });
     let told = [
-        Event::JobState(job("1")),
+        Event::JobState(JobState { started_at: DAWN, ..job("1") }),
         Event::JobState(JobState { request: "70/1:0", queue: "oak", user: "bob", ..job("two") }),
         Event::JobState(JobState { status: Status::Failed, ended_at: DAWN - HOUR, ..job("3") }),
         Event::Heartbeat(beat("1", DAWN)),
@@ -87,7 +87,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 21] = [
+    let flips: [Flip; 23] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -104,6 +104,8 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
         ("tally", |it| flip(&mut it.tally, |tally| tally.ended[2].add(1, 1))),
+        ("starts", |it| flip(&mut it.starts, |starts| starts.add(5_866_666, 1))),
+        ("share", |it| flip(&mut it.share, |share| share.users += 1)),
         ("flow", |it| flip(&mut it.flow, |flow| flow.files += 1)),
         ("flow", |it| flip(&mut it.flow, |flow| flow.bytes += 1)),
         ("into", |it| flip(&mut it.into, |into| into.bytes += 1)),
@@ -195,7 +197,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }
-    let changes: [fn(&mut State); 42] = [
+    let changes: [fn(&mut State); 43] = [
         |it| first(&mut it.transfers.slab).state = TransferState::Failed,
         |it| first(&mut it.transfers.slab).changed_at += 1,
         |it| first(&mut it.transfers.slab).revision += 1,
@@ -234,6 +236,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| _ = it.facts.shares.remove("MC"),
         |it| _ = it.facts.users.remove("user/ann"),
         |it| flip(&mut it.ledger.tally, |tally| tally.ended[1].leave(2_833_343, 1)),
+        |it| flip(&mut it.ledger.starts, |starts| starts.leave(5_866_666, 1)),
         |it| it.now += 1,
         |it| it.number += 1,
         |it| it.times.lanes.at(lane(Topic::Task, 0)).next += 1,

@@ -183,9 +183,12 @@ impl Twin {
             if ended && over + limits.ended_job_lifetime_ms <= time {
                 // Met only now though it may have been counted and forgotten before: no trace.
                 if !(over <= then - limits.ended_job_lifetime_ms && self.met.contains(name)) {
-                    self.left.extend(tally(&job, limits).map(|(end, name)| (end, name, 1)));
+                    let windows = tally(&job, limits).chain(start(&job));
+                    self.left.extend(windows.map(|(end, name)| (end, name, 1)));
                 }
-            } else if !(sweeps && !ended && last <= time - limits.silent_job_lifetime_ms) {
+            } else if sweeps && !ended && last <= time - limits.silent_job_lifetime_ms {
+                self.left.extend(start(&job).map(|(end, name)| (end, name, 1)));
+            } else {
                 continue;
             }
             self.jobs.remove(name);
@@ -254,6 +257,7 @@ impl Twin {
         for (_, name, amount) in self.left.iter().filter(|(end, _, _)| *end > now) {
             add(&mut sums, name.clone(), *amount);
         }
+        self.users(&mut sums);
         self.capacity(&mut sums, state);
         self.promised(&mut sums);
         without_zeroes(sums)
@@ -264,8 +268,9 @@ impl Twin {
         let word = job.status.name();
         let mut rows =
             vec![format!("load {queue}/{gshare}/{resource_type}"), format!("queue {queue}")];
-        rows.extend((!user.is_empty()).then(|| format!("who 0 {user}/{queue}")));
-        rows.extend((!group.is_empty()).then(|| format!("who 1 {group}/{queue}")));
+        let kind = if group.is_empty() { 0 } else { 2 };
+        rows.extend((!user.is_empty()).then(|| format!("who {kind} {user}/{queue}/{gshare}")));
+        rows.extend((!group.is_empty()).then(|| format!("who 1 {group}/{queue}/{gshare}")));
         rows.extend((!nucleus.is_empty()).then(|| format!("nucleus {nucleus}")));
         for row in rows {
             add(sums, format!("{row} {word} jobs"), 1);
@@ -285,8 +290,18 @@ impl Twin {
             );
             add(sums, format!("queue {queue} disk_io_jobs"), 1);
         }
-        for (_, name) in tally(job, &state.setting.limits).filter(|(end, _)| *end > state.now) {
+        let windows = tally(job, &state.setting.limits).chain(start(job));
+        for (_, name) in windows.filter(|(end, _)| *end > state.now) {
             add(sums, name, 1);
+        }
+    }
+
+    /// Users with a job that is not over, by (queue, share).
+    fn users(&self, sums: &mut Sums) {
+        let active = self.jobs.values().filter(|it| !it.status.is_ended() && !it.user.is_empty());
+        let users: BTreeSet<_> = active.map(|it| (it.queue, it.gshare, it.user)).collect();
+        for (queue, gshare, _) in users {
+            add(sums, format!("share {queue}/{gshare} users"), 1);
         }
     }
 
@@ -373,6 +388,18 @@ fn tally(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, String)> {
         let end = (bucket + 1) * 10 * MINUTE + reach;
         (end, format!("tally {task}/{queue} {which} {bucket}"))
     })
+}
+
+/// The bucket a started job counts in, likewise.
+fn start(job: &Job) -> Option<(Millis, String)> {
+    let counts = match job.status {
+        Status::Running | Status::Holding | Status::Transferring => true,
+        Status::Finished | Status::Cancelled => true,
+        _ => false,
+    };
+    let bucket = job.started_at.div_euclid(5 * MINUTE);
+    let end = (bucket + 1) * 5 * MINUTE + 6 * HOUR + 5 * MINUTE;
+    (counts && job.started_at > 0).then(|| (end, format!("starts {} {bucket}", job.queue)))
 }
 
 /// The buckets an arrived transfer counts in.

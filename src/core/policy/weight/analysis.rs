@@ -2,7 +2,9 @@
 
 use crate::core::event::{ChunkKind, Status};
 use crate::core::policy::stabilizer::{PARAMS as STABILIZED, Stabilizer, queued};
-use crate::core::policy::{Args, Candidate, Case, Param, Reads, Row, Weigh, Weighed, Weight};
+use crate::core::policy::{
+    Args, CLASSED, Candidate, Case, Param, Reads, Row, Weigh, Weighed, Weight,
+};
 use std::collections::BTreeMap;
 
 pub(in crate::core::policy) const ORIGINAL: Weight = Weight {
@@ -51,9 +53,6 @@ const VERSION: usize = 7;
 const LEAST_REST: usize = 8;
 const SEED: usize = 1;
 const CODE: usize = 2;
-
-/// Shares whose tasks have classes.
-const CLASSED: [&str; 2] = ["User Analysis", "Express Analysis"];
 
 /// The seed's small numbers, the larger one first.
 const EPSILON: [f64; 2] = [0.05, 0.002];

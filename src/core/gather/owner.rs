@@ -1,0 +1,155 @@
+//! Whose work it is: figures of a task's user or working group, of its share, and of the user at
+//! each queue (spec atlas 8.1, 8.5, 10).
+
+use super::census::{Census, QUEUED};
+use super::{Look, Notes};
+use crate::core::cut::Topic;
+use crate::core::event::{Quota, QuotaKind, Scope, Status, UserKind};
+use crate::core::fold::{is_newer, quota_name, user_name};
+use crate::core::id::Name;
+use crate::core::ledger::{AtShare, at_queue, starts_per_hour};
+use crate::core::policy::{Case, Owner, UserView};
+use crate::core::share::{Balance, Tree, executing_and_queued};
+use crate::core::state::State;
+use crate::core::world::World;
+use std::cell::OnceCell;
+
+/// What was counted of owners and shares at a cut, once somebody asked.
+#[derive(Default)]
+pub(super) struct Counted {
+    census: OnceCell<Census>,
+    balance: OnceCell<Balance>,
+    /// The tree of shares; it stays while no share is told of.
+    tree: OnceCell<Tree>,
+    /// By place of the queue: jobs that start an hour.
+    starts: Vec<OnceCell<f64>>,
+}
+
+impl Counted {
+    /// A new cut; `other_shares`: facts may have changed.
+    pub(super) fn turn(&mut self, other_shares: bool) {
+        self.census = OnceCell::new();
+        self.balance = OnceCell::new();
+        self.starts.clear();
+        if other_shares {
+            self.tree = OnceCell::new();
+        }
+    }
+}
+
+impl Notes {
+    fn census(&self, state: &State) -> &Census {
+        self.counted.census.get_or_init(|| Census::of(state))
+    }
+
+    fn standing(&self, state: &State) -> (&Tree, &Balance) {
+        let tree = self.counted.tree.get_or_init(|| Tree::of(state));
+        let make = || Balance::new(tree, &executing_and_queued(state));
+        (tree, self.counted.balance.get_or_init(make))
+    }
+}
+
+/// As a part of the whole.
+fn part(percent: f64) -> f64 {
+    percent / 100.0
+}
+
+impl World {
+    /// What is told of the owner of an analysis task: its quotas and caps.
+    pub(super) fn look_up_owner(&mut self, state: &State, case: &mut Case<'_>) {
+        self.notes.counted.starts.resize_with(self.queues.len(), OnceCell::new);
+        let group = case.task.working_group.as_str();
+        let (kind, user_kind, name) = match group {
+            "" => (QuotaKind::User, UserKind::User, case.task.user.as_str()),
+            group => (QuotaKind::Group, UserKind::Group, group),
+        };
+        let user = state.facts.users.of(&user_name(user_kind, name));
+        if let Some(user) = user.and_then(|fact| fact.current(is_newer)) {
+            case.owner.cap_jobs = user.cap_running_jobs;
+            case.owner.cap_cores = user.cap_running_cores;
+        }
+        self.quotas(state, (kind, name), &mut case.owner);
+    }
+
+    /// Quotas of one endpoint are local, all others global. One without a limit is none.
+    fn quotas(&self, state: &State, (kind, subject): (QuotaKind, &str), owner: &mut Owner) {
+        let any = Quota { kind, subject: subject.to_owned(), ..Quota::default() };
+        let stem = quota_name(&any);
+        let quotas = &state.facts.quotas;
+        let named =
+            quotas.by_name.range(stem.clone()..).take_while(|(it, _)| it.starts_with(&stem));
+        for (_, slot) in named {
+            let fact = quotas.slab.get(*slot).and_then(|fact| fact.current(is_newer));
+            let Some(quota) = fact.filter(|quota| quota.subject == subject) else { continue };
+            let Some(limit) = quota.limit_bytes.filter(|limit| *limit > 0) else { continue };
+            let used = quota.used_bytes as f64 / limit as f64;
+            if self.storage_named(&quota.expression).is_none() {
+                owner.quota_used = Some(owner.quota_used.map_or(used, |most| most.max(used)));
+            } else if used >= 1.0 {
+                owner.full_endpoints.push(quota.expression.clone());
+            }
+        }
+    }
+
+    /// What is counted of the owner of an analysis task and of its share.
+    pub fn count_owner(&self, state: &State, case: &mut Case<'_>) {
+        if case.scope != Scope::Analysis {
+            return;
+        }
+        let (task, owner) = (case.task, &mut case.owner);
+        let census = self.notes.census(state);
+        let user = state.known_name(&task.user);
+        owner.totals = Some(match task.working_group.as_str() {
+            "" => census.user(user),
+            group => census.group(state.known_name(group)),
+        });
+        owner.slots = Some(census.slots(user));
+        [owner.share_queued, owner.share_running] = census.share(state.known_name(&task.gshare));
+        let (tree, balance) = self.notes.standing(state);
+        owner.share_usage = balance.of(tree, &task.gshare).map(|it| part(it.percent()));
+        owner.level1_usage = balance.equivalent_percent(tree, &task.gshare).map(part);
+    }
+}
+
+impl Look<'_> {
+    /// What is known of the task's user, and of users, at one queue.
+    pub(super) fn user(&self, at: u32, queue: Name, share: Option<&AtShare>) -> UserView {
+        if self.case.scope != Scope::Analysis {
+            return UserView::default();
+        }
+        let (ledger, survey) = (&self.state.ledger, self.survey);
+        let mut view = UserView {
+            users: Some(share.map_or(0, |share| share.users)),
+            all_running: Some(share.map_or(0, |share| share.jobs[Status::Running.index()])),
+            starts_per_hour: self.starts(at, queue),
+            ..UserView::default()
+        };
+        if view.users != Some(0)
+            && let (Some(user), Some(gshare)) = (survey.user, survey.gshare)
+        {
+            for count in ledger.of_user(user, queue, gshare).into_iter().flatten() {
+                let jobs = |status: Status| count.by[status.index()].jobs;
+                view.present |= count.is_active();
+                view.queued += QUEUED.into_iter().map(jobs).sum::<u32>();
+                view.running += jobs(Status::Running);
+            }
+        }
+        if let Some(tally) = ledger.tally.of(at_queue(survey.task, queue, 0)) {
+            let ended = tally.since(self.case.now.saturating_sub(self.case.owner.outcomes_ms));
+            [view.finished, view.failed, view.closed] =
+                ended.map(|jobs| u32::try_from(jobs).unwrap_or(u32::MAX));
+        }
+        view
+    }
+
+    /// Jobs of all shares that start an hour.
+    fn starts(&self, at: u32, queue: Name) -> f64 {
+        let look = || {
+            let starts = self.state.ledger.starts.of([queue.0, 0, 0, 0]);
+            let time = self.state.times.of(Topic::JobState).time;
+            starts.map_or(0.0, |starts| starts_per_hour(starts, time))
+        };
+        let noted = self.world.notes.counted.starts.get(at as usize);
+        noted.map_or_else(look, |noted| *noted.get_or_init(look))
+    }
+}
