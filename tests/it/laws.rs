@@ -7,6 +7,7 @@ mod hostile;
 mod kept;
 mod lifetimes;
 mod negative;
+mod owners;
 pub mod random;
 mod recount;
 mod redelivery;

@@ -31,7 +31,7 @@ struct Taste {
 const QUEUES: [&str; 4] = ["ash", "oak", "elm", "fir"];
 const USERS: [&str; 4] = ["ann", "bob", "cat", ""];
 const GROUPS: [&str; 3] = ["top", "higgs", ""];
-const SHARES: [&str; 3] = ["MC", "Analysis", ""];
+const SHARES: [&str; 3] = ["MC", "User Analysis", ""];
 const NUCLEI: [&str; 3] = ["CERN", "DESY", ""];
 const TASKS: [&str; 4] = ["70", "71", "72", ""];
 const SITES: [&str; 4] = ["CERN", "DESY", "BNL", ""];

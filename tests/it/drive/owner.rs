@@ -1,0 +1,203 @@
+//! Analysis tasks whose user has much already, through the loop: deferred, watched, let through.
+
+use super::start;
+use super::yard::*;
+use std::time::Duration;
+use yardmaster::core::audit::audit;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::{Decision, Outcome};
+use yardmaster::core::digest::digest;
+use yardmaster::core::event::{JobState, Parameter, Queue, Quota, Status, Task, User};
+use yardmaster::core::unit::{MINUTE, SECOND};
+use yardmaster::drive::Drive;
+use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::wire::record;
+
+/// Queues for analysis, with room and pilots.
+fn build(yard: &Yard, count: u32) {
+    yard.build(count);
+    for at in 0..count {
+        let queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
+        yard.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+    }
+}
+
+fn parameter(yard: &Yard, component: &str, key: &str, value: &str) {
+    let parameter = Parameter {
+        app: "pandaserver".into(),
+        component: component.into(),
+        key: key.into(),
+        vo: String::new(),
+        value: value.into(),
+        changed_at: yard.now,
+    };
+    yard.say(Topic::Parameter, key, |out| record::write_parameter(out, &parameter));
+}
+
+/// A task of Ann's.
+fn asking(subject: &str, at: i64) -> Task {
+    Task {
+        policy: "analysis-job".into(),
+        user: "ann".into(),
+        working_group: String::new(),
+        gshare: "User Analysis".into(),
+        label: "user".into(),
+        nucleus: String::new(),
+        ..task(subject, 5, at)
+    }
+}
+
+/// A job of a user's, of another type than the task's.
+fn own<'a>(name: &'a str, user: &'a str, status: Status, at: i64) -> JobState<'a> {
+    JobState {
+        user,
+        group: "",
+        gshare: "User Analysis",
+        label: "user",
+        resource_type: "MCORE",
+        nucleus: "",
+        started_at: if status >= Status::Running { at } else { 0 },
+        ended_at: if status.is_ended() { at } else { 0 },
+        ..job(name, "QUEUE_00", "", status, at)
+    }
+}
+
+fn is_held(decision: &Decision, reason: &str) -> bool {
+    matches!(decision.outcome, Outcome::Defer { .. })
+        && decision.notes.iter().any(|note| *note == format!("held({reason})"))
+}
+
+fn is_assigned(decision: &Decision) -> bool {
+    matches!(decision.outcome, Outcome::Assign(_))
+}
+
+#[test]
+fn a_user_over_the_cap_waits_until_a_job_of_his_ends() {
+    let mut yard = Yard::new();
+    build(&yard, 2);
+    parameter(&yard, "prio_mgr", "CAP_RUNNING_USER_JOBS", "2");
+    for name in ["11", "12", "13"] {
+        yard.job(&own(name, "ann", Status::Running, yard.now));
+    }
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    yard.ask(&asking("1", yard.now));
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let decisions = yard.decisions();
+    assert!(is_held(decisions.last().unwrap(), "running_jobs_cap"), "{decisions:#?}");
+    let deferral = decisions[0].now;
+    assert_eq!(decisions[0].outcome, Outcome::Defer { until: deferral + 20 * MINUTE });
+    // Somebody else is let in, and so is a task of a group: its jobs are the group's.
+    yard.ask(&Task { user: "bob".into(), ..asking("2", yard.now) });
+    yard.ask(&Task { working_group: "phys-higgs".into(), ..asking("3", yard.now) });
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let decisions = yard.decisions();
+    assert_eq!(decisions.len(), 3);
+    assert!(decisions[1..].iter().all(is_assigned), "{decisions:#?}");
+    // While the cap is exceeded it is looked at, and not answered again.
+    for _ in 0..20 {
+        yard.pass(9 * SECOND);
+        lead(&mut yard, &mut drive, 5).unwrap();
+    }
+    assert_eq!(yard.decisions().len(), 3);
+    yard.job(&own("12", "ann", Status::Finished, yard.now));
+    let ended_at = yard.now;
+    while yard.decisions().len() == 3 && yard.now < deferral + 19 * MINUTE {
+        yard.pass(SECOND);
+        lead(&mut yard, &mut drive, 2).unwrap();
+    }
+    let decisions = yard.decisions();
+    let answer = decisions.last().unwrap();
+    assert!(is_assigned(answer) && answer.subject == "1", "{answer:#?}");
+    assert!(answer.now <= ended_at + 12 * SECOND, "after {}", answer.now - ended_at);
+    assert_eq!(audit(drive.state()), vec![]);
+    // Whoever decides again from the log alone comes to the same.
+    lead(&mut yard, &mut drive, 60).unwrap();
+    drive.farewell(yard.now).unwrap();
+    let mut other = config("two");
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    for _ in 0..300 {
+        again.pump(Duration::ZERO).unwrap();
+        again.follow().unwrap();
+    }
+    let report = again.take_report();
+    assert_eq!(report.verified, [4, 0, 0], "{:#?}", report.differences);
+    assert_eq!(digest(again.state()), digest(drive.state()));
+}
+
+/// What is told of the owner counts before what holds for all.
+#[test]
+fn an_owners_own_cap_and_quota_count() {
+    let mut yard = Yard::new();
+    build(&yard, 2);
+    parameter(&yard, "prio_mgr", "CAP_RUNNING_USER_JOBS", "1");
+    yard.job(&own("11", "ann", Status::Running, yard.now));
+    yard.job(&own("12", "ann", Status::Running, yard.now));
+    let user = User {
+        name: "ann".into(),
+        changed_at: yard.now,
+        active: true,
+        cap_running_jobs: Some(2),
+        ..User::default()
+    };
+    yard.say(Topic::User, "user/ann", |out| record::write_user(out, &user));
+    let quota = |yard: &Yard, subject: &str, expression: &str, used_bytes| {
+        let quota = Quota {
+            subject: subject.into(),
+            expression: expression.into(),
+            changed_at: yard.now,
+            limit_bytes: Some(100),
+            used_bytes,
+            ..Quota::default()
+        };
+        let name = format!("user/{subject} {expression}");
+        yard.say(Topic::Quota, &name, |out| record::write_quota(out, &quota));
+    };
+    quota(&yard, "bob", "type=SCRATCHDISK", 99);
+    quota(&yard, "bob", "type=LOCALGROUPDISK", 101);
+    quota(&yard, "eve", "type=SCRATCHDISK", 100);
+    quota(&yard, "eve", "NORTH_QUEUE_00_DATADISK", 200);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    for (subject, user) in [("1", "ann"), ("2", "bob"), ("3", "eve")] {
+        yard.ask(&Task { user: user.into(), ..asking(subject, yard.now) });
+    }
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let mut decisions = yard.decisions();
+    decisions.sort_by(|a, b| a.subject.cmp(&b.subject));
+    assert!(is_assigned(&decisions[0]), "two may run: {decisions:#?}");
+    assert!(is_held(&decisions[1], "over_global_quota"), "{decisions:#?}");
+    assert!(is_assigned(&decisions[2]), "a full endpoint is no full quota: {decisions:#?}");
+}
+
+#[test]
+fn a_queue_full_of_a_users_jobs_takes_none_until_they_are_fewer() {
+    let mut yard = Yard::new();
+    build(&yard, 1);
+    let names: Vec<String> = (100..220).map(|name| name.to_string()).collect();
+    // 120 are queued, 117 of them Ann's; with four users her part of the 100 allowed is 25.
+    let users = ["bob", "cat", "dan"].into_iter().chain(std::iter::repeat("ann"));
+    for (name, user) in names.iter().zip(users) {
+        yard.job(&own(name, user, Status::Activated, yard.now));
+    }
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    yard.ask(&asking("1", yard.now));
+    yard.ask(&Task { user: "eve".into(), ..asking("2", yard.now) });
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let mut decisions = yard.decisions();
+    decisions.sort_by(|a, b| a.subject.cmp(&b.subject));
+    let fate = &decisions[0].fates[0];
+    assert_eq!((fate.filter.as_ref(), fate.measured, fate.limit), ("stabilizer", 117.0, 25.0));
+    assert!(is_assigned(&decisions[1]), "who has none there is let in: {decisions:#?}");
+    yard.pass(2 * MINUTE);
+    for name in &names[3..98] {
+        yard.job(&own(name, "ann", Status::Running, yard.now));
+    }
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let decisions = yard.decisions();
+    let answer = decisions.last().unwrap();
+    assert!(is_assigned(answer) && answer.subject == "1", "{answer:#?}");
+    assert_eq!(audit(drive.state()), vec![]);
+}

@@ -1,0 +1,170 @@
+//! What is said of a task's owner, and of its user at each queue, is the sum over jobs.
+
+use super::random::{Moment, Story, tell};
+use crate::world::*;
+use std::collections::BTreeSet;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Event, Queue, Status, Task};
+use yardmaster::core::id::Key;
+use yardmaster::core::policy::{
+    Case, Policy, PolicySpec, Resolved, Rules, Slots, Totals, UserView, kind,
+};
+use yardmaster::core::record::Job;
+use yardmaster::core::state::State;
+use yardmaster::core::unit::{HOUR, MINUTE};
+use yardmaster::core::world::World;
+
+const QUEUED: [Status; 4] =
+    [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
+
+fn policy() -> (Policy, Resolved) {
+    let flavour = kind("atlas-analysis-job").expect("built in");
+    let spec = PolicySpec::full("analysis-job", flavour, Rules::Documented);
+    let policy = Policy::compile(&spec).expect("the defaults are allowed");
+    let resolved = policy.unchanged();
+    (policy, resolved)
+}
+
+/// Live jobs with their queue, share, user and group.
+fn jobs(state: &State) -> Vec<(&Job, [&str; 4])> {
+    let known = state.jobs.slab.iter().filter(|(_, job)| job.status.is_some());
+    let names = |job: &Job| [0, 1, 3, 4].map(|at: usize| state.names.text(job.names[at]));
+    known.map(|(_, job)| (job, names(job))).collect()
+}
+
+fn totals(state: &State, task: &Task) -> Totals {
+    let mut totals = Totals::default();
+    for (job, [_, _, user, group]) in jobs(state) {
+        let is_own = match task.working_group.as_str() {
+            "" => group.is_empty() && user == task.user,
+            wanted => group == wanted,
+        };
+        let (status, cores) = (job.status.expect("known"), u64::from(job.cores));
+        if is_own && status == Status::Running {
+            totals.running_jobs += 1;
+            totals.running_cores += cores;
+        }
+        if is_own && (QUEUED.contains(&status) || status == Status::Throttled) {
+            totals.queued_jobs += 1;
+            totals.queued_cores += cores;
+        }
+    }
+    totals
+}
+
+fn slots(state: &State, task: &Task) -> Slots {
+    let classed = ["User Analysis", "Express Analysis"];
+    let own = jobs(state).into_iter().filter(|(job, [_, share, user, _])| {
+        job.status == Some(Status::Running) && classed.contains(share) && *user == task.user
+    });
+    Slots { hi: 0, hi_mid: own.map(|(job, _)| u64::from(job.cores)).sum() }
+}
+
+/// The user at a queue, without what windows have of forgotten jobs.
+fn user_at(state: &State, task: &Task, queue: &str) -> UserView {
+    let (mut view, mut users, mut running) = (UserView::default(), BTreeSet::new(), 0);
+    for (job, [at, share, user, _]) in jobs(state) {
+        let status = job.status.expect("known");
+        if at != queue || share != task.gshare {
+            continue;
+        }
+        running += u32::from(status == Status::Running);
+        if !status.is_ended() && !user.is_empty() {
+            users.insert(user);
+        }
+        if user == task.user {
+            view.present |= !status.is_ended();
+            view.queued += u32::from(QUEUED.contains(&status));
+            view.running += u32::from(status == Status::Running);
+        }
+    }
+    (view.users, view.all_running) = (Some(users.len() as u32), Some(running));
+    view
+}
+
+/// What live jobs count for in windows: starts an hour, and the task's outcomes of six hours.
+fn windows(state: &State, task: &Task, queue: &str) -> (f64, [u32; 3]) {
+    let (mut starts, mut ended) = (0.0, [0; 3]);
+    let last = state.times.of(Topic::JobState).time.div_euclid(5 * MINUTE);
+    for (job, [at, ..]) in jobs(state) {
+        let status = job.status.expect("known");
+        let goes_on = [Status::Running, Status::Holding, Status::Transferring].contains(&status)
+            || [Status::Finished, Status::Cancelled].contains(&status);
+        let bucket = job.started_at.div_euclid(5 * MINUTE);
+        let in_window = (last - 72..=last - 2).contains(&bucket);
+        if at == queue && goes_on && job.started_at > 0 && in_window {
+            starts += 1.0;
+        }
+        let which = [Status::Finished, Status::Failed, Status::Closed];
+        let first = (state.now - 6 * HOUR).div_euclid(10 * MINUTE);
+        if at == queue
+            && job.task == Key::of(task.task.as_bytes())
+            && let Some(which) = which.iter().position(|it| *it == status)
+            && job.over_at().div_euclid(10 * MINUTE) >= first
+        {
+            ended[which] += 1;
+        }
+    }
+    (starts / (355.0 / 60.0), ended)
+}
+
+#[test]
+fn owners_have_what_their_jobs_sum_up_to() {
+    let (policy, resolved) = policy();
+    let (mut present, mut started, mut ended) = (0, 0, 0);
+    for seed in 0..16 {
+        tell(&Story::drawn(seed), seed, |state, cycle, moment| {
+            if moment == Moment::Spoken || cycle % 3 != 0 {
+                return;
+            }
+            let mut state = state.clone();
+            for name in ["ash", "oak"] {
+                let queue = Queue { analysis: true, ..crate::drive::yard::queue(name, DAWN) };
+                fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+            }
+            let mut world = World::default();
+            world.update(&mut state, true);
+            for (user, group, share) in [
+                ("ann", "", "User Analysis"),
+                ("bob", "top", "User Analysis"),
+                ("cat", "", "MC"),
+                ("nobody", "no-group", "no share"),
+            ] {
+                let task = Task {
+                    task: "70".into(),
+                    user: user.into(),
+                    working_group: group.into(),
+                    gshare: share.into(),
+                    ..Task::default()
+                };
+                let when = format!("seed {seed}, cycle {cycle}, {user} {group} {share}");
+                let mut case: Case<'_> = policy.case(&task, state.now, &resolved);
+                let survey = world.survey(&state, &mut case);
+                world.count_owner(&state, &mut case);
+                policy.complete(&mut case, &resolved);
+                assert_eq!(case.owner.totals, Some(totals(&state, &task)), "{when}");
+                assert_eq!(case.owner.slots, Some(slots(&state, &task)), "{when}");
+                for (at, queue) in [(0, "ash"), (1, "oak")] {
+                    let found = world.gather_one(&state, &case, &survey, at).user;
+                    let (starts, outcomes) = windows(&state, &task, queue);
+                    let own = UserView {
+                        starts_per_hour: found.starts_per_hour,
+                        finished: found.finished,
+                        failed: found.failed,
+                        closed: found.closed,
+                        ..user_at(&state, &task, queue)
+                    };
+                    assert_eq!(found, own, "{when} at {queue}");
+                    // Forgotten jobs stay in windows; those that are live must be there.
+                    assert!(found.starts_per_hour >= starts - 1e-9, "{when} at {queue}");
+                    let theirs = [found.finished, found.failed, found.closed];
+                    assert!(theirs.iter().zip(outcomes).all(|(all, live)| *all >= live), "{when}");
+                    present += usize::from(found.present);
+                    started += usize::from(starts > 0.0);
+                    ended += usize::from(outcomes != [0; 3]);
+                }
+            }
+        });
+    }
+    assert!(present > 50 && started > 20 && ended > 50, "{present} {started} {ended}");
+}
