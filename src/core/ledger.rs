@@ -72,21 +72,22 @@ pub fn at_queue(key: Key, queue: Name, kind: u32) -> RowKey {
 impl Ledger {
     /// The rows of (queue, gshare, resource type), made when they are new.
     pub fn load_row(&mut self, queue: Name, gshare: Name, resource_type: Name) -> u32 {
-        let key = [queue.0, gshare.0, resource_type.0, 0];
-        if let Some(row) = self.load.find(key) {
-            return row;
-        }
-        let row = self.load.row(key);
-        let queue_row = self.queue.row([queue.0, 0, 0, 0]);
-        let share_row = self.share.row([queue.0, gshare.0, 0, 0]);
+        let row = self.load.row([queue.0, gshare.0, resource_type.0, 0]);
+        let (queue_key, share_key) = ([queue.0, 0, 0, 0], [queue.0, gshare.0, 0, 0]);
+        // A row with changes to be told outlives those it adds up in when nothing counts in any.
+        let Load { queue: queue_row, share: share_row, .. } = *self.load.at(row);
+        let queue_row = self.queue.refind(queue_row, queue_key);
+        let share_row = self.share.refind(share_row, share_key);
+        let queue_row = queue_row.unwrap_or_else(|| self.queue.row(queue_key));
+        let share_row = share_row.unwrap_or_else(|| self.share.row(share_key));
         let load = self.load.at(row);
         load.queue = queue_row;
         load.share = share_row;
         row
     }
 
-    /// The rows of a job's names, made when they are new: of (queue, gshare, resource type), user and
-    /// working group at (queue, gshare), and nucleus.
+    /// The rows of a job's names, made when they are new: of (queue, gshare, resource type), of its
+    /// user and working group at (queue, gshare), of its nucleus.
     pub fn job_rows(&mut self, names: [Name; 6]) -> [u32; 4] {
         let [queue, gshare, resource_type, user, group, nucleus] = names;
         let load = self.load_row(queue, gshare, resource_type);

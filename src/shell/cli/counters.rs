@@ -59,7 +59,7 @@ enum By {
 impl By {
     fn kinds(self) -> &'static [&'static str] {
         match self {
-            By::Queue => &["queue"],
+            By::Queue => &["queue", "starts"],
             By::User => &["user"],
             By::Group => &["group"],
             By::Share => &["share"],

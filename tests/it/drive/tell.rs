@@ -3,6 +3,7 @@
 
 use super::yard::*;
 use std::collections::BTreeMap;
+use yardmaster::core::audit::audit;
 use yardmaster::core::changed::{Changed, Of};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Status;
@@ -65,6 +66,23 @@ fn counted(state: &State) -> BTreeMap<String, String> {
     counted
 }
 
+/// Users and groups at queues, each job on its own.
+fn people(state: &State) -> BTreeMap<String, String> {
+    let mut sums: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    for (_, job) in state.jobs.slab.iter() {
+        let Some(status) = job.status else { continue };
+        let [queue, _, _, user, group, _] = job.names.map(|name| state.names.text(name));
+        for of in [Of::User([user, queue]), Of::Group([group, queue])] {
+            if of != Of::Group(["", queue]) {
+                let name = name_of(&Changed { of, status, jobs: 0, cores: 0 });
+                let sum = sums.entry(name).or_default();
+                *sum = (sum.0 + 1, sum.1 + job.cores);
+            }
+        }
+    }
+    sums.into_iter().map(|(name, (jobs, cores))| (name, format!("{jobs} {cores}"))).collect()
+}
+
 fn life(yard: &Yard, store: PaperStore, number: usize) -> Drive<PaperLog, PaperStore> {
     Drive::start(yard.log(), store, config_that_tells(number)).unwrap()
 }
@@ -79,6 +97,8 @@ fn some_jobs(yard: &Yard, dice: &mut u64) {
         let mut job = job(&name, &queue, "", status, yard.now);
         // Now and then a job begins anew, or what ended is ended elsewhere: counters fall to 0.
         job.attempt = (*dice >> 24 & 63) as u32;
+        job.gshare = ["MC 16 simul", "User Analysis", ""][(*dice >> 30) as usize % 3];
+        job.group = if *dice >> 33 & 1 == 0 { "AP_MCGN" } else { "" };
         yard.job(&job);
     }
 }
@@ -97,6 +117,10 @@ fn a_reader_of_counters_knows_what_a_recount_gives() {
             let counted = counted(drive.state());
             assert!(number == 0 || counted.len() > 5, "{counted:?}");
             assert_eq!(known(&yard), counted, "seed {seed}, life {number}");
+            let mut told = counted;
+            told.retain(|name, _| name.starts_with("user") || name.starts_with("group"));
+            assert_eq!(told, people(drive.state()), "seed {seed}, life {number}");
+            assert_eq!(audit(drive.state()), vec![], "seed {seed}, life {number}");
             for _ in 0..=(dice >> 40 & 31) {
                 some_jobs(&yard, &mut dice);
                 lead(&mut yard, &mut drive, 3).unwrap();
@@ -130,6 +154,7 @@ fn a_farewell_tells_and_keeps_everything() {
     assert!(is_left, "something is left to tell");
     drive.farewell(yard.now).unwrap();
     assert_eq!(known(&yard), counted(drive.state()));
+    assert_eq!(audit(drive.state()), vec![]);
     let number = drive.state().number;
     let (_, kept) = drive.into_ports();
     assert_eq!(life(&yard, kept, 0).state().number, number, "the last cycle is kept");

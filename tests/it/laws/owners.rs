@@ -4,7 +4,7 @@ use super::random::{Moment, Story, tell};
 use crate::world::*;
 use std::collections::BTreeSet;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, Queue, Status, Task};
+use yardmaster::core::event::{Event, JobState, Queue, Share, Status, Task};
 use yardmaster::core::id::Key;
 use yardmaster::core::policy::{
     Case, Policy, PolicySpec, Resolved, Rules, Slots, Totals, UserView, kind,
@@ -167,4 +167,39 @@ fn owners_have_what_their_jobs_sum_up_to() {
         });
     }
     assert!(present > 50 && started > 20 && ended > 50, "{present} {started} {ended}");
+}
+
+/// Of 12 running cores the share has 4, and is due a fifth of all: 40 of 24 HS06. What the other
+/// share leaves of its 96 is given to it: 16 more, times 24 of 25 (spec atlas 10.4).
+#[test]
+fn a_share_is_used_as_its_jobs_run() {
+    let (policy, resolved) = policy();
+    let mut state = state();
+    let queue = Queue { analysis: true, ..crate::drive::yard::queue("ash", DAWN) };
+    fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+    for (name, value) in [("MC", 80.0), ("User Analysis", 20.0)] {
+        let share = Share { name: name.into(), value, changed_at: DAWN, ..Share::default() };
+        fold(&mut state, &said(lane(Topic::Share, 0), Event::Share(Box::new(share))));
+    }
+    for (name, gshare, cores) in [("1", "MC", 8), ("2", "User Analysis", 4)] {
+        let job = JobState { gshare, cores, ..job(name) };
+        fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
+    }
+    close(&mut state, DAWN + 1);
+    let mut world = World::default();
+    world.update(&mut state, true);
+    let mut usage = |gshare: &str| {
+        let task = Task { gshare: gshare.into(), ..Task::default() };
+        let mut case: Case<'_> = policy.case(&task, state.now, &resolved);
+        world.survey(&state, &mut case);
+        world.count_owner(&state, &mut case);
+        let owner = case.owner;
+        (owner.share_usage, owner.level1_usage, owner.share_running)
+    };
+    let (own, level1, running) = usage("User Analysis");
+    let near = |found: Option<f64>, wanted: f64| found.is_some_and(|it| (it - wanted).abs() < 1e-9);
+    assert!(near(own, 40.0 / 24.0), "{own:?}");
+    assert!(near(level1, 40.0 / (24.0 + 16.0 * 24.0 / 25.0)), "{level1:?}");
+    assert_eq!(running, 1);
+    assert_eq!(usage("no such share"), (None, None, 0));
 }

@@ -6,7 +6,7 @@ use super::BOTH;
 use crate::core::event::{Dataset, DatasetReplica, Endpoints, Queue, Scope, Status, Storage, Task};
 use crate::core::policy::{
     Args, Candidate, Case, Judgement, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
-    Stores, Totals, UserView, kind,
+    Slots, Stores, Totals, UserView, kind,
 };
 use proptest::prelude::*;
 
@@ -114,6 +114,35 @@ fn lower_classes_wait_when_the_share_is_used_up() {
     }
     assert_eq!(says(Rules::Documented, 1, 99.0, 1_500.0), None, "never below the target");
     assert_eq!(says(Rules::Panda, 1, 99.0, 1_500.0), Some("gshare_class_a"));
+}
+
+/// The same from what is counted: the class and what is left of the threshold follow from slots.
+#[test]
+fn the_class_follows_from_the_users_slots() {
+    let mut task = user_task();
+    let (policy, resolved) = policy(Rules::Documented);
+    let nothing: [Candidate<'_>; 0] = [];
+    let says = |task: &Task, hi, hi_mid, percent: f64| {
+        let slots = Some(Slots { hi, hi_mid });
+        let owner = Owner { slots, share_usage: Some(percent / 100.0), ..Owner::default() };
+        let mut case = Case { owner, ..user_case(task) };
+        policy.complete(&mut case, &resolved);
+        assert_eq!(case.owner.outcomes_ms, 6 * crate::core::unit::HOUR);
+        policy.judge(&case, nothing.as_slice(), &resolved).held.map(|held| held.reason)
+    };
+    assert_eq!(says(&task, 500, 500, 201.0), Some("gshare_class_a"));
+    assert_eq!(says(&task, 500, 500, 199.0), None);
+    assert_eq!(says(&task, 0, 50_000, 100_000.0), None, "nothing runs at hi-sites");
+    assert_eq!(says(&task, 1_500, 1_500, 96.0), Some("gshare_class_b"));
+    assert_eq!(says(&task, 1_500, 1_500, 95.0), None);
+    assert_eq!(says(&task, 1_500, 8_000, 92.0), Some("gshare_class_c"));
+    assert_eq!(says(&task, 1_500, 8_000, 90.0), None);
+    let files = (&mut task.options.finished_files, &mut task.options.remaining_files);
+    (*files.0, *files.1) = (95, 5);
+    task.options.remaining_jobs = 10;
+    assert_eq!(says(&task, 1_500, 1_500, 1_000.0), None, "nearly done: class S");
+    task.gshare = "Group Analysis".into();
+    assert_eq!(says(&task, 1_500, 8_000, 1_000.0), None, "another share");
 }
 
 #[test]
