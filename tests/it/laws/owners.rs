@@ -96,7 +96,8 @@ fn windows(state: &State, task: &Task, queue: &str) -> (f64, [u32; 3]) {
             starts += 1.0;
         }
         let which = [Status::Finished, Status::Failed, Status::Closed];
-        let first = (state.now - 6 * HOUR).div_euclid(10 * MINUTE);
+        let reach = state.setting.limits.done_jobs_window_ms.min(6 * HOUR);
+        let first = (state.now - reach).div_euclid(10 * MINUTE);
         if at == queue
             && job.task == Key::of(task.task.as_bytes())
             && let Some(which) = which.iter().position(|it| *it == status)

@@ -210,11 +210,26 @@ fn job_name(number: usize) -> &'static str {
 
 fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> JobState<'static> {
     let status = Status::ALL[chance.weighed(&taste.statuses)];
-    JobState {
+    let state = JobState {
         status,
         changed_at: at - at % chance.of(&[1, 60_000]),
         revision: chance.below(2) as u32,
         attempt: chance.weighed(&[8, 2, 1]) as u32,
+        cores: chance.of(&[0, 1, 8]),
+        created_at: at - chance.below(HOUR as usize) as Millis,
+        started_at: if chance.below(2) == 0 { at - 5 } else { 0 },
+        ended_at: if status.is_ended() && chance.below(2) == 0 { at - 1 } else { 0 },
+        ..job(job_name(number))
+    };
+    // Most jobs keep the names they were made with, as they do in earnest.
+    match chance.below(3) {
+        0 => named(chance, state),
+        _ => JobState { created_at: DAWN, ..named(&mut Chance(number as u64), state) },
+    }
+}
+
+fn named(chance: &mut Chance, state: JobState<'static>) -> JobState<'static> {
+    JobState {
         task: chance.of(&TASKS),
         request: chance.of(&["", "", "70/1:0", "70/2:0", "71/1:1"]),
         queue: chance.of(&QUEUES),
@@ -223,11 +238,7 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
         gshare: chance.of(&SHARES),
         resource_type: chance.of(&["SCORE", "MCORE"]),
         nucleus: chance.of(&NUCLEI),
-        cores: chance.of(&[0, 1, 8]),
-        created_at: at - chance.below(HOUR as usize) as Millis,
-        started_at: if chance.below(2) == 0 { at - 5 } else { 0 },
-        ended_at: if status.is_ended() && chance.below(2) == 0 { at - 1 } else { 0 },
-        ..job(job_name(number))
+        ..state
     }
 }
 
