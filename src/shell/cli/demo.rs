@@ -204,7 +204,7 @@ impl Live {
             counters: None,
         };
         let store = open_store(&dir.join("store"))?;
-        let mut drive = Drive::start(AnyLog::Dir(Box::new(log)), store, config)?;
+        let mut drive = Drive::start(AnyLog::dir(log)?, store, config)?;
         while !drive.own_lanes_at_end() {
             drive.pump(Duration::from_millis(10))?;
         }
