@@ -184,8 +184,8 @@ pub struct Filter {
     /// Whether what it objects to may be over soon: filters behind it are asked too, and their
     /// objection is told in place of its own (spec atlas 0.2, temporary).
     pub temporary: bool,
-    /// Whether it has anything to say of a case, whatever the candidate; `None`: always. Where it says
-    /// no, the filter passes all.
+    /// Whether it has anything to say of a case, whatever the candidate; `None`: always. Where it
+    /// says no, the filter passes all.
     pub applies: Option<fn(&Case<'_>, &Args) -> bool>,
     /// How it judges.
     pub judge: Judge,
