@@ -202,8 +202,8 @@ impl Policy {
         judgement
     }
 
-    /// The filters that have anything to say of a case, before and after weighing; `None` when one of
-    /// them, or a weight, sees all candidates.
+    /// The filters that have anything to say of a case, before and after weighing; `None` when one
+    /// of them, or a weight, sees all candidates.
     fn asked_of(&self, case: &Case<'_>, resolved: &Resolved) -> Option<(Vec<Asked>, Vec<Late>)> {
         let applies = |at: u16| {
             let (filter, args) =
