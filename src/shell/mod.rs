@@ -1,5 +1,6 @@
 //! Hands: everything that touches the world.
 
+pub mod ahead;
 pub mod cli;
 pub mod clock;
 pub mod dirlog;

@@ -4,6 +4,7 @@ use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{
     Batch, Checkpoint, Kept, LaneSpan, Log, LogError, Output, Piece, Store, StoreError,
 };
+use crate::shell::ahead::ReadAhead;
 use crate::shell::dirlog::DirLog;
 use crate::shell::kafka::KafkaLog;
 use crate::shell::registry::FramedLog;
@@ -13,8 +14,8 @@ use std::time::Duration;
 
 /// Any log.
 pub enum AnyLog {
-    /// A directory.
-    Dir(Box<DirLog>),
+    /// A directory, read ahead by whoever follows.
+    Dir(Box<ReadAhead<DirLog>>),
     /// A Kafka.
     Kafka(Box<KafkaLog>),
     /// Either, with topics in Confluent framing.
@@ -32,6 +33,11 @@ macro_rules! either {
 }
 
 impl AnyLog {
+    /// A directory.
+    pub fn dir(log: DirLog) -> Result<AnyLog, LogError> {
+        Ok(AnyLog::Dir(Box::new(ReadAhead::start(log)?)))
+    }
+
     /// Whether the broker does not answer.
     pub fn is_unreachable(&self) -> bool {
         match self {

@@ -7,7 +7,7 @@ mod lost;
 mod negative;
 mod orders;
 mod play;
-mod ports;
+pub mod ports;
 mod quiet;
 mod standby;
 mod storm;

@@ -44,10 +44,16 @@ fn length(path: &Path) -> u64 {
     fs::metadata(path).unwrap().len()
 }
 
-struct InDirectory {
+pub struct InDirectory {
     dir: TempDir,
     writer: Option<DirWriter>,
     sync: bool,
+}
+
+impl InDirectory {
+    pub fn new(sync: bool) -> InDirectory {
+        InDirectory { dir: TempDir::new().unwrap(), writer: None, sync }
+    }
 }
 
 impl World for InDirectory {
@@ -74,7 +80,7 @@ impl World for InDirectory {
 #[test]
 fn the_contract_holds_in_a_directory() {
     for sync in [false, true] {
-        contract(&mut InDirectory { dir: TempDir::new().unwrap(), writer: None, sync });
+        contract(&mut InDirectory::new(sync));
     }
 }
 

@@ -26,11 +26,11 @@ pub struct Policy {
     /// come first, and how they judge.
     pub(super) whole: Vec<(u16, usize, Whole)>,
     /// Filters asked after weighing.
-    pub(super) after: Vec<(u16, After)>,
+    pub(super) after: Vec<Late>,
     /// Filters asked last, which see all candidates.
     pub(super) last: Vec<(u16, Whole)>,
-    /// Whether any filter or weight sees all candidates at once.
-    pub(super) sees_all: bool,
+    /// Whether any weight sees all candidates at once.
+    pub(super) weighs_all: bool,
     /// How many of `weights` are factors.
     pub(super) factor_count: usize,
     factor_names: Vec<String>,
@@ -43,6 +43,9 @@ impl std::fmt::Debug for Policy {
         write!(f, "Policy {} {}", self.spec.name, self.hash)
     }
 }
+
+/// A filter that is asked after weighing: its place in the policy's list, and how it judges.
+pub(super) type Late = (u16, After);
 
 /// A filter that is asked before weighing.
 #[derive(Clone, Copy)]
@@ -98,7 +101,7 @@ impl Policy {
             }
         }
         let is_whole = |(weight, _): &(&Weight, Args)| matches!(weight.weigh, Weigh::Whole(_));
-        let sees_all = !whole.is_empty() || !last.is_empty() || weights.iter().any(is_whole);
+        let weighs_all = weights.iter().any(is_whole);
         let is_factor = |weigh: &Weigh| !matches!(weigh, Weigh::Figure(_));
         let factor_count = weights.iter().filter(|(weight, _)| is_factor(&weight.weigh)).count();
         let factor_names = factor_names(&weights);
@@ -115,7 +118,7 @@ impl Policy {
             whole,
             after,
             last,
-            sees_all,
+            weighs_all,
             factor_count,
             factor_names,
             text,

@@ -1,6 +1,6 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
-use super::compile::{Asked, Policy, Resolved};
+use super::compile::{Asked, Late, Policy, Resolved};
 use super::flavour::{Plan, Select};
 use super::{
     Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted,
@@ -177,9 +177,9 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        if self.sees_all {
+        let Some((before, after)) = self.asked_of(case, resolved) else {
             return self.judge_all(case, candidates, resolved);
-        }
+        };
         let count = candidates.count();
         let mut judgement = Judgement {
             fates: Vec::with_capacity(count),
@@ -191,7 +191,11 @@ impl Policy {
         let mut weighed = Weighed::default();
         for place in 0..count as u32 {
             let candidate = candidates.at(place);
-            match self.walk(case, &candidate, resolved, &mut weighed) {
+            let found = self.walk_before(case, &candidate, resolved, &before).or_else(|| {
+                self.weigh(case, &candidate, resolved, &mut weighed, &[]);
+                self.walk_after(case, &candidate, resolved, &weighed, &after)
+            });
+            match found {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;
                     let weight = self.weight_by(filter, &weighed);
@@ -208,6 +212,23 @@ impl Policy {
             judgement.ranked.push(Chosen { candidate: place, weighed });
         }
         judgement
+    }
+
+    /// The filters that have anything to say of a case, before and after weighing; `None` when one
+    /// of them, or a weight, sees all candidates.
+    fn asked_of(&self, case: &Case<'_>, resolved: &Resolved) -> Option<(Vec<Asked>, Vec<Late>)> {
+        let applies = |at: u16| {
+            let (filter, args) =
+                (self.filters[usize::from(at)].0, &resolved.filters[usize::from(at)]);
+            filter.applies.is_none_or(|applies| applies(case, args))
+        };
+        let mut all = self.whole.iter().map(|it| it.0).chain(self.last.iter().map(|it| it.0));
+        if self.weighs_all || all.any(applies) {
+            return None;
+        }
+        let before = self.before.iter().filter(|asked| applies(asked.at)).copied().collect();
+        let after = self.after.iter().filter(|(at, _)| applies(*at)).copied().collect();
+        Some((before, after))
     }
 
     /// The first objection to one candidate, with the filter's index; `None` when it would pass.
@@ -286,7 +307,7 @@ impl Policy {
             return Some(found);
         }
         self.weigh(case, candidate, resolved, weighed, &[]);
-        self.walk_after(case, candidate, resolved, weighed)
+        self.walk_after(case, candidate, resolved, weighed, &self.after)
     }
 
     /// The weight known when a filter objected.
@@ -325,8 +346,9 @@ impl Policy {
         candidate: &Candidate<'_>,
         resolved: &Resolved,
         weighed: &Weighed,
+        filters: &[Late],
     ) -> Option<(u16, Objection)> {
-        self.after.iter().find_map(|(at, judge)| {
+        filters.iter().find_map(|(at, judge)| {
             match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
                 Verdict::Object(objection) => Some((*at, bounded(objection))),
                 Verdict::Pass => None,

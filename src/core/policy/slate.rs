@@ -95,7 +95,7 @@ impl Policy {
         let mut left = Vec::new();
         for (place, weighed) in places.drain(..).zip(weighed.drain(..)) {
             slate.weights[place as usize] = weighed.0.total;
-            match self.walk_after(case, &candidates.at(place), resolved, &weighed.0) {
+            match self.walk_after(case, &candidates.at(place), resolved, &weighed.0, &self.after) {
                 Some((filter, objection)) => slate.object(place, filter, objection, false),
                 None => left.push((place, weighed)),
             }

@@ -1,5 +1,7 @@
 //! `demo`: a simulated grid on the embedded log, in a closed loop.
 
+mod polled;
+
 use crate::core::audit::audit;
 use crate::core::decision::Decision;
 use crate::core::event::Event;
@@ -13,6 +15,7 @@ use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::serve::Show;
 use crate::sim::grid::{Facts, Grid, Plan, Record, Summary};
 use clap::Args;
+use polled::Polled;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -65,6 +68,10 @@ pub struct Demo {
     /// Topology file; without it the built-in one for ATLAS.
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
+    /// Decides as a broker that polls a database does, for comparison: once a simulated minute, on
+    /// counts of a minute ago, with deferrals that wait for their timer alone.
+    #[arg(long)]
+    polled: bool,
     /// Where metrics are served meanwhile; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
@@ -74,6 +81,7 @@ impl Demo {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = Read::open(self.topology.as_deref())?;
+        let read = if self.polled { polled::by_timer(read)? } else { read };
         clear(&self.dir)?;
         let facts = self.facts()?;
         let plan = Plan {
@@ -89,6 +97,7 @@ impl Demo {
         self.listen(&mut show);
         println!("log and store in {}", self.dir.display());
         let mut demo = Live::start(&self.dir, &read, grid, show)?;
+        demo.polled = self.polled.then(Polled::default);
         demo.run(START + Millis::from(self.hours) * HOUR)?;
         demo.end()
     }
@@ -176,6 +185,7 @@ struct Live {
     told_ns: u64,
     told_events: u64,
     is_quiet: bool,
+    polled: Option<Polled>,
 }
 
 /// What the demo counts for its summary.
@@ -204,7 +214,7 @@ impl Live {
             counters: None,
         };
         let store = open_store(&dir.join("store"))?;
-        let mut drive = Drive::start(AnyLog::Dir(Box::new(log)), store, config)?;
+        let mut drive = Drive::start(AnyLog::dir(log)?, store, config)?;
         while !drive.own_lanes_at_end() {
             drive.pump(Duration::from_millis(10))?;
         }
@@ -224,6 +234,7 @@ impl Live {
             told_ns: clock::stopwatch(),
             told_events: 0,
             is_quiet: false,
+            polled: None,
         })
     }
 
@@ -234,8 +245,14 @@ impl Live {
             let said = std::mem::take(&mut self.said);
             let mut records = Vec::new();
             self.grid.advance(self.now, &said, &mut records);
-            self.append(records)?;
-            self.cycle()?;
+            let (known, is_due) = match &mut self.polled {
+                None => (records, true),
+                Some(polled) => (polled.pass(records, self.now), polled.is_due(self.now)),
+            };
+            self.append(known)?;
+            if is_due {
+                self.cycle()?;
+            }
             if !self.is_quiet && clock::stopwatch() - self.told_ns > 1_000_000_000 {
                 self.progress();
             }

@@ -149,18 +149,10 @@ impl Place {
     /// The log itself, without what registry's numbers stand for.
     fn plain_log(&self, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
         self.check()?;
-        if let Some(dir) = &self.dir {
-            if mode == Mode::Read && !dir.is_dir() {
-                let dir = dir.display();
-                return Err(Usage(format!("--dir {dir}: there is no such directory")).into());
-            }
-            let log = DirLog::open(dir, mode, &dir_topics(topology), DirOptions::default())?;
-            for notice in log.notices() {
-                tracing::warn!("{notice}");
-            }
-            return Ok(AnyLog::Dir(Box::new(log)));
+        match &self.dir {
+            Some(dir) => Ok(AnyLog::dir(dir_log(dir, topology, mode)?)?),
+            None => Ok(AnyLog::Kafka(Box::new(KafkaLog::open(self.kafka(topology)?)?))),
         }
-        Ok(AnyLog::Kafka(Box::new(KafkaLog::open(self.kafka(topology)?)?)))
     }
 
     /// Opens the log to be read lane by lane, headers included. A directory is locked with
@@ -170,10 +162,9 @@ impl Place {
             let log = KafkaWhole::open(self.kafka(topology)?, &READ)?;
             return Ok(Whole::Kafka(Box::new(log)));
         }
-        match self.plain_log(topology, mode)? {
-            AnyLog::Dir(log) => Ok(Whole::Dir(log)),
-            AnyLog::Kafka(_) | AnyLog::Framed(_) => Err(Usage("give --dir DIR".to_owned()).into()),
-        }
+        self.check()?;
+        let dir = self.dir.as_ref().ok_or_else(|| Usage("give --dir DIR".to_owned()))?;
+        Ok(Whole::Dir(Box::new(dir_log(dir, topology, mode)?)))
     }
 
     /// How to reach the Kafka: the topology's properties, then the file's, then those on the
@@ -220,6 +211,19 @@ fn property(text: &str, place: &str) -> Result<(String, String), Usage> {
     let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
     // What stands there may be half a secret, so it is not shown.
     pair.ok_or_else(|| Usage(format!("{place}: found no `=` after a name; give KEY=VALUE")))
+}
+
+/// Opens a directory log, and tells what was cut back.
+fn dir_log(dir: &Path, topology: &Topology, mode: Mode) -> anyhow::Result<DirLog> {
+    if mode == Mode::Read && !dir.is_dir() {
+        let dir = dir.display();
+        return Err(Usage(format!("--dir {dir}: there is no such directory")).into());
+    }
+    let log = DirLog::open(dir, mode, &dir_topics(topology), DirOptions::default())?;
+    for notice in log.notices() {
+        tracing::warn!("{notice}");
+    }
+    Ok(log)
 }
 
 /// The topics of a directory.

@@ -8,6 +8,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+/// Bytes that hold the header of nearly every file; of the others more is read.
+const HEAD: u64 = 4 << 10;
 /// Bytes looked at in one go when a block is searched for.
 const LOOK: u64 = 64 << 10;
 
@@ -67,10 +69,16 @@ impl LaneFile {
     /// Takes an open file that may be written to as well.
     pub fn with(path: &Path, mut file: File) -> Result<Option<LaneFile>, LogError> {
         let mut head = Vec::new();
-        let wanted = HEADER_BYTES_MAX as u64;
-        let read = Read::by_ref(&mut file).take(wanted).read_to_end(&mut head);
-        read.map_err(|error| trouble(path, "read", &error))?;
-        let Some(header) = ocf::parse_header(&head) else {
+        let mut header = None;
+        for wanted in [HEAD, HEADER_BYTES_MAX as u64 - HEAD] {
+            let read = Read::by_ref(&mut file).take(wanted).read_to_end(&mut head);
+            read.map_err(|error| trouble(path, "read", &error))?;
+            header = ocf::parse_header(&head);
+            if header.is_some() {
+                break;
+            }
+        }
+        let Some(header) = header else {
             // A crash may have left part of our own header; anything else is not ours.
             let ours = ocf::header(SCHEMA, &[0; SYNC]);
             let known = head.len().min(ours.len() - SYNC);

@@ -1,6 +1,7 @@
 //! The task of a case as a request.
 
 use super::json::{amount, count, flag, items, moment, number, text, texts, whole};
+use super::parts::{Parts, longest_run};
 use crate::core::event::{
     ChunkKind, Dataset, DatasetReplica, FullChain, Input, Options, OutputDataset, Placement,
     RamUnit, Task, TaskPhase,
@@ -10,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A figure that may be absent.
-fn known(value: &Value) -> Option<u32> {
+pub(super) fn known(value: &Value) -> Option<u32> {
     number(value).map(|number| number.max(0.0) as u32)
 }
 
@@ -100,7 +101,7 @@ fn chunk(input: &Value) -> ChunkKind {
 }
 
 /// A size with a unit's prefix; bytes. Nothing below 0 counts.
-fn in_bytes(value: &Value, unit: &str) -> Option<f64> {
+pub(super) fn in_bytes(value: &Value, unit: &str) -> Option<f64> {
     let size = number(value)?.max(0.0);
     let scale = match unit.as_bytes() {
         [b'G', ..] => KIB * MIB,
@@ -271,150 +272,4 @@ fn placements(scenario: &Value) -> Vec<Placement> {
         }));
     }
     found
-}
-
-/// What the chunk's split into jobs comes to (spec atlas 0.4).
-struct Parts {
-    jobs: u32,
-    files: u32,
-    bytes: Bytes,
-    atom_bytes: Bytes,
-    atom_effective_mb: f64,
-    atom_events: u64,
-}
-
-/// Events of a file that are used.
-fn events(file: &Value) -> u64 {
-    match (number(&file["start_event"]), number(&file["end_event"])) {
-        (Some(start), Some(end)) => (end - start + 1.0).max(1.0) as u64,
-        _ => number(&file["n_events"]).map_or(1, |events| events.max(1.0) as u64),
-    }
-}
-
-/// Effective size of a file; MB.
-fn effective_mb(file: &Value) -> f64 {
-    let size = amount(&file["size_bytes"]);
-    if size == 0 {
-        return 1.0;
-    }
-    let all = number(&file["n_events"]).filter(|events| *events > 0.0);
-    let part = match (number(&file["start_event"]), number(&file["end_event"]), all) {
-        (Some(_), Some(_), Some(all)) => events(file) as f64 / all,
-        _ => 1.0,
-    };
-    size as f64 * part / MIB as f64
-}
-
-impl Parts {
-    fn of(input: &Value, task: &Value) -> Parts {
-        let options = &task["options"];
-        let all: Vec<&Value> = items(&input["datasets"]).collect();
-        let files_of = |it: &&Value| items(&it["files"]).cloned().collect::<Vec<Value>>();
-        let primary: Vec<Value> =
-            all.iter().filter(|it| flag(&it["is_master"])).flat_map(files_of).collect();
-        let per_job = number(&options["nFilesPerJob"]).map_or(1, |files| files.max(1.0) as usize);
-        let secondary = Secondary::of(&all);
-        let mut parts = Parts {
-            jobs: 0,
-            files: all.iter().map(|it| items(&it["files"]).count() as u32).sum(),
-            bytes: 0,
-            atom_bytes: 0,
-            atom_effective_mb: 0.0,
-            atom_events: 0,
-        };
-        parts.bytes = secondary.repeated
-            + secondary.paired.iter().sum::<Bytes>()
-            + primary.iter().map(|file| amount(&file["size_bytes"])).sum::<u64>();
-        parts.jobs = jobs(&primary, &secondary, task, options);
-        for (at, job) in primary.chunks(per_job).enumerate() {
-            let bytes: Bytes = job.iter().map(|file| amount(&file["size_bytes"])).sum();
-            let with: Bytes =
-                (0..job.len()).map(|place| secondary.with(at * per_job + place)).sum();
-            parts.atom_bytes = parts.atom_bytes.max(bytes + with + secondary.repeated);
-            let effective: f64 = job.iter().map(effective_mb).sum();
-            parts.atom_effective_mb = parts.atom_effective_mb.max(effective);
-            parts.atom_events = parts.atom_events.max(job.iter().map(events).sum());
-        }
-        parts
-    }
-}
-
-/// Least output a job is reckoned with where its size is limited.
-const LEAST_OUTPUT: f64 = (1_500 * MIB) as f64;
-/// Most files of a job where the task says nothing.
-const FILES_MOST: f64 = 200.0;
-
-/// Longest time of a job where the task says nothing; s.
-const LONGEST_S: f64 = 345_600.0;
-/// Core power that jobs are cut by; HS06.
-const CUT_HS06: f64 = 10.0;
-
-/// Secondary input: what every job reads, and what goes with one primary file each.
-struct Secondary {
-    repeated: Bytes,
-    paired: Vec<Bytes>,
-}
-
-impl Secondary {
-    fn of(datasets: &[&Value]) -> Secondary {
-        let mut found = Secondary { repeated: 0, paired: Vec::new() };
-        for dataset in datasets.iter().filter(|it| !flag(&it["is_master"])) {
-            let sizes = items(&dataset["files"]).map(|file| amount(&file["size_bytes"]));
-            if text(&dataset["attributes"]).contains("repeat") {
-                found.repeated += sizes.sum::<Bytes>();
-                continue;
-            }
-            for (at, size) in sizes.enumerate() {
-                match found.paired.get_mut(at) {
-                    Some(held) => *held += size,
-                    None => found.paired.push(size),
-                }
-            }
-        }
-        found
-    }
-
-    /// What goes with the primary file at a place.
-    fn with(&self, at: usize) -> Bytes {
-        self.paired.get(at).copied().unwrap_or(0)
-    }
-}
-
-/// How many jobs the chunk's files make: so many files a job, or as many as fit.
-fn jobs(primary: &[Value], secondary: &Secondary, task: &Value, options: &Value) -> u32 {
-    if let Some(files) = number(&options["nFilesPerJob"]) {
-        return primary.len().div_ceil(files.max(1.0) as usize).max(1) as u32;
-    }
-    let most = number(&options["nMaxFilesPerJob"]).unwrap_or(FILES_MOST).max(1.0);
-    let room = number(&options["nGBPerJob"]).map(|size| size * (KIB * MIB) as f64 + LEAST_OUTPUT);
-    let rate = in_bytes(&task["out_disk_count"], &text(&task["out_disk_unit"])).unwrap_or(0.0);
-    let is_hs06 = text(&task["cpu_time_unit"]).contains("HS06");
-    let milli = if text(&task["cpu_time_unit"]).starts_with('m') { 1_000.0 } else { 1.0 };
-    let cpu = number(&task["cpu_time"]).filter(|_| is_hs06).unwrap_or(0.0) / milli;
-    let power = f64::from(known(&task["core_count"]).unwrap_or(1).max(1)) * CUT_HS06;
-    let nothing = (0.0, secondary.repeated as f64, 0.0, 0.0);
-    let (mut jobs, mut held) = (1, nothing);
-    for (at, file) in primary.iter().enumerate() {
-        let add = |(files, bytes, effective, time): (f64, f64, f64, f64)| {
-            let size = (amount(&file["size_bytes"]) + secondary.with(at)) as f64;
-            let more = events(file) as f64 * cpu / power;
-            (files + 1.0, bytes + size, effective + effective_mb(file), time + more)
-        };
-        let (files, bytes, effective, time) = add(held);
-        let output = (rate * effective).max(LEAST_OUTPUT);
-        let is_too_large = room.is_some_and(|room| bytes + output > room);
-        if held.0 > 0.0 && (files > most || is_too_large || time > LONGEST_S) {
-            jobs += 1;
-            held = add(nothing);
-        } else {
-            held = (files, bytes, effective, time);
-        }
-    }
-    jobs
-}
-
-/// Events of the longest run: of all files of the primary dataset, which are cut where jobs end.
-fn longest_run(input: &Value) -> u64 {
-    let masters = items(&input["datasets"]).filter(|it| flag(&it["is_master"]));
-    masters.flat_map(|it| items(&it["files"])).map(events).sum()
 }

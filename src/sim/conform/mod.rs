@@ -12,6 +12,7 @@ mod grid;
 mod json;
 mod judge;
 mod nucleus;
+mod parts;
 
 pub use compare::{Agreement, Tally};
 pub use judge::Judged;

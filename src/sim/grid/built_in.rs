@@ -95,7 +95,7 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
         changed_at: 0,
         status: QueueStatus::Online,
         production: true,
-        analysis: false,
+        analysis: kind != "HPC",
         cloud: region.to_owned(),
         site: site.to_owned(),
         storage_site: site.to_owned(),

@@ -1,4 +1,4 @@
-//! The kinds of production there are, and how much of each.
+//! The kinds of work there are, production and analysis, and how much of each.
 
 use crate::core::event::ChunkKind;
 use crate::sim::dice::Quantiles;
@@ -9,17 +9,24 @@ const LONG_S: Quantiles = [672.0, 1_964.0, 7_428.0, 14_614.0, 18_701.0, 20_829.0
 const SHORT_S: Quantiles = [458.0, 627.0, 824.0, 1_443.0, 1_696.0, 1_824.0, 2_235.0];
 /// CPU times of all kinds of jobs: 96 queues in 2024, 8,916 jobs; s.
 const MIXED_S: Quantiles = [36.0, 833.0, 3_847.0, 17_290.0, 42_359.0, 61_978.0, 111_344.0];
-/// A kind of production.
+/// Walltimes of users' jobs: BNL in January 2025, 100 jobs, the last percent cut; s.
+const USER_S: Quantiles = [113.0, 1_002.0, 3_961.0, 20_859.0, 45_958.0, 92_886.0, 160_000.0];
+
+/// A kind of work.
 pub struct Class {
     /// Share among all tasks.
     pub weight: f64,
+    /// Who answers its requests.
+    pub policy: &'static str,
     /// What all its requests say.
+    pub label: &'static str,
+    /// See `label`.
     pub processing_type: &'static str,
-    /// See `processing_type`.
+    /// See `label`.
     pub gshare: &'static str,
-    /// See `processing_type`.
+    /// See `label`; none for users.
     pub group: &'static str,
-    /// See `processing_type`.
+    /// See `label`.
     pub resource_type: &'static str,
     /// Cores a job wants: 1, or a whole slot.
     pub cores: u32,
@@ -40,6 +47,8 @@ pub struct Class {
 /// Simulation on whole slots: what the others differ from.
 const COMMON: Class = Class {
     weight: 0.0,
+    policy: "production-job",
+    label: "managed",
     processing_type: "simul",
     gshare: "MC Default",
     group: "AP_MCGN",
@@ -53,7 +62,7 @@ const COMMON: Class = Class {
     chunk: ChunkKind::Normal,
 };
 
-/// All of them. The shares make about 8 core hours a job.
+/// All of them. The weights make about 7 core hours a job.
 pub const CLASSES: &[Class] = &[
     Class { weight: 22.0, ..COMMON },
     Class {
@@ -138,6 +147,21 @@ pub const CLASSES: &[Class] = &[
         resource_type: "SCORE",
         cores: 1,
         wall_s: &MIXED_S,
+        ..COMMON
+    },
+    Class {
+        weight: 45.0,
+        policy: "analysis-job",
+        label: "user",
+        processing_type: "panda-client-1.5-jedi-run",
+        gshare: "User Analysis",
+        group: "",
+        resource_type: "SCORE",
+        cores: 1,
+        wall_s: &USER_S,
+        input_files: 5,
+        output_files: 1,
+        disk_io: (100, 3_000),
         ..COMMON
     },
 ];

@@ -59,7 +59,9 @@ impl Grid {
             let queue = &self.queues.all[job.queue as usize];
             say(&mut self.voice, &job, chunk, queue, sub_status);
             if end == Status::Finished {
-                self.storages.store(&chunk.ask.nucleus, output_bytes(chunk));
+                let nucleus = chunk.ask.nucleus.as_str();
+                let site = if nucleus.is_empty() { queue.storage_site() } else { nucleus };
+                self.storages.store(site, output_bytes(chunk));
             }
         }
         match end {

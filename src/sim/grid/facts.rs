@@ -53,8 +53,13 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// Whether jobs can be sent to a queue as it was configured.
+/// Whether jobs of production can be sent to a queue as it was configured.
 pub(super) fn takes_production(queue: &Queue) -> bool {
+    queue.production && !queue.cloud.is_empty() && takes_jobs(queue)
+}
+
+/// Whether any jobs can be sent to a queue as it was configured.
+pub(super) fn takes_jobs(queue: &Queue) -> bool {
     let parent = queue.ucore && queue.resource_type.is_empty();
     let serves = match queue.status {
         QueueStatus::Online | QueueStatus::Standby => true,
@@ -62,7 +67,7 @@ pub(super) fn takes_production(queue: &Queue) -> bool {
             false
         }
     };
-    queue.production && !parent && serves && !queue.cloud.is_empty()
+    (queue.production || queue.analysis) && !parent && serves
 }
 
 /// Part of an ordinary queue's cores that one for tests has.

@@ -279,13 +279,13 @@ impl Grid {
         }
     }
 
-    /// Output goes to the nucleus, if it is not there.
+    /// Output goes to the nucleus, if it is not there; users' output stays where it is.
     fn register(&mut self, place: Place) {
         let Some(job) = self.jobs.get(place) else { return };
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let source = self.queues.all[job.queue as usize].storage_site().to_owned();
         let destination = chunk.ask.nucleus.clone();
-        if source == destination {
+        if source == destination || destination.is_empty() {
             return self.over(place, Status::Finished, "");
         }
         let bytes = output_bytes(chunk);

@@ -26,6 +26,7 @@ pub use tally::Summary;
 
 use crate::core::cut::Topic;
 use crate::core::decision::Decision;
+use crate::core::event::{Hardware, Release};
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
 use agenda::{Agenda, Planned};
@@ -247,9 +248,12 @@ impl Grid {
             queue.changed_at = now;
             self.voice.queue(queue);
         }
-        for queue in self.queues.all.iter_mut().flat_map(|queue| &mut queue.slots) {
-            queue.changed_at = now;
-            self.voice.queue(queue);
+        for queue in &mut self.queues.all {
+            self.voice.release(&software(&queue.name, now));
+            for slot in &mut queue.slots {
+                slot.changed_at = now;
+                self.voice.queue(slot);
+            }
         }
     }
 
@@ -271,5 +275,24 @@ impl Grid {
         let part = (passed % SWING.1) as f64 / SWING.1 as f64;
         let triangle = if part < 0.5 { 4.0 * part - 1.0 } else { 3.0 - 4.0 * part };
         1.0 + SWING.0 * triangle
+    }
+}
+
+/// What every queue has: all of CVMFS, any container, common processors.
+fn software(queue: &str, now: Millis) -> Release {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let cpu = Hardware {
+        arch: words(&["x86_64"]),
+        vendor: words(&["intel", "amd"]),
+        ..Hardware::default()
+    };
+    Release {
+        queue: queue.to_owned(),
+        changed_at: now,
+        cmtconfigs: words(&["x86_64-el9-gcc13-opt"]),
+        containers: words(&["any"]),
+        cvmfs: words(&["any"]),
+        hardware: vec![cpu],
+        ..Release::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use super::agenda::Planned;
-use super::facts::{Facts, Unfit, size, takes_production};
+use super::facts::{Facts, Unfit, size, takes_jobs, takes_production};
 use super::pool::Place;
 use crate::core::event::{ChunkKind, Pilot, Queue, QueueStatus, Site, Status};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
@@ -80,7 +80,7 @@ impl Queues {
         let serves: Vec<&str> = facts
             .queues
             .iter()
-            .filter(|queue| takes_production(queue))
+            .filter(|queue| takes_jobs(queue))
             .map(|queue| queue.unified.as_str())
             .collect();
         for queue in &facts.queues {
@@ -90,7 +90,7 @@ impl Queues {
                 idle.push(queue.clone());
             }
         }
-        if groups.is_empty() {
+        if !facts.queues.iter().any(takes_production) {
             return Err(Unfit::Queues { found: facts.queues.len() });
         }
         let sum: f64 = groups.keys().map(|name| size(seed, name)).sum();
@@ -113,7 +113,7 @@ impl Queues {
         let cores = (share as u32).max(least);
         for (at, slot) in slots.iter().enumerate() {
             let parent = slot.ucore && slot.resource_type.is_empty();
-            if slot.production && !parent {
+            if (slot.production || slot.analysis) && !parent {
                 self.by_name.insert(slot.name.clone(), (self.all.len() as u32, at as u16));
             }
         }

@@ -3,7 +3,7 @@
 use super::Record;
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Heartbeat, JobState, Link, Outcome, Pilot, Queue, Site, Storage, Task, Transfer,
+    Heartbeat, JobState, Link, Outcome, Pilot, Queue, Release, Site, Storage, Task, Transfer,
 };
 use crate::core::fold::link_name;
 use crate::core::unit::Millis;
@@ -115,6 +115,12 @@ impl Voice {
     /// A storage endpoint.
     pub fn storage(&mut self, storage: &Storage) {
         self.say(Topic::Storage, &storage.name, |value| record::write_storage(value, storage));
+    }
+
+    /// The software of a queue.
+    pub fn release(&mut self, release: &Release) {
+        let key = &release.queue;
+        self.say(Topic::Release, key, |value| record::write_release(value, release));
     }
 
     /// A link's measurements.

@@ -1,9 +1,12 @@
-//! What is asked of the grid: tasks as production makes them, drawn from measured distributions.
+//! What is asked of the grid: tasks as production and users make them, drawn from measured
+//! distributions.
 //! Their dice are their own, so that the same seed asks the same whatever becomes of it.
 
 use super::classes::{CLASSES, Class};
 use super::facts::{Facts, takes_production};
-use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task};
+use crate::core::event::{
+    ChunkKind, Dataset, DatasetReplica, Input, Placement, RamUnit, ReplicaSummary, Task,
+};
 use crate::core::unit::{MIB, Millis};
 use crate::sim::dice::{Dice, Quantiles};
 use std::collections::BTreeMap;
@@ -30,6 +33,8 @@ const FIRST_TASK: u64 = 40_000_000;
 const URGENT: f64 = 0.015;
 /// See `URGENT`.
 const HIGH: f64 = 0.02;
+/// Users who submit analysis.
+const USERS: u32 = 200;
 /// Part of all tasks that send scouts first.
 const SCOUTED: f64 = 0.25;
 
@@ -176,29 +181,38 @@ impl Workload {
 
     fn ask(&mut self, class: &Class, now: Millis) -> Task {
         let dice = &mut self.dice;
-        let urgent = dice.chance(URGENT);
-        let priority = match (urgent, dice.chance(HIGH)) {
+        let is_user = class.label == "user";
+        let urgent = dice.chance(URGENT) && !is_user;
+        let priority = match (urgent, dice.chance(HIGH) && !is_user) {
             (true, _) => dice.between(1_000, 1_100),
             (false, true) => dice.between(900, 990),
+            (false, false) if is_user => 500,
             (false, false) => dice.between(300, 790),
         } as i32;
+        let user = if is_user {
+            // A few users have most of the work.
+            format!("user{:03}", (f64::from(USERS) * dice.within(0.0, 1.0).powi(3)) as u32)
+        } else {
+            format!("prod{:02}", dice.weighted([32.0, 9.0, 7.0, 4.5, 3.0].into_iter()))
+        };
+        let nucleus = self.nuclei[dice.below(self.nuclei.len())].clone();
         let cores = class.cores;
         Task {
             task: self.next_task.to_string(),
             domain: self.domain.clone(),
-            policy: "production-job".to_owned(),
+            policy: class.policy.to_owned(),
             asked_at: now,
             changed_at: now,
             chunk: class.chunk,
             priority,
             task_priority: priority,
-            label: "managed".to_owned(),
+            label: class.label.to_owned(),
             processing_type: if urgent { "urgent" } else { class.processing_type }.to_owned(),
             working_group: class.group.to_owned(),
-            user: format!("prod{:02}", dice.weighted([32.0, 9.0, 7.0, 4.5, 3.0].into_iter())),
+            user,
             gshare: if urgent { "Express" } else { class.gshare }.to_owned(),
             resource_type: class.resource_type.to_owned(),
-            nucleus: self.nuclei[dice.below(self.nuclei.len())].clone(),
+            nucleus: if is_user { String::new() } else { nucleus },
             core_count: Some(cores),
             merge_core_count: (class.chunk == ChunkKind::Merge).then_some(cores),
             ram_count_mb: Some(dice.between(class.ram_mb.0, class.ram_mb.1) as u32),
@@ -235,8 +249,50 @@ impl Arrival {
             total_files: files,
             total_bytes: bytes,
             replicas: self.stock.iter().map(replica).collect(),
+            input: self.input(files, bytes),
             ..self.ask.clone()
         }
+    }
+
+    /// Users' input in detail: one dataset, of which an endpoint with a part has the first files.
+    fn input(&self, files: u32, bytes: u64) -> Input {
+        if self.ask.label != "user" || files == 0 {
+            return Input::default();
+        }
+        let part = |whole: u64, part: f64| (whole as f64 * part) as u64;
+        let replica = |stock: &Stock| DatasetReplica {
+            endpoint: stock.endpoint.clone(),
+            files: part(u64::from(files), stock.part),
+            bytes: part(bytes, stock.part),
+            files_total: u64::from(files),
+            is_virtual: false,
+        };
+        let dataset = Dataset {
+            name: format!("data:{}", self.ask.task),
+            primary: true,
+            files: u64::from(files),
+            bytes,
+            replicas: self.stock.iter().map(replica).collect(),
+            ..Dataset::default()
+        };
+        let mut ends: Vec<f64> = self.stock.iter().map(|stock| stock.part).collect();
+        ends.sort_unstable_by(f64::total_cmp);
+        ends.dedup();
+        let mut placements = Vec::new();
+        let mut from = 0.0;
+        for end in ends {
+            let has = |stock: &&Stock| stock.part >= end;
+            let endpoints = self.stock.iter().filter(has).map(|stock| stock.endpoint.clone());
+            let between = |whole: u64| part(whole, end) - part(whole, from);
+            placements.push(Placement {
+                dataset: 0,
+                files: between(u64::from(files)) as u32,
+                bytes: between(bytes),
+                endpoints: endpoints.collect(),
+            });
+            from = end;
+        }
+        Input { datasets: vec![dataset], placements }
     }
 }
 

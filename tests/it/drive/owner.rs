@@ -10,7 +10,6 @@ use yardmaster::core::digest::digest;
 use yardmaster::core::event::{JobState, Parameter, Queue, Quota, Status, Task, User};
 use yardmaster::core::unit::{MINUTE, SECOND};
 use yardmaster::drive::Drive;
-use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::record;
 
 /// Queues for analysis, with room and pilots.

@@ -314,6 +314,7 @@ pub fn job<'a>(
     }
 }
 
+#[cfg(feature = "shell")]
 pub fn heartbeat(job: &str) -> Heartbeat<'_> {
     Heartbeat { job, at: T0, attempt: 0, cpu_s: 1, disk_io_kbps: 0, rss_mb: 1, events: 0 }
 }

@@ -20,6 +20,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Load, Reads::Pilot],
     temporary: false,
+    applies: None,
     judge: Judge::After(judge),
 };
 

@@ -22,6 +22,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Load, Reads::Pilot],
     temporary: false,
+    applies: Some(|case, args| !case.express || args.flag(EXPRESS)),
     judge: Judge::After(judge),
 };
 

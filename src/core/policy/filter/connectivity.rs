@@ -15,6 +15,7 @@ pub(super) const FILTER: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

@@ -17,6 +17,7 @@ pub(super) const FILTER: Filter = Filter {
         .help("from this priority on, and for scouts, jobs of any core count go multi-core only")],
     reads: &[],
     temporary: false,
+    applies: Some(|case, _| case.preassigned != Preassigned::One),
     judge: Judge::Before(judge),
 };
 

@@ -18,6 +18,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: true,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

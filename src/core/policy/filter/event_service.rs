@@ -23,6 +23,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: Some(|case, _| case.preassigned != Preassigned::One),
     judge: Judge::Before(judge),
 };
 

@@ -15,16 +15,20 @@ pub(super) const FILTER: Filter = Filter {
     params: &[Param::int("priority", 800, 800).help("from this priority on")],
     reads: &[Reads::Load],
     temporary: true,
+    applies: Some(is_asked),
     judge: Judge::Before(judge),
 };
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+    let is_bad = candidate.inactive && is_asked(case, args);
+    if is_bad { object("inactive", 0.0, 1.0) } else { Verdict::Pass }
+}
+
+/// Whether the work must not wait at a queue where nothing starts.
+fn is_asked(case: &Case<'_>, args: &Args) -> bool {
     let task = case.task;
-    let asked = f64::from(task.priority) >= args.number(0)
+    let is_urgent = f64::from(task.priority) >= args.number(0)
         || task.chunk != ChunkKind::Normal
         || task.options.merge_output;
-    if asked && candidate.inactive && case.preassigned == Preassigned::No {
-        return object("inactive", 0.0, 1.0);
-    }
-    Verdict::Pass
+    is_urgent && case.preassigned == Preassigned::No
 }

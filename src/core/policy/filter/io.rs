@@ -14,6 +14,7 @@ pub(super) const FILTER: Filter = Filter {
     params: PARAMS,
     reads: &[],
     temporary: false,
+    applies: Some(|case, args| args.word(READING) == STRICT && is_asked(case, args)),
     judge: Judge::Before(judge),
 };
 
@@ -26,6 +27,7 @@ pub(super) const SECOND_CHANCE: Filter = Filter {
     params: PARAMS,
     reads: &[],
     temporary: false,
+    applies: Some(|case, args| args.word(READING) != STRICT && is_asked(case, args)),
     judge: Judge::Whole(judge_all),
 };
 

@@ -12,6 +12,7 @@ pub(super) const FILTER: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::Before(judge),
 };
 

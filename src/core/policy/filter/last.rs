@@ -14,6 +14,7 @@ pub(super) const LOCK: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::After(lock),
 };
 
@@ -29,6 +30,7 @@ pub(super) const LOCAL_ONLY: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::After(local_only),
 };
 
@@ -61,6 +63,7 @@ pub(super) const NETWORK_WEIGHT: Filter = Filter {
     ],
     reads: &[Reads::Link],
     temporary: false,
+    applies: Some(|case, _| case.express && !case.task.nucleus.is_empty()),
     judge: Judge::After(network_weight),
 };
 
@@ -88,11 +91,17 @@ pub(super) const MIN_WEIGHT: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: Some(|case, args| case.task.label == "managed" && least_of(args) > 0.0),
     judge: Judge::Last(min_weight),
 };
 
+/// The share's own least weight before that of all.
+fn least_of(args: &Args) -> f64 {
+    if args.number(1) > 0.0 { args.number(1) } else { args.number(0) }
+}
+
 fn min_weight(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
-    let least = if args.number(1) > 0.0 { args.number(1) } else { args.number(0) };
+    let least = least_of(args);
     if case.task.label != "managed" {
         return;
     }
@@ -115,6 +124,7 @@ pub(super) const BOOTSTRAP: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::Last(bootstrap),
 };
 

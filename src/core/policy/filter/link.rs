@@ -12,6 +12,7 @@ pub(super) const BLOCKED_LINK: Filter = Filter {
     params: &[],
     reads: &[Reads::Link],
     temporary: false,
+    applies: Some(|case, _| !case.task.nucleus.is_empty()),
     judge: Judge::Before(blocked),
 };
 
@@ -36,6 +37,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Link],
     temporary: true,
+    applies: Some(|case, _| !case.task.nucleus.is_empty()),
     judge: Judge::Before(judge),
 };
 

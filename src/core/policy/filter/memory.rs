@@ -24,6 +24,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

@@ -19,6 +19,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Pilot],
     temporary: true,
+    applies: Some(|case, _| case.preassigned == Preassigned::No),
     judge: Judge::Before(judge),
 };
 

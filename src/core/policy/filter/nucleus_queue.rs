@@ -19,6 +19,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Nucleus],
     temporary: true,
+    applies: Some(is_full),
     judge: Judge::Before(judge),
 };
 
@@ -27,12 +28,16 @@ const AT: usize = 1;
 const OWN_QUEUES: usize = 2;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if case.task.nucleus.is_empty() || (candidate.at_nucleus && !args.flag(OWN_QUEUES)) {
+    let is_spared = candidate.at_nucleus && !args.flag(OWN_QUEUES);
+    if is_spared || !is_full(case, args) {
         return Verdict::Pass;
     }
     let (queued, cap) = (case.queued_to_nucleus as f64, args.number(CAP));
-    if beyond(queued, cap, args.word(AT)) {
-        return object_until("links_full", queued, cap, case.queued_to_nucleus_until);
-    }
-    Verdict::Pass
+    object_until("links_full", queued, cap, case.queued_to_nucleus_until)
+}
+
+/// Whether too much is queued to the nucleus.
+fn is_full(case: &Case<'_>, args: &Args) -> bool {
+    let queued = case.queued_to_nucleus as f64;
+    !case.task.nucleus.is_empty() && beyond(queued, args.number(CAP), args.word(AT))
 }

@@ -20,6 +20,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: Some(is_asked),
     judge: Judge::Before(judge),
 };
 
@@ -31,8 +32,7 @@ const NO_PLEDGE: i32 = -1;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     let priority = f64::from(case.task.priority);
-    let is_urgent = priority >= args.number(PRIORITY) || case.task.chunk == ChunkKind::Scout;
-    if !is_urgent || case.preassigned != Preassigned::No {
+    if !is_asked(case, args) {
         return Verdict::Pass;
     }
     match args.word(KEEPS) {
@@ -43,4 +43,10 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
         }
         _ => Verdict::Pass,
     }
+}
+
+/// Whether the work is urgent, and free to go anywhere.
+fn is_asked(case: &Case<'_>, args: &Args) -> bool {
+    let is_urgent = f64::from(case.task.priority) >= args.number(PRIORITY);
+    case.preassigned == Preassigned::No && (is_urgent || case.task.chunk == ChunkKind::Scout)
 }

@@ -17,6 +17,7 @@ pub(super) const FILTER: Filter = Filter {
         .help("whether work is short")],
     reads: &[Reads::Load],
     temporary: false,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::Before(judge),
 };
 

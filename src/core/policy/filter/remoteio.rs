@@ -12,6 +12,7 @@ pub(super) const FILTER: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: Some(|case, _| case.task.options.input_lan_only),
     judge: Judge::Before(judge),
 };
 

@@ -18,6 +18,7 @@ pub(super) const FILTER: Filter = Filter {
     params: PARAMS,
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

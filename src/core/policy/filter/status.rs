@@ -19,6 +19,7 @@ pub(super) const FILTER: Filter = Filter {
         .help("whether a queue on standby counts as online (DIFF-10)")],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

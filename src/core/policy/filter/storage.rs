@@ -40,6 +40,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Storage],
     temporary: true,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

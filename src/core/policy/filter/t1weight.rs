@@ -14,6 +14,7 @@ pub(super) const FILTER: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: Some(|case, _| case.task.options.t1_weight < 0),
     judge: Judge::Before(judge),
 };
 
@@ -26,6 +27,7 @@ pub(super) const LARGEST: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all (Q-34)")],
     reads: &[Reads::Load],
     temporary: false,
+    applies: Some(|case, args| args.flag(0) && case.task.options.t1_weight < 0),
     judge: Judge::Last(largest),
 };
 

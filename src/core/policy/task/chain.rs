@@ -21,6 +21,7 @@ pub(super) const FILTER: Filter = Filter {
     )],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(judge),
 };
 

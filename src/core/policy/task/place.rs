@@ -13,6 +13,7 @@ pub(super) const STATUS: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(|_, rows, _, _| {
         each(
             rows,
@@ -35,6 +36,7 @@ pub(super) const BACKLOG: Filter = Filter {
         .help("files queued to a nucleus; files")],
     reads: &[Reads::Nucleus],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(backlog),
 };
 
@@ -46,6 +48,7 @@ pub(super) const STORAGE: Filter = Filter {
     params: &[],
     reads: &[Reads::Storage],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(storage),
 };
 
@@ -60,6 +63,7 @@ pub(super) const BLACKLIST: Filter = Filter {
     params: &[Param::flag("checked", false, true).help("whether it is asked (DIFF-2)")],
     reads: &[Reads::Storage],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(blacklist),
 };
 
@@ -75,6 +79,7 @@ pub(super) const JOB: Filter = Filter {
     params: &[Param::flag("checked", true, true).help("whether it is asked (DIFF-2)")],
     reads: &[Reads::Load, Reads::Pilot, Reads::Storage],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(job),
 };
 

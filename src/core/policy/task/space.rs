@@ -38,6 +38,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Storage],
     temporary: false,
+    applies: None,
     judge: Judge::Nuclei(judge),
 };
 

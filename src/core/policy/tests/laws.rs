@@ -1,9 +1,11 @@
 //! Laws of judging: order of candidates is nothing, the same twice, first objection wins.
 
 use super::{BOTH, task};
-use crate::core::event::{Queue, QueueStatus, Status, Task};
+use crate::core::event::{ChunkKind, Queue, QueueStatus, Status, Task};
 use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
-use crate::core::policy::{Candidate, Judge, Judgement, LinkView, Objection, Policy, Rules};
+use crate::core::policy::{
+    Candidate, Judge, Judgement, LinkView, Objection, Policy, Preassigned, Rules,
+};
 use proptest::prelude::*;
 
 /// A queue by a few small numbers, so that every filter objects now and then.
@@ -92,8 +94,54 @@ fn first_objection(
     doubt
 }
 
+/// A task by a few small numbers, so that every filter applies now and then.
+fn odd_task(dice: &[u8]) -> Task {
+    let pick = |at: usize, choices: &[i32]| choices[usize::from(dice[at]) % choices.len()];
+    task(|task| {
+        task.priority = pick(0, &[100, 500, 850, 1_000]);
+        task.chunk =
+            [ChunkKind::Normal, ChunkKind::Scout, ChunkKind::Merge][pick(1, &[0, 1, 2]) as usize];
+        task.label = ["managed", "test", "user"][pick(2, &[0, 1, 2]) as usize].into();
+        task.io_intensity_kbps = Some(pick(3, &[10, 500]) as u32);
+        (task.total_bytes, task.total_files) = (pick(4, &[0, 1 << 30]) as u64 * 20, 150);
+        task.options.t1_weight = pick(5, &[0, 0, -1]);
+        task.options.input_lan_only = dice[6].is_multiple_of(3);
+        task.options.event_service = dice[7].is_multiple_of(5);
+        task.options.merge_output = dice[8].is_multiple_of(2);
+        if dice[9].is_multiple_of(4) {
+            task.nucleus.clear();
+        }
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Candidate by candidate with the filters that apply, or filter by filter with all of them.
+    #[test]
+    fn what_does_not_apply_says_nothing(
+        grid in grid(1..30),
+        dice in prop::collection::vec(any::<u8>(), 12),
+    ) {
+        let task = odd_task(&dice);
+        let queues: Vec<Queue> = grid.iter().enumerate().map(|(n, d)| odd_queue(n, d)).collect();
+        let candidates: Vec<Candidate<'_>> =
+            queues.iter().zip(&grid).map(|(queue, dice)| odd_candidate(queue, dice)).collect();
+        for rules in BOTH {
+            let (policy, resolved) = policy(rules);
+            let mut case = case(&task);
+            case.express = dice[10].is_multiple_of(2);
+            case.queued_to_nucleus = [0, 10_000, 10_001][usize::from(dice[10]) % 3];
+            case.preassigned = match dice[11] % 4 {
+                0 => Preassigned::One,
+                1 => Preassigned::List,
+                _ => Preassigned::No,
+            };
+            let quick = policy.judge(&case, &candidates[..], &resolved);
+            let whole = policy.judge_all(&case, &candidates[..], &resolved);
+            prop_assert_eq!(quick, whole);
+        }
+    }
 
     #[test]
     fn the_order_of_candidates_does_not_matter(grid in grid(0..60), turn in any::<usize>()) {

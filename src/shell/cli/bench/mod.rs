@@ -66,7 +66,8 @@ enum What {
     /// Event to committed decision on a Kafka.
     Latency,
     /// A fold other stream engines are measured by, as the PEER_ variables of the environment say;
-    /// runs until told to stop, and only when asked for by name.
+    /// runs until told to stop, and only when asked for by name. Changed counters are told at every
+    /// commit, or every PEER_TELL_MS milliseconds.
     Peers,
 }
 

@@ -2,9 +2,10 @@
 //! foreign schema in, every changed counter out at every commit, exactly once.
 //!
 //! The environment says what to do (PEER_BOOTSTRAP, PEER_TOPIC, PEER_END, PEER_OUT, PEER_ID,
-//! PEER_STATE), and `FIRST`, `LAST` and `START` on standard output say how far it is. The records
-//! are turned into ours as they are read, and go through the same log, loop, ledger, transactions
-//! and store as in `run`.
+//! PEER_STATE; PEER_TELL_MS if counters are to be told less often than at every commit), and
+//! `FIRST`, `LAST` and `START` on standard output say how far it is. The records are turned into
+//! ours as they are read, and go through the same log, loop, ledger, transactions and store as in
+//! `run`.
 
 use crate::core::changed::{Changed, Of};
 use crate::core::cut::{Cut, Lane, Topic};
@@ -41,6 +42,8 @@ struct Task {
     state: String,
     /// End offset of each partition, exclusive; empty: until told to stop.
     end: Vec<u64>,
+    /// Least time between two tellings of counters; ms. At 0 they are told at every commit.
+    tell: Millis,
 }
 
 impl Task {
@@ -48,6 +51,7 @@ impl Task {
         let get = |name: &str| std::env::var(name).with_context(|| format!("{name} is not set"));
         let end = get("PEER_END")?;
         let end = end.split(',').filter(|part| !part.is_empty()).map(str::parse);
+        let tell = std::env::var("PEER_TELL_MS").unwrap_or_else(|_| "0".to_owned());
         Ok(Task {
             bootstrap: get("PEER_BOOTSTRAP")?,
             topic: get("PEER_TOPIC")?,
@@ -55,6 +59,7 @@ impl Task {
             id: get("PEER_ID")?,
             state: get("PEER_STATE")?,
             end: end.collect::<Result<_, _>>().context("PEER_END: give o0,o1,...")?,
+            tell: tell.parse().with_context(|| format!("PEER_TELL_MS {tell}: give ms"))?,
         })
     }
 }
@@ -136,7 +141,8 @@ fn say(word: &str, more: &str) {
 
 /// Topics as the others use them, and one for `progress`.
 fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
-    let progress = format!("{}-progress", task.id);
+    // Topics whose names begin with the id have eight partitions each: so those who weigh them say.
+    let progress = format!("progress-{}", task.id);
     let map = |topic, name: &str| TopicMap { topic, name: name.to_owned() };
     let topics = vec![
         map(Topic::JobState, &task.topic),
@@ -158,7 +164,7 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     // Nothing is forgotten: the counters are of all jobs there ever were.
     limits.ended_job_lifetime_ms = 40_000 * DAY;
     limits.silent_job_lifetime_ms = 40_000 * DAY;
-    let tell = Tell { interval: 0, is_early: true, write };
+    let tell = Tell { interval: task.tell, is_early: true, write };
     Ok(Config {
         instance: task.id.clone(),
         terms,

@@ -59,7 +59,7 @@ fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, Di
         counters: None,
     };
     let store = open_store(&dir.join("store"))?;
-    Ok((Drive::start(AnyLog::Dir(Box::new(log)), store, config)?, writer))
+    Ok((Drive::start(AnyLog::dir(log)?, store, config)?, writer))
 }
 
 fn lead(drive: &mut Drive<AnyLog, AnyStore>) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ pub(super) const USED_FIRST: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is done at all")],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Last(used_first),
 };
 
@@ -39,6 +40,7 @@ pub(super) const MIN_WEIGHT: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::After(min_weight),
 };
 
@@ -59,6 +61,7 @@ pub(super) const LOCAL_ONLY: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::After(local_only),
 };
 

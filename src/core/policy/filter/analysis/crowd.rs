@@ -18,6 +18,7 @@ pub(super) const CLOSED: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::Before(closed),
 };
 
@@ -36,6 +37,7 @@ pub(super) const PILOTS: Filter = Filter {
     params: &[],
     reads: &[Reads::Pilot],
     temporary: false,
+    applies: None,
     judge: Judge::Before(pilots),
 };
 
@@ -69,6 +71,7 @@ pub(super) const OVERLOAD: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::Whole(overload),
 };
 
@@ -121,6 +124,7 @@ pub(super) const IDLE: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::After(idle),
 };
 
@@ -150,6 +154,7 @@ pub(super) const CAP: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::After(cap),
 };
 
@@ -173,6 +178,7 @@ pub(super) const STABILIZER: Filter = Filter {
     params: &STABILIZED,
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::After(stabilizer),
 };
 
@@ -211,6 +217,7 @@ pub(super) const FAILURES: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
+    applies: None,
     judge: Judge::After(failures),
 };
 

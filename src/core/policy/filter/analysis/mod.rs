@@ -60,6 +60,7 @@ const DISK_IO: Filter = Filter {
     spec: "atlas G4",
     params: &[disk_io::LIMIT_PARAM, disk_io::EXACT],
     temporary: false,
+    applies: None,
     judge: crate::core::policy::Judge::Before(disk_io::judge_unified),
     ..disk_io::FILTER
 };

@@ -13,6 +13,7 @@ pub(super) const LOCALITY: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(locality),
 };
 
@@ -42,6 +43,7 @@ pub(super) const STATUS: Filter = Filter {
     )],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(status),
 };
 
@@ -80,6 +82,7 @@ pub(super) const AVOID_VP: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(avoid_vp),
 };
 
@@ -113,6 +116,7 @@ pub(super) const CHOSEN: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Whole(chosen),
 };
 
@@ -176,6 +180,7 @@ pub(super) const PREASSIGNED: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(preassigned),
 };
 
@@ -194,6 +199,7 @@ pub(super) const HOSPITAL: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Whole(hospital),
 };
 

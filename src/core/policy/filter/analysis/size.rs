@@ -15,6 +15,7 @@ pub(super) const CORES: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(cores),
 };
 
@@ -50,6 +51,7 @@ pub(super) const MEMORY: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(memory),
 };
 
@@ -94,6 +96,7 @@ pub(super) const SCRATCH: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(scratch),
 };
 

@@ -25,6 +25,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(judge),
 };
 
@@ -99,6 +100,7 @@ pub(super) const GPU: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
+    applies: None,
     judge: Judge::Before(gpu),
 };
 

@@ -45,6 +45,7 @@ pub(super) const FILTER: Filter = Filter {
     ],
     reads: &[Reads::Storage],
     temporary: false,
+    applies: None,
     judge: Judge::Before(judge),
 };
 

@@ -1,0 +1,91 @@
+//! The same line as a broker that polls a database sees it: it decides once a minute, on counts of
+//! a minute ago, and what it defers waits for its timer. What it is worth to know at once shows
+//! beside it: same seed, same grid, same tasks.
+
+use super::Read;
+use crate::core::cut::Topic;
+use crate::core::unit::{MINUTE, Millis};
+use crate::shell::cli::Usage;
+use crate::sim::grid::Record;
+use crate::wire::topology::Topology;
+use std::collections::VecDeque;
+
+/// Time between two decisions, and age of the counts they are made on.
+const PERIOD: Millis = MINUTE;
+
+/// Records on their way into the database.
+#[derive(Default)]
+pub(super) struct Polled {
+    late: VecDeque<Record>,
+    next: Millis,
+}
+
+impl Polled {
+    /// What is known at a moment: requests at once, all else a minute after it happened.
+    pub fn pass(&mut self, records: Vec<Record>, now: Millis) -> Vec<Record> {
+        let (mut known, late): (Vec<Record>, Vec<Record>) =
+            records.into_iter().partition(|record| record.topic == Topic::Task);
+        self.late.extend(late);
+        while self.late.front().is_some_and(|record| record.at + PERIOD <= now) {
+            known.extend(self.late.pop_front());
+        }
+        known
+    }
+
+    /// Whether it is time to decide.
+    pub fn is_due(&mut self, now: Millis) -> bool {
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + PERIOD;
+        }
+        is_due
+    }
+}
+
+/// The topology with every policy's deferrals waiting for their timer alone.
+pub(super) fn by_timer(read: Read) -> anyhow::Result<Read> {
+    let mut file: toml::Table = read.text.parse()?;
+    let policies = file.get_mut("policy").and_then(toml::Value::as_array_mut);
+    for policy in policies.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+        policy.insert("wake".to_owned(), "timer".into());
+    }
+    let (name, text) = (format!("{}, polled", read.name), file.to_string());
+    let topology = Topology::parse(&name, &text).map_err(|complaints| {
+        let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+        Usage(lines.join("\n"))
+    })?;
+    Ok(Read { name, text, topology })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::policy::Wake;
+
+    fn record(topic: Topic, at: Millis) -> Record {
+        Record { topic, key: Vec::new(), value: None, at }
+    }
+
+    #[test]
+    fn requests_are_known_at_once_and_all_else_a_minute_later_in_order() {
+        let mut polled = Polled::default();
+        let said = vec![
+            record(Topic::JobState, 1_000),
+            record(Topic::Task, 2_000),
+            record(Topic::Pilot, 3_000),
+        ];
+        let topics = |records: Vec<Record>| -> Vec<Topic> {
+            records.into_iter().map(|record| record.topic).collect()
+        };
+        assert_eq!(topics(polled.pass(said, 10_000)), [Topic::Task]);
+        assert_eq!(topics(polled.pass(Vec::new(), 61_999)), [Topic::JobState]);
+        assert_eq!(topics(polled.pass(Vec::new(), 63_000)), [Topic::Pilot]);
+    }
+
+    #[test]
+    fn every_policy_waits_for_its_timer() {
+        let read = by_timer(Read::open(None).unwrap()).unwrap();
+        assert!(read.topology.policies.iter().all(|policy| policy.wake == Wake::Timer));
+        assert!(read.terms().is_ok());
+    }
+}
