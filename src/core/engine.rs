@@ -7,7 +7,7 @@
 
 use crate::core::assign::{WorkBook, check_of};
 use crate::core::event::TaskPhase;
-use crate::core::policy::{Case, Policy, Preassigned, Resolved};
+use crate::core::policy::{Case, Locality, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -71,6 +71,33 @@ pub(crate) struct Waiting {
     pub(crate) recheck_at: Option<Millis>,
     /// Nothing was said against any queue: the task as a whole must wait.
     pub(crate) is_held: bool,
+    /// What the last judgement of all candidates together found out first.
+    pub(crate) prepared: Option<Prepared>,
+}
+
+/// What a judgement of all candidates together finds out before it asks any filter.
+pub(crate) struct Prepared {
+    pass: u8,
+    preassigned: Preassigned,
+    remote_source: bool,
+    locality: Option<Locality>,
+    included: Vec<String>,
+}
+
+impl Prepared {
+    /// Takes it from a case that was judged.
+    pub(crate) fn of(case: &mut Case<'_>) -> Prepared {
+        let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
+        let Case { pass, preassigned, remote_source, .. } = *case;
+        Prepared { pass, preassigned, remote_source, locality, included }
+    }
+
+    /// Puts it into a case.
+    pub(crate) fn lend(self, case: &mut Case<'_>) {
+        (case.pass, case.preassigned) = (self.pass, self.preassigned);
+        (case.locality, case.included) = (self.locality, self.included);
+        case.remote_source = self.remote_source;
+    }
 }
 
 /// An objection as it stands now.
@@ -272,6 +299,7 @@ impl Engine {
             recheck_at: None,
             is_held: policy.is_some_and(|policy| policy.flavour.plan.is_some())
                 && answer.is_some_and(|answer| answer.objections.is_empty()),
+            prepared: None,
         }
     }
 

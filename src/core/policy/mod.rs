@@ -20,6 +20,7 @@ pub mod software;
 mod spec;
 mod stabilizer;
 pub mod task;
+mod walk;
 mod weight;
 
 #[cfg(test)]

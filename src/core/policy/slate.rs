@@ -2,7 +2,8 @@
 //! them, instead of candidate by candidate.
 
 use super::compile::{Policy, Resolved};
-use super::pipeline::{Candidates, Chosen, Judgement, Refused, best, bounded};
+use super::pipeline::{Candidates, Chosen, Judgement, Refused, best};
+use super::walk::bounded;
 use super::{Candidate, Case, Objection, Row, Verdict, Weigh, Weighed};
 
 /// How a candidate stands so far.
