@@ -63,8 +63,11 @@ pub(crate) struct Waiting {
     pub(crate) turn: Turn,
     /// Not judged again before this.
     pub(crate) rests_until: Millis,
-    /// Per rejected queue, the filter that objects now.
-    pub(crate) hangs: BTreeMap<String, Hang>,
+    /// Per rejected queue, by its place, the filter that objects now. Places last until everything
+    /// is cold.
+    pub(crate) hangs: Vec<(u32, Hang)>,
+    /// The same per rejected nucleus, by its name.
+    pub(crate) nuclei: Vec<(String, Hang)>,
     /// Everything may have changed, the list of candidates included: so it is while it rests.
     pub(crate) is_cold: bool,
     /// When an objection may fall by the passing of time alone.
@@ -284,17 +287,12 @@ impl Engine {
         let answer = ask.answer.as_ref();
         let policy = ask.task.as_ref().and_then(|task| self.policy(&task.policy));
         let policy = policy.map(|at| &self.policies[at]);
-        let mut hangs = BTreeMap::new();
-        for (queue, stand) in answer.iter().flat_map(|answer| &answer.objections) {
-            if let Some(filter) = policy.and_then(|policy| filter_at(policy, &stand.filter)) {
-                hangs.insert(queue.clone(), Hang { filter, recheck_at: None });
-            }
-        }
         let dwell = policy.map_or(0, |policy| policy.spec.dwell);
         Waiting {
             turn,
             rests_until: answer.map_or(0, |answer| answer.now + dwell),
-            hangs,
+            hangs: Vec::new(),
+            nuclei: Vec::new(),
             is_cold: true,
             recheck_at: None,
             is_held: policy.is_some_and(|policy| policy.flavour.plan.is_some())
@@ -332,13 +330,6 @@ impl Engine {
         }
         due
     }
-}
-
-/// The place of a filter in a policy, by its name.
-fn filter_at(policy: &Policy, name: &str) -> Option<u16> {
-    (0..policy.filter_count())
-        .find(|at| policy.filter(*at).is_some_and(|filter| filter.name == name))
-        .map(|at| at as u16)
 }
 
 fn turn_of(ask: &Ask) -> Option<Turn> {

@@ -27,7 +27,7 @@ impl Look<'_> {
         } else {
             self.asks_touched(waiting, case, survey)
         };
-        waiting.recheck_at = waiting.hangs.values().filter_map(|hang| hang.recheck_at).min();
+        waiting.recheck_at = waiting.hangs.iter().filter_map(|(_, hang)| hang.recheck_at).min();
         // One that wakes may find no room in this cycle: then all is asked again.
         waiting.is_cold = wakes;
         wakes
@@ -38,8 +38,11 @@ impl Look<'_> {
     fn asks_touched(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let mut wakes = false;
         let is_due = self.is_due(waiting.recheck_at);
-        for (name, hang) in &mut waiting.hangs {
-            let Some(at) = self.touched(name, hang, is_due, survey) else { continue };
+        for (at, hang) in &mut waiting.hangs {
+            let at = *at;
+            if !self.is_touched(at, hang, is_due, survey) {
+                continue;
+            }
             let candidate = self.world.gather_one(self.state, case, survey, at);
             match self.policy.object_one(case, &candidate, &self.ready.resolved) {
                 None => wakes = true,
@@ -56,14 +59,14 @@ impl Look<'_> {
         waiting.hangs.clear();
         let mut wakes = false;
         let list = self.ready.list(self.policy, self.world, case);
-        let candidates = self.world.gather(self.state, case, survey, list);
+        let candidates = self.world.gather(self.state, case, survey, list.clone());
         for place in 0..candidates.count() as u32 {
             let candidate = candidates.at(place);
             match self.policy.object_one(case, &candidate, &self.ready.resolved) {
                 None => wakes = true,
                 Some((filter, objection)) => {
                     let hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };
-                    waiting.hangs.insert(candidate.queue.name.clone(), hang);
+                    waiting.hangs.push((list[place as usize], hang));
                 }
             }
         }
@@ -79,8 +82,11 @@ impl Look<'_> {
         prepared.lend(&mut case);
         let is_due = self.is_due(waiting.recheck_at);
         let mut has_moved = false;
-        for (name, hang) in &mut waiting.hangs {
-            let Some(at) = self.touched(name, hang, is_due, survey) else { continue };
+        for (at, hang) in &mut waiting.hangs {
+            let at = *at;
+            if !self.is_touched(at, hang, is_due, survey) {
+                continue;
+            }
             let candidate = self.world.gather_one(self.state, &case, survey, at);
             match self.policy.object_one(&case, &candidate, &self.ready.resolved) {
                 Some((filter, objection)) if filter == usize::from(hang.filter) => {
@@ -100,23 +106,22 @@ impl Look<'_> {
     fn judges(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let mut judged = case.clone();
         let list = self.ready.list(self.policy, self.world, case);
-        let candidates = self.world.gather(self.state, case, survey, list);
+        let candidates = self.world.gather(self.state, case, survey, list.clone());
         let judgement = self.policy.judge_here(&mut judged, &candidates, &self.ready.resolved);
         let hang = |fate: &Refused| {
-            let name = candidates.at(fate.candidate).queue.name.clone();
-            (name, Hang { filter: fate.filter, recheck_at: fate.objection.recheck_at })
+            let hang = Hang { filter: fate.filter, recheck_at: fate.objection.recheck_at };
+            (list[fate.candidate as usize], hang)
         };
         waiting.hangs = judgement.fates.iter().map(hang).collect();
         waiting.prepared = Some(Prepared::of(&mut judged));
         judgement.passed > 0
     }
 
-    /// The place of a queue of which something changed that its objection reads.
-    fn touched(&self, name: &str, hang: &Hang, is_due: bool, survey: &Survey) -> Option<u32> {
-        let at = self.world.find(name)?;
+    /// Whether something changed of a queue that its objection reads.
+    fn is_touched(&self, at: u32, hang: &Hang, is_due: bool, survey: &Survey) -> bool {
         let reads = self.policy.reads(usize::from(hang.filter));
-        let is_touched = self.world.is_touched(self.state, at, survey.nucleus, reads);
-        (is_touched || is_due && self.is_due(hang.recheck_at)).then_some(at)
+        self.world.is_touched(self.state, at, survey.nucleus, reads)
+            || is_due && self.is_due(hang.recheck_at)
     }
 
     fn is_due(&self, recheck_at: Option<Millis>) -> bool {
