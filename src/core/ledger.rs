@@ -8,6 +8,7 @@
 mod count;
 mod flow;
 mod tally;
+mod wait;
 mod who;
 
 pub use count::{AtQueue, AtShare, Count, Flow, JobsAndCores, Load};
@@ -15,11 +16,12 @@ pub use flow::{RATE_GRAINS, Rate};
 pub use tally::{
     START_GRAIN, START_REACH, TALLY_GRAIN, Tally, start_of, starts_per_hour, tally_of,
 };
+pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
 pub use who::{GROUP, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
-use crate::core::record::{Job, Node, Workers};
+use crate::core::record::{Job, Node, Sample, Workers};
 use crate::core::reserve::Seen;
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::unit::Millis;
@@ -45,6 +47,10 @@ pub struct Ledger {
     pub tally: Rows<Tally>,
     /// By queue: jobs that started, by the time they did.
     pub starts: Rows<Window>,
+    /// By queue: how long sample jobs waited, by the time they started, and wait.
+    pub waits: Rows<Waits>,
+    /// How often anything in `waits` changed since this state was made; derived.
+    pub waits_changed: u64,
     /// By (source, destination, activity): transfers not ended.
     pub flow: Rows<Flow>,
     /// By (destination, activity): transfers not ended.
@@ -123,6 +129,9 @@ impl Ledger {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
             before.into_iter().for_each(|which| self.job_tally(old, which, -1));
         }
+        if (old.sample, new.sample) != (Sample::None, Sample::None) {
+            self.wait_changed(old, new);
+        }
         let (before, now) = (start_of(old), start_of(new));
         if before != now {
             let queue = self.queue_of(new);
@@ -169,6 +178,9 @@ impl Ledger {
         }
         if let Some(bucket) = start_of(job) {
             self.job_start(self.queue_of(job), bucket, i64::from(sign));
+        }
+        if job.sample != Sample::None {
+            self.job_wait(job, i64::from(sign));
         }
     }
 
@@ -250,6 +262,7 @@ impl Ledger {
         let moved = |grain, reach| first(grain, reach) != self.first(grain, reach);
         let tallies = moved(TALLY_GRAIN, self.tally_reach);
         let starts = moved(START_GRAIN, START_REACH);
+        let waits = moved(WAIT_GRAIN, WAIT_REACH);
         let rates = moved(RATE_GRAINS[0].0, RATE_GRAINS[0].1);
         self.now = now;
         if tallies {
@@ -261,6 +274,12 @@ impl Ledger {
         if starts {
             expire_rows(&mut self.starts, Window::is_empty, |starts| {
                 starts.expire(first(START_GRAIN, START_REACH));
+            });
+        }
+        if waits {
+            self.waits_changed += 1;
+            expire_rows(&mut self.waits, Waits::is_empty, |waits| {
+                waits.over.iter_mut().for_each(|w| w.expire(first(WAIT_GRAIN, WAIT_REACH)));
             });
         }
         if rates {
@@ -282,6 +301,7 @@ impl Ledger {
         self.seen.sweep();
         self.tally.sweep();
         self.starts.sweep();
+        self.waits.sweep();
         self.flow.sweep();
         self.into.sweep();
         self.rate.sweep();

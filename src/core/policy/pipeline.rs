@@ -3,8 +3,8 @@
 use super::compile::{Asked, Late, Policy, Resolved};
 use super::flavour::{Plan, Select};
 use super::{
-    Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted,
-    Weigh, Weighed,
+    Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, SiteRules,
+    Verdict, Wanted, Weigh, Weighed,
 };
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Status, Task};
@@ -115,6 +115,10 @@ impl Policy {
             locality: None,
             included: Vec::new(),
             owner: Owner::default(),
+            sites: self
+                .flavour
+                .plan
+                .map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
         }
     }
 

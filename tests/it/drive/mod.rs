@@ -2,6 +2,7 @@
 
 mod nucleus;
 mod owner;
+mod site;
 mod tell;
 pub(crate) mod yard;
 
