@@ -133,6 +133,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
     let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
     see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
+    see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
     see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
@@ -149,7 +150,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 12] {
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 13] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -167,6 +168,7 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 12] {
         ("share", both(&kept.share, &fresh.share)),
         ("who", both(&kept.who, &fresh.who)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
+        ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("tally", both(&kept.tally, &fresh.tally)),
         ("starts", both(&kept.starts, &fresh.starts)),

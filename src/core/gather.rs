@@ -322,7 +322,7 @@ impl<'a> Look<'a> {
             software: world.software_of(view.software),
             all_software: world.software_of(world.all_software),
             inactive: self.is_inactive(view, at_queue),
-            stuck_transferring: 0,
+            stuck_transferring: self.stuck(view.unified),
             locked: false,
             preferred_cpu_percent: 0.0,
             load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
@@ -334,6 +334,13 @@ impl<'a> Look<'a> {
     fn link(&self, view: &QueueView) -> LinkView {
         let look = || self.world.view(self.state, self.case.now, self.survey, view.storage_site);
         self.links.get(view.site as usize).map_or_else(look, |link| *link.get_or_init(look))
+    }
+
+    /// Jobs whose output is on its way to where it cannot be written (spec atlas F18).
+    #[inline]
+    fn stuck(&self, queue: Name) -> u32 {
+        let bound = |nucleus: &Name| self.state.ledger.bound.of([queue.0, nucleus.0, 0, 0]);
+        self.world.shut.iter().filter_map(bound).sum()
     }
 
     /// Whether jobs were ready here and none started for long (spec atlas F5). A queue of which no

@@ -41,6 +41,8 @@ pub struct Ledger {
     pub who: Rows<Count>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
+    /// By (queue, nucleus): jobs in transferring, their output on its way there.
+    pub bound: Rows<u32>,
     /// By (request or task, queue): jobs seen, against promises.
     pub seen: Rows<Seen>,
     /// By (task, queue).
@@ -167,6 +169,10 @@ impl Ledger {
         if job.nucleus != NO_ROW {
             self.nucleus.note(job.nucleus, figures);
             self.nucleus.at(job.nucleus).shift(from, to);
+            let (was, is) = (from.0 == Status::Transferring, to.0 == Status::Transferring);
+            if was != is {
+                self.job_bound(job, is);
+            }
         }
     }
 
@@ -206,11 +212,22 @@ impl Ledger {
             self.nucleus.hold(job.nucleus, more);
             self.nucleus.note(job.nucleus, bit(status));
             self.nucleus.at(job.nucleus).add(status, job.cores, sign);
+            if status == Status::Transferring {
+                self.job_bound(job, more);
+            }
         }
         if job.seen != NO_ROW {
             self.seen.hold(job.seen, more);
             self.count_seen(job, sign);
         }
+    }
+
+    /// A job's output is on its way to its nucleus, or no more.
+    fn job_bound(&mut self, job: &Job, more: bool) {
+        let row = self.bound.row([job.names[0].0, job.names[5].0, 0, 0]);
+        self.bound.hold(row, more);
+        let jobs = self.bound.at(row);
+        *jobs = if more { jobs.wrapping_add(1) } else { jobs.wrapping_sub(1) };
     }
 
     /// The oldest bucket that is still within reach.
@@ -298,6 +315,7 @@ impl Ledger {
         self.queue.sweep();
         self.who.sweep();
         self.nucleus.sweep();
+        self.bound.sweep();
         self.seen.sweep();
         self.tally.sweep();
         self.starts.sweep();

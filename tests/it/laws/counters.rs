@@ -78,6 +78,9 @@ pub fn counters(state: &State) -> Sums {
     for (key, nucleus) in ledger.nucleus.iter() {
         count(&mut sums, &format!("nucleus {}", text(key[0])), nucleus);
     }
+    for (key, jobs) in ledger.bound.iter() {
+        add(&mut sums, format!("bound {}/{}", text(key[0]), text(key[1])), (*jobs).into());
+    }
     for (key, tally) in ledger.tally.iter() {
         let task = u64::from(key[0]) | u64::from(key[1]) << 32;
         for (which, window) in tally.ended.iter().enumerate() {

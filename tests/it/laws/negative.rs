@@ -25,6 +25,7 @@ fn full() -> State {
         Event::JobState(JobState { started_at: DAWN, ..job("1") }),
         Event::JobState(JobState { request: "70/1:0", queue: "oak", user: "bob", ..job("two") }),
         Event::JobState(JobState { status: Status::Failed, ended_at: DAWN - HOUR, ..job("3") }),
+        Event::JobState(JobState { status: Status::Transferring, ..job("7") }),
         Event::JobState(merging("4", Status::Finished, DAWN - HOUR)),
         Event::JobState(merging("6", Status::Activated, 0)),
         Event::Heartbeat(beat("1", DAWN)),
@@ -102,7 +103,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 25] = [
+    let flips: [Flip; 26] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -117,6 +118,7 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("share", |it| flip(&mut it.share, |share| share.promised += 1)),
         ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
+        ("bound", |it| flip(&mut it.bound, |jobs| *jobs += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
         ("tally", |it| flip(&mut it.tally, |tally| tally.ended[2].add(1, 1))),
         ("starts", |it| flip(&mut it.starts, |starts| starts.add(5_866_666, 1))),

@@ -299,6 +299,9 @@ impl Twin {
         for (_, name, amount) in waited(job).into_iter().filter(|(end, ..)| *end > state.now) {
             add(sums, name, amount);
         }
+        if job.status == Status::Transferring && !nucleus.is_empty() {
+            add(sums, format!("bound {queue}/{nucleus}"), 1);
+        }
         if let Some(name) = waiting(job) {
             add(sums, name, 1);
         }
