@@ -315,6 +315,9 @@ fn any_figures_give_a_finite_weight_and_a_nucleus() {
                 for passed in &choice.passed {
                     let weight = passed.weighed.total;
                     assert!(weight.is_finite() && weight >= 0.0, "round {round}: {weight}");
+                    let factors = &passed.weighed.factors;
+                    let is_fit = |it: &f64| it.is_finite() && *it >= 0.0;
+                    assert!(factors.iter().all(is_fit), "round {round}: {factors:?}");
                 }
                 assert_eq!(choice.drawn.is_some(), !choice.passed.is_empty(), "round {round}");
                 assert!(filtered || choice.passed.len() == 1, "round {round}: nothing objects");
