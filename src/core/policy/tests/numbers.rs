@@ -241,6 +241,10 @@ fn policies(of: &str) -> Vec<Policy> {
     all.iter().map(|spec| Policy::compile(spec).expect("allowed")).collect()
 }
 
+/// What run-time parameters are set to, where they are set.
+const PARAMETERS: [&str; 9] =
+    ["0", "1", "-1", "0.5", "1000000000", "1000000000000", "NaN", "inf", "much"];
+
 fn is_weight(weight: f64) -> bool {
     weight.is_finite() && weight >= 0.0
 }
@@ -279,8 +283,13 @@ proptest! {
         ];
         for (of, scope) in both {
             let mut case = odd_case(&mut odd, &task, scope);
+            let said = odd.perhaps(Odd::word);
             for policy in policies(of) {
-                let resolved = policy.unchanged();
+                let look_up = |component: &str, key: &str| {
+                    let number = crate::core::id::hash(key.as_bytes()) ^ component.len() as u64;
+                    said.map(|said| PARAMETERS[((said ^ number) % PARAMETERS.len() as u64) as usize])
+                };
+                let resolved = policy.resolve(&look_up, &task.gshare);
                 policy.complete(&mut case, &resolved);
                 let judgement = policy.judge(&case, candidates.as_slice(), &resolved);
                 check(&judgement)?;
