@@ -287,7 +287,8 @@ proptest! {
             for policy in policies(of) {
                 let look_up = |component: &str, key: &str| {
                     let number = crate::core::id::hash(key.as_bytes()) ^ component.len() as u64;
-                    said.map(|said| PARAMETERS[((said ^ number) % PARAMETERS.len() as u64) as usize])
+                    let place = |said: u64| (said ^ number) % PARAMETERS.len() as u64;
+                    said.map(|said| PARAMETERS[place(said) as usize])
                 };
                 let resolved = policy.resolve(&look_up, &task.gshare);
                 policy.complete(&mut case, &resolved);
