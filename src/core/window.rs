@@ -77,12 +77,6 @@ impl Window {
             .fold(0, |sum, bucket| sum.wrapping_add(bucket.amount))
     }
 
-    /// The amount in one bucket.
-    pub fn of(&self, number: i64) -> u64 {
-        let found = self.buckets.binary_search_by_key(&number, |bucket| bucket.number);
-        found.map_or(0, |index| self.buckets[index].amount)
-    }
-
     /// The buckets there are.
     pub fn buckets(&self) -> &[Bucket] {
         &self.buckets

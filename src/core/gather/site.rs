@@ -14,7 +14,7 @@ use crate::core::policy::site::{Rank, Waited, ranks};
 use crate::core::power::exp2;
 use crate::core::state::State;
 use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::core::window::Window;
+use crate::core::window::Bucket;
 use crate::core::world::World;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -132,23 +132,11 @@ impl Look<'_> {
 /// What samples waited at a queue, seen from a moment; `weights`: by whole buckets before it.
 /// `None` without any sample.
 fn waited(waits: &Waits, seen_at: Millis, weights: &[f64], pushes: bool) -> Option<Waited> {
-    let last = seen_at.div_euclid(WAIT_GRAIN) - 1;
-    let weighed = |number: i64| {
-        let back = last.checked_sub(number)?;
-        usize::try_from(back).ok().and_then(|back| weights.get(back)).copied()
-    };
-    let [jobs, seconds, squares] = &waits.over;
-    let sums = || {
-        jobs.buckets().iter().filter_map(|bucket| {
-            let weight = weighed(bucket.number)?;
-            let of = |window: &Window| i128::from(window.of(bucket.number));
-            Some((weight, i128::from(bucket.amount), of(seconds), of(squares)))
-        })
-    };
+    let sums = weighed(waits, seen_at, weights);
     let (mut all, mut first) = (0.0, 0.0);
-    for (weight, jobs, seconds, _) in sums() {
-        all += weight * jobs as f64;
-        first += weight * seconds as f64;
+    for (weight, [jobs, seconds, _]) in &sums {
+        all += weight * *jobs as f64;
+        first += weight * *seconds as f64;
     }
     if all <= 0.0 {
         return None;
@@ -157,7 +145,7 @@ fn waited(waits: &Waits, seen_at: Millis, weights: &[f64], pushes: bool) -> Opti
     // spread at all.
     let near = (first / all).round() as i128;
     let (mut off, mut square) = (0.0, 0.0);
-    for (weight, jobs, seconds, squares) in sums() {
+    for (weight, [jobs, seconds, squares]) in sums {
         off += weight * (seconds - near * jobs) as f64;
         square += weight * (squares - 2 * near * seconds + near * near * jobs) as f64;
     }
@@ -166,6 +154,26 @@ fn waited(waits: &Waits, seen_at: Millis, weights: &[f64], pushes: bool) -> Opti
     let spread = (square / all - off * off).max(0.0).sqrt();
     let (long, long_mean) = long(waits, seen_at, mean, pushes);
     Some(Waited { weights: all, mean, spread, long, long_mean, is_grid: false })
+}
+
+/// What started in each bucket that counts, with its weight: jobs, their waits, the squares.
+fn weighed(waits: &Waits, seen_at: Millis, weights: &[f64]) -> Vec<(f64, [i128; 3])> {
+    let last = seen_at.div_euclid(WAIT_GRAIN) - 1;
+    let mut places = [0; 3];
+    let mut sums = Vec::with_capacity(waits.over[0].buckets().len());
+    for Bucket { number, .. } in waits.over[0].buckets() {
+        let back = last.checked_sub(*number).and_then(|back| usize::try_from(back).ok());
+        let Some(weight) = back.and_then(|back| weights.get(back)) else { continue };
+        // A sum that is 0 has no bucket.
+        let sum = |which: usize| {
+            let (buckets, place) = (waits.over[which].buckets(), &mut places[which]);
+            *place += buckets[*place..].iter().take_while(|it| it.number < *number).count();
+            let here = buckets.get(*place).filter(|it| it.number == *number);
+            here.map_or(0, |it| i128::from(it.amount))
+        };
+        sums.push((*weight, [0, 1, 2].map(sum)));
+    }
+    sums
 }
 
 /// How many merge jobs wait longer than `mean`, s, and how long in the mean; s.
