@@ -88,6 +88,13 @@ fn restore_left(state: &State, fresh: &mut Ledger) {
             fresh.restore_starts(key, bucket.number, bucket.left);
         }
     }
+    for (key, waits) in state.ledger.waits.iter() {
+        for (which, window) in waits.over.iter().enumerate() {
+            for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
+                fresh.restore_wait(key, which, bucket.number, bucket.left);
+            }
+        }
+    }
     for (key, rate) in state.ledger.rate.iter() {
         for (which, window) in [&rate.hour, &rate.day, &rate.week].into_iter().enumerate() {
             for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
@@ -126,9 +133,11 @@ pub fn audit(state: &State) -> Vec<Drift> {
     let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
     see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
+    see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
     see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
+    see("waits", &names(1), pair(&kept.waits, &fresh.waits, |waits| format!("{waits:?}")));
     see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
     see("into", &names(2), pair(&kept.into, &fresh.into, |flow| format!("{flow:?}")));
     see("rate", &names(2), pair(&kept.rate, &fresh.rate, rate_text));
@@ -141,7 +150,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 11] {
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 13] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -159,9 +168,11 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 11] {
         ("share", both(&kept.share, &fresh.share)),
         ("who", both(&kept.who, &fresh.who)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
+        ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("tally", both(&kept.tally, &fresh.tally)),
         ("starts", both(&kept.starts, &fresh.starts)),
+        ("waits", both(&kept.waits, &fresh.waits)),
         ("flow", both(&kept.flow, &fresh.flow)),
         ("into", both(&kept.into, &fresh.into)),
         ("rate", both(&kept.rate, &fresh.rate)),

@@ -28,8 +28,9 @@ struct Person {
 }
 
 impl Census {
-    /// As the counters stand at the cut.
-    pub(super) fn of(state: &State) -> Census {
+    /// As the counters stand at the cut; `class`: of the site of a queue, -1 also where its slots
+    /// do not count.
+    pub(super) fn of(state: &State, class: impl Fn(Name) -> i8) -> Census {
         let mut census = Census {
             place: vec![NOBODY; state.names.len()],
             people: Vec::new(),
@@ -45,9 +46,10 @@ impl Census {
                 _ => {}
             }
             if key[2] != GROUP && classed.contains(&Some(Name(key[3]))) {
-                // No waiting times of sample jobs are known, and a queue that is not classified
-                // is mid (spec atlas 8.1.3).
-                person.slots.hi_mid += u64::from(count.by[Status::Running.index()].cores);
+                let cores = u64::from(count.by[Status::Running.index()].cores);
+                let class = class(Name(key[1]));
+                person.slots.hi += if class > 0 { cores } else { 0 };
+                person.slots.hi_mid += if class >= 0 { cores } else { 0 };
             }
         }
         for (key, share) in state.ledger.share.iter() {

@@ -6,7 +6,7 @@ use super::flavour::{Flavour, Plan, Select};
 use super::locality::{Availability, Enough, Locality, availability, reads_any};
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
-use super::{Candidate, Case, Objection, Policy, Preassigned, filter, weight};
+use super::{Candidate, Case, Objection, Policy, Preassigned, SiteRules, filter, site, weight};
 use crate::core::dice::Dice;
 use crate::core::event::{ChunkKind, Queue, Scope, Task};
 use crate::core::unit::{HOUR, MINUTE, Millis};
@@ -26,7 +26,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     hold,
     select,
     defer: 20 * MINUTE,
-    plan: Some(&Plan { scope: Scope::Analysis, complete, prepare, again, most }),
+    plan: Some(&Plan { scope: Scope::Analysis, sites, complete, prepare, again, most }),
 };
 
 const PARAMS: &[Param] = &[
@@ -87,6 +87,15 @@ const PARAMS: &[Param] = &[
     Param::float("TW_DONE_JOB_STAT", (0.0, 168.0), 6.0, 6.0)
         .gdp("anal_jobbroker/TW_DONE_JOB_STAT")
         .help("how far back failed, closed and finished jobs of the task count; h"),
+    site::PARAMS[0],
+    site::PARAMS[1],
+    site::PARAMS[2],
+    site::PARAMS[3],
+    site::PARAMS[4],
+    site::PARAMS[5],
+    site::PARAMS[6],
+    site::PARAMS[7],
+    site::PARAMS[8],
 ];
 
 const USER_JOBS: usize = 0;
@@ -109,6 +118,7 @@ const WAN_NEEDED: usize = 15;
 const QUEUE_LIMIT: usize = 16;
 const CLASSES: usize = 17;
 const DONE_WINDOW: usize = 22;
+const SITES: usize = 23;
 
 /// The share whose use decides whether tasks of lower classes wait.
 const USER_SHARE: &str = "User Analysis";
@@ -245,6 +255,10 @@ fn is_remote(case: &Case<'_>, args: &Args) -> bool {
         || datasets.all(|(at, dataset)| {
             dataset.pseudo || !dataset.container.is_empty() || available(case, at, args).remote
         })
+}
+
+fn sites(args: &Args) -> SiteRules {
+    site::rules(args, SITES)
 }
 
 /// What follows from the figures of the owner: the task's class, and what is left of the threshold.

@@ -3,7 +3,7 @@
 use super::compile::Policy;
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
-use super::{Candidate, Case, Filter, Objection, Preassigned, Weight};
+use super::{Candidate, Case, Filter, Objection, Preassigned, SiteRules, Weight};
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
@@ -46,6 +46,8 @@ pub struct Flavour {
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
+    /// How sites are classified (spec atlas 8.1.3).
+    pub sites: fn(&Args) -> SiteRules,
     /// Completes the case by what follows from its figures and the parameters, before anything is
     /// judged.
     pub complete: fn(&mut Case<'_>, &Args),

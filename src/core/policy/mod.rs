@@ -15,6 +15,7 @@ pub mod locality;
 pub mod owner;
 mod param;
 mod pipeline;
+pub mod site;
 mod slate;
 pub mod software;
 mod spec;
@@ -35,6 +36,7 @@ pub use locality::{Locality, Source};
 pub use owner::{CLASSED, Owner, Slots, Totals, UserView};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
 pub use pipeline::{Candidates, Chosen, Judgement, Refused};
+pub use site::SiteRules;
 pub use software::Wanted;
 pub use spec::{PolicySpec, Wake};
 
@@ -77,6 +79,8 @@ pub struct Case<'a> {
     pub included: Vec<String>,
     /// Whose work it is.
     pub owner: Owner,
+    /// How sites are classified.
+    pub sites: SiteRules,
 }
 
 /// What is known of a nucleus.

@@ -2,7 +2,9 @@
 
 use super::compile::{Asked, Late, Policy, Resolved};
 use super::flavour::{Plan, Select};
-use super::{Candidate, Case, Judge, Nucleus, Objection, Owner, Preassigned, Wanted, Weighed};
+use super::{
+    Candidate, Case, Judge, Nucleus, Objection, Owner, Preassigned, SiteRules, Wanted, Weighed,
+};
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
@@ -112,6 +114,10 @@ impl Policy {
             locality: None,
             included: Vec::new(),
             owner: Owner::default(),
+            sites: self
+                .flavour
+                .plan
+                .map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
         }
     }
 

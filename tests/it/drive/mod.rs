@@ -2,6 +2,7 @@
 
 mod nucleus;
 mod owner;
+mod site;
 mod tell;
 mod together;
 pub(crate) mod yard;
