@@ -194,7 +194,10 @@ impl Policy {
             (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
         loop {
             (plan.prepare)(case, &all, &resolved.own);
-            let judgement = self.judge_pass(case, all.as_slice(), resolved);
+            let judgement = match self.asked_of(case, resolved) {
+                None => self.judge_all(case, &all, resolved),
+                Some(asked) => self.judge_each(case, all.as_slice(), resolved, &asked),
+            };
             let is_last = case.pass >= PASSES_MAX;
             if is_last || !(plan.again)(self, case, &judgement, &resolved.own) {
                 return judgement;
@@ -210,9 +213,22 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        let Some((before, after)) = self.asked_of(case, resolved) else {
-            return self.judge_all(case, candidates, resolved);
-        };
+        if let Some(asked) = self.asked_of(case, resolved) {
+            return self.judge_each(case, candidates, resolved, &asked);
+        }
+        let all: Vec<Candidate<'_>> =
+            (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
+        self.judge_all(case, &all, resolved)
+    }
+
+    /// Judges candidate by candidate, by the filters that have anything to say.
+    fn judge_each<C: Candidates + ?Sized>(
+        &self,
+        case: &Case<'_>,
+        candidates: &C,
+        resolved: &Resolved,
+        (before, after): &(Vec<Asked>, Vec<Late>),
+    ) -> Judgement {
         let count = candidates.count();
         let mut judgement = Judgement {
             fates: Vec::with_capacity(count),
@@ -224,9 +240,9 @@ impl Policy {
         let mut weighed = Weighed::default();
         for place in 0..count as u32 {
             let candidate = candidates.at(place);
-            let found = self.walk_before(case, &candidate, resolved, &before).or_else(|| {
+            let found = self.walk_before(case, &candidate, resolved, before).or_else(|| {
                 self.weigh(case, &candidate, resolved, &mut weighed, &[]);
-                self.walk_after(case, &candidate, resolved, &weighed, &after)
+                self.walk_after(case, &candidate, resolved, &weighed, after)
             });
             match found {
                 Some((filter, objection)) => {
@@ -247,14 +263,17 @@ impl Policy {
         judgement
     }
 
+    /// Whether a filter has anything to say of a case.
+    pub(super) fn applies(&self, at: u16, case: &Case<'_>, resolved: &Resolved) -> bool {
+        let at = usize::from(at);
+        let args = &resolved.filters[at];
+        self.filters[at].0.applies.is_none_or(|applies| applies(case, args))
+    }
+
     /// The filters that have anything to say of a case, before and after weighing; `None` when one
     /// of them, or a weight, sees all candidates.
     fn asked_of(&self, case: &Case<'_>, resolved: &Resolved) -> Option<(Vec<Asked>, Vec<Late>)> {
-        let applies = |at: u16| {
-            let (filter, args) =
-                (self.filters[usize::from(at)].0, &resolved.filters[usize::from(at)]);
-            filter.applies.is_none_or(|applies| applies(case, args))
-        };
+        let applies = |at: u16| self.applies(at, case, resolved);
         let mut all = self.whole.iter().map(|it| it.0).chain(self.last.iter().map(|it| it.0));
         if self.weighs_all || all.any(applies) {
             return None;
