@@ -357,9 +357,10 @@ impl Tally {
             summary.silent
         );
         println!(
-            "grid: {} cores, {:.1} % of them busy over the run",
+            "grid: {} cores, {:.1} % of them busy over the run; share error {:.1} %",
             summary.cores,
-            100.0 * summary.cpu_use
+            100.0 * summary.cpu_use,
+            100.0 * summary.share_error
         );
         println!(
             "wait from generation to start: median {}, p95 {}",

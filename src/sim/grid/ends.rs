@@ -35,6 +35,9 @@ impl Grid {
             Status::Running => {
                 self.usage.settle(self.now);
                 self.usage.busy -= u64::from(job.cores);
+                if let Some(chunk) = self.chunks.get(job.chunk) {
+                    self.shares.shift(&chunk.ask.gshare, self.now, 0, job.cores);
+                }
                 self.count.running -= 1;
             }
             _ => return,

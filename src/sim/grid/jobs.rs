@@ -224,6 +224,10 @@ impl Grid {
         let Some(job) = self.jobs.get_mut(place) else { return };
         job.started_at = self.now;
         self.usage.busy += u64::from(job.cores);
+        let (chunk, cores) = (job.chunk, job.cores);
+        if let Some(chunk) = self.chunks.get(chunk) {
+            self.shares.shift(&chunk.ask.gshare, self.now, cores, 0);
+        }
         self.count.running += 1;
         self.waits.add(self.now - job.created_at);
         let wall = job.wall;

@@ -16,6 +16,7 @@ mod jobs;
 mod links;
 mod pool;
 mod queues;
+mod shares;
 mod storages;
 mod tally;
 mod voice;
@@ -35,6 +36,7 @@ use jobs::LiveJob;
 use links::Links;
 use pool::{Place, Pool};
 use queues::Queues;
+use shares::Shares;
 use std::collections::BTreeMap;
 use storages::Storages;
 use tally::{SPAN, Spans, Use};
@@ -90,6 +92,7 @@ pub struct Grid {
     links: Links,
     storages: Storages,
     usage: Use,
+    shares: Shares,
     waits: Spans,
     assignments: Spans,
     count: Summary,
@@ -135,6 +138,7 @@ impl Grid {
             links: Links::new(&facts),
             storages: Storages::new(&facts),
             usage: Use::new(start, cores),
+            shares: Shares::new(start),
             waits: Spans::default(),
             assignments: Spans::default(),
             count: Summary { cores, ..Summary::default() },
@@ -177,6 +181,7 @@ impl Grid {
             cores_busy: usage.busy,
             cpu_use,
             cpu_use_recent,
+            share_error: self.shares.error(self.now),
             wait_median: self.waits.quantile(0.5),
             wait_p95: self.waits.quantile(0.95),
             assignment_median: self.assignments.quantile(0.5),
@@ -232,6 +237,7 @@ impl Grid {
     /// The whole configuration, as of the start.
     fn say_facts(&mut self) {
         let now = self.now;
+        self.shares.facts(now).for_each(|share| self.voice.share(&share));
         for site in &mut self.queues.sites {
             site.changed_at = now;
             self.voice.site(site);

@@ -58,6 +58,8 @@ pub struct Summary {
     pub cpu_use: f64,
     /// The same, over the last hour.
     pub cpu_use_recent: f64,
+    /// Part of the core time used that went to other shares than those meant; 0..=1.
+    pub share_error: f64,
     /// Generation of a job to the start of its payload: median; ms.
     pub wait_median: Millis,
     /// The same, 95th percentile; ms.

@@ -3,7 +3,7 @@
 use super::Record;
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Heartbeat, JobState, Link, Outcome, Pilot, Queue, Release, Site, Storage, Task, Transfer,
+    Heartbeat, JobState, Link, Outcome, Pilot, Queue, Release, Share, Site, Storage, Task, Transfer,
 };
 use crate::core::fold::link_name;
 use crate::core::unit::Millis;
@@ -121,6 +121,11 @@ impl Voice {
     pub fn release(&mut self, release: &Release) {
         let key = &release.queue;
         self.say(Topic::Release, key, |value| record::write_release(value, release));
+    }
+
+    /// A global share.
+    pub fn share(&mut self, share: &Share) {
+        self.say(Topic::Share, &share.name, |value| record::write_share(value, share));
     }
 
     /// A link's measurements.

@@ -4,6 +4,7 @@
 
 use super::classes::{CLASSES, Class};
 use super::facts::{Facts, takes_production};
+use super::shares::EXPRESS;
 use crate::core::event::{
     ChunkKind, Dataset, DatasetReplica, Input, Placement, RamUnit, ReplicaSummary, Task,
 };
@@ -30,7 +31,7 @@ const OUTPUT_FILE: f64 = 100e6;
 /// Number of the first task; PanDA's are of this size.
 const FIRST_TASK: u64 = 40_000_000;
 /// Parts of all tasks that are urgent, and that have high priority.
-const URGENT: f64 = 0.015;
+pub const URGENT: f64 = 0.015;
 /// See `URGENT`.
 const HIGH: f64 = 0.02;
 /// Users who submit analysis.
@@ -210,7 +211,7 @@ impl Workload {
             processing_type: if urgent { "urgent" } else { class.processing_type }.to_owned(),
             working_group: class.group.to_owned(),
             user,
-            gshare: if urgent { "Express" } else { class.gshare }.to_owned(),
+            gshare: if urgent { EXPRESS } else { class.gshare }.to_owned(),
             resource_type: class.resource_type.to_owned(),
             nucleus: if is_user { String::new() } else { nucleus },
             core_count: Some(cores),
