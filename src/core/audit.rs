@@ -125,6 +125,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
     see("share", &names(2), pair(&kept.share, &fresh.share, |share| format!("{share:?}")));
     let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
     see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
+    see("owner", &names(1), pair(&kept.owner, &fresh.owner, |totals| format!("{totals:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
@@ -141,7 +142,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 11] {
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 12] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -158,6 +159,7 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 11] {
         ("queue", both(&kept.queue, &fresh.queue)),
         ("share", both(&kept.share, &fresh.share)),
         ("who", both(&kept.who, &fresh.who)),
+        ("owner", both(&kept.owner, &fresh.owner)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("tally", both(&kept.tally, &fresh.tally)),

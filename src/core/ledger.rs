@@ -15,7 +15,7 @@ pub use flow::{RATE_GRAINS, Rate};
 pub use tally::{
     START_GRAIN, START_REACH, TALLY_GRAIN, Tally, start_of, starts_per_hour, tally_of,
 };
-pub use who::{GROUP, USER, USER_FOR_GROUP};
+pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
@@ -37,6 +37,8 @@ pub struct Ledger {
     /// By (user or working group, queue, which of both, gshare): see [`USER`], [`GROUP`],
     /// [`USER_FOR_GROUP`].
     pub who: Rows<Count>,
+    /// By (user or working group, which of both), on the whole grid. Changes are always noted.
+    pub owner: Rows<Totals>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
     /// By (request or task, queue): jobs seen, against promises.
@@ -278,6 +280,7 @@ impl Ledger {
         self.share.sweep();
         self.queue.sweep();
         self.who.sweep();
+        self.owner.sweep();
         self.nucleus.sweep();
         self.seen.sweep();
         self.tally.sweep();

@@ -11,4 +11,5 @@ mod owners;
 pub mod random;
 mod recount;
 mod redelivery;
+mod throttles;
 mod twin;

@@ -2,6 +2,7 @@
 
 use super::compile::{Asked, Late, Policy, Resolved};
 use super::flavour::{Plan, Select};
+use super::rule::Throttling;
 use super::{
     Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted,
     Weigh, Weighed,
@@ -123,6 +124,11 @@ impl Policy {
         if let Some(plan) = self.flavour.plan {
             (plan.complete)(case, &resolved.own);
         }
+    }
+
+    /// How it holds owners and tasks as a whole, if it does.
+    pub fn throttling(&self) -> Option<&'static Throttling> {
+        self.flavour.plan.map(|plan| plan.throttling)
     }
 
     /// Whether the task as a whole must wait.

@@ -3,6 +3,7 @@
 mod nucleus;
 mod owner;
 mod tell;
+mod throttle;
 pub(crate) mod yard;
 
 use std::time::Duration;

@@ -87,7 +87,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 23] = [
+    let flips: [Flip; 25] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -101,6 +101,8 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("share", |it| flip(&mut it.share, |share| share.jobs[7] += 1)),
         ("share", |it| flip(&mut it.share, |share| share.promised += 1)),
         ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),
+        ("owner", |it| flip(&mut it.owner, |owner| owner.running_jobs += 1)),
+        ("owner", |it| flip(&mut it.owner, |owner| owner.queued_cores += 1)),
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
         ("tally", |it| flip(&mut it.tally, |tally| tally.ended[2].add(1, 1))),

@@ -392,11 +392,8 @@ fn tally(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, String)> {
 
 /// The bucket a started job counts in, likewise.
 fn start(job: &Job) -> Option<(Millis, String)> {
-    let counts = match job.status {
-        Status::Running | Status::Holding | Status::Transferring => true,
-        Status::Finished | Status::Cancelled => true,
-        _ => false,
-    };
+    let goes_on = matches!(job.status, Status::Running | Status::Holding | Status::Transferring);
+    let counts = goes_on || matches!(job.status, Status::Finished | Status::Cancelled);
     let bucket = job.started_at.div_euclid(5 * MINUTE);
     let end = (bucket + 1) * 5 * MINUTE + 6 * HOUR + 5 * MINUTE;
     (counts && job.started_at > 0).then(|| (end, format!("starts {} {bucket}", job.queue)))
