@@ -121,7 +121,7 @@ fn ten_thousand_and_one_more_or_less_do_not_flap() {
 fn a_throttle_stands_its_least_time_and_its_tasks_wait_for_it() {
     let (mut yard, mut drive) = capped("100");
     yard.job(&wide("10", Status::Running, 101, yard.now));
-    lead(&mut yard, &mut drive, 5).unwrap();
+    lead(&mut yard, &mut drive, 10).unwrap();
     assert_eq!(yard.throttles(), vec![], "who asks for nothing is not told of");
     yard.ask(&asking("1", yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
@@ -224,6 +224,7 @@ fn who_takes_over_goes_on_with_the_same_throttles() {
 fn only_who_has_a_task_of_the_policy_is_held() {
     let (mut yard, mut drive) = capped("100");
     parameter(&yard, "prio_mgr", "CAP_RUNNING_GROUP_JOBS", "2");
+    lead(&mut yard, &mut drive, 10).unwrap();
     for name in ["21", "22", "23"] {
         yard.job(&job(name, "QUEUE_00", "", Status::Running, yard.now));
     }
