@@ -1,6 +1,7 @@
 //! One decision, all of it: survey, candidates, filters, weights, ranking, division, and the record
-//! of it, with the shipped policy for ATLAS production jobs over a grid of queues with load, links,
-//! storage, pilots and replicas. `cargo bench --no-default-features --bench decide [-- --json]`
+//! of it, with the shipped policies of ATLAS over a grid of queues with load, links, storage, pilots
+//! and replicas: jobs of production, jobs of users (every other one with its data at three sites),
+//! tasks that want a nucleus. `cargo bench --no-default-features --bench decide [-- --json]`
 //!
 //! Time is CPU time of this thread; sizes take turns, and the median of their rounds counts.
 
@@ -9,8 +10,9 @@ use yardmaster::core::close::Closing;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
-    Endpoints, Event, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot, Queue, QueueStatus,
-    RamUnit, ReplicaSummary, Status, Storage, Task,
+    Dataset, DatasetReplica, Endpoints, Event, Hardware, Input, JobState, Link, LinkQueued,
+    Outcome, OutcomeKind, OutputDataset, Pilot, Queue, QueueStatus, RamUnit, Release,
+    ReplicaSummary, Site, Status, Storage, Task,
 };
 use yardmaster::core::id::stir;
 use yardmaster::core::policy::Policy;
@@ -19,7 +21,14 @@ use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::{GIB, Millis};
 use yardmaster::wire::topology::Topology;
 
-const SIZES: [usize; 2] = [300, 1_000];
+/// What is measured: name of the figure, queues, nuclei, and who asks.
+const LINES: [(&str, usize, usize, fn(usize) -> Task); 5] = [
+    ("decision_300_queues_us", 300, 0, production),
+    ("decision_1000_queues_us", 1_000, 0, production),
+    ("analysis_decision_300_queues_us", 300, 0, analysis),
+    ("analysis_decision_1000_queues_us", 1_000, 0, analysis),
+    ("task_decision_60_nuclei_300_queues_us", 300, 60, wanting),
+];
 const ROUNDS: usize = 15;
 /// Requests of a round: one cycle's budget.
 const REQUESTS: usize = 200;
@@ -30,10 +39,11 @@ struct Line {
     engine: Engine,
     offset: u64,
     requests: usize,
+    task: fn(usize) -> Task,
 }
 
 impl Line {
-    fn new(queues: usize) -> Line {
+    fn new((_, queues, nuclei, task): (&str, usize, usize, fn(usize) -> Task)) -> Line {
         let topology = Topology::default_atlas();
         let policies = topology.policies.iter();
         let policies: Vec<Policy> = policies
@@ -42,7 +52,8 @@ impl Line {
         let silence = [None; Topic::ALL.len()];
         let setting = Setting { domain: "atlas".into(), limits: topology.limits.clone(), silence };
         let engine = Engine::new(State::new(setting), policies);
-        let mut line = Line { engine, offset: 0, requests: 0 };
+        let mut line = Line { engine, offset: 0, requests: 0, task };
+        (0..nuclei).for_each(|number| line.tell(Topic::Site, Event::Site(nucleus(number))));
         (0..queues).for_each(|number| line.tell_queue(number));
         line.cycle();
         line
@@ -62,10 +73,12 @@ impl Line {
         for job in 0..90 {
             let id = (number * 100 + job).to_string();
             let status = if job % 15 == 0 { Status::Activated } else { Status::Running };
-            let gshare = ["MC Default", "MC 16", "Reprocessing"][job % 3];
-            let state = job_state(&id, status, &queue.name, gshare);
+            let gshare = ["MC Default", "MC 16", "User Analysis"][job % 3];
+            let user = format!("user{:03}", stir(job as u64) % 200);
+            let state = JobState { user: &user, ..job_state(&id, status, &queue.name, gshare) };
             self.tell(Topic::JobState, Event::JobState(state));
         }
+        self.tell(Topic::Release, Event::Release(Box::new(release(&queue.name))));
         let node = format!("wn{number}");
         let asked = Pilot::AskedJob { queue: &queue.name, node: &node, at: NOW };
         self.tell(Topic::Pilot, Event::Pilot(asked));
@@ -94,7 +107,7 @@ impl Line {
     fn round(&mut self) -> f64 {
         for _ in 0..REQUESTS {
             self.requests += 1;
-            let task = task(self.requests);
+            let task = (self.task)(self.requests);
             self.tell(Topic::Task, Event::Task(Box::new(task)));
         }
         self.cycle();
@@ -137,10 +150,12 @@ fn job_state<'a>(id: &'a str, status: Status, queue: &'a str, gshare: &'a str) -
         nucleus: NUCLEUS,
         workflow: "",
         label: "managed",
+        processing_type: "",
         sub_status: "",
         cores: 8,
         priority: 500,
         created_at: NOW,
+        activated_at: 0,
         started_at: NOW,
         ended_at: 0,
         input_bytes: 0,
@@ -192,7 +207,7 @@ fn queue(number: usize) -> Queue {
         changed_at: NOW,
         status: if number % 6 == 5 { QueueStatus::Offline } else { QueueStatus::Online },
         production: true,
-        analysis: false,
+        analysis: true,
         cloud: "DE".into(),
         storage_site: site.clone(),
         cores: 8,
@@ -216,6 +231,7 @@ fn queue(number: usize) -> Queue {
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
         unified_cores: 0,
+        facility: String::new(),
         catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_DATADISK")],
@@ -225,7 +241,7 @@ fn queue(number: usize) -> Queue {
     }
 }
 
-fn task(number: usize) -> Task {
+fn production(number: usize) -> Task {
     let replica = |site: usize| ReplicaSummary {
         endpoint: format!("SITE-{site}_DATADISK"),
         files: 100,
@@ -268,6 +284,75 @@ fn task(number: usize) -> Task {
     }
 }
 
+/// A user's task.
+fn analysis(number: usize) -> Task {
+    let replica = |at: usize| DatasetReplica {
+        endpoint: format!("SITE-{}_DATADISK", (number + at * 7) % 150),
+        files: 100,
+        files_total: 100,
+        ..DatasetReplica::default()
+    };
+    let dataset = Dataset {
+        name: format!("data18_13TeV.{number}.AOD"),
+        replicas: (0..3).map(replica).collect(),
+        ..Dataset::default()
+    };
+    let datasets = if number.is_multiple_of(2) { vec![dataset] } else { Vec::new() };
+    Task {
+        policy: "analysis-job".into(),
+        label: "user".into(),
+        processing_type: "panda-client-1.5-jedi-run".into(),
+        working_group: String::new(),
+        user: format!("user{:03}", number % 200),
+        gshare: "User Analysis".into(),
+        nucleus: String::new(),
+        input: Input { datasets, ..Input::default() },
+        ..production(number)
+    }
+}
+
+/// A task that wants a nucleus.
+fn wanting(number: usize) -> Task {
+    let token = "dst:ATLASDATADISK".to_owned();
+    let output = vec![OutputDataset { name: "HITS".into(), log: false, token }];
+    let mut task = Task {
+        policy: "production-task".into(),
+        nucleus: String::new(),
+        output,
+        jobs: 0,
+        ..production(number)
+    };
+    task.options.remaining_events = 100_000;
+    task
+}
+
+fn nucleus(number: usize) -> Site {
+    Site {
+        name: format!("SITE-{number}"),
+        changed_at: NOW,
+        nucleus: true,
+        active: true,
+        tier: 1,
+        output_endpoint: format!("SITE-{number}_DATADISK"),
+    }
+}
+
+/// All of CVMFS, any container, common processors.
+fn release(queue: &str) -> Release {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let cpu =
+        Hardware { arch: words(&["x86_64"]), vendor: words(&["intel"]), ..Hardware::default() };
+    Release {
+        queue: queue.to_owned(),
+        changed_at: NOW,
+        cmtconfigs: words(&["x86_64-el9-gcc13-opt"]),
+        containers: words(&["any"]),
+        cvmfs: words(&["any"]),
+        hardware: vec![cpu],
+        ..Release::default()
+    }
+}
+
 /// CPU time of this thread so far; ns.
 fn cpu_ns() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts CPU time");
@@ -276,21 +361,21 @@ fn cpu_ns() -> u64 {
 
 fn main() {
     let json = std::env::args().any(|arg| arg == "--json");
-    let mut lines: Vec<Line> = SIZES.into_iter().map(Line::new).collect();
-    let mut rounds = vec![Vec::new(); SIZES.len()];
+    let mut lines: Vec<Line> = LINES.into_iter().map(Line::new).collect();
+    let mut rounds = vec![Vec::new(); LINES.len()];
     for _ in 0..ROUNDS {
         for (line, rounds) in lines.iter_mut().zip(&mut rounds) {
             rounds.push(line.round() / 1_000.0);
         }
     }
     let mut fields = Vec::new();
-    for (size, mut rounds) in SIZES.into_iter().zip(rounds) {
+    for ((name, ..), mut rounds) in LINES.into_iter().zip(rounds) {
         rounds.sort_unstable_by(f64::total_cmp);
-        let (name, us) = (format!("decision_{size}_queues_us"), rounds[ROUNDS / 2]);
+        let us = rounds[ROUNDS / 2];
         if json {
             fields.push(format!("\"{name}\":{us:.1}"));
         } else {
-            println!("{name:32} {us:8.1} (best round {:.1})", rounds[0]);
+            println!("{name:40} {us:8.1} (best round {:.1})", rounds[0]);
         }
     }
     if json {

@@ -214,6 +214,7 @@ fn queue(number: usize, fit: usize) -> Queue {
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
         unified_cores: 0,
+        facility: String::new(),
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }

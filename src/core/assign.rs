@@ -198,10 +198,10 @@ impl Engine {
         let is_cold = std::mem::take(&mut waiting.is_cold);
         let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
         let (policy, world, state) = (&self.policies[at], &self.world, &self.state);
-        let moved = |(name, hang): (&String, &Hang)| {
+        let moved = |(name, hang): &(String, Hang)| {
             world.is_nucleus_touched(state, name, policy.reads(usize::from(hang.filter)))
         };
-        if !is_cold && !is_due && !waiting.hangs.iter().any(moved) {
+        if !is_cold && !is_due && !waiting.nuclei.iter().any(moved) {
             return false;
         }
         let Some(found) = self.find_nucleus(at, subject) else { return false };
@@ -210,8 +210,8 @@ impl Engine {
             let (filter, recheck_at) = (refused.filter, refused.objection.recheck_at);
             (found.names[refused.candidate as usize].clone(), Hang { filter, recheck_at })
         };
-        waiting.hangs = found.choice.fates.iter().map(hang).collect();
-        waiting.recheck_at = waiting.hangs.values().filter_map(|hang| hang.recheck_at).min();
+        waiting.nuclei = found.choice.fates.iter().map(hang).collect();
+        waiting.recheck_at = waiting.nuclei.iter().filter_map(|(_, hang)| hang.recheck_at).min();
         // One that wakes may find no room in this cycle: then all is asked again.
         waiting.is_cold = found.nucleus.is_some();
         found.nucleus.is_some()

@@ -88,6 +88,13 @@ fn restore_left(state: &State, fresh: &mut Ledger) {
             fresh.restore_starts(key, bucket.number, bucket.left);
         }
     }
+    for (key, waits) in state.ledger.waits.iter() {
+        for (which, window) in waits.over.iter().enumerate() {
+            for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
+                fresh.restore_wait(key, which, bucket.number, bucket.left);
+            }
+        }
+    }
     for (key, rate) in state.ledger.rate.iter() {
         for (which, window) in [&rate.hour, &rate.day, &rate.week].into_iter().enumerate() {
             for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
@@ -127,9 +134,11 @@ pub fn audit(state: &State) -> Vec<Drift> {
     see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
     see("owner", &names(1), pair(&kept.owner, &fresh.owner, |totals| format!("{totals:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
+    see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
     see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
+    see("waits", &names(1), pair(&kept.waits, &fresh.waits, |waits| format!("{waits:?}")));
     see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
     see("into", &names(2), pair(&kept.into, &fresh.into, |flow| format!("{flow:?}")));
     see("rate", &names(2), pair(&kept.rate, &fresh.rate, rate_text));
@@ -142,7 +151,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 12] {
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -161,9 +170,11 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 12] {
         ("who", both(&kept.who, &fresh.who)),
         ("owner", both(&kept.owner, &fresh.owner)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
+        ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("tally", both(&kept.tally, &fresh.tally)),
         ("starts", both(&kept.starts, &fresh.starts)),
+        ("waits", both(&kept.waits, &fresh.waits)),
         ("flow", both(&kept.flow, &fresh.flow)),
         ("into", both(&kept.into, &fresh.into)),
         ("rate", both(&kept.rate, &fresh.rate)),

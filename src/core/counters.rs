@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// One counter: what it counts, of which things, and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// `load`, `queue`, `share`, `user`, `group`, `nucleus`, `task`, `starts`, `link`, `into`,
-    /// `rate`.
+    /// `load`, `queue`, `share`, `user`, `group`, `nucleus`, `task`, `starts`, `waits`, `link`,
+    /// `into`, `rate`.
     pub kind: &'static str,
     /// Names of the things it is of, by what they are.
     pub names: Vec<(&'static str, String)>,
@@ -36,6 +36,7 @@ pub fn counters(state: &State) -> Vec<Counter> {
     people(state, &mut all);
     tasks(state, &mut all);
     starts(state, &mut all);
+    waits(state, &mut all);
     links(state, &mut all);
     all.retain(|counter| !counter.figures.is_empty());
     all.sort_by(|a, b| (a.kind, &a.names).cmp(&(b.kind, &b.names)));
@@ -153,6 +154,19 @@ fn starts(state: &State, all: &mut Vec<Counter>) {
         let jobs = starts.sum(i64::MIN, i64::MAX) as i64;
         figure(&mut figures, "jobs_started_6h", jobs);
         all.push(Counter { kind: "starts", names: names(state, key, ["queue"]), figures });
+    }
+}
+
+/// Waiting times of sample jobs within reach of their windows, and sample jobs that wait.
+fn waits(state: &State, all: &mut Vec<Counter>) {
+    for (key, waits) in state.ledger.waits.iter() {
+        let mut figures = Vec::new();
+        let sum = |window: &Window| window.sum(i64::MIN, i64::MAX) as i64;
+        figure(&mut figures, "sample_jobs_4d", sum(&waits.over[0]));
+        figure(&mut figures, "sample_jobs_waited_s", sum(&waits.over[1]));
+        figure(&mut figures, "merge_jobs_activated", sum(&waits.queued[0]));
+        figure(&mut figures, "merge_jobs_starting", sum(&waits.queued[1]));
+        all.push(Counter { kind: "waits", names: names(state, key, ["queue"]), figures });
     }
 }
 

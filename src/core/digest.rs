@@ -146,6 +146,8 @@ impl Sink<'_> {
             job.created_at,
             job.started_at,
             job.ended_at,
+            job.activated_at,
+            job.sample as i64,
             job.input_bytes as i64,
             job.output_bytes as i64,
             job.beat.at,
@@ -253,6 +255,10 @@ impl Sink<'_> {
         for (key, starts) in state.ledger.starts.iter() {
             let name = format!("starts {}", state.names.text(Name(key[0])));
             lines(&mut left, &name, 0, starts);
+        }
+        for (key, waits) in state.ledger.waits.iter() {
+            let name = format!("waits {}", state.names.text(Name(key[0])));
+            waits.over.iter().enumerate().for_each(|(at, w)| lines(&mut left, &name, at, w));
         }
         for (key, rate) in state.ledger.rate.iter() {
             let text = |at: usize| state.names.text(Name(key[at]));

@@ -8,7 +8,7 @@
 use crate::core::assign::{WorkBook, check_of};
 use crate::core::event::TaskPhase;
 use crate::core::holding::Holding;
-use crate::core::policy::{Case, Policy, Preassigned, Resolved};
+use crate::core::policy::{Case, Locality, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -66,14 +66,44 @@ pub(crate) struct Waiting {
     pub(crate) turn: Turn,
     /// Not judged again before this.
     pub(crate) rests_until: Millis,
-    /// Per rejected queue, the filter that objects now.
-    pub(crate) hangs: BTreeMap<String, Hang>,
+    /// Per rejected queue, by its place, the filter that objects now. Places last until everything
+    /// is cold.
+    pub(crate) hangs: Vec<(u32, Hang)>,
+    /// The same per rejected nucleus, by its name.
+    pub(crate) nuclei: Vec<(String, Hang)>,
     /// Everything may have changed, the list of candidates included: so it is while it rests.
     pub(crate) is_cold: bool,
     /// When an objection may fall by the passing of time alone.
     pub(crate) recheck_at: Option<Millis>,
     /// Nothing was said against any queue: the task as a whole must wait.
     pub(crate) is_held: bool,
+    /// What the last judgement of all candidates together found out first.
+    pub(crate) prepared: Option<Prepared>,
+}
+
+/// What a judgement of all candidates together finds out before it asks any filter.
+pub(crate) struct Prepared {
+    pass: u8,
+    preassigned: Preassigned,
+    remote_source: bool,
+    locality: Option<Locality>,
+    included: Vec<String>,
+}
+
+impl Prepared {
+    /// Takes it from a case that was judged.
+    pub(crate) fn of(case: &mut Case<'_>) -> Prepared {
+        let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
+        let Case { pass, preassigned, remote_source, .. } = *case;
+        Prepared { pass, preassigned, remote_source, locality, included }
+    }
+
+    /// Puts it into a case.
+    pub(crate) fn lend(self, case: &mut Case<'_>) {
+        (case.pass, case.preassigned) = (self.pass, self.preassigned);
+        (case.locality, case.included) = (self.locality, self.included);
+        case.remote_source = self.remote_source;
+    }
 }
 
 /// An objection as it stands now.
@@ -264,21 +294,17 @@ impl Engine {
         let answer = ask.answer.as_ref();
         let policy = ask.task.as_ref().and_then(|task| self.policy(&task.policy));
         let policy = policy.map(|at| &self.policies[at]);
-        let mut hangs = BTreeMap::new();
-        for (queue, stand) in answer.iter().flat_map(|answer| &answer.objections) {
-            if let Some(filter) = policy.and_then(|policy| filter_at(policy, &stand.filter)) {
-                hangs.insert(queue.clone(), Hang { filter, recheck_at: None });
-            }
-        }
         let dwell = policy.map_or(0, |policy| policy.spec.dwell);
         Waiting {
             turn,
             rests_until: answer.map_or(0, |answer| answer.now + dwell),
-            hangs,
+            hangs: Vec::new(),
+            nuclei: Vec::new(),
             is_cold: true,
             recheck_at: None,
             is_held: policy.is_some_and(|policy| policy.flavour.plan.is_some())
                 && answer.is_some_and(|answer| answer.objections.is_empty()),
+            prepared: None,
         }
     }
 
@@ -311,13 +337,6 @@ impl Engine {
         }
         due
     }
-}
-
-/// The place of a filter in a policy, by its name.
-fn filter_at(policy: &Policy, name: &str) -> Option<u16> {
-    (0..policy.filter_count())
-        .find(|at| policy.filter(*at).is_some_and(|filter| filter.name == name))
-        .map(|at| at as u16)
 }
 
 fn turn_of(ask: &Ask) -> Option<Turn> {

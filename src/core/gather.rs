@@ -3,19 +3,21 @@
 
 mod census;
 mod owner;
+mod place;
+mod site;
 
 use crate::core::cut::Topic;
 use crate::core::event::{Link, Queue, Scope, Status};
 use crate::core::id::{Key, Name};
 use crate::core::ledger::{AtQueue, Count};
 use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores};
-use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::{Flags, State};
 use crate::core::stock::There;
 use crate::core::unit::{HOUR, Millis};
 use crate::core::world::{QueueView, World};
+use place::{Places, find};
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Names that a case's look-ups need, found once.
@@ -27,6 +29,8 @@ pub struct Survey {
     resource_type: Option<Name>,
     user: Option<Name>,
     task: Key,
+    /// Where the classes of sites are that hold for the case.
+    sites: usize,
 }
 
 /// What gathering found out. Nothing is decided by it: without it, the same is found again.
@@ -44,14 +48,6 @@ pub struct Notes {
 
 /// Most shares and types, and most nuclei, that notes are kept of; beyond, all begin anew.
 const NOTES_MAX: usize = 32;
-
-/// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
-#[derive(Clone)]
-struct Places {
-    queue: Cell<u32>,
-    share: Cell<u32>,
-    load: Cell<u32>,
-}
 
 /// What is known of the links to a nucleus at a cut.
 #[derive(Default)]
@@ -108,7 +104,7 @@ impl World {
         let resource_type = state.known_name(&case.task.resource_type);
         let user = state.known_name(&case.task.user);
         let task = Key::of(case.task.task.as_bytes());
-        let survey = Survey { nucleus, express, gshare, resource_type, user, task };
+        let mut survey = Survey { nucleus, express, gshare, resource_type, user, task, sites: 0 };
         if !self.notes.outlooks.contains_key(&(nucleus, express)) {
             let outlook = self.outlook(state, case.now, &survey);
             noted(&mut self.notes.outlooks, (nucleus, express), || outlook);
@@ -125,6 +121,7 @@ impl World {
         if case.scope == Scope::Analysis {
             case.sources = self.sources(case.task);
             self.look_up_owner(state, case);
+            survey.sites = self.classify(state, case.sites);
         } else if case.preassigned == Preassigned::One && self.stands_for_several(site) {
             case.preassigned = Preassigned::List;
         }
@@ -325,7 +322,7 @@ impl<'a> Look<'a> {
             software: world.software_of(view.software),
             all_software: world.software_of(world.all_software),
             inactive: self.is_inactive(view, at_queue),
-            stuck_transferring: 0,
+            stuck_transferring: self.stuck(view.unified),
             locked: false,
             preferred_cpu_percent: 0.0,
             load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
@@ -337,6 +334,13 @@ impl<'a> Look<'a> {
     fn link(&self, view: &QueueView) -> LinkView {
         let look = || self.world.view(self.state, self.case.now, self.survey, view.storage_site);
         self.links.get(view.site as usize).map_or_else(look, |link| *link.get_or_init(look))
+    }
+
+    /// Jobs whose output is on its way to where it cannot be written (spec atlas F18).
+    #[inline]
+    fn stuck(&self, queue: Name) -> u32 {
+        let bound = |nucleus: &Name| self.state.ledger.bound.of([queue.0, nucleus.0, 0, 0]);
+        self.world.shut.iter().filter_map(bound).sum()
     }
 
     /// Whether jobs were ready here and none started for long (spec atlas F5). A queue of which no
@@ -378,26 +382,6 @@ impl<'a> Look<'a> {
 /// Jobs at a queue of which nothing was ever counted.
 static NOTHING: ([u32; Status::COUNT], Count) = ([0; Status::COUNT], Count::NONE);
 
-impl Default for Places {
-    fn default() -> Self {
-        Places { queue: Cell::new(NO_ROW), share: Cell::new(NO_ROW), load: Cell::new(NO_ROW) }
-    }
-}
-
-/// The counters of a key, first looked for in the row where they were the last time.
-#[inline]
-fn find<'a, V: Default>(
-    rows: &'a Rows<V>,
-    place: Option<&Cell<u32>>,
-    key: RowKey,
-) -> Option<&'a V> {
-    let row = rows.refind(place.map_or(NO_ROW, Cell::get), key)?;
-    if let Some(place) = place {
-        place.set(row);
-    }
-    rows.get(row)
-}
-
 fn disk_io_kbps(queue: &AtQueue) -> Option<f64> {
     let jobs = queue.disk_io_jobs;
     (jobs > 0).then(|| queue.disk_io as f64 / f64::from(jobs) / 1000.0)
@@ -406,31 +390,4 @@ fn disk_io_kbps(queue: &AtQueue) -> Option<f64> {
 fn queued(link: &Link, activity: &str) -> u64 {
     let files = link.queued.iter().filter(|queued| queued.activity == activity).map(|q| q.files);
     files.fold(0, u64::saturating_add)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A row that stood empty may be another's by now, or its key's counters lie elsewhere.
-    #[test]
-    fn a_place_noted_is_never_taken_for_anothers() {
-        let [ours, other] = [[1, 2, 3, 0], [4, 5, 6, 0]];
-        let mut rows: Rows<u32> = Rows::default();
-        let place = Cell::new(NO_ROW);
-        assert_eq!(find(&rows, Some(&place), ours), None);
-        let first = rows.row(ours);
-        *rows.at(first) = 7;
-        assert_eq!(find(&rows, Some(&place), ours), Some(&7));
-        assert_eq!(place.get(), first);
-        rows.sweep();
-        assert_eq!(find(&rows, Some(&place), ours), None, "swept away");
-        let reused = rows.row(other);
-        *rows.at(reused) = 8;
-        assert_eq!((reused, find(&rows, Some(&place), ours)), (first, None), "another's now");
-        let second = rows.row(ours);
-        *rows.at(second) = 9;
-        assert_eq!(find(&rows, Some(&place), ours), Some(&9), "elsewhere now");
-        assert_eq!((place.get(), find(&rows, None, ours)), (second, Some(&9)));
-    }
 }

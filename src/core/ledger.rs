@@ -8,6 +8,7 @@
 mod count;
 mod flow;
 mod tally;
+mod wait;
 mod who;
 
 pub use count::{AtQueue, AtShare, Count, Flow, JobsAndCores, Load};
@@ -15,11 +16,12 @@ pub use flow::{RATE_GRAINS, Rate};
 pub use tally::{
     START_GRAIN, START_REACH, TALLY_GRAIN, Tally, start_of, starts_per_hour, tally_of,
 };
+pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
 pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
-use crate::core::record::{Job, Node, Workers};
+use crate::core::record::{Job, Node, Sample, Workers};
 use crate::core::reserve::Seen;
 use crate::core::rows::{NO_ROW, RowKey, Rows};
 use crate::core::unit::Millis;
@@ -41,12 +43,18 @@ pub struct Ledger {
     pub owner: Rows<Totals>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
+    /// By (queue, nucleus): jobs in transferring, their output on its way there.
+    pub bound: Rows<u32>,
     /// By (request or task, queue): jobs seen, against promises.
     pub seen: Rows<Seen>,
     /// By (task, queue).
     pub tally: Rows<Tally>,
     /// By queue: jobs that started, by the time they did.
     pub starts: Rows<Window>,
+    /// By queue: how long sample jobs waited, by the time they started, and wait.
+    pub waits: Rows<Waits>,
+    /// How often anything in `waits` changed since this state was made; derived.
+    pub waits_changed: u64,
     /// By (source, destination, activity): transfers not ended.
     pub flow: Rows<Flow>,
     /// By (destination, activity): transfers not ended.
@@ -125,6 +133,9 @@ impl Ledger {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
             before.into_iter().for_each(|which| self.job_tally(old, which, -1));
         }
+        if (old.sample, new.sample) != (Sample::None, Sample::None) {
+            self.wait_changed(old, new);
+        }
         let (before, now) = (start_of(old), start_of(new));
         if before != now {
             let queue = self.queue_of(new);
@@ -160,6 +171,10 @@ impl Ledger {
         if job.nucleus != NO_ROW {
             self.nucleus.note(job.nucleus, figures);
             self.nucleus.at(job.nucleus).shift(from, to);
+            let (was, is) = (from.0 == Status::Transferring, to.0 == Status::Transferring);
+            if was != is {
+                self.job_bound(job, is);
+            }
         }
     }
 
@@ -171,6 +186,9 @@ impl Ledger {
         }
         if let Some(bucket) = start_of(job) {
             self.job_start(self.queue_of(job), bucket, i64::from(sign));
+        }
+        if job.sample != Sample::None {
+            self.job_wait(job, i64::from(sign));
         }
     }
 
@@ -196,11 +214,22 @@ impl Ledger {
             self.nucleus.hold(job.nucleus, more);
             self.nucleus.note(job.nucleus, bit(status));
             self.nucleus.at(job.nucleus).add(status, job.cores, sign);
+            if status == Status::Transferring {
+                self.job_bound(job, more);
+            }
         }
         if job.seen != NO_ROW {
             self.seen.hold(job.seen, more);
             self.count_seen(job, sign);
         }
+    }
+
+    /// A job's output is on its way to its nucleus, or no more.
+    fn job_bound(&mut self, job: &Job, more: bool) {
+        let row = self.bound.row([job.names[0].0, job.names[5].0, 0, 0]);
+        self.bound.hold(row, more);
+        let jobs = self.bound.at(row);
+        *jobs = if more { jobs.wrapping_add(1) } else { jobs.wrapping_sub(1) };
     }
 
     /// The oldest bucket that is still within reach.
@@ -252,6 +281,7 @@ impl Ledger {
         let moved = |grain, reach| first(grain, reach) != self.first(grain, reach);
         let tallies = moved(TALLY_GRAIN, self.tally_reach);
         let starts = moved(START_GRAIN, START_REACH);
+        let waits = moved(WAIT_GRAIN, WAIT_REACH);
         let rates = moved(RATE_GRAINS[0].0, RATE_GRAINS[0].1);
         self.now = now;
         if tallies {
@@ -263,6 +293,12 @@ impl Ledger {
         if starts {
             expire_rows(&mut self.starts, Window::is_empty, |starts| {
                 starts.expire(first(START_GRAIN, START_REACH));
+            });
+        }
+        if waits {
+            self.waits_changed += 1;
+            expire_rows(&mut self.waits, Waits::is_empty, |waits| {
+                waits.over.iter_mut().for_each(|w| w.expire(first(WAIT_GRAIN, WAIT_REACH)));
             });
         }
         if rates {
@@ -282,9 +318,11 @@ impl Ledger {
         self.who.sweep();
         self.owner.sweep();
         self.nucleus.sweep();
+        self.bound.sweep();
         self.seen.sweep();
         self.tally.sweep();
         self.starts.sweep();
+        self.waits.sweep();
         self.flow.sweep();
         self.into.sweep();
         self.rate.sweep();

@@ -97,6 +97,26 @@ impl Pattern {
         Some(Pattern { program, looks, literal })
     }
 
+    /// Whether all of `text` matches a pattern that is asked but once; one that cannot be read
+    /// matches nothing.
+    pub fn matches_all(pattern: &str, text: &str) -> bool {
+        match is_expression(pattern) {
+            false => pattern.len() <= PATTERN_MAX_BYTES && is_read(text) && pattern == text,
+            true => Pattern::new(pattern).is_some_and(|it| it.is_full_match(text)),
+        }
+    }
+
+    /// Whether some part of a text matches a pattern that is asked but a few times; one that cannot
+    /// be read is found nowhere.
+    pub fn finder(pattern: &str) -> impl Fn(&str) -> bool {
+        let is_plain = !is_expression(pattern) && pattern.len() <= PATTERN_MAX_BYTES;
+        let read = if is_plain { None } else { Pattern::new(pattern) };
+        move |text| match &read {
+            Some(read) => read.is_found_in(text),
+            None => is_plain && is_read(text) && text.contains(pattern),
+        }
+    }
+
     /// Whether some beginning of `text` matches, as `re.match` does.
     pub fn is_match_start(&self, text: &str) -> bool {
         match &self.literal {
@@ -176,6 +196,11 @@ impl Spot<'_> {
             Step::One(_) | Step::Found => false,
         }
     }
+}
+
+/// Whether a pattern holds a sign that stands for something else.
+fn is_expression(pattern: &str) -> bool {
+    pattern.contains(|letter: char| r"\.^$*+?{}[]|()".contains(letter))
 }
 
 fn is_read(text: &str) -> bool {

@@ -5,7 +5,7 @@
 
 use crate::core::cut::Lane;
 use crate::core::decision::DecisionId;
-use crate::core::event::{OutcomeKind, Status, Task, TransferState};
+use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferState};
 use crate::core::id::{Key, Name};
 use crate::core::unit::Millis;
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub struct Job {
     pub revision: u32,
     /// Its state; `None` while only heartbeats are known of it (a stub).
     pub status: Option<Status>,
+    /// What it tells of waiting times at its queue.
+    pub sample: Sample,
     /// Its task.
     pub task: Key,
     /// The request that placed it; [`Key::NONE`] when not known.
@@ -66,6 +68,44 @@ pub struct Job {
     pub input_bytes: u64,
     /// Size of its output.
     pub output_bytes: u64,
+    /// When a pilot could first take it; 0 before.
+    pub activated_at: Millis,
+}
+
+/// What a job tells of waiting times at its queue (spec atlas 8.1.3). The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Sample {
+    /// Nothing: most jobs.
+    #[default]
+    None = 0,
+    /// It merges a user's output: how long it waited, and how long it waits.
+    Merge = 1,
+    /// It was sent to probe the queue: how long it waited.
+    Probe = 2,
+}
+
+/// Share of the jobs that tell of waiting times.
+const SAMPLED_SHARE: &str = "User Analysis";
+/// Processing type of jobs that merge users' output.
+const MERGES: &str = "pmerge";
+/// User whose jobs probe queues.
+const PROBES: &str = "gangarbt";
+
+impl Sample {
+    /// All there are, in order of their numbers.
+    pub const ALL: [Sample; 3] = [Sample::None, Sample::Merge, Sample::Probe];
+
+    /// What a job says of itself.
+    #[inline]
+    pub fn of(job: &JobState<'_>) -> Sample {
+        match (job.gshare == SAMPLED_SHARE, job.processing_type, job.user) {
+            (false, ..) => Sample::None,
+            (true, MERGES, _) => Sample::Merge,
+            (true, _, PROBES) => Sample::Probe,
+            (true, ..) => Sample::None,
+        }
+    }
 }
 
 /// The newest heartbeat of a job. All zero: none.
@@ -113,6 +153,8 @@ impl Job {
             label: Name::NONE,
             sub_status: Name::NONE,
             status: None,
+            sample: Sample::None,
+            activated_at: 0,
         }
     }
 
@@ -275,4 +317,15 @@ pub struct Fact<T> {
     pub name: String,
     /// Newest content by lane.
     pub held: Vec<(Lane, T)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Millions of them are held, in three cache lines each.
+    #[test]
+    fn a_job_is_no_larger_than_it_was_made_to_be() {
+        assert_eq!(size_of::<Option<Job>>(), 192);
+    }
 }

@@ -1,11 +1,12 @@
 //! Who wakes: a deferred request for which an objection fell and no other stands in its place.
 
-use crate::core::engine::{Engine, Hang, Ready, Turn, Waiting};
-use crate::core::gather::Survey;
-use crate::core::policy::{Candidates, Case, Policy, Wake};
+mod look;
+
+use crate::core::engine::{Engine, Ready, Turn};
+use crate::core::policy::Wake;
 use crate::core::state::State;
 use crate::core::unit::{Millis, SECOND};
-use crate::core::world::World;
+use look::Look;
 
 /// Owners and shares are counted anew this often for requests that wait for them: all of those
 /// look at the same cut, and which one that is hangs on the cycles' nows alone.
@@ -87,70 +88,4 @@ impl Engine {
         let check = check.map(|check| check.resolve(&look_up, gshare));
         self.resolved.insert(key, Ready { resolved, list, check });
     }
-}
-
-/// What an evaluation reads.
-struct Look<'a> {
-    state: &'a State,
-    world: &'a World,
-    policy: &'a Policy,
-    ready: &'a Ready,
-}
-
-impl Look<'_> {
-    /// Whether a candidate passes that did not before. What objects in place of an objection that
-    /// fell is remembered, so that a candidate is asked again only when something changed.
-    fn wakes(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
-        let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
-        let is_cold = std::mem::take(&mut waiting.is_cold);
-        if is_cold {
-            return self.all(waiting, case, survey);
-        }
-        let mut wakes = false;
-        for (name, hang) in &mut waiting.hangs {
-            let Some(at) = self.world.find(name) else { continue };
-            let reads = self.policy.reads(usize::from(hang.filter));
-            let is_touched = self.world.is_touched(self.state, at, survey.nucleus, reads);
-            let falls = hang.recheck_at.is_some_and(|at| at <= self.state.now);
-            if !(is_touched || is_due && falls) {
-                continue;
-            }
-            let candidate = self.world.gather_one(self.state, case, survey, at);
-            match self.policy.object_one(case, &candidate, &self.ready.resolved) {
-                None => wakes = true,
-                Some((filter, objection)) => {
-                    *hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };
-                }
-            }
-        }
-        waiting.recheck_at = first(waiting);
-        // One that wakes may find no room in this cycle: then all is asked again.
-        waiting.is_cold = wakes;
-        wakes
-    }
-
-    /// Asks every candidate there is now.
-    fn all(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
-        waiting.hangs.clear();
-        let mut wakes = false;
-        let list = self.ready.list(self.policy, self.world, case);
-        let candidates = self.world.gather(self.state, case, survey, list);
-        for place in 0..candidates.count() as u32 {
-            let candidate = candidates.at(place);
-            match self.policy.object_one(case, &candidate, &self.ready.resolved) {
-                None => wakes = true,
-                Some((filter, objection)) => {
-                    let hang = Hang { filter: filter as u16, recheck_at: objection.recheck_at };
-                    waiting.hangs.insert(candidate.queue.name.clone(), hang);
-                }
-            }
-        }
-        waiting.recheck_at = first(waiting);
-        waiting.is_cold = wakes;
-        wakes
-    }
-}
-
-fn first(waiting: &Waiting) -> Option<i64> {
-    waiting.hangs.values().filter_map(|hang| hang.recheck_at).min()
 }

@@ -79,6 +79,8 @@ pub struct World {
     /// Nuclei in order of their names.
     pub nuclei: Vec<NucleusView>,
     nucleus_at: BTreeMap<String, u32>,
+    /// Nuclei whose default output endpoint cannot be written over the WAN (spec atlas F18).
+    pub(super) shut: Vec<Name>,
     /// Sites that are no nuclei and take full chains (spec atlas 7).
     pub(super) satellites: Vec<NucleusView>,
     software: Vec<Release>,
@@ -131,6 +133,13 @@ impl World {
             self.set_nuclei(state);
         }
         let is_other = state.touched.queues || state.touched.settings || everything;
+        if is_other || state.touched.storage {
+            let is_shut = |view: &&NucleusView| {
+                self.storage_of(view.output).is_some_and(|storage| !storage.write_wan)
+            };
+            let shut = self.nuclei.iter().filter(is_shut);
+            self.shut = shut.map(|view| state.name(&view.name)).collect();
+        }
         self.notes.turn(state, is_other);
     }
 

@@ -66,7 +66,6 @@ impl<L: Log, S: Store> Drive<L, S> {
             newest_now,
             wanting: None,
             lacking: None,
-            room: (0, 0),
             is_unread: false,
             was_unread: false,
             is_cut_off: false,

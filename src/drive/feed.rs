@@ -51,6 +51,8 @@ pub struct Feed {
     waiting: usize,
     /// Which lanes the log holds is not known.
     is_unsure: bool,
+    /// All batches that are not known to be drawn, oldest first.
+    poured: VecDeque<Rc<Batch>>,
 }
 
 impl Feed {
@@ -58,12 +60,30 @@ impl Feed {
     pub fn new(cut: &Cut) -> Feed {
         let strand = |next: &u64| Strand { seen: *next, ..Strand::default() };
         let strands = cut.0.iter().map(|(lane, next)| (*lane, strand(next))).collect();
-        Feed { strands, waiting: 0, is_unsure: false }
+        Feed { strands, ..Feed::default() }
+    }
+
+    /// An empty batch, with the memory of one that was drawn if there is any: fresh memory costs
+    /// more than what is written to it.
+    pub fn spare(&mut self) -> Batch {
+        let mut spare = Batch::default();
+        while let Some(oldest) = self.poured.pop_front() {
+            match Rc::try_unwrap(oldest) {
+                Ok(drawn) => spare = drawn,
+                Err(wanted) => {
+                    self.poured.push_front(wanted);
+                    break;
+                }
+            }
+        }
+        spare.clear();
+        spare
     }
 
     /// Takes over what a batch brought.
     pub fn pour(&mut self, batch: Batch) {
         let batch = Rc::new(batch);
+        self.poured.push_back(Rc::clone(&batch));
         let mut start = 0;
         while start < batch.records.len() {
             let lane = batch.records[start].lane;
@@ -211,5 +231,25 @@ mod tests {
         assert_eq!(drawn, vec![3, 5, 6]);
         assert!(feed.flags(lane).at_end);
         assert_eq!(feed.waiting(), 1);
+    }
+
+    #[test]
+    fn the_memory_of_drawn_batches_is_used_again_and_of_others_not() {
+        let lane = Lane::new(Topic::JobState, 0);
+        let mut feed = Feed::new(&Cut::default());
+        for offset in 0..3 {
+            let mut batch = feed.spare();
+            assert_eq!(batch.records.capacity(), 0, "nothing was drawn yet");
+            batch.push(lane, offset, 0, None, Some(b"x"));
+            feed.pour(batch);
+        }
+        let mut runs = Vec::new();
+        assert_eq!(feed.draw(lane, 2, 10, &mut runs), 2);
+        assert_eq!(feed.spare().records.capacity(), 0, "what was drawn is looked at still");
+        runs.clear();
+        let spare = feed.spare();
+        assert!(spare.records.capacity() > 0 && spare.records.is_empty() && spare.bytes.is_empty());
+        assert_eq!(feed.draw(lane, 9, 10, &mut runs), 1, "what waits is there");
+        assert_eq!(runs[0].records()[0].offset, 2);
     }
 }

@@ -85,9 +85,19 @@ impl<L: Log, S: Store> Drive<L, S> {
         if lead.in_flight.is_some() || !lead.is_opened {
             return 1;
         }
+        if self.has_backlog() {
+            return 0;
+        }
         let limits = &self.engine.state.setting.limits;
         let least = if self.somebody_waits() { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         (lead.closed_at + least - clock).clamp(0, limits.cycle_idle_ms)
+    }
+
+    /// Whether as much waits as one cycle folds: then a leader's next cycle is due, and there is no
+    /// need to read before it.
+    pub fn has_backlog(&self) -> bool {
+        let Role::Leader(lead) = &self.role else { return false };
+        lead.is_opened && self.feed.waiting() >= self.engine.state.setting.limits.batch_records
     }
 
     fn somebody_waits(&self) -> bool {
@@ -107,7 +117,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         let waits = self.somebody_waits();
         let least = if waits { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         let is_timer = self.engine.next_due().is_some_and(|due| due <= clock);
-        since >= least && (waits || self.feed.waiting() > 0 || is_timer || since >= limits.tick_ms)
+        let has_work = waits || self.feed.waiting() > 0 || is_timer || since >= limits.tick_ms;
+        self.has_backlog() || since >= least && has_work
     }
 
     /// Folds what waits, closes the cycle, judges, and says it: the transaction of the cycle before

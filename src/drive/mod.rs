@@ -31,7 +31,7 @@ use crate::wire::avro::{Arena, Codec, Writer};
 use feed::Feed;
 use keep::Keeper;
 use own::Own;
-use port::{Batch, LaneSpan, Log, LogError, Store, StoreError};
+use port::{LaneSpan, Log, LogError, Store, StoreError};
 use report::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -113,8 +113,6 @@ pub struct Drive<L: Log, S: Store> {
     wanting: Option<follow::Wanting>,
     /// A lane that does not bring what the next cycle was made of.
     lacking: Option<follow::Lacking>,
-    /// Records and bytes of the last batch: the next one is given as much room.
-    room: (usize, usize),
     /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
     is_unread: bool,
     /// So it was in some epoch since the start: what is known may differ from what was known.
@@ -175,10 +173,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn pump(&mut self, wait: Duration) -> Result<usize, Halt> {
         let limits = &self.engine.state.setting.limits;
         let most = limits.batch_records;
-        let mut batch = Batch::with_room(self.room);
+        let mut batch = self.feed.spare();
         let taken = self.log.take(&mut batch, most, wait);
         let count = batch.records.len();
-        self.room = (count, batch.bytes.len());
         for writer in std::mem::take(&mut batch.writers) {
             self.learn(writer);
         }

@@ -51,12 +51,6 @@ pub struct Mark {
 }
 
 impl Batch {
-    /// An empty batch with room for so many records and bytes.
-    pub fn with_room((records, bytes): (usize, usize)) -> Batch {
-        let (bytes, records) = (Vec::with_capacity(bytes), Vec::with_capacity(records));
-        Batch { bytes, records, ..Batch::default() }
-    }
-
     /// Forgets the content, keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -1,6 +1,7 @@
 //! The laws of knowing (ARCHITECTURE.md): that the state is a function of what was said and of the
 //! cycles, and that every counter is what a recount would give. Each was seen to fail once.
 
+mod bound;
 mod commute;
 mod counters;
 mod hostile;
@@ -11,5 +12,6 @@ mod owners;
 pub mod random;
 mod recount;
 mod redelivery;
+mod sites;
 mod throttles;
 mod twin;

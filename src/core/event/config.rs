@@ -124,9 +124,19 @@ pub struct Queue {
     pub endpoints: Endpoints,
     /// Storage endpoints of scope analysis; empty where the queue has no such scope.
     pub analysis_endpoints: Endpoints,
+    /// What kind of resource it is on (GRID, hpc, cloud ...); empty when not known.
+    pub facility: String,
 }
 
+/// Ordinary resources of the grid, which others are measured by (spec atlas 8.1.3).
+const GRID: &str = "GRID";
+
 impl Queue {
+    /// Whether it is on an ordinary resource of the grid; so it is where nothing else is said.
+    pub fn is_grid(&self) -> bool {
+        self.facility.is_empty() || self.facility == GRID
+    }
+
     /// The value of a free-form flag; empty for a flag without one, `None` when it is not set.
     pub fn flag(&self, name: &str) -> Option<&str> {
         self.catchall.split(',').map(str::trim).find_map(|flag| match flag.split_once('=') {

@@ -99,6 +99,8 @@ pub struct JobState<'a> {
     pub workflow: &'a str,
     /// Production source label (managed, user, test ...).
     pub label: &'a str,
+    /// Processing type (simul, pmerge, panda-client-1.5 ...).
+    pub processing_type: &'a str,
     /// Sub-state (toreassign ...).
     pub sub_status: &'a str,
     /// Cores it takes; 0 counts as 1.
@@ -107,6 +109,9 @@ pub struct JobState<'a> {
     pub priority: i32,
     /// When it was generated.
     pub created_at: Millis,
+    /// When a pilot could first take it in this attempt; 0 before that. Carried on by every later
+    /// state.
+    pub activated_at: Millis,
     /// When its payload started in this attempt; 0 before that. Carried on by every later state.
     pub started_at: Millis,
     /// When its payload ended; 0 before that. Carried on by every later state.
@@ -115,6 +120,17 @@ pub struct JobState<'a> {
     pub input_bytes: Bytes,
     /// Size of its output.
     pub output_bytes: Bytes,
+}
+
+impl JobState<'_> {
+    /// When a pilot could first take it: said, or told by the state itself; 0: not known.
+    #[inline]
+    pub fn ready_at(&self) -> Millis {
+        match (self.activated_at, self.status) {
+            (0, Status::Activated) => self.changed_at,
+            (at, _) => at,
+        }
+    }
 }
 
 /// A job is still alive.

@@ -5,7 +5,7 @@ use crate::core::event::{Heartbeat, JobState, Status};
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
-use crate::core::record::{Beat, Job};
+use crate::core::record::{Beat, Job, Sample};
 use crate::core::reserve::seen_row;
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -167,6 +167,7 @@ impl State {
             request,
             changed_at: event.changed_at.min(bound),
             created_at: event.created_at.min(bound),
+            activated_at: event.ready_at().min(bound),
             started_at: event.started_at.min(bound),
             ended_at: event.ended_at.min(bound),
             input_bytes: event.input_bytes,
@@ -186,6 +187,7 @@ impl State {
             label: self.same_name(known.map(|old| old.label), event.label),
             sub_status: self.same_name(known.map(|old| old.sub_status), event.sub_status),
             status: Some(event.status),
+            sample: Sample::of(event),
         }
     }
 
@@ -225,7 +227,7 @@ impl State {
             (user, group, nucleus),
             (text(job.workflow), text(job.label), text(job.sub_status)),
             (job.created_at, job.started_at, job.ended_at, job.cores, job.priority),
-            (job.input_bytes, job.output_bytes),
+            (job.input_bytes, job.output_bytes, job.activated_at, job.sample),
         )
     }
 

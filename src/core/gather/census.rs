@@ -20,8 +20,9 @@ pub(super) struct Census {
 const NOBODY: u32 = u32::MAX;
 
 impl Census {
-    /// As the counters stand at the cut.
-    pub(super) fn of(state: &State) -> Census {
+    /// As the counters stand at the cut; `class`: of the site of a queue, -1 also where its slots
+    /// do not count.
+    pub(super) fn of(state: &State, class: impl Fn(Name) -> i8) -> Census {
         let mut census = Census {
             place: vec![NOBODY; state.names.len()],
             people: Vec::new(),
@@ -30,10 +31,11 @@ impl Census {
         let classed = CLASSED.map(|gshare| state.known_name(gshare));
         for (key, count) in state.ledger.who.iter() {
             if key[2] != GROUP && classed.contains(&Some(Name(key[3]))) {
-                // No waiting times of sample jobs are known, and a queue that is not classified
-                // is mid (spec atlas 8.1.3).
+                let cores = u64::from(count.by[Status::Running.index()].cores);
                 let slots = census.person(Name(key[0]));
-                slots.hi_mid += u64::from(count.by[Status::Running.index()].cores);
+                let class = class(Name(key[1]));
+                slots.hi += if class > 0 { cores } else { 0 };
+                slots.hi_mid += if class >= 0 { cores } else { 0 };
             }
         }
         for (key, share) in state.ledger.share.iter() {

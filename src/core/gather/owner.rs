@@ -1,7 +1,8 @@
 //! Whose work it is: figures of a task's user or working group, of its share, and of the user at
 //! each queue (spec atlas 8.1, 8.5, 10).
 
-use super::census::{Census, QUEUED};
+use super::census::QUEUED;
+use super::site::Sites;
 use super::{Look, Notes};
 use crate::core::cut::Topic;
 use crate::core::event::{Quota, QuotaKind, Scope, Status, UserKind};
@@ -19,7 +20,8 @@ use std::cell::OnceCell;
 /// What was counted of owners and shares at a cut, once somebody asked.
 #[derive(Default)]
 pub(super) struct Counted {
-    census: OnceCell<Census>,
+    /// Classes of sites and what hangs on them, by the rules they are made by.
+    pub(super) sites: Vec<Sites>,
     balance: OnceCell<Balance>,
     /// The tree of shares; it stays while no share is told of.
     tree: OnceCell<Tree>,
@@ -28,9 +30,12 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// A new cut; `other_shares`: facts may have changed.
+    /// A new cut; `other_shares`: shares, queues or other facts may have changed.
     pub(super) fn turn(&mut self, other_shares: bool) {
-        self.census = OnceCell::new();
+        match other_shares {
+            true => self.sites.clear(),
+            false => self.sites.iter_mut().for_each(Sites::turn),
+        }
         self.balance = OnceCell::new();
         self.starts.clear();
         if other_shares {
@@ -40,10 +45,6 @@ impl Counted {
 }
 
 impl Notes {
-    fn census(&self, state: &State) -> &Census {
-        self.counted.census.get_or_init(|| Census::of(state))
-    }
-
     fn standing(&self, state: &State) -> (&Tree, &Balance) {
         let tree = self.counted.tree.get_or_init(|| Tree::of(state));
         let make = || Balance::new(tree, &executing_and_queued(state));
@@ -128,7 +129,11 @@ impl World {
             return;
         }
         let (task, owner) = (case.task, &mut case.owner);
-        let census = self.notes.census(state);
+        // A case is surveyed before its owner is counted.
+        let Some(sites) = self.notes.counted.sites.iter().find(|it| it.rules == case.sites) else {
+            return;
+        };
+        let census = sites.census(state, self);
         let whose = owner_of(task);
         owner.totals = Some(totals(state, whose));
         owner.throttled = throttled(state, whose);
@@ -152,6 +157,7 @@ impl Look<'_> {
             users: Some(share.map_or(0, |share| share.users)),
             all_running: Some(share.map_or(0, |share| share.jobs[Status::Running.index()])),
             starts_per_hour: self.starts(at, queue),
+            site_class: self.site_class(at),
             ..UserView::default()
         };
         if view.users != Some(0)

@@ -6,7 +6,7 @@
 use super::{Ledger, at_queue};
 use crate::core::event::Status;
 use crate::core::id::Name;
-use crate::core::record::Job;
+use crate::core::record::{Job, Sample};
 use crate::core::rows::{RowKey, Rows};
 use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::core::window::{Window, bucket_of};
@@ -117,6 +117,9 @@ impl Ledger {
             let was_empty = self.starts.at(row).is_empty();
             self.starts.at(row).leave(bucket, 1);
             hold(&mut self.starts, row, was_empty, Window::is_empty);
+        }
+        if job.sample != Sample::None {
+            self.wait_stays(job);
         }
     }
 

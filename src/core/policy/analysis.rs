@@ -6,7 +6,9 @@ use super::flavour::{Flavour, Plan, Select};
 use super::locality::{Availability, Enough, Locality, availability, reads_any};
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
-use super::{Candidate, Case, Objection, Policy, Preassigned, filter, hold, weight};
+use super::{
+    Candidate, Case, Objection, Policy, Preassigned, SiteRules, filter, hold, site, weight,
+};
 use crate::core::dice::Dice;
 use crate::core::event::{ChunkKind, Queue, Scope, Task};
 use crate::core::unit::{HOUR, MINUTE, Millis};
@@ -29,6 +31,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     plan: Some(&Plan {
         scope: Scope::Analysis,
         throttling: &hold::THROTTLING,
+        sites,
         complete,
         prepare,
         again,
@@ -94,6 +97,15 @@ const PARAMS: &[Param] = &[
     Param::float("TW_DONE_JOB_STAT", (0.0, 168.0), 6.0, 6.0)
         .gdp("anal_jobbroker/TW_DONE_JOB_STAT")
         .help("how far back failed, closed and finished jobs of the task count; h"),
+    site::PARAMS[0],
+    site::PARAMS[1],
+    site::PARAMS[2],
+    site::PARAMS[3],
+    site::PARAMS[4],
+    site::PARAMS[5],
+    site::PARAMS[6],
+    site::PARAMS[7],
+    site::PARAMS[8],
     hold::PARAMS[0],
     hold::PARAMS[1],
     hold::PARAMS[2],
@@ -119,9 +131,10 @@ const WAN_NEEDED: usize = 15;
 const QUEUE_LIMIT: usize = 16;
 const CLASSES: usize = 17;
 const DONE_WINDOW: usize = 22;
-pub(super) const HYSTERESIS: usize = 23;
-pub(super) const DWELL: usize = 24;
-pub(super) const LAPSE: usize = 25;
+const SITES: usize = 23;
+pub(super) const HYSTERESIS: usize = 32;
+pub(super) const DWELL: usize = 33;
+pub(super) const LAPSE: usize = 34;
 
 /// All queues for analysis (spec atlas 8.2).
 fn lists(queue: &Queue, _: &Args) -> bool {
@@ -195,6 +208,10 @@ fn is_remote(case: &Case<'_>, args: &Args) -> bool {
         || datasets.all(|(at, dataset)| {
             dataset.pseudo || !dataset.container.is_empty() || available(case, at, args).remote
         })
+}
+
+fn sites(args: &Args) -> SiteRules {
+    site::rules(args, SITES)
 }
 
 /// What follows from the figures of the owner: the task's class, and what is left of the threshold.

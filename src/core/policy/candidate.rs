@@ -84,7 +84,7 @@ impl<'a> Stores<'a> {
 /// A candidate before a step that sees all of them at once.
 pub struct Row<'a> {
     /// The candidate.
-    pub candidate: Candidate<'a>,
+    pub candidate: &'a Candidate<'a>,
     /// Whether there is an objection to it that may fall soon: it will not be chosen, and still
     /// counts as one there is.
     pub doubtful: bool,

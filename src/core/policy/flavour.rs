@@ -4,7 +4,7 @@ use super::compile::Policy;
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
 use super::rule::Throttling;
-use super::{Candidate, Case, Filter, Objection, Preassigned, Weight};
+use super::{Candidate, Case, Filter, Objection, Preassigned, SiteRules, Weight};
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
@@ -49,6 +49,8 @@ pub struct Plan {
     pub scope: Scope,
     /// Whom it holds as a whole, and when it says so.
     pub throttling: &'static Throttling,
+    /// How sites are classified (spec atlas 8.1.3).
+    pub sites: fn(&Args) -> SiteRules,
     /// Completes the case by what follows from its figures and the parameters, before anything is
     /// judged.
     pub complete: fn(&mut Case<'_>, &Args),

@@ -17,11 +17,13 @@ pub mod owner;
 mod param;
 mod pipeline;
 pub mod rule;
+pub mod site;
 mod slate;
 pub mod software;
 mod spec;
 mod stabilizer;
 pub mod task;
+mod walk;
 mod weight;
 
 #[cfg(test)]
@@ -37,6 +39,7 @@ pub use locality::{Locality, Source};
 pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
 pub use pipeline::{Candidates, Chosen, Judgement, Refused};
+pub use site::SiteRules;
 pub use software::Wanted;
 pub use spec::{PolicySpec, Wake};
 
@@ -79,6 +82,8 @@ pub struct Case<'a> {
     pub included: Vec<String>,
     /// Whose work it is.
     pub owner: Owner,
+    /// How sites are classified.
+    pub sites: SiteRules,
 }
 
 /// What is known of a nucleus.

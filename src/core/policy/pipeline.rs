@@ -4,11 +4,10 @@ use super::compile::{Asked, Late, Policy, Resolved};
 use super::flavour::{Plan, Select};
 use super::rule::Throttling;
 use super::{
-    Candidate, Case, Filter, Judge, Nucleus, Objection, Owner, Preassigned, Reads, Verdict, Wanted,
-    Weigh, Weighed,
+    Candidate, Case, Judge, Nucleus, Objection, Owner, Preassigned, SiteRules, Wanted, Weighed,
 };
 use crate::core::dice::Dice;
-use crate::core::event::{Queue, Scope, Status, Task};
+use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
 
 /// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
@@ -116,6 +115,10 @@ impl Policy {
             locality: None,
             included: Vec::new(),
             owner: Owner::default(),
+            sites: self
+                .flavour
+                .plan
+                .map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
         }
     }
 
@@ -144,32 +147,65 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        if let Some(held) = (self.flavour.hold)(case, &resolved.own) {
-            let counts = vec![0; self.filters.len()];
-            return Judgement { held: Some(held), counts, ..Judgement::default() };
-        }
         match self.flavour.plan {
-            None => self.judge_pass(case, candidates, resolved),
-            Some(plan) => self.judge_by(plan, case, candidates, resolved),
+            None => self.judge_once(case, candidates, resolved),
+            Some(_) => self.judge_here(&mut case.clone(), candidates, resolved),
         }
+    }
+
+    /// The same; what is found out on the way stays in the case.
+    pub fn judge_here<C: Candidates + ?Sized>(
+        &self,
+        case: &mut Case<'_>,
+        candidates: &C,
+        resolved: &Resolved,
+    ) -> Judgement {
+        match self.flavour.plan {
+            None => self.judge_once(case, candidates, resolved),
+            Some(plan) => self
+                .held(case, resolved)
+                .unwrap_or_else(|| self.judge_by(plan, case, candidates, resolved)),
+        }
+    }
+
+    /// Judges a case in one pass, unless the task as a whole must wait.
+    fn judge_once<C: Candidates + ?Sized>(
+        &self,
+        case: &Case<'_>,
+        candidates: &C,
+        resolved: &Resolved,
+    ) -> Judgement {
+        self.held(case, resolved).unwrap_or_else(|| self.judge_pass(case, candidates, resolved))
+    }
+
+    fn held(&self, case: &Case<'_>, resolved: &Resolved) -> Option<Judgement> {
+        let held = Some((self.flavour.hold)(case, &resolved.own)?);
+        Some(Judgement { held, counts: vec![0; self.filters.len()], ..Judgement::default() })
+    }
+
+    /// Whether what is said of one candidate hangs on the others.
+    pub fn judges_together(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
+        self.flavour.plan.is_some() || self.asked_of(case, resolved).is_none()
     }
 
     /// Judges a case in as many passes as it takes.
     fn judge_by<C: Candidates + ?Sized>(
         &self,
         plan: &Plan,
-        case: &Case<'_>,
+        case: &mut Case<'_>,
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
         let all: Vec<Candidate<'_>> =
             (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
-        let mut case = case.clone();
         loop {
-            (plan.prepare)(&mut case, &all, &resolved.own);
-            let judgement = self.judge_pass(&case, all.as_slice(), resolved);
+            (plan.prepare)(case, &all, &resolved.own);
+            let judgement = match self.asked_of(case, resolved) {
+                None => self.judge_all(case, &all, resolved),
+                Some(asked) => self.judge_each(case, all.as_slice(), resolved, &asked),
+            };
             let is_last = case.pass >= PASSES_MAX;
-            if is_last || !(plan.again)(self, &case, &judgement, &resolved.own) {
+            if is_last || !(plan.again)(self, case, &judgement, &resolved.own) {
                 return judgement;
             }
             case.pass += 1;
@@ -183,9 +219,22 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        let Some((before, after)) = self.asked_of(case, resolved) else {
-            return self.judge_all(case, candidates, resolved);
-        };
+        if let Some(asked) = self.asked_of(case, resolved) {
+            return self.judge_each(case, candidates, resolved, &asked);
+        }
+        let all: Vec<Candidate<'_>> =
+            (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
+        self.judge_all(case, &all, resolved)
+    }
+
+    /// Judges candidate by candidate, by the filters that have anything to say.
+    fn judge_each<C: Candidates + ?Sized>(
+        &self,
+        case: &Case<'_>,
+        candidates: &C,
+        resolved: &Resolved,
+        (before, after): &(Vec<Asked>, Vec<Late>),
+    ) -> Judgement {
         let count = candidates.count();
         let mut judgement = Judgement {
             fates: Vec::with_capacity(count),
@@ -197,9 +246,9 @@ impl Policy {
         let mut weighed = Weighed::default();
         for place in 0..count as u32 {
             let candidate = candidates.at(place);
-            let found = self.walk_before(case, &candidate, resolved, &before).or_else(|| {
+            let found = self.walk_before(case, &candidate, resolved, before).or_else(|| {
                 self.weigh(case, &candidate, resolved, &mut weighed, &[]);
-                self.walk_after(case, &candidate, resolved, &weighed, &after)
+                self.walk_after(case, &candidate, resolved, &weighed, after)
             });
             match found {
                 Some((filter, objection)) => {
@@ -220,14 +269,17 @@ impl Policy {
         judgement
     }
 
+    /// Whether a filter has anything to say of a case.
+    pub(super) fn applies(&self, at: u16, case: &Case<'_>, resolved: &Resolved) -> bool {
+        let at = usize::from(at);
+        let args = &resolved.filters[at];
+        self.filters[at].0.applies.is_none_or(|applies| applies(case, args))
+    }
+
     /// The filters that have anything to say of a case, before and after weighing; `None` when one
     /// of them, or a weight, sees all candidates.
     fn asked_of(&self, case: &Case<'_>, resolved: &Resolved) -> Option<(Vec<Asked>, Vec<Late>)> {
-        let applies = |at: u16| {
-            let (filter, args) =
-                (self.filters[usize::from(at)].0, &resolved.filters[usize::from(at)]);
-            filter.applies.is_none_or(|applies| applies(case, args))
-        };
+        let applies = |at: u16| self.applies(at, case, resolved);
         let mut all = self.whole.iter().map(|it| it.0).chain(self.last.iter().map(|it| it.0));
         if self.weighs_all || all.any(applies) {
             return None;
@@ -235,49 +287,6 @@ impl Policy {
         let before = self.before.iter().filter(|asked| applies(asked.at)).copied().collect();
         let after = self.after.iter().filter(|(at, _)| applies(*at)).copied().collect();
         Some((before, after))
-    }
-
-    /// The first objection to one candidate, with the filter's index; `None` when it would pass.
-    pub fn object_one(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-    ) -> Option<(usize, Objection)> {
-        let found = self.walk(case, candidate, resolved, &mut Weighed::default());
-        found.map(|(filter, objection)| (usize::from(filter), objection))
-    }
-
-    /// What one filter says of a candidate, the others left aside; a filter that is not there
-    /// says nothing.
-    pub fn ask(
-        &self,
-        filter: usize,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-    ) -> Option<Objection> {
-        let (entry, _) = self.filters.get(filter)?;
-        let args = &resolved.filters[filter];
-        let verdict = match entry.judge {
-            Judge::Before(judge) => judge(case, candidate, args),
-            Judge::After(judge) => {
-                let mut weighed = Weighed::default();
-                self.weigh(case, candidate, resolved, &mut weighed, &[]);
-                judge(case, candidate, &weighed, args)
-            }
-            // What it says hangs on the others, too.
-            Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => return None,
-        };
-        match verdict {
-            Verdict::Pass => None,
-            Verdict::Object(objection) => Some(bounded(objection)),
-        }
-    }
-
-    /// What a filter reads, by its index: when none of these changed, it says the same again.
-    pub fn reads(&self, filter: usize) -> &'static [Reads] {
-        self.filters.get(filter).map_or(&[], |(entry, _): &(&'static Filter, _)| entry.reads)
     }
 
     /// How many of the chunk's jobs go to each ranked candidate.
@@ -301,100 +310,11 @@ impl Policy {
         self.flavour.plan.map_or(most, |plan| (plan.most)(case, most))
     }
 
-    /// Through all filters that see one candidate; leaves the weight behind for one that passed.
-    fn walk(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        weighed: &mut Weighed,
-    ) -> Option<(u16, Objection)> {
-        if let Some(found) = self.walk_before(case, candidate, resolved, &self.before) {
-            return Some(found);
-        }
-        self.weigh(case, candidate, resolved, weighed, &[]);
-        self.walk_after(case, candidate, resolved, weighed, &self.after)
-    }
-
     /// The weight known when a filter objected.
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
         match self.filters[usize::from(filter)].0.judge {
             Judge::Before(_) | Judge::Whole(_) | Judge::Nuclei(_) => 0.0,
             Judge::After(_) | Judge::Last(_) => weighed.total,
-        }
-    }
-
-    /// Through some filters before weighing: the first objection that lasts, else the last one.
-    pub(super) fn walk_before(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        filters: &[Asked],
-    ) -> Option<(u16, Objection)> {
-        let mut doubt = None;
-        for asked in filters {
-            let args = &resolved.filters[usize::from(asked.at)];
-            if let Verdict::Object(objection) = (asked.judge)(case, candidate, args) {
-                let found = Some((asked.at, bounded(objection)));
-                if !asked.temporary {
-                    return found;
-                }
-                doubt = found;
-            }
-        }
-        doubt
-    }
-
-    pub(super) fn walk_after(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        weighed: &Weighed,
-        filters: &[Late],
-    ) -> Option<(u16, Objection)> {
-        filters.iter().find_map(|(at, judge)| {
-            match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
-                Verdict::Object(objection) => Some((*at, bounded(objection))),
-                Verdict::Pass => None,
-            }
-        })
-    }
-
-    /// Weighs a candidate; `whole` has the factors of the weights that hang on all candidates, in
-    /// the policy's order, those left out counting as 1.
-    pub(super) fn weigh(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        weighed: &mut Weighed,
-        whole: &[f64],
-    ) {
-        weighed.running = candidate.jobs(Status::Running);
-        weighed.network = 1.0;
-        weighed.total = 1.0;
-        if weighed.kept {
-            weighed.factors.clear();
-            weighed.factors.resize(self.factor_count, 1.0);
-        }
-        let (mut slot, mut whole) = (0, whole.iter());
-        for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
-            let value = match weight.weigh {
-                Weigh::Figure(figure) => {
-                    figure(case, candidate, args, weighed);
-                    continue;
-                }
-                Weigh::Factor(factor) => factor(case, candidate, args, weighed),
-                Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
-                Weigh::Nucleus(_) => 1.0,
-            };
-            weighed.total *= value;
-            if weighed.kept {
-                weighed.factors[slot] = value;
-                slot += 1;
-            }
         }
     }
 }
@@ -413,14 +333,4 @@ pub(super) fn best<C: Candidates + ?Sized>(
     }
     passed.truncate(most);
     passed.sort_unstable_by(order);
-}
-
-/// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
-/// is, or 0.
-pub(super) fn bounded(objection: Objection) -> Objection {
-    let finite = |value: f64| {
-        if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
-    };
-    let (measured, limit) = (finite(objection.measured), finite(objection.limit));
-    Objection { measured, limit, ..objection }
 }

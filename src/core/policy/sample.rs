@@ -71,6 +71,7 @@ pub fn queue(name: &str) -> Queue {
         jobseed: "std".into(),
         analysis_endpoints: Default::default(),
         unified_cores: 0,
+        facility: String::new(),
         catchall: String::new(),
         endpoints: Endpoints::default(),
     }
@@ -148,6 +149,7 @@ pub fn case(task: &Task) -> Case<'_> {
         locality: None,
         included: Vec::new(),
         owner: Owner::default(),
+        sites: Default::default(),
     }
 }
 

@@ -2,7 +2,8 @@
 //! them, instead of candidate by candidate.
 
 use super::compile::{Policy, Resolved};
-use super::pipeline::{Candidates, Chosen, Judgement, Refused, best, bounded};
+use super::pipeline::{Chosen, Judgement, Refused, best};
+use super::walk::bounded;
 use super::{Candidate, Case, Objection, Row, Verdict, Weigh, Weighed};
 
 /// How a candidate stands so far.
@@ -34,16 +35,16 @@ impl First {
 }
 
 /// All candidates of a case, and how each stands.
-struct Slate<'a, C: Candidates + ?Sized> {
+struct Slate<'a> {
     case: &'a Case<'a>,
-    candidates: &'a C,
+    candidates: &'a [Candidate<'a>],
     stands: Vec<Stand>,
     /// Weights of those that were weighed.
     weights: Vec<f64>,
 }
 
-impl<'a, C: Candidates + ?Sized> Slate<'a, C> {
-    fn places(&self) -> impl Iterator<Item = u32> + use<'a, C> {
+impl<'a> Slate<'a> {
+    fn places(&self) -> impl Iterator<Item = u32> + use<'a> {
         let stands = self.stands.clone();
         (0..).zip(stands).filter(|(_, stand)| !matches!(stand, Stand::Out(..))).map(|(at, _)| at)
     }
@@ -61,7 +62,7 @@ impl<'a, C: Candidates + ?Sized> Slate<'a, C> {
 
     fn rows(&self, places: &[u32], weighed: &[Weighed]) -> Vec<Row<'a>> {
         let row = |(at, place): (usize, &u32)| Row {
-            candidate: self.candidates.at(*place),
+            candidate: &self.candidates[*place as usize],
             doubtful: matches!(self.stands[*place as usize], Stand::Doubtful(..)),
             ahead: false,
             preferred: false,
@@ -76,14 +77,14 @@ impl<'a, C: Candidates + ?Sized> Slate<'a, C> {
 
 impl Policy {
     /// Judges a case with filters or weights that see all candidates.
-    pub(super) fn judge_all<C: Candidates + ?Sized>(
+    pub(super) fn judge_all<'a>(
         &self,
-        case: &Case<'_>,
-        candidates: &C,
+        case: &'a Case<'a>,
+        candidates: &'a [Candidate<'a>],
         resolved: &Resolved,
     ) -> Judgement {
-        let stands = vec![Stand::Open; candidates.count()];
-        let weights = vec![0.0; candidates.count()];
+        let stands = vec![Stand::Open; candidates.len()];
+        let weights = vec![0.0; candidates.len()];
         let mut slate = Slate { case, candidates, stands, weights };
         self.sift(&mut slate, resolved);
         for stand in &mut slate.stands {
@@ -95,7 +96,13 @@ impl Policy {
         let mut left = Vec::new();
         for (place, weighed) in places.drain(..).zip(weighed.drain(..)) {
             slate.weights[place as usize] = weighed.0.total;
-            match self.walk_after(case, &candidates.at(place), resolved, &weighed.0, &self.after) {
+            match self.walk_after(
+                case,
+                &candidates[place as usize],
+                resolved,
+                &weighed.0,
+                &self.after,
+            ) {
                 Some((filter, objection)) => slate.object(place, filter, objection, false),
                 None => left.push((place, weighed)),
             }
@@ -105,7 +112,7 @@ impl Policy {
     }
 
     /// Filters before weighing, in their order.
-    fn sift<C: Candidates + ?Sized>(&self, slate: &mut Slate<'_, C>, resolved: &Resolved) {
+    fn sift(&self, slate: &mut Slate<'_>, resolved: &Resolved) {
         let mut from = 0;
         let all = self.whole.iter().map(|(at, until, judge)| (*until, Some((*at, *judge))));
         for (until, whole) in all.chain([(self.before.len(), None)]) {
@@ -113,8 +120,8 @@ impl Policy {
             from = until;
             if !filters.is_empty() {
                 for place in slate.places() {
-                    let candidate = slate.candidates.at(place);
-                    let found = self.walk_before(slate.case, &candidate, resolved, filters);
+                    let candidate = &slate.candidates[place as usize];
+                    let found = self.walk_before(slate.case, candidate, resolved, filters);
                     if let Some((filter, objection)) = found {
                         let temporary = self.filters[usize::from(filter)].0.temporary;
                         slate.object(place, filter, objection, temporary);
@@ -122,6 +129,9 @@ impl Policy {
                 }
             }
             let Some((filter, judge)) = whole else { continue };
+            if !self.applies(filter, slate.case, resolved) {
+                continue;
+            }
             let places: Vec<u32> = slate.places().collect();
             let mut rows = slate.rows(&places, &[]);
             judge(slate.case, &mut rows, &resolved.filters[usize::from(filter)]);
@@ -136,41 +146,45 @@ impl Policy {
     }
 
     /// The weights of those still there, each with the factors that hang on all.
-    fn weigh_all<C: Candidates + ?Sized>(
+    fn weigh_all(
         &self,
-        slate: &Slate<'_, C>,
+        slate: &Slate<'_>,
         resolved: &Resolved,
     ) -> (Vec<u32>, Vec<(Weighed, Vec<f64>)>) {
         let places: Vec<u32> = slate.places().collect();
-        let mut factors = vec![Vec::new(); places.len()];
+        let mut columns: Vec<Vec<f64>> = Vec::new();
         for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
             if let Weigh::Whole(weigh) = weight.weigh {
                 let mut rows = slate.rows(&places, &[]);
                 weigh(slate.case, &mut rows, args);
-                for (factors, row) in factors.iter_mut().zip(rows) {
-                    factors.push(row.factor);
-                }
+                columns.push(rows.iter().map(|row| row.factor).collect());
             }
         }
-        let weigh = |(place, factors): (&u32, Vec<f64>)| {
-            let mut weighed = Weighed::default();
-            let candidate: Candidate<'_> = slate.candidates.at(*place);
-            self.weigh(slate.case, &candidate, resolved, &mut weighed, &factors);
+        // Factors that are left out count as 1.
+        let is_plain = columns.iter().flatten().all(|factor| *factor == 1.0);
+        let weigh = |(at, place): (usize, &u32)| {
+            let own = columns.iter().filter(|_| !is_plain).map(|column| column[at]);
+            let (factors, mut weighed): (Vec<f64>, _) = (own.collect(), Weighed::default());
+            let candidate = &slate.candidates[*place as usize];
+            self.weigh(slate.case, candidate, resolved, &mut weighed, &factors);
             (weighed, factors)
         };
-        let weighed = places.iter().zip(factors).map(weigh).collect();
+        let weighed = places.iter().enumerate().map(weigh).collect();
         (places, weighed)
     }
 
     /// The filters that are asked last. Which candidates go before all others.
-    fn last_words<C: Candidates + ?Sized>(
+    fn last_words(
         &self,
-        slate: &mut Slate<'_, C>,
+        slate: &mut Slate<'_>,
         left: &mut Vec<(u32, (Weighed, Vec<f64>))>,
         resolved: &Resolved,
     ) -> First {
         let mut first = First::default();
         for (filter, judge) in &self.last {
+            if !self.applies(*filter, slate.case, resolved) {
+                continue;
+            }
             let places: Vec<u32> = left.iter().map(|(place, _)| *place).collect();
             let weighed: Vec<Weighed> = left.iter().map(|(_, it)| it.0.clone()).collect();
             let mut rows = slate.rows(&places, &weighed);
@@ -197,9 +211,9 @@ impl Policy {
         first
     }
 
-    fn conclude<C: Candidates + ?Sized>(
+    fn conclude(
         &self,
-        slate: &Slate<'_, C>,
+        slate: &Slate<'_>,
         left: Vec<(u32, (Weighed, Vec<f64>))>,
         before: &First,
         resolved: &Resolved,
@@ -235,8 +249,8 @@ impl Policy {
         for (_, place) in chosen {
             let factors = left.iter().find(|(at, _)| *at == place).map(|(_, it)| it.1.as_slice());
             let mut weighed = Weighed::kept();
-            let candidate = slate.candidates.at(place);
-            self.weigh(slate.case, &candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
+            let candidate = &slate.candidates[place as usize];
+            self.weigh(slate.case, candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
             if is_ahead(&place) {
                 weighed.total = 0.0;
             }

@@ -1,6 +1,19 @@
 //! What a task wants of software and hardware: its architecture and release (spec atlas 3.2, 3.8).
 
 use crate::core::event::Task;
+use crate::core::pattern::Pattern;
+use std::cell::OnceCell;
+
+/// What a task's release comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Name {
+    /// None is asked for.
+    None,
+    /// A nightly, which has no number.
+    Nightly,
+    /// Project and version.
+    Release(String, String),
+}
 
 /// A task's wishes, taken apart. Made once a case.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,10 +28,12 @@ pub struct Wanted {
     pub cpu_is_implied: bool,
     /// Accelerator.
     pub gpu: Option<GpuWish>,
+    expression: OnceCell<Option<Pattern>>,
+    names: OnceCell<Vec<Name>>,
 }
 
 /// A processor that will do; `*` for any.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cpu {
     /// Architecture, perhaps an expression.
     pub arch: String,
@@ -26,6 +41,7 @@ pub struct Cpu {
     pub vendor: String,
     /// Instruction set.
     pub instr: String,
+    expression: OnceCell<Option<Pattern>>,
 }
 
 /// An accelerator that will do; `*` for any.
@@ -77,7 +93,7 @@ impl Wanted {
                 .collect(),
             None if is_implied => {
                 let arch = platform.split('-').next().unwrap_or("").to_owned();
-                vec![Cpu { arch, vendor: ANY.to_owned(), instr: ANY.to_owned() }]
+                vec![Cpu { arch, vendor: ANY.to_owned(), instr: ANY.to_owned(), ..Cpu::default() }]
             }
             None => Vec::new(),
         };
@@ -87,7 +103,24 @@ impl Wanted {
             cpus,
             cpu_is_implied: is_implied,
             gpu: gpu.map(GpuWish::read),
+            ..Wanted::default()
         }
+    }
+
+    /// Whether the platform holds what makes it an expression.
+    pub fn is_expression(&self) -> bool {
+        self.platform.contains(['*', '+', '?', '(', ')', '[', ']', '|', '\\'])
+    }
+
+    /// The platform as a pattern; `None` where it is no expression, or cannot be read.
+    pub fn expression(&self) -> Option<&Pattern> {
+        let read = || Pattern::new(&self.platform).filter(|_| self.is_expression());
+        self.expression.get_or_init(read).as_ref()
+    }
+
+    /// What the task's release comes to, any of these: as `read` says when it is asked first.
+    pub fn names(&self, read: impl FnOnce() -> Vec<Name>) -> &[Name] {
+        self.names.get_or_init(read)
     }
 }
 
@@ -101,7 +134,12 @@ impl Cpu {
     fn read(text: &str) -> Cpu {
         let mut parts = text.splitn(3, '-').map(|part| if part.is_empty() { ANY } else { part });
         let mut next = || parts.next().unwrap_or(ANY).to_owned();
-        Cpu { arch: next(), vendor: next(), instr: next() }
+        Cpu { arch: next(), vendor: next(), instr: next(), ..Cpu::default() }
+    }
+
+    /// The architecture as a pattern; `None` where it cannot be read.
+    pub fn expression(&self) -> Option<&Pattern> {
+        self.expression.get_or_init(|| Pattern::new(&self.arch)).as_ref()
     }
 }
 

@@ -11,6 +11,8 @@ mod compile;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod numbers;
+#[cfg(test)]
 mod places;
 #[cfg(test)]
 mod sizes;

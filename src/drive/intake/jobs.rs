@@ -40,6 +40,8 @@ pub(super) struct Job {
     pub changed_at: Millis,
     /// Created, started, ended; 0 when not known.
     pub stamps: [Millis; 3],
+    /// When a pilot could first take it; 0 when not known. The latest that was said.
+    pub activated_at: Millis,
     pub grades: Grades,
     pub task: u64,
     pub queue: Arc<str>,
@@ -64,6 +66,7 @@ impl Job {
             attempt: 0,
             changed_at: said.at,
             stamps: [0; 3],
+            activated_at: 0,
             grades: Grades::default(),
             task: said.task,
             queue,
@@ -76,6 +79,7 @@ impl Job {
             is_torn: false,
         };
         job.grades.improve(said.status, said.at, &mut job.stamps);
+        job.ready(said.status, said.at);
         job
     }
 
@@ -95,6 +99,7 @@ impl Job {
             attempt: record.attempt,
             changed_at: record.changed_at,
             stamps: [record.created_at, record.started_at, record.ended_at],
+            activated_at: record.ready_at(),
             grades: Grades::of_record(record),
             task,
             queue,
@@ -111,6 +116,7 @@ impl Job {
     /// Whether something new was said, so that the job is to be said again.
     pub fn meet(&mut self, said: &JobSaid<'_>, queue: impl FnOnce(&str) -> Arc<str>) -> bool {
         let mut news = self.grades.improve(said.status, said.at, &mut self.stamps);
+        news |= self.ready(said.status, said.at);
         if self.task == 0 && said.task != 0 {
             self.task = said.task;
             news = true;
@@ -151,6 +157,7 @@ impl Job {
         }
         let last = other.order();
         self.grades.join(other.grades, other.stamps, &mut self.stamps);
+        self.activated_at = self.activated_at.max(other.activated_at);
         let state = |job: &Job| (job.status.is_ended(), job.changed_at, job.status);
         if (state(&other), &*other.queue) > (state(self), &*self.queue) {
             (self.status, self.changed_at) = (other.status, other.changed_at);
@@ -168,6 +175,16 @@ impl Job {
         }
         let all = self.order();
         self.is_torn = all != last && (self.is_torn || all != before);
+    }
+
+    /// Takes the time of a state for the moment at which a pilot could take the job: whether that
+    /// is news. A job that became ready again waits from then.
+    fn ready(&mut self, status: Status, at: Millis) -> bool {
+        let is_news = status == Status::Activated && at > self.activated_at;
+        if is_news {
+            self.activated_at = at;
+        }
+        is_news
     }
 
     /// Another attempt takes the place of this one.
@@ -188,9 +205,11 @@ impl Job {
     }
 
     /// What the fold tells two records of a job apart by.
-    fn order(&self) -> (u32, bool, Millis, u32, u64, [Millis; 3]) {
+    fn order(&self) -> (u32, bool, Millis, u32, u64, [Millis; 4]) {
         let is_ended = self.status.is_ended();
-        (self.attempt, is_ended, self.changed_at, self.revision(), self.task, self.stamps)
+        let [created, started, ended] = self.stamps;
+        let stamps = [created, started, ended, self.activated_at];
+        (self.attempt, is_ended, self.changed_at, self.revision(), self.task, stamps)
     }
 
     fn revision(&self) -> u32 {
@@ -218,10 +237,12 @@ impl Job {
             nucleus: &facts.nucleus,
             workflow: &facts.workflow,
             label: &facts.label,
+            processing_type: &facts.processing_type,
             sub_status: &facts.sub_status,
             cores: facts.cores,
             priority: facts.priority,
             created_at,
+            activated_at: self.activated_at,
             started_at,
             ended_at,
             input_bytes: self.bytes.0,

@@ -257,7 +257,9 @@ fn serve(
     let mut was_leading = false;
     while !stop.load(Ordering::Relaxed) {
         let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
-        drive.pump(Duration::from_millis(wait as u64))?;
+        if !drive.has_backlog() {
+            drive.pump(Duration::from_millis(wait as u64))?;
+        }
         if drive.log().is_unreachable() {
             unreachable_since(show);
             heard_at = clock::now();

@@ -205,6 +205,7 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         endpoints,
         analysis_endpoints,
         unified_cores: 0,
+        facility: String::new(),
     })
 }
 

@@ -120,6 +120,7 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
         jobseed: "std".to_owned(),
         analysis_endpoints: Default::default(),
         unified_cores: 0,
+        facility: String::new(),
         catchall: String::new(),
         endpoints: Endpoints { read: vec![disk.clone()], write: vec![disk] },
     }

@@ -31,8 +31,9 @@ pub struct LiveJob {
     pub status: Status,
     pub changed_at: Millis,
     before: Option<(Status, Millis)>,
-    /// When this try was generated, started, ended.
+    /// When this try was generated, ready for a pilot, started, ended.
     pub created_at: Millis,
+    pub activated_at: Millis,
     pub started_at: Millis,
     pub ended_at: Millis,
     /// What becomes of its payload, and how long it takes.
@@ -112,6 +113,7 @@ impl Grid {
             changed_at: self.now,
             before: None,
             created_at: self.now,
+            activated_at: 0,
             started_at: 0,
             ended_at: 0,
             fate,
@@ -301,6 +303,9 @@ impl Grid {
         let Some(job) = self.jobs.get_mut(place) else { return };
         job.before = Some((job.status, job.changed_at));
         (job.status, job.changed_at) = (status, self.now);
+        if status == Status::Activated {
+            job.activated_at = self.now;
+        }
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let queue = &self.queues.all[job.queue as usize];
         say(&mut self.voice, job, chunk, queue, "");
@@ -343,10 +348,12 @@ pub fn say(voice: &mut Voice, job: &LiveJob, chunk: &Chunk, queue: &LiveQueue, s
         nucleus: &chunk.ask.nucleus,
         workflow: &record.workflow,
         label: &chunk.ask.label,
+        processing_type: &chunk.ask.processing_type,
         sub_status,
         cores: job.cores,
         priority: chunk.ask.priority,
         created_at: job.created_at,
+        activated_at: job.activated_at,
         started_at: job.started_at,
         ended_at: job.ended_at,
         input_bytes: chunk.ask.atom_bytes,

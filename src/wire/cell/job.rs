@@ -4,7 +4,7 @@
 use super::{count, word};
 use crate::core::event::{Status, TransferState};
 use crate::core::id::{Key, Name, hash, stir};
-use crate::core::record::{Beat, Job, Move, Node, Workers};
+use crate::core::record::{Beat, Job, Move, Node, Sample, Workers};
 use crate::core::reserve::seen_row;
 use crate::core::state::State;
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -23,11 +23,12 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     if job.status.is_none() {
         return;
     }
+    sink.index(job.sample as usize);
     for number in [job.task.0 as i64, job.request.0 as i64, job.changed_at] {
         sink.long(number);
     }
     // The other times lie near, so their distances are short.
-    for time in [job.created_at, job.started_at, job.ended_at] {
+    for time in [job.created_at, job.activated_at, job.started_at, job.ended_at] {
         sink.long(if time == 0 { i64::MIN } else { time.wrapping_sub(job.changed_at) });
     }
     sink.long(job.input_bytes as i64);
@@ -143,12 +144,15 @@ pub(super) fn read_job(
     if job.status.is_none() {
         return Err(Fault::Malformed);
     }
+    job.sample = *Sample::ALL.get(at.index()?).ok_or(Fault::Malformed)?;
     job.task = Key(word(at)?);
     job.request = Key(word(at)?);
-    job.changed_at = at.long()?;
-    for time in [&mut job.created_at, &mut job.started_at, &mut job.ended_at] {
+    let changed_at = at.long()?;
+    job.changed_at = changed_at;
+    let Job { created_at, activated_at, started_at, ended_at, .. } = &mut job;
+    for time in [created_at, activated_at, started_at, ended_at] {
         let distance = at.long()?;
-        *time = if distance == i64::MIN { 0 } else { job.changed_at.wrapping_add(distance) };
+        *time = if distance == i64::MIN { 0 } else { changed_at.wrapping_add(distance) };
     }
     job.input_bytes = word(at)?;
     job.output_bytes = word(at)?;

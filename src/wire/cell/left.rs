@@ -31,15 +31,24 @@ pub(super) fn write(sink: &mut Sink<'_>, state: &State) {
             line(sink, state, STARTS, key, 0, number, amount);
         }
     }
+    for (key, waits) in state.ledger.waits.iter() {
+        for (which, window) in waits.over.iter().enumerate() {
+            for (number, amount) in left(window) {
+                line(sink, state, WAITS, key, which, number, amount);
+            }
+        }
+    }
     sink.index(END);
 }
 
 const TALLIES: usize = 0;
 const RATES: usize = 1;
 const STARTS: usize = 2;
-const END: usize = 3;
+const WAITS: usize = 3;
+const END: usize = 4;
 
-/// Tallies are by (task number, queue), rates by (source, destination), starts by queue.
+/// Tallies are by (task number, queue), rates by (source, destination), starts and waits
+/// by queue.
 fn line(
     sink: &mut Sink<'_>,
     state: &State,
@@ -89,6 +98,7 @@ pub(super) fn read(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> 
         match (table, which) {
             (TALLIES, 0..=2) => state.ledger.restore_tally(key, which, number, left),
             (RATES, 0..=2) => state.ledger.restore_rate(key, which, number, left),
+            (WAITS, 0..=2) => state.ledger.restore_wait(key, which, number, left),
             (STARTS, 0) => state.ledger.restore_starts(key, number, left),
             _ => return Err(Fault::Malformed),
         }

@@ -111,6 +111,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         endpoints: Endpoints { read, write },
         analysis_endpoints,
         unified_cores: 0,
+        facility: fields.text("resource_type").to_string(),
     };
     (queue, found)
 }

@@ -68,13 +68,14 @@ impl Row {
             name if name.is_empty() => self.text("produserid")?,
             name => name,
         };
-        let [queue, group, gshare, resource_type, nucleus, label, sub_status] = [
+        let [queue, group, gshare, resource_type, nucleus, label, processing_type, sub_status] = [
             self.text("computingsite")?,
             self.text("workinggroup")?,
             self.text("gshare")?,
             self.text("resource_type")?,
             self.text("nucleus")?,
             self.text("prodsourcelabel")?,
+            self.text("processingtype")?,
             self.text("jobsubstatus")?,
         ];
         let knows_task = [&user, &gshare, &resource_type].iter().any(|text| !text.is_empty());
@@ -94,10 +95,12 @@ impl Row {
             nucleus: &nucleus,
             workflow: "",
             label: &label,
+            processing_type: &processing_type,
             sub_status: &sub_status,
             cores: self.count("actualcorecount")?.or(self.count("corecount")?).unwrap_or(0),
             priority: self.signed("currentpriority")?,
             created_at: times[0],
+            activated_at: 0,
             started_at: times[1],
             ended_at: times[2],
             input_bytes: self.number("inputfilebytes")?.unwrap_or(0),

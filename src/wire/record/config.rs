@@ -44,6 +44,7 @@ pub(super) fn read_queue(at: &mut Cursor<'_>) -> Result<Queue, Fault> {
         endpoints: read_endpoints(at)?,
         analysis_endpoints: read_endpoints(at)?,
         unified_cores: count(at)?,
+        facility: text(at)?,
     })
 }
 
@@ -89,6 +90,7 @@ pub fn write_queue(out: &mut Vec<u8>, queue: &Queue) {
         texts(&mut sink, &endpoints.write);
     }
     sink.count(queue.unified_cores);
+    sink.string(&queue.facility);
 }
 
 pub(super) fn read_site(at: &mut Cursor<'_>) -> Result<Site, Fault> {

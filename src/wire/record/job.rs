@@ -12,7 +12,7 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let changed_at = at.long()?;
     let revision = count(at)?;
     let attempt = count(at)?;
-    let mut run = at.run(11)?;
+    let mut run = at.run(12)?;
     let task = run.next()?;
     let request = run.next()?;
     let queue = run.next()?;
@@ -23,10 +23,12 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let nucleus = run.next()?;
     let workflow = run.next()?;
     let label = run.next()?;
+    let processing_type = run.next()?;
     let sub_status = run.next()?;
     let cores = count(at)?;
     let priority = at.int()?;
     let created_at = at.long()?;
+    let activated_at = at.long()?;
     let started_at = at.long()?;
     let ended_at = at.long()?;
     let input_bytes = amount(at)?;
@@ -48,10 +50,12 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
         nucleus,
         workflow,
         label,
+        processing_type,
         sub_status,
         cores,
         priority,
         created_at,
+        activated_at,
         started_at,
         ended_at,
         input_bytes,
@@ -77,10 +81,12 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
     sink.string(job.nucleus);
     sink.string(job.workflow);
     sink.string(job.label);
+    sink.string(job.processing_type);
     sink.string(job.sub_status);
     sink.count(job.cores);
     sink.int(job.priority);
     sink.long(job.created_at);
+    sink.long(job.activated_at);
     sink.long(job.started_at);
     sink.long(job.ended_at);
     sink.amount(job.input_bytes);

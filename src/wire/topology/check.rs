@@ -5,6 +5,7 @@ use super::Topology;
 use super::read::Reader;
 use super::topic::{Cleanup, Framing, Timestamp, TopicSettings};
 use crate::core::cut::Topic;
+use crate::core::ledger::WAIT_REACH;
 use crate::core::limits::Limit;
 use crate::core::unit::{DAY, HOUR, Millis};
 use std::collections::BTreeMap;
@@ -22,10 +23,11 @@ pub(super) struct Window {
 }
 
 /// Every window there is.
-pub(super) const WINDOWS: [Window; 11] = [
+pub(super) const WINDOWS: [Window; 12] = [
     window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
     window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
     window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
+    window("the waits of sample jobs (spec atlas 8.1.3)", Topic::JobState, |_| WAIT_REACH),
     window("stub_lifetime_h", Topic::Heartbeat, |t| t.limits.stub_lifetime_ms),
     window("silent_transfer_lifetime_d", Topic::Transfer, |t| t.limits.silent_transfer_lifetime_ms),
     window("the throughput of a week (spec atlas 4.1)", Topic::Transfer, |_| 7 * DAY),

@@ -2,8 +2,10 @@
 
 mod nucleus;
 mod owner;
+mod site;
 mod tell;
 mod throttle;
+mod together;
 pub(crate) mod yard;
 
 use std::time::Duration;
@@ -13,7 +15,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::Outcome;
 use yardmaster::core::digest::digest;
 use yardmaster::core::event::Status;
-use yardmaster::drive::Drive;
+use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::store::PaperStore;
 
 fn start(yard: &Yard, instance: &str) -> Drive<yardmaster::sim::paper::PaperLog, PaperStore> {
@@ -146,4 +148,29 @@ fn a_leader_that_was_fenced_stops() {
     lead(&mut yard, &mut two, 5).unwrap();
     assert_eq!(yard.decisions().len(), 1);
     assert_eq!(yard.decisions()[0].epoch, 2);
+}
+
+/// A leader that is behind does not wait for its clock: as long as a full batch waits, cycle follows
+/// cycle, and only what is left over waits for the idle time.
+#[test]
+fn a_backlog_is_folded_cycle_after_cycle() {
+    let mut yard = Yard::new();
+    yard.build(4);
+    let terms = terms_with(&[("\nbatch_records = 10_000", "\nbatch_records = 3")]);
+    let config = Config { terms, ..config("one") };
+    let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
+    lead(&mut yard, &mut drive, 20).unwrap();
+    assert!(drive.leads() && !drive.has_backlog());
+    let before = drive.state().number;
+    for number in 0..8 {
+        yard.job(&job(&format!("j{number}"), "1", "QUEUE_00", Status::Running, yard.now));
+    }
+    while drive.pump(Duration::ZERO).unwrap() > 0 {}
+    assert!(drive.has_backlog());
+    assert_eq!(drive.rest(yard.now), 0);
+    let cycles: Vec<bool> = (0..4).map(|_| drive.lead(yard.now).unwrap()).collect();
+    assert_eq!(cycles, [true, true, false, false], "eight records, three to a cycle");
+    assert_eq!(drive.state().number, before + 2);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(drive.state().jobs.slab.len(), 8);
 }

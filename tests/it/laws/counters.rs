@@ -64,8 +64,22 @@ pub fn counters(state: &State) -> Sums {
             add(&mut sums, name, bucket.amount.into());
         }
     }
+    for (key, waits) in ledger.waits.iter() {
+        let over = waits.over.iter().enumerate().map(|(at, window)| (at.to_string(), window));
+        let queued = waits.queued.iter().enumerate();
+        let queued = queued.map(|(at, window)| (format!("queued {at}"), window));
+        for (what, window) in over.chain(queued) {
+            for bucket in window.buckets() {
+                let name = format!("waits {} {what} {}", text(key[0]), bucket.number);
+                add(&mut sums, name, bucket.amount.into());
+            }
+        }
+    }
     for (key, nucleus) in ledger.nucleus.iter() {
         count(&mut sums, &format!("nucleus {}", text(key[0])), nucleus);
+    }
+    for (key, jobs) in ledger.bound.iter() {
+        add(&mut sums, format!("bound {}/{}", text(key[0]), text(key[1])), (*jobs).into());
     }
     for (key, tally) in ledger.tally.iter() {
         let task = u64::from(key[0]) | u64::from(key[1]) << 32;

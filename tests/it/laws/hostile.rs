@@ -154,10 +154,12 @@ impl Foe {
             nucleus: self.name(),
             workflow: self.name(),
             label: self.name(),
+            processing_type: self.chance.of(&["", "pmerge", "simul"]),
             sub_status: self.name(),
             cores: self.count(),
             priority: self.chance.of(&[i32::MIN, 0, i32::MAX]),
             created_at: self.time(),
+            activated_at: self.time(),
             started_at: self.time(),
             ended_at: self.time(),
             input_bytes: self.amount(),
@@ -307,6 +309,7 @@ impl Foe {
             },
             analysis_endpoints: Endpoints { read: Vec::new(), write: vec![self.name().into()] },
             unified_cores: 0,
+            facility: String::new(),
         }
     }
 

@@ -13,7 +13,7 @@ use yardmaster::core::event::{
 use yardmaster::core::id::{Key, Name};
 use yardmaster::core::ledger::Ledger;
 use yardmaster::core::limits::Limits;
-use yardmaster::core::record::Job;
+use yardmaster::core::record::{Job, Sample};
 use yardmaster::core::rows::{RowKey, Rows};
 use yardmaster::core::state::State;
 use yardmaster::core::unit::HOUR;
@@ -25,6 +25,9 @@ fn full() -> State {
         Event::JobState(JobState { started_at: DAWN, ..job("1") }),
         Event::JobState(JobState { request: "70/1:0", queue: "oak", user: "bob", ..job("two") }),
         Event::JobState(JobState { status: Status::Failed, ended_at: DAWN - HOUR, ..job("3") }),
+        Event::JobState(JobState { status: Status::Transferring, ..job("7") }),
+        Event::JobState(merging("4", Status::Finished, DAWN - HOUR)),
+        Event::JobState(merging("6", Status::Activated, 0)),
         Event::Heartbeat(beat("1", DAWN)),
         Event::Heartbeat(beat("stub", DAWN)),
         Event::Transfer(transfer("5", TransferState::Queued, DAWN)),
@@ -77,6 +80,19 @@ fn full() -> State {
     state
 }
 
+/// A job that merges a user's output.
+fn merging(name: &'static str, status: Status, started_at: i64) -> JobState<'static> {
+    JobState {
+        status,
+        gshare: "User Analysis",
+        processing_type: "pmerge",
+        activated_at: DAWN - 2 * HOUR,
+        started_at,
+        ended_at: started_at,
+        ..job(name)
+    }
+}
+
 /// Flips one figure in the first row of a table.
 fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
     let key: RowKey = rows.iter().next().expect("a row").0;
@@ -87,7 +103,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 25] = [
+    let flips: [Flip; 28] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -104,9 +120,12 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("owner", |it| flip(&mut it.owner, |owner| owner.running_jobs += 1)),
         ("owner", |it| flip(&mut it.owner, |owner| owner.queued_cores += 1)),
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
+        ("bound", |it| flip(&mut it.bound, |jobs| *jobs += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
         ("tally", |it| flip(&mut it.tally, |tally| tally.ended[2].add(1, 1))),
         ("starts", |it| flip(&mut it.starts, |starts| starts.add(5_866_666, 1))),
+        ("waits", |it| flip(&mut it.waits, |waits| waits.over[1].add(2_833_338, 1))),
+        ("waits", |it| flip(&mut it.waits, |waits| waits.queued[0].add(28_333_320, 1))),
         ("share", |it| flip(&mut it.share, |share| share.users += 1)),
         ("flow", |it| flip(&mut it.flow, |flow| flow.files += 1)),
         ("flow", |it| flip(&mut it.flow, |flow| flow.bytes += 1)),
@@ -151,11 +170,13 @@ fn a_record_dropped_is_found_by_audit_and_digest() {
 
 #[test]
 fn a_change_of_any_field_of_a_job_changes_the_digest() {
-    let changes: [fn(&mut Job); 27] = [
+    let changes: [fn(&mut Job); 29] = [
         |it| it.task.0 += 1,
         |it| it.request.0 -= 1,
         |it| it.changed_at += 1,
         |it| it.created_at += 1,
+        |it| it.activated_at += 1,
+        |it| it.sample = Sample::Probe,
         |it| it.started_at += 1,
         |it| it.ended_at += 1,
         |it| it.input_bytes += 1,
@@ -199,7 +220,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }
-    let changes: [fn(&mut State); 43] = [
+    let changes: [fn(&mut State); 44] = [
         |it| first(&mut it.transfers.slab).state = TransferState::Failed,
         |it| first(&mut it.transfers.slab).changed_at += 1,
         |it| first(&mut it.transfers.slab).revision += 1,
@@ -239,6 +260,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| _ = it.facts.users.remove("user/ann"),
         |it| flip(&mut it.ledger.tally, |tally| tally.ended[1].leave(2_833_343, 1)),
         |it| flip(&mut it.ledger.starts, |starts| starts.leave(5_866_666, 1)),
+        |it| flip(&mut it.ledger.waits, |waits| waits.over[2].leave(2_833_338, 1)),
         |it| it.now += 1,
         |it| it.number += 1,
         |it| it.times.lanes.at(lane(Topic::Task, 0)).next += 1,

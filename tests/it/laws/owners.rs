@@ -52,12 +52,19 @@ fn totals(state: &State, task: &Task) -> Totals {
     totals
 }
 
-fn slots(state: &State, task: &Task) -> Slots {
+/// Cores that run; `class`: of the site of a queue.
+fn slots(state: &State, task: &Task, class: impl Fn(&str) -> i8) -> Slots {
     let classed = ["User Analysis", "Express Analysis"];
-    let own = jobs(state).into_iter().filter(|(job, [_, share, user, _])| {
-        job.status == Some(Status::Running) && classed.contains(share) && *user == task.user
-    });
-    Slots { hi: 0, hi_mid: own.map(|(job, _)| u64::from(job.cores)).sum() }
+    let mut slots = Slots::default();
+    for (job, [queue, share, user, _]) in jobs(state) {
+        if job.status != Some(Status::Running) || !classed.contains(&share) || user != task.user {
+            continue;
+        }
+        let cores = u64::from(job.cores);
+        slots.hi += if class(queue) == 1 { cores } else { 0 };
+        slots.hi_mid += if class(queue) == -1 { 0 } else { cores };
+    }
+    slots
 }
 
 /// The user at a queue, without what windows have of forgotten jobs.
@@ -113,6 +120,7 @@ fn windows(state: &State, task: &Task, queue: &str) -> (f64, [u32; 3]) {
 fn owners_have_what_their_jobs_sum_up_to() {
     let (policy, resolved) = policy();
     let (mut present, mut started, mut ended) = (0, 0, 0);
+    let mut classes = BTreeSet::new();
     for seed in 0..16 {
         tell(&Story::drawn(seed), seed, |state, cycle, moment| {
             if moment == Moment::Spoken || cycle % 3 != 0 {
@@ -128,6 +136,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
             for (user, group, share) in [
                 ("ann", "", "User Analysis"),
                 ("bob", "top", "User Analysis"),
+                ("gangarbt", "", "User Analysis"),
                 ("cat", "", "MC"),
                 ("nobody", "no-group", "no share"),
             ] {
@@ -144,7 +153,15 @@ fn owners_have_what_their_jobs_sum_up_to() {
                 world.count_owner(&state, &mut case);
                 policy.complete(&mut case, &resolved);
                 assert_eq!(case.owner.totals, Some(totals(&state, &task)), "{when}");
-                assert_eq!(case.owner.slots, Some(slots(&state, &task)), "{when}");
+                let class = |at| world.gather_one(&state, &case, &survey, at).user.site_class;
+                let [ash, oak] = [0, 1].map(class);
+                let expected = slots(&state, &task, |queue| match queue {
+                    "ash" => ash,
+                    "oak" => oak,
+                    _ => 0,
+                });
+                assert_eq!(case.owner.slots, Some(expected), "{when}");
+                classes.extend([ash, oak]);
                 for (at, queue) in [(0, "ash"), (1, "oak")] {
                     let found = world.gather_one(&state, &case, &survey, at).user;
                     let (starts, outcomes) = windows(&state, &task, queue);
@@ -153,6 +170,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
                         finished: found.finished,
                         failed: found.failed,
                         closed: found.closed,
+                        site_class: found.site_class,
                         ..user_at(&state, &task, queue)
                     };
                     assert_eq!(found, own, "{when} at {queue}");
@@ -167,6 +185,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
             }
         });
     }
+    assert_eq!(classes, BTreeSet::from([-1, 0, 1]));
     assert!(present > 50 && started > 20 && ended > 50, "{present} {started} {ended}");
 }
 

@@ -29,7 +29,7 @@ struct Taste {
 }
 
 const QUEUES: [&str; 4] = ["ash", "oak", "elm", "fir"];
-const USERS: [&str; 4] = ["ann", "bob", "cat", ""];
+const USERS: [&str; 5] = ["ann", "bob", "cat", "gangarbt", ""];
 const GROUPS: [&str; 3] = ["top", "higgs", ""];
 const SHARES: [&str; 3] = ["MC", "User Analysis", ""];
 const NUCLEI: [&str; 3] = ["CERN", "DESY", ""];
@@ -217,6 +217,7 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
         attempt: chance.weighed(&[8, 2, 1]) as u32,
         cores: chance.of(&[0, 1, 8]),
         created_at: at - chance.below(HOUR as usize) as Millis,
+        activated_at: if chance.below(2) == 0 { at - chance.below(DAY as usize) as i64 } else { 0 },
         started_at: if chance.below(2) == 0 { at - 5 } else { 0 },
         ended_at: if status.is_ended() && chance.below(2) == 0 { at - 1 } else { 0 },
         ..job(job_name(number))
@@ -238,6 +239,7 @@ fn named(chance: &mut Chance, state: JobState<'static>) -> JobState<'static> {
         gshare: chance.of(&SHARES),
         resource_type: chance.of(&["SCORE", "MCORE"]),
         nucleus: chance.of(&NUCLEI),
+        processing_type: chance.of(&["pmerge", "simul", ""]),
         ..state
     }
 }

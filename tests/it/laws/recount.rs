@@ -49,7 +49,7 @@ fn nothing_stays_for_ever() {
         assert_eq!((rows, ledger.owner.len()), ([0; 4], 0));
         let rows = [ledger.nucleus.len(), ledger.seen.len(), ledger.tally.len()];
         assert_eq!(rows, [0; 3]);
-        assert_eq!(ledger.starts.len(), 0);
+        assert_eq!([ledger.starts.len(), ledger.waits.len(), ledger.bound.len()], [0; 3]);
         assert_eq!([ledger.flow.len(), ledger.into.len(), ledger.rate.len()], [0; 3]);
         let records = [state.jobs.slab.len(), state.transfers.slab.len(), state.nodes.slab.len()];
         assert_eq!(records, [0; 3]);

@@ -185,9 +185,11 @@ impl Twin {
                 if !(over <= then - limits.ended_job_lifetime_ms && self.met.contains(name)) {
                     let windows = tally(&job, limits).chain(start(&job));
                     self.left.extend(windows.map(|(end, name)| (end, name, 1)));
+                    self.left.extend(waited(&job));
                 }
             } else if sweeps && !ended && last <= time - limits.silent_job_lifetime_ms {
                 self.left.extend(start(&job).map(|(end, name)| (end, name, 1)));
+                self.left.extend(waited(&job));
             } else {
                 continue;
             }
@@ -294,6 +296,15 @@ impl Twin {
         for (_, name) in windows.filter(|(end, _)| *end > state.now) {
             add(sums, name, 1);
         }
+        for (_, name, amount) in waited(job).into_iter().filter(|(end, ..)| *end > state.now) {
+            add(sums, name, amount);
+        }
+        if job.status == Status::Transferring && !nucleus.is_empty() {
+            add(sums, format!("bound {queue}/{nucleus}"), 1);
+        }
+        if let Some(name) = waiting(job) {
+            add(sums, name, 1);
+        }
     }
 
     /// Users with a job that is not over, by (queue, share).
@@ -346,6 +357,10 @@ fn bounded(event: &Job, bound: Millis) -> Job {
     JobState {
         changed_at: event.changed_at.min(bound),
         created_at: event.created_at.min(bound),
+        activated_at: match (event.activated_at, event.status) {
+            (0, Status::Activated) => event.changed_at.min(bound),
+            (at, _) => at.min(bound),
+        },
         started_at: event.started_at.min(bound),
         ended_at: event.ended_at.min(bound),
         cores: event.cores.max(1),
@@ -362,6 +377,7 @@ fn order(job: &Job) -> impl Ord {
         (job.queue, job.gshare, job.resource_type, job.user, job.group, job.nucleus),
         (job.workflow, job.label, job.sub_status),
         (job.created_at, job.started_at, job.ended_at, job.cores, job.priority),
+        (job.activated_at, sample(job)),
     )
 }
 
@@ -397,6 +413,44 @@ fn start(job: &Job) -> Option<(Millis, String)> {
     let bucket = job.started_at.div_euclid(5 * MINUTE);
     let end = (bucket + 1) * 5 * MINUTE + 6 * HOUR + 5 * MINUTE;
     (counts && job.started_at > 0).then(|| (end, format!("starts {} {bucket}", job.queue)))
+}
+
+/// Whether a job tells of waiting times: by what it does, or for whom.
+fn sample(job: &Job) -> u8 {
+    match (job.gshare, job.processing_type, job.user) {
+        ("User Analysis", "pmerge", _) => 1,
+        ("User Analysis", _, "gangarbt") => 2,
+        _ => 0,
+    }
+}
+
+/// What a sample job that started counts for: how many, their waits, and the squares of those.
+fn waited(job: &Job) -> Vec<(Millis, String, i128)> {
+    let waited = job.started_at - job.activated_at;
+    if sample(job) == 0 || job.activated_at <= 0 || job.started_at <= 0 || waited < 0 {
+        return Vec::new();
+    }
+    let bucket = job.started_at.div_euclid(10 * MINUTE);
+    let end = (bucket + 1) * 10 * MINUTE + 4 * DAY + 10 * MINUTE;
+    let seconds = i128::from(waited.min(999_999_000) / 1_000);
+    let name = |what| format!("waits {} {what} {bucket}", job.queue);
+    [1, seconds, seconds * seconds]
+        .into_iter()
+        .enumerate()
+        .map(|(what, amount)| (end, name(what), amount))
+        .collect()
+}
+
+/// Where a merge job that did not start counts.
+fn waiting(job: &Job) -> Option<String> {
+    let which = match job.status {
+        Status::Activated | Status::Sent => 0,
+        Status::Starting => 1,
+        _ => return None,
+    };
+    let counts = sample(job) == 1 && job.activated_at > 0 && job.started_at <= 0;
+    let minute = job.activated_at.div_euclid(MINUTE);
+    counts.then(|| format!("waits {} queued {which} {minute}", job.queue))
 }
 
 /// The buckets an arrived transfer counts in.

@@ -69,9 +69,9 @@ fn turn(writer: &str, reader: &str, datum: &[u8]) -> Result<usize, Fault> {
     Ok(out.len())
 }
 
-/// Bytes of an empty queue's record from its list of releases on: that list, two words, four
+/// Bytes of an empty queue's record from its list of releases on: that list, three words, four
 /// lists of endpoints, and a number.
-const LISTS_AND_WORDS: usize = 8;
+const LISTS_AND_WORDS: usize = 9;
 
 /// The largest count a block can claim.
 const ENDLESS: [u8; 10] = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];

@@ -33,10 +33,12 @@ pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {
         nucleus: &text[8],
         workflow: &text[9],
         label: &text[10],
+        processing_type: &text[12],
         sub_status: &text[11],
         cores: dice.count(),
         priority: dice.int(),
         created_at: dice.long(),
+        activated_at: dice.long(),
         started_at: dice.long(),
         ended_at: dice.long(),
         input_bytes: dice.amount(),
@@ -203,6 +205,7 @@ pub fn queue(dice: &mut Dice<'_>) -> Queue {
         endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
         analysis_endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
         unified_cores: dice.count(),
+        facility: dice.text(),
     }
 }
 

@@ -135,7 +135,7 @@ fn bootstrap(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
         return;
     }
     for row in rows {
-        let candidate = &row.candidate;
+        let candidate = row.candidate;
         let queued: f64 = [Status::Activated, Status::Assigned, Status::Starting]
             .into_iter()
             .map(|status| candidate.jobs(status))

@@ -3,7 +3,7 @@
 use super::object;
 use crate::core::event::{Gpu, Hardware, HardwareKind, Release, Task};
 use crate::core::pattern::Pattern;
-use crate::core::policy::software::{Cpu, GpuLimit, GpuWish};
+use crate::core::policy::software::{Cpu, GpuLimit, GpuWish, Name};
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict, Wanted};
 
 pub(super) const FILTER: Filter = Filter {
@@ -63,24 +63,12 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
     Verdict::Pass
 }
 
-/// What a task's release comes to.
-pub(super) enum Name {
-    /// None is asked for.
-    None,
-    /// A nightly, which has no number.
-    Nightly,
-    /// Project and version.
-    Release(String, String),
-}
-
-impl Name {
-    fn of(release: &str) -> Name {
-        match release.split_once('-') {
-            _ if release.is_empty() => Name::None,
-            _ if is_nightly(release) => Name::Nightly,
-            Some((project, version)) => Name::Release(project.to_owned(), version.to_owned()),
-            None => Name::Release(release.to_owned(), String::new()),
-        }
+fn name(release: &str) -> Name {
+    match release.split_once('-') {
+        _ if release.is_empty() => Name::None,
+        _ if is_nightly(release) => Name::Nightly,
+        Some((project, version)) => Name::Release(project.to_owned(), version.to_owned()),
+        None => Name::Release(release.to_owned(), String::new()),
     }
 }
 
@@ -98,20 +86,15 @@ fn holds(list: &[String], word: &str) -> bool {
     list.iter().any(|it| it == word)
 }
 
-/// Whether a word holds what makes it an expression.
-fn is_expression(text: &str) -> bool {
-    text.contains(['*', '+', '?', '(', ')', '[', ']', '|', '\\'])
-}
-
 /// The first platform of a queue that a task's platform stands for.
 pub(in crate::core::policy) fn resolve<'a>(
-    platform: &str,
+    wanted: &Wanted,
     release: &'a Release,
 ) -> Option<&'a str> {
-    if let Some(same) = release.cmtconfigs.iter().find(|it| *it == platform) {
+    if let Some(same) = release.cmtconfigs.iter().find(|it| **it == wanted.platform) {
         return Some(same);
     }
-    let pattern = Pattern::new(platform).filter(|_| is_expression(platform))?;
+    let pattern = wanted.expression()?;
     release.cmtconfigs.iter().find(|it| pattern.is_full_match(it)).map(String::as_str)
 }
 
@@ -126,8 +109,9 @@ impl Asked<'_> {
                 !self.args.flag(ANY_NEEDS_NOTHING) || self.is_free_of_hardware() && !is_bound
             }
             [word] if word == "AUTO" => candidate.software.is_some_and(|release| {
-                let name = Name::of(&self.task.options.trans_home);
-                self.hardware(release) && self.release(release, candidate.all_software, &name)
+                let names = self.wanted.names(|| vec![name(&self.task.options.trans_home)]);
+                let has = |name: &Name| self.release(release, candidate.all_software, name);
+                self.hardware(release) && names.iter().any(has)
             }),
             _ => false,
         }
@@ -141,9 +125,8 @@ impl Asked<'_> {
 
     /// Whether the platform is an expression that none of the queue's platforms matches.
     pub(super) fn is_unresolved(&self, candidate: &Candidate<'_>) -> bool {
-        let platform = self.wanted.platform.as_str();
         let Some(release) = candidate.software else { return false };
-        is_expression(platform) && resolve(platform, release).is_none()
+        self.wanted.is_expression() && resolve(self.wanted, release).is_none()
     }
 
     /// Processors and accelerators (spec atlas 3.4, 3.5).
@@ -177,7 +160,8 @@ impl Asked<'_> {
             arch => {
                 self.takes_all(&has.arch)
                     || holds(&has.arch, arch)
-                    || Pattern::new(arch)
+                    || wanted
+                        .expression()
                         .is_some_and(|it| has.arch.iter().any(|has| it.is_full_match(has)))
             }
         };
@@ -235,7 +219,7 @@ impl Asked<'_> {
         let by_cvmfs_alone = self.args.word(TAGS) == 1;
         let has_platform = match by_cvmfs_alone {
             true => holds(&release.cmtconfigs, platform) && self.wanted.base.is_empty(),
-            false => resolve(platform, release).is_some(),
+            false => resolve(self.wanted, release).is_some(),
         };
         if is_mounted && (takes_any || has_platform) {
             return true;
@@ -245,7 +229,8 @@ impl Asked<'_> {
         }
         let Name::Release(project, version) = name else { return false };
         let may = holds(&release.containers, "any") || self.wanted.base.is_empty();
-        let platform = resolve(platform, release).filter(|_| !by_cvmfs_alone).unwrap_or(platform);
+        let resolved = resolve(self.wanted, release).filter(|_| !by_cvmfs_alone);
+        let platform = resolved.unwrap_or(platform);
         may && release.tags.iter().any(|tag| {
             tag.cmtconfig == platform && tag.project == *project && tag.release == *version
         })

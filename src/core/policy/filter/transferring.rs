@@ -16,7 +16,7 @@ pub(super) const FILTER: Filter = Filter {
         Param::flag("stuck_exempt", false, true)
             .help("whether jobs on their way to nuclei that cannot be written do not count"),
     ],
-    reads: &[Reads::Load],
+    reads: &[Reads::Load, Reads::Storage],
     temporary: true,
     applies: None,
     judge: Judge::Before(judge),

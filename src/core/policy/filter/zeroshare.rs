@@ -69,10 +69,8 @@ fn has_share(policy: &str, task: &Task, args: &Args) -> bool {
 
 /// Whether a condition holds of a task; one that is not known holds of all.
 fn applies(condition: &str, group: &str, task: &Task, args: &Args) -> bool {
-    let matches = |pattern: &str, text: &str| {
-        let pattern = pattern.replace('*', ".*");
-        Pattern::new(&pattern).is_some_and(|it| it.is_full_match(text))
-    };
+    let matches =
+        |pattern: &str, text: &str| Pattern::matches_all(&pattern.replace('*', ".*"), text);
     if let Some(kind) = condition.strip_prefix("type=") {
         let both = args.flag(EVGENSIMUL) && kind == "evgensimul";
         return kind == "any"

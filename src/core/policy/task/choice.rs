@@ -6,7 +6,8 @@ use super::{
 };
 use crate::core::event::FullChain;
 use crate::core::policy::compile::{Policy, Resolved};
-use crate::core::policy::pipeline::{Refused, bounded};
+use crate::core::policy::pipeline::Refused;
+use crate::core::policy::walk::bounded;
 use crate::core::policy::{Judge, Objection, Verdict, Weigh, Weighed};
 
 /// What became of all nuclei of a case.

@@ -15,6 +15,13 @@ fn policy(rules: Rules) -> Policy {
     Policy::compile(&PolicySpec::full("production-task", flavour, rules)).unwrap()
 }
 
+/// A policy without filters: everything is weighed.
+fn unfiltered(rules: Rules) -> Policy {
+    let flavour = kind("atlas-production-task").unwrap();
+    let full = PolicySpec::full("production-task", flavour, rules);
+    Policy::compile(&PolicySpec { filters: Vec::new(), ..full }).unwrap()
+}
+
 fn task() -> Task {
     let token = "ATLASDATADISK".to_owned();
     let output = vec![OutputDataset { name: "out".into(), log: false, token }];
@@ -274,15 +281,20 @@ fn any_figures_give_a_finite_weight_and_a_nucleus() {
     let figures = [0.0, 1.0, 49.9, 1e9, 1e300, f64::MAX, f64::NAN, f64::INFINITY, -1.0];
     for round in 0..4_000 {
         let mut any = |most: u64| dice.word() % most;
-        let mut size = || 1u64 << any(64);
+        let mut size = || match any(8) {
+            0 => 0,
+            1 => u64::MAX,
+            _ => 1u64 << any(64),
+        };
         let mut storage = disk("X_DATADISK", 1, 1);
         (storage.free_bytes, storage.expired_bytes) = (size(), size());
         (storage.total_bytes, storage.unavailable_bytes) = (size(), size());
         let total = input(size(), size());
         let held = Held { any_files: size(), any_bytes: size(), disk_bytes: size() };
-        let storages = [Some(storage)];
+        let storages = [Some(storage).filter(|_| any(9) > 0)];
         let pick = |at: u64| figures[(at % figures.len() as u64) as usize];
-        let mut task = Task { io_intensity_kbps: Some(any(600) as u32), ..task() };
+        let io = Some(any(600) as u32).filter(|io| *io > 100);
+        let mut task = Task { io_intensity_kbps: io, ..task() };
         task.options.input_prestaging = any(2) == 1;
         let nucleus = NucleusCandidate {
             held,
@@ -292,15 +304,24 @@ fn any_figures_give_a_finite_weight_and_a_nucleus() {
         };
         let unit = any(1_001) as f64 / 1_000.0;
         for rules in [Rules::Documented, Rules::Panda] {
-            let policy = policy(rules);
-            let none = |_: &str, key: &str| (key == "DISK_THRESHOLD").then_some("-1");
-            let resolved = policy.resolve(&none, "");
-            let choice = policy.choose(&case(&task, total), &[nucleus], &resolved, unit);
-            for passed in &choice.passed {
-                let weight = passed.weighed.total;
-                assert!(weight.is_finite() && weight >= 0.0, "round {round}: {weight}");
+            for filtered in [true, false] {
+                let policy = match filtered {
+                    true => policy(rules),
+                    false => unfiltered(rules),
+                };
+                let none = |_: &str, key: &str| (key == "DISK_THRESHOLD").then_some("-1");
+                let resolved = policy.resolve(&none, "");
+                let choice = policy.choose(&case(&task, total), &[nucleus], &resolved, unit);
+                for passed in &choice.passed {
+                    let weight = passed.weighed.total;
+                    assert!(weight.is_finite() && weight >= 0.0, "round {round}: {weight}");
+                    let factors = &passed.weighed.factors;
+                    let is_fit = |it: &f64| it.is_finite() && *it >= 0.0;
+                    assert!(factors.iter().all(is_fit), "round {round}: {factors:?}");
+                }
+                assert_eq!(choice.drawn.is_some(), !choice.passed.is_empty(), "round {round}");
+                assert!(filtered || choice.passed.len() == 1, "round {round}: nothing objects");
             }
-            assert_eq!(choice.drawn.is_some(), !choice.passed.is_empty(), "round {round}");
         }
     }
 }

@@ -18,9 +18,6 @@ pub fn endpoint<'a>(nucleus: &NucleusCandidate<'a>, token: &str) -> Option<&'a S
         return Some(found);
     }
     let kind = token.replace("ATLAS", "");
-    let pattern = Pattern::new(token);
-    nucleus.outputs.iter().find(|storage| {
-        pattern.as_ref().is_some_and(|pattern| pattern.is_found_in(&storage.name))
-            || storage.kind == kind
-    })
+    let found_in = Pattern::finder(token);
+    nucleus.outputs.iter().find(|storage| found_in(&storage.name) || storage.kind == kind)
 }

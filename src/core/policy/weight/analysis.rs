@@ -78,7 +78,7 @@ impl Room {
     fn of(rows: &[Row<'_>], args: &Args) -> Room {
         let mut room = Room { by_name: BTreeMap::new(), of_class: [0.0; 3], count: [0.0; 3] };
         for row in rows {
-            let candidate = &row.candidate;
+            let candidate = row.candidate;
             let name = &candidate.queue.unified;
             if room.by_name.contains_key(name) {
                 continue;
@@ -97,6 +97,9 @@ impl Room {
 }
 
 fn classes(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
+    if ![SEED, CODE].contains(&args.word(VERSION)) {
+        return;
+    }
     let room = Room::of(rows, args);
     let is_classed = CLASSED.contains(&case.task.gshare.as_str());
     let factors: BTreeMap<String, f64> = match args.word(VERSION) {

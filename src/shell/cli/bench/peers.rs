@@ -82,7 +82,10 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
     let mut marks = Marks { is_again, ..Marks::default() };
     while !stop.load(Ordering::Relaxed) {
         let rest = if drive.leads() { drive.rest(clock::now()).max(1) } else { 5 };
-        let taken = drive.pump(Duration::from_millis(rest as u64))?;
+        let taken = match drive.has_backlog() {
+            true => 0,
+            false => drive.pump(Duration::from_millis(rest as u64))?,
+        };
         if drive.leads() {
             drive.lead(clock::now())?;
         } else {
@@ -282,10 +285,12 @@ fn turn(value: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         nucleus,
         workflow: "",
         label: "",
+        processing_type: "",
         sub_status: "",
         cores: cores.max(0) as u32,
         priority,
         created_at: 0,
+        activated_at: 0,
         started_at: 0,
         ended_at: 0,
         input_bytes: input_bytes.max(0) as u64,

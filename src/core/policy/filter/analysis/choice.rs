@@ -13,7 +13,7 @@ pub(super) const USED_FIRST: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is done at all")],
     reads: &[],
     temporary: false,
-    applies: None,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::Last(used_first),
 };
 

@@ -71,7 +71,7 @@ pub(super) const OVERLOAD: Filter = Filter {
     ],
     reads: &[Reads::Load],
     temporary: false,
-    applies: None,
+    applies: Some(|case, _| case.task.chunk != ChunkKind::Merge),
     judge: Judge::Whole(overload),
 };
 
@@ -93,12 +93,12 @@ fn overload(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
         return;
     }
     let is_all = args.word(2) == 1;
-    let found: Vec<_> = rows.iter().map(|row| overloaded(case, &row.candidate, args)).collect();
+    let found: Vec<_> = rows.iter().map(|row| overloaded(case, row.candidate, args)).collect();
     let is_every = found.iter().all(Option::is_some);
     for (row, found) in rows.iter_mut().zip(found) {
         let Some((ratio, limit)) = found else { continue };
         let is_virtual = match (&case.locality, is_all) {
-            (_, false) => is_virtual(&row.candidate, Scope::Analysis),
+            (_, false) => is_virtual(row.candidate, Scope::Analysis),
             (Some(locality), true) => !locality.of(&row.candidate.queue.unified).is_real,
             (None, true) => false,
         };

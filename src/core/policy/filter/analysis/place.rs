@@ -116,7 +116,11 @@ pub(super) const CHOSEN: Filter = Filter {
     params: &[],
     reads: &[],
     temporary: false,
-    applies: None,
+    applies: Some(|case, _| {
+        let options = &case.task.options;
+        let lists_any = !options.excluded_sites.is_empty() || !case.included.is_empty();
+        lists_any || !["", "any"].contains(&options.cloud.as_str())
+    }),
     judge: Judge::Whole(chosen),
 };
 
@@ -199,7 +203,7 @@ pub(super) const HOSPITAL: Filter = Filter {
     params: &[Param::flag("active", false, true).help("whether this is asked at all")],
     reads: &[],
     temporary: false,
-    applies: None,
+    applies: Some(|_, args| args.flag(0)),
     judge: Judge::Whole(hospital),
 };
 

@@ -1,8 +1,9 @@
 //! Software and hardware of analysis tasks: their releases are named otherwise (spec atlas 3.8).
 
-use super::super::software::{Asked, Name, PARAMS as PRODUCTION};
+use super::super::software::{Asked, PARAMS as PRODUCTION};
 use super::object;
 use crate::core::pattern::Pattern;
+use crate::core::policy::software::Name;
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
 
 pub(super) const FILTER: Filter = Filter {
@@ -45,10 +46,8 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
         }
         _ if is_auto => candidate.software.is_some_and(|release| {
             let all = candidate.all_software;
-            asked.hardware(release)
-                && names(&options.trans_home, &options.trans_uses)
-                    .iter()
-                    .any(|name| asked.release(release, all, name))
+            let names = case.wanted.names(|| names(&options.trans_home, &options.trans_uses));
+            asked.hardware(release) && names.iter().any(|name| asked.release(release, all, name))
         }),
         _ => false,
     };

@@ -1,0 +1,130 @@
+//! Classes of sites, through the loop: a user whose jobs run where others hardly wait has had more,
+//! and waits when the share is used up.
+
+use super::start;
+use super::yard::*;
+use std::time::Duration;
+use yardmaster::core::audit::audit;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::{Decision, Outcome};
+use yardmaster::core::digest::digest;
+use yardmaster::core::event::{JobState, Parameter, Queue, Share, Status, Task};
+use yardmaster::core::throttle::Action;
+use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
+use yardmaster::drive::Drive;
+use yardmaster::wire::record;
+
+/// Two queues for analysis; a share that may use a fifth; classes by a single slot.
+fn build(yard: &Yard) {
+    yard.build(2);
+    for at in 0..2 {
+        let queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
+        yard.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+    }
+    for (name, value) in [("MC", 80.0), ("User Analysis", 20.0)] {
+        let share = Share { name: name.into(), value, changed_at: yard.now, ..Share::default() };
+        yard.say(Topic::Share, name, |out| record::write_share(out, &share));
+    }
+    let parameter = Parameter {
+        app: "pandaserver".into(),
+        component: "analy_eval".into(),
+        key: "USER_USAGE_THRESHOLD_A".into(),
+        vo: String::new(),
+        value: "1".into(),
+        changed_at: yard.now,
+    };
+    yard.say(Topic::Parameter, "threshold", |out| record::write_parameter(out, &parameter));
+}
+
+fn ask(yard: &Yard, subject: &str) {
+    yard.ask(&Task {
+        policy: "analysis-job".into(),
+        user: "ann".into(),
+        working_group: String::new(),
+        gshare: "User Analysis".into(),
+        label: "user".into(),
+        nucleus: String::new(),
+        ..task(subject, 5, yard.now)
+    });
+}
+
+/// A job at the first queue that was ready at a moment and runs, or ended.
+fn say<'a>(yard: &Yard, name: &'a str, user: &'a str, kind: &'a str, status: Status) {
+    yard.job(&JobState {
+        user,
+        group: "",
+        gshare: "User Analysis",
+        label: "user",
+        processing_type: kind,
+        activated_at: yard.now - MINUTE,
+        started_at: yard.now,
+        ended_at: if status.is_ended() { yard.now } else { 0 },
+        ..job(name, "QUEUE_00", "", status, yard.now)
+    });
+}
+
+fn is_held(decision: &Decision) -> bool {
+    matches!(decision.outcome, Outcome::Defer { .. })
+        && decision.notes.iter().any(|note| note == "held(gshare_class_b)")
+}
+
+#[test]
+fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
+    let mut yard = Yard::new();
+    build(&yard);
+    say(&yard, "11", "ann", "", Status::Running);
+    say(&yard, "12", "bob", "pmerge", Status::Finished);
+    say(&yard, "13", "gangarbt", "", Status::Running);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    ask(&yard, "1");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let decisions = yard.decisions();
+    assert!(matches!(decisions[0].outcome, Outcome::Assign(_)), "mid so far: {decisions:#?}");
+    // Within the next half hour the waits are seen.
+    yard.pass(31 * MINUTE);
+    say(&yard, "14", "bob", "", Status::Running);
+    lead(&mut yard, &mut drive, 5).unwrap();
+    ask(&yard, "2");
+    lead(&mut yard, &mut drive, 5).unwrap();
+    let decisions = yard.decisions();
+    assert!(is_held(decisions.last().unwrap()), "{decisions:#?}");
+    let throttles = yard.throttles();
+    let set = throttles.last().unwrap();
+    assert_eq!((set.key().as_str(), set.rule.as_str(), set.limit), ("task/2", "A6", 95.0));
+    assert_eq!((set.action, set.now), (Action::Set, decisions.last().unwrap().now));
+    // Five days later there are no samples left, and the site is mid again.
+    for _ in 0..5 * 24 {
+        yard.pass(HOUR);
+        lead(&mut yard, &mut drive, 1).unwrap();
+    }
+    say(&yard, "15", "bob", "", Status::Running);
+    (0..2).for_each(|at| yard.pilot(&format!("QUEUE_{at:02}"), "node1"));
+    yard.pass(SECOND);
+    lead(&mut yard, &mut drive, 5).unwrap();
+    ask(&yard, "3");
+    lead(&mut yard, &mut drive, 60).unwrap();
+    let decisions = yard.decisions();
+    let answer = decisions.iter().rfind(|it| it.subject == "3").unwrap();
+    assert!(matches!(answer.outcome, Outcome::Assign(_)), "{answer:#?}");
+    let last = yard.throttles().into_iter().rfind(|it| it.key() == "task/2").unwrap();
+    assert!(!last.stands(yard.now), "its class is another, and nothing is held: {last:#?}");
+    assert_eq!(audit(drive.state()), vec![]);
+    drive.farewell(yard.now).unwrap();
+    let reached = digest(drive.state());
+    let (_, kept) = drive.into_ports();
+    assert!(kept.count() > 20, "{}", kept.count());
+    for count in (0..kept.count()).step_by(3) {
+        let mut other = config("two");
+        other.verify = true;
+        let mut again = Drive::start(yard.log(), kept.older(count), other).unwrap();
+        for _ in 0..2 * yard.progress().len() {
+            again.pump(Duration::ZERO).unwrap();
+            again.follow().unwrap();
+        }
+        let report = again.take_report();
+        let [_, others, unknown] = report.verified;
+        assert_eq!([others, unknown], [0, 0], "store {count}: {:#?}", report.differences);
+        assert_eq!(digest(again.state()), reached, "store {count}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Output on its way to where it cannot be written (spec atlas F18).
+
+use super::counters::assert_audit_clean;
+use crate::drive::yard::{queue, storage};
+use crate::world::*;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Event, JobState, Site, Status, Storage, Task};
+use yardmaster::core::policy::{Policy, PolicySpec, Rules, kind};
+use yardmaster::core::state::State;
+use yardmaster::core::world::World;
+
+fn site(state: &mut State, name: &str, output: &str) {
+    let site = Site {
+        name: name.into(),
+        changed_at: DAWN,
+        nucleus: true,
+        active: true,
+        tier: 1,
+        output_endpoint: output.into(),
+    };
+    fold(state, &said(lane(Topic::Site, 0), Event::Site(site)));
+}
+
+fn endpoint(state: &mut State, name: &str, site: &str, write_wan: bool, at: i64) {
+    let storage = Storage { write_wan, ..storage(name, site, at) };
+    fold(state, &said(lane(Topic::Storage, 0), Event::Storage(storage)));
+}
+
+/// What the first queue is said to have stuck.
+fn stuck(state: &mut State, world: &mut World) -> u32 {
+    close(state, state.now.max(DAWN) + 1);
+    world.update(state, world.queues.is_empty());
+    state.touched = Default::default();
+    let flavour = kind("atlas-production-job").expect("built in");
+    let spec = PolicySpec::full("production-job", flavour, Rules::Panda);
+    let policy = Policy::compile(&spec).expect("the defaults are allowed");
+    let (resolved, task) = (policy.unchanged(), Task::default());
+    let mut case = policy.case(&task, state.now, &resolved);
+    let survey = world.survey(state, &mut case);
+    world.gather_one(state, &case, &survey, 0).stuck_transferring
+}
+
+#[test]
+fn jobs_bound_for_a_nucleus_that_cannot_be_written_are_stuck() {
+    let (mut state, mut world) = (state(), World::default());
+    fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue("ash", DAWN)))));
+    site(&mut state, "CERN", "CERN_DISK");
+    site(&mut state, "DESY", "DESY_DISK");
+    endpoint(&mut state, "CERN_DISK", "CERN", true, DAWN);
+    endpoint(&mut state, "DESY_DISK", "DESY", false, DAWN);
+    let mut names = 100..;
+    let mut tell = |state: &mut State, nucleus, status, count| {
+        for _ in 0..count {
+            let name = text(names.next().expect("a number").to_string());
+            let job = JobState { nucleus, status, ..job(name) };
+            fold(state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
+        }
+    };
+    tell(&mut state, "CERN", Status::Transferring, 3);
+    tell(&mut state, "DESY", Status::Transferring, 5);
+    tell(&mut state, "DESY", Status::Holding, 7);
+    tell(&mut state, "", Status::Transferring, 11);
+    assert_eq!(stuck(&mut state, &mut world), 5);
+    endpoint(&mut state, "CERN_DISK", "CERN", false, DAWN + 1);
+    assert_eq!(stuck(&mut state, &mut world), 8);
+    endpoint(&mut state, "DESY_DISK", "DESY", true, DAWN + 1);
+    assert_eq!(stuck(&mut state, &mut world), 3);
+    let over =
+        JobState { nucleus: "CERN", status: Status::Finished, changed_at: DAWN + 2, ..job("100") };
+    fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(over)));
+    assert_eq!(stuck(&mut state, &mut world), 2);
+    assert_audit_clean(&state, "stuck");
+}
