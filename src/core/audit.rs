@@ -132,6 +132,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
     see("share", &names(2), pair(&kept.share, &fresh.share, |share| format!("{share:?}")));
     let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
     see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
+    see("owner", &names(1), pair(&kept.owner, &fresh.owner, |totals| format!("{totals:?}")));
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
     see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
@@ -150,7 +151,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 13] {
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -167,6 +168,7 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 13] {
         ("queue", both(&kept.queue, &fresh.queue)),
         ("share", both(&kept.share, &fresh.share)),
         ("who", both(&kept.who, &fresh.who)),
+        ("owner", both(&kept.owner, &fresh.owner)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
         ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),

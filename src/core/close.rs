@@ -45,6 +45,8 @@ impl State {
         self.expire_workers();
         self.expire_promises();
         self.forget_subjects();
+        self.look_at_throttles();
+        self.note_owners();
         self.ledger.expire(closing.now);
         self.ledger.sweep();
     }
@@ -257,6 +259,24 @@ impl State {
             self.forget_chunk(&task.task, subject);
         }
         self.touched.subjects.insert(subject.to_owned());
+    }
+
+    /// Throttles whose time has come: those long over are forgotten, the others looked at.
+    fn look_at_throttles(&mut self) {
+        let lifetime = self.setting.limits.throttle_lifetime_ms;
+        for name in self.timers.throttles.take(self.now) {
+            let Some(throttle) = self.throttles.of(&name) else { continue };
+            if throttle.over_at().saturating_add(lifetime) <= self.now {
+                self.throttles.remove(&name);
+            }
+            self.touched.throttles.insert(name);
+        }
+    }
+
+    /// Owners whose figures changed, forgetting included.
+    fn note_owners(&mut self) {
+        let touched = &mut self.touched.owners;
+        self.ledger.owner.tell(|key, _, _| touched.push([key[0], key[1]]));
     }
 
     /// The name of a job.

@@ -68,6 +68,11 @@ impl Topic {
         self.is_own() && self != Topic::Counter
     }
 
+    /// Said by us and counted like any fact: answers, and who is held as a whole.
+    pub fn is_word(self) -> bool {
+        matches!(self, Topic::Decision | Topic::Throttle)
+    }
+
     /// Slowly changing facts: a null removes one, and silence is no sign of trouble.
     pub fn is_config(self) -> bool {
         (Topic::Queue..=Topic::Parameter).contains(&self)

@@ -7,8 +7,10 @@ use crate::core::engine::Engine;
 use crate::core::event::{Task, history_since};
 use crate::core::fold::{is_newer, parameter_name};
 use crate::core::gather::Gathered;
-use crate::core::policy::{Candidates, Case, Judgement, Policy, Resolved};
+use crate::core::policy::rule::{Rule, Words};
+use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy, Resolved};
 use crate::core::record::Answer;
+use crate::core::throttle::key;
 use crate::core::unit::{Millis, SECOND};
 use std::borrow::Cow;
 
@@ -119,9 +121,10 @@ impl Engine {
         let judgement = policy.judge(case, candidates, resolved);
         decision.policy_hash = policy.hash().to_owned();
         decision.notes = resolved.notes.clone();
-        self.note_times(&mut decision);
+        decision.notes.extend(self.time_notes());
         if let Some(held) = &judgement.held {
             decision.notes.push(format!("held({})", held.reason));
+            decision.notes.extend(throttled(task, held));
         }
         decision.outcome = if judgement.ranked.is_empty() {
             Outcome::Defer { until: state.now + policy.spec.defer }
@@ -141,20 +144,21 @@ impl Engine {
     }
 
     /// What a reader should know of the times of the facts.
-    pub(super) fn note_times(&self, decision: &mut Decision) {
-        let state = &self.state;
+    pub(super) fn time_notes(&self) -> Vec<String> {
+        let (state, mut notes) = (&self.state, Vec::new());
         for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {
             let time = state.times.of(topic);
             if !time.is_fresh && state.setting.silence[topic as usize].is_some() {
                 let age = (state.now - time.time) / SECOND;
-                decision.notes.push(format!("input_stale({}, {age} s)", topic.name()));
+                notes.push(format!("input_stale({}, {age} s)", topic.name()));
             }
         }
         let window = state.setting.limits.node_window_ms;
         let since = state.known_since.max(self.intake_knows_since());
         if since > 0 && state.now - since < window {
-            decision.notes.push("partial_history".to_owned());
+            notes.push("partial_history".to_owned());
         }
+        notes
     }
 
     /// Since when intake knows all that foreign topics said; 0: from the beginning.
@@ -163,6 +167,15 @@ impl Engine {
         let fact = self.state.facts.parameters.of(&name).and_then(|held| held.current(is_newer));
         fact.and_then(|fact| fact.value.parse().ok()).unwrap_or(0)
     }
+}
+
+/// By what rule, and whose figures, a task is held: what `explain` finds the throttle by.
+fn throttled(task: &Task, held: &Objection) -> Option<String> {
+    let rule = Rule::of_reason(held.reason)?;
+    let (kind, subject) = rule.subject(task);
+    let (Objection { measured, limit, .. }, Words { name, unit, .. }) = (held, rule.words());
+    let whom = key(kind, subject);
+    Some(format!("throttled({name}, {whom}, {measured} of {limit} {unit})"))
 }
 
 fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec<Ranked> {

@@ -7,6 +7,7 @@
 
 use crate::core::assign::{WorkBook, check_of};
 use crate::core::event::TaskPhase;
+use crate::core::holding::Holding;
 use crate::core::policy::{Case, Locality, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
 use crate::core::state::State;
@@ -46,6 +47,8 @@ pub struct Engine {
     pub(crate) checks: Vec<Option<Policy>>,
     /// Work that remains at nuclei, once it was asked for in this cycle.
     pub(crate) work: Option<WorkBook>,
+    /// Whom throttles may be said of in this cycle.
+    pub(crate) holding: Holding,
 }
 
 /// A policy made ready for a share. It holds until a queue, a site or a parameter changes.
@@ -149,6 +152,7 @@ impl Engine {
             judged: 0,
             is_crowded: false,
             slots_seen: 0,
+            holding: Holding::default(),
         }
     }
 
@@ -177,6 +181,7 @@ impl Engine {
     pub fn pass(&mut self) {
         self.is_cold = true;
         self.state.touched = Default::default();
+        self.holding = Holding::default();
         self.take_due();
     }
 
@@ -191,6 +196,7 @@ impl Engine {
             self.resolved.clear();
             self.waiting.values_mut().for_each(|waiting| waiting.is_cold = true);
         }
+        self.settle_holding(is_cold);
         self.settle_subjects(is_cold);
         self.settle_due();
         self.settle_slots();
@@ -217,6 +223,7 @@ impl Engine {
         let (_, _, subject) = self.queue.pop()?;
         let number = self.judged;
         self.judged += 1;
+        self.holding.judged(&subject);
         Some((subject, number))
     }
 

@@ -1,5 +1,9 @@
 //! A decision as text an operator can read: what was answered, why there, why not elsewhere, and
-//! what it waits for.
+//! what it waits for; and whom a throttle holds, and until when.
+
+mod throttle;
+
+pub use throttle::{explain_throttle, throttle_of};
 
 use crate::core::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::policy::{Filter, Flavour};
@@ -107,6 +111,10 @@ fn header(text: &mut String, decision: &Decision) -> Written {
                 "assigned: {jobs} jobs to {queues} of {listed} queues; {rejected} rejected"
             )
         }
+        Outcome::Defer { until } if is_held(decision) => {
+            let until = iso(*until);
+            writeln!(text, "deferred as a whole, no queue was looked at; asked again by {until}")
+        }
         Outcome::Defer { until } => {
             let wait = until.saturating_sub(decision.now) / SECOND;
             let until = iso(*until);
@@ -158,9 +166,17 @@ fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written
     }
 }
 
+/// Whether no candidate was looked at.
+fn is_held(decision: &Decision) -> bool {
+    decision.counts.is_empty() && decision.notes.iter().any(|note| note.starts_with("held("))
+}
+
 /// The objections nearest to falling: those of filters that read what moves, by how far what was
 /// measured is from what would pass.
 fn waits(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
+    if is_held(decision) {
+        return writeln!(text, "waits for: what the note on `held` names to change");
+    }
     let moves = |fate: &&Fate| {
         let filter = words.filter(&fate.filter);
         !fate.filter.is_empty() && filter.is_none_or(|filter| !filter.reads.is_empty())

@@ -17,7 +17,7 @@ pub use tally::{
     START_GRAIN, START_REACH, TALLY_GRAIN, Tally, start_of, starts_per_hour, tally_of,
 };
 pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
-pub use who::{GROUP, USER, USER_FOR_GROUP};
+pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
@@ -39,6 +39,8 @@ pub struct Ledger {
     /// By (user or working group, queue, which of both, gshare): see [`USER`], [`GROUP`],
     /// [`USER_FOR_GROUP`].
     pub who: Rows<Count>,
+    /// By (user or working group, which of both), on the whole grid. Changes are always noted.
+    pub owner: Rows<Totals>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
     /// By (queue, nucleus): jobs in transferring, their output on its way there.
@@ -314,6 +316,7 @@ impl Ledger {
         self.share.sweep();
         self.queue.sweep();
         self.who.sweep();
+        self.owner.sweep();
         self.nucleus.sweep();
         self.bound.sweep();
         self.seen.sweep();

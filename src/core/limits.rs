@@ -84,6 +84,9 @@ limits! {
     "An answered request is forgotten this long after its end; at least the task topic's \
      retention, or the log could ask again."
     answered_request_lifetime_ms: Millis = "answered_request_lifetime_h" * HOUR, 360 in 1..=8_760;
+    "A throttle that was lifted or lapsed is forgotten so long after; the ordinals of its words \
+     begin again then. No longer than its topic is kept."
+    throttle_lifetime_ms: Millis = "throttle_lifetime_d" * DAY, 30 in 1..=365;
 
     "Nodes that asked for or updated jobs are counted over so long (spec atlas F19e)."
     node_window_ms: Millis = "node_window_h" * HOUR, 3 in 1..=168;
@@ -98,6 +101,8 @@ limits! {
     "Most judgements in one cycle; requests beyond wait for the next. A number, never a time, so \
      that it replays."
     judgements_per_cycle: usize = "judgements_per_cycle" * 1, 256 in 1..=1_000_000;
+    "Most words on throttles in one cycle; further ones are for the next. A number, never a time."
+    throttles_per_cycle: usize = "throttles_per_cycle" * 1, 1_000 in 10..=1_000_000;
     "Most records folded in one cycle."
     batch_records: usize = "batch_records" * 1, 10_000 in 1..=10_000_000;
     "Most distinct names held (queues, users, shares, sites, nodes ...); names. Further ones are \

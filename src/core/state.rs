@@ -10,6 +10,7 @@ use crate::core::limits::Limits;
 use crate::core::oddity::{Oddities, Oddity};
 use crate::core::record::{Ask, Fact, Job, Move, Node, Slots, Workers};
 use crate::core::slab::{Index, Slab};
+use crate::core::throttle::{Subject, Throttle};
 use crate::core::time::Times;
 use crate::core::timer::Timers;
 use crate::core::unit::Millis;
@@ -232,6 +233,10 @@ pub struct State {
     pub asks: Book<Ask>,
     /// Subjects of each task; derived.
     pub chunks: BTreeMap<String, BTreeSet<String>>,
+    /// The newest word on each throttle, by subject and rule.
+    pub throttles: Book<Throttle>,
+    /// Cycle of the newest throttle that was lifted; derived.
+    pub lifted_in: u64,
     /// Configuration.
     pub facts: Facts,
     /// Newest moments by queue.
@@ -277,6 +282,14 @@ pub struct Touched {
     pub load: Flags,
     /// Queues with changed nodes, workers or slots.
     pub pilot: Flags,
+    /// Users and working groups with other figures: row keys of [`Ledger::owner`].
+    pub owners: Vec<[u32; 2]>,
+    /// Users and working groups of which other caps or quotas are told.
+    pub accounts: BTreeSet<Subject>,
+    /// Anybody's may have changed.
+    pub everyone: bool,
+    /// Throttles that are due to be looked at, by name.
+    pub throttles: BTreeSet<String>,
 }
 
 /// A set of interned names that is cheap to add to.
@@ -321,8 +334,9 @@ impl Flags {
 impl State {
     /// Nothing known yet.
     pub fn new(setting: Setting) -> State {
-        let ledger =
+        let mut ledger =
             Ledger { tally_reach: setting.limits.done_jobs_window_ms, ..Ledger::default() };
+        ledger.owner.watch();
         State {
             setting,
             epoch: 0,
@@ -341,6 +355,8 @@ impl State {
             slots: BTreeMap::new(),
             asks: Book::default(),
             chunks: BTreeMap::new(),
+            throttles: Book::default(),
+            lifted_in: 0,
             facts: Facts::default(),
             marks: BTreeMap::new(),
             stubs: BTreeSet::new(),

@@ -4,6 +4,7 @@ mod look;
 
 use crate::core::engine::{Engine, Ready, Turn};
 use crate::core::policy::Wake;
+use crate::core::state::State;
 use crate::core::unit::{Millis, SECOND};
 use look::Look;
 
@@ -15,9 +16,7 @@ impl Engine {
     /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
     pub(crate) fn woken(&mut self) -> Vec<Turn> {
         let now = self.state.now;
-        let looks = self.state.before.div_euclid(HELD_EVERY) != now.div_euclid(HELD_EVERY)
-            || self.state.touched.settings
-            || self.state.touched.queues;
+        let looks = self.looks_at_held();
         let mut woken = Vec::new();
         let subjects: Vec<String> = self
             .waiting
@@ -63,6 +62,16 @@ impl Engine {
             }
         }
         woken
+    }
+
+    /// Whether requests that are held as a whole are looked at in this cycle: from time to time,
+    /// and when somebody was let go in the one before. It hangs on what was said and folded alone.
+    pub(crate) fn looks_at_held(&self) -> bool {
+        let State { before, now, touched, number, lifted_in, .. } = &self.state;
+        before.div_euclid(HELD_EVERY) != now.div_euclid(HELD_EVERY)
+            || touched.settings
+            || touched.queues
+            || *lifted_in > 0 && *lifted_in + 1 == *number
     }
 
     /// Makes sure that a policy's parameters are resolved for a share.

@@ -118,7 +118,10 @@ impl World {
         for name in std::mem::take(&mut state.touched.storages) {
             let current = current(state.facts.storages.of(&name));
             let at = self.storage(&name);
-            self.storages[at as usize] = current;
+            let held = &mut self.storages[at as usize];
+            // A quota for an endpoint is none for the grid, whoever's it is.
+            state.touched.everyone |= held.is_some() != current.is_some();
+            *held = current;
             state.touched.storage = true;
         }
         for name in std::mem::take(&mut state.touched.links) {

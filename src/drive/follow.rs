@@ -2,22 +2,16 @@
 
 use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::Event;
 use crate::core::policy::Policy;
-use crate::core::progress::{ENGINE_REVISION, Progress};
-use crate::core::unit::Millis;
+use crate::core::progress::Progress;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
-use crate::drive::own::Said;
+use crate::drive::own::{Said, Word};
 use crate::drive::port::{Log, REMAKE, Raw, Store};
 use crate::drive::{Drive, Halt};
-use crate::wire::avro::{number_of, numbered};
-use crate::wire::record::write_decision;
 use std::collections::BTreeSet;
 
-/// Differences that are told in full; further ones are counted.
-const DIFFERENCES_TOLD: usize = 20;
-/// Looks at a cycle without all its decisions before the log is asked where they should be.
+/// Looks at a cycle without all its words before the log is asked where they should be.
 const LOOKS_BEFORE_ASKING: u32 = 20;
 
 /// A lane that does not bring what the next cycle was made of.
@@ -28,12 +22,12 @@ pub(super) struct Lacking {
     looks: u32,
 }
 
-/// A cycle of which decisions are missing.
+/// A cycle of which words are missing.
 #[derive(Default)]
 pub(super) struct Wanting {
     number: u64,
     looks: u32,
-    /// Where the decision lanes ended after the cycle was read.
+    /// Where the lanes of words ended after the cycle was read.
     ends: Option<Vec<(Lane, u64)>>,
 }
 
@@ -114,7 +108,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    /// Whether all decisions that the next cycle counts were read; at the beginning also those of
+    /// Whether all words that the next cycle counts were read; at the beginning also those of
     /// cycles that are gone.
     fn has_words(&mut self, counted: usize, begins: bool) -> Result<bool, Halt> {
         let Some(cycle) = self.own.cycles.front() else { return Ok(false) };
@@ -131,8 +125,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         wanting.looks += 1;
         if wanting.looks == LOOKS_BEFORE_ASKING {
             // They were made visible together with the cycle: so they lie below the ends as of now.
-            let words = |lane: &Lane| lane.topic == Topic::Decision;
-            let spans = self.log.lanes()?.into_iter().filter(|span| words(&span.lane));
+            let spans = self.log.lanes()?.into_iter().filter(|span| span.lane.topic.is_word());
             wanting.ends = Some(spans.map(|span| (span.lane, span.stable_end)).collect());
         }
         let is_read = |(lane, end): &(Lane, u64)| {
@@ -140,9 +133,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         };
         if read > counted || wanting.ends.as_ref().is_some_and(|ends| ends.iter().all(is_read)) {
             return Err(Halt::Lost(format!(
-                "cycle {number} counts {counted} decisions, {read} are in the log: the decision \
-                 topic was written by another program, or records were lost; keep it longer than \
-                 progress, or restore it"
+                "cycle {number} counts {counted} decisions and throttles, {read} are in the log: \
+                 topic decision or throttle was written by another program, or records were lost; \
+                 keep them longer than progress, or restore them"
             )));
         }
         Ok(false)
@@ -256,101 +249,27 @@ impl<L: Log, S: Store> Drive<L, S> {
         if self.config.verify && !begins {
             self.verify(&progress, said);
         } else {
-            for said in said {
-                self.engine.said(&said.decision);
-                self.report.decisions.push(said.decision);
-            }
+            said.into_iter().for_each(|said| self.take_word(said));
             self.engine.pass();
         }
         self.own.count(progress.number);
         self.hear(&progress);
     }
 
-    /// Makes every decision of a cycle again, in order, each after the recorded ones before it.
-    fn verify(&mut self, progress: &Progress, said: Vec<Said>) {
-        if progress.engine != ENGINE_REVISION || self.is_unread {
-            let count = said.len() as u64;
-            self.report.verified[2] += count;
-            self.report.unread += if self.is_unread { count } else { 0 };
-            for said in said {
-                self.engine.said(&said.decision);
-                self.report.decisions.push(said.decision);
-            }
-            return self.engine.pass();
-        }
-        if progress.quiet {
-            self.engine.pass();
-        } else {
-            self.engine.settle();
-        }
-        for said in said {
-            let made = if progress.quiet { None } else { self.engine.next_decision() };
-            let mut bytes = Vec::new();
-            if let Some(made) = &made {
-                write_decision(&mut bytes, made);
-                // Framing is no part of a decision: the one it was said in is taken over.
-                if let Some(id) = number_of(&said.bytes) {
-                    bytes = numbered(&bytes, id);
-                }
-            }
-            if bytes == said.bytes {
-                self.report.verified[0] += 1;
-            } else {
-                self.differs(&said, made.as_ref().map(|made| format!("{made:?}")));
-            }
-            self.engine.said(&said.decision);
-            self.report.decisions.push(said.decision);
-        }
-        while !progress.quiet
-            && let Some(extra) = self.engine.next_decision()
-        {
-            self.count_difference(progress.now);
-            let (number, subject) = (progress.number, &extra.subject);
-            self.tell(format!("cycle {number}: {subject} would be answered too"));
+    /// Counts a word as it was said.
+    pub(super) fn count_word(&mut self, said: &Said) {
+        match &said.word {
+            Word::Decision(decision) => self.engine.said(decision),
+            Word::Throttle(throttle) => self.engine.throttled(throttle),
         }
     }
 
-    /// A difference is an error only if all was there to decide by: not where the log does not
-    /// reach back, nor where compaction may have taken what was known at the time, nor after cycles
-    /// that were counted by other terms than they were made under.
-    fn count_difference(&mut self, now: Millis) {
-        let is_compacted = |topic: &Topic| {
-            let safe = self.compact_after[*topic as usize];
-            safe.is_some_and(|safe| now + safe <= self.newest_now)
-        };
-        let is_partial = self.engine.state.known_since > 0 || self.was_unread || self.is_cut_off;
-        let is_known = !is_partial && !self.gaps.iter().any(is_compacted);
-        self.report.verified[if is_known { 1 } else { 2 }] += 1;
-    }
-
-    fn differs(&mut self, said: &Said, made: Option<String>) {
-        let recorded = &said.decision;
-        self.count_difference(recorded.now);
-        // Counting needed only part of it.
-        let all = Some(said.bytes.as_slice());
-        let text = match self.own.codec.read(Topic::Decision, None, all, &mut self.arena) {
-            Event::Decided(decision) => format!("{decision:?}"),
-            _ => format!("{recorded:?}"),
-        };
-        let made = made.unwrap_or_else(|| "no decision".to_owned());
-        let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();
-        let around = |text: &str| {
-            let start = (0..=same.saturating_sub(40)).rev().find(|at| text.is_char_boundary(*at));
-            text[start.unwrap_or(0)..].chars().take(120).collect::<String>()
-        };
-        self.tell(format!(
-            "cycle {} decision {} ({}): recorded ...{} | made again ...{}",
-            recorded.cycle,
-            recorded.number,
-            recorded.subject,
-            around(&text),
-            around(&made)
-        ));
-    }
-
-    fn tell(&mut self, difference: String) {
-        if self.report.differences.len() < DIFFERENCES_TOLD {
-            self.report.differences.push(difference);
+    /// The same, and tells of it.
+    pub(super) fn take_word(&mut self, said: Said) {
+        self.count_word(&said);
+        match said.word {
+            Word::Decision(decision) => self.report.decisions.push(*decision),
+            Word::Throttle(throttle) => self.report.throttles.push(*throttle),
         }
     }
 

@@ -9,8 +9,8 @@ use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
 use crate::drive::port::{LaneSpan, Log, Output, Store};
 use crate::drive::say::{InFlight, Spoken, Unreadable};
-use crate::drive::{Drive, Halt, Role, decision_lane};
-use crate::wire::record::write_decision;
+use crate::drive::{Drive, Halt, Role, own_lane};
+use crate::wire::record::{write_decision, write_throttle};
 use std::collections::VecDeque;
 
 /// What a leader knows beside the state.
@@ -23,6 +23,7 @@ pub(super) struct Lead {
     pub is_opened: bool,
     pub progress_lane: Lane,
     pub decision_lanes: u32,
+    pub throttle_lanes: u32,
     pub dead_letter_lanes: u32,
     pub counter_lanes: u32,
     /// The `now` at which counters were last told.
@@ -54,6 +55,7 @@ impl Lead {
             is_opened: false,
             progress_lane: Lane::new(Topic::Progress, 0),
             decision_lanes: lanes(Topic::Decision),
+            throttle_lanes: lanes(Topic::Throttle),
             dead_letter_lanes: lanes(Topic::DeadLetter),
             counter_lanes: lanes(Topic::Counter),
             told_at: 0,
@@ -260,7 +262,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             return Vec::new();
         }
         let Role::Leader(lead) = &self.role else { return Vec::new() };
-        let lanes = lead.decision_lanes;
+        let (lanes, throttle_lanes) = (lead.decision_lanes, lead.throttle_lanes);
         self.engine.settle();
         let mut outputs = Vec::new();
         loop {
@@ -271,12 +273,21 @@ impl<L: Log, S: Store> Drive<L, S> {
             write_decision(&mut value, &decision);
             self.report.decision_ns.push((self.config.stopwatch)() - began);
             outputs.push(Output {
-                lane: decision_lane(&decision.subject, lanes),
+                lane: own_lane(Topic::Decision, &decision.subject, lanes),
                 key: decision.subject.clone().into_bytes(),
                 value: Some(value),
                 headers: Vec::new(),
             });
             self.report.decisions.push(decision);
+        }
+        for throttle in self.engine.throttles() {
+            self.engine.throttled(&throttle);
+            let (key, mut value) = (throttle.key(), Vec::new());
+            write_throttle(&mut value, &throttle);
+            let lane = own_lane(Topic::Throttle, &key, throttle_lanes);
+            let key = key.into_bytes();
+            outputs.push(Output { lane, key, value: Some(value), headers: Vec::new() });
+            self.report.throttles.push(throttle);
         }
         outputs
     }

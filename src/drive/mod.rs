@@ -20,6 +20,7 @@ mod say;
 mod take;
 pub mod tell;
 pub mod terms;
+mod verify;
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
@@ -255,8 +256,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 }
 
-/// The lane of a subject's decisions.
-fn decision_lane(subject: &str, partitions: u32) -> Lane {
-    let hash = crate::core::id::hash(subject.as_bytes());
-    Lane::new(Topic::Decision, (hash % u64::from(partitions.max(1))) as u32)
+/// The lane of our own words under a key.
+fn own_lane(topic: Topic, key: &str, partitions: u32) -> Lane {
+    let hash = crate::core::id::hash(key.as_bytes());
+    Lane::new(topic, (hash % u64::from(partitions.max(1))) as u32)
 }

@@ -1,8 +1,10 @@
-//! Our own words, read back: the cycles there were and the decisions made in each.
+//! Our own words, read back: the cycles there were, the decisions made and the throttles said in
+//! each.
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::decision::Decision;
 use crate::core::progress::Progress;
+use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::feed::{Feed, Run};
@@ -12,13 +14,42 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Cycles that are read ahead of those counted; the rest stays in the log.
 const CYCLES_AHEAD: usize = 4_096;
-/// Decisions likewise, unless a cycle waits for further ones.
+/// Words likewise, unless a cycle waits for further ones.
 const WORDS_AHEAD: usize = 4_096;
 
-/// A decision as it was said.
+/// A word of ours as it was said.
 pub(super) struct Said {
-    pub decision: Decision,
+    pub word: Word,
     pub bytes: Vec<u8>,
+}
+
+/// What is counted like any fact.
+pub(super) enum Word {
+    Decision(Box<Decision>),
+    Throttle(Box<Throttle>),
+}
+
+impl Word {
+    /// Epoch, cycle and now it was said at.
+    pub fn moment(&self) -> (u64, u64, Millis) {
+        match self {
+            Word::Decision(it) => (it.epoch, it.cycle, it.now),
+            Word::Throttle(it) => (it.epoch, it.cycle, it.now),
+        }
+    }
+
+    /// The number of the cycle it was said in.
+    pub fn cycle(&self) -> u64 {
+        self.moment().1
+    }
+
+    /// The order in which words are made: cycle by cycle, decisions before throttles, by number.
+    fn order(&self) -> (u64, Topic, u32) {
+        match self {
+            Word::Decision(it) => (it.cycle, Topic::Decision, it.number),
+            Word::Throttle(it) => (it.cycle, Topic::Throttle, it.number),
+        }
+    }
 }
 
 /// A cycle as it was said.
@@ -31,9 +62,9 @@ pub(super) struct Cycle {
 pub(super) struct Own {
     /// Cycles in order of their numbers.
     pub cycles: VecDeque<Cycle>,
-    /// Decisions by the cycle they were made in.
+    /// Words by the cycle they were said in.
     pub said: BTreeMap<u64, Vec<Said>>,
-    /// How many decisions are in `said`.
+    /// How many words are in `said`.
     words: usize,
     /// Per own lane: (cycle, offset after it) of what was read, oldest first. From these follows
     /// where the words of later cycles begin.
@@ -41,9 +72,9 @@ pub(super) struct Own {
     bounds: BTreeMap<Lane, u64>,
     /// Number of the last cycle that is counted already.
     counted: u64,
-    /// Whether nothing is counted yet: then older decisions count too.
+    /// Whether nothing is counted yet: then older words count too.
     is_fresh: bool,
-    /// Decision lanes with their ends at the start.
+    /// Lanes of words with their ends at the start.
     ends: Vec<(Lane, u64)>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
@@ -64,7 +95,7 @@ pub(super) struct Newest {
 impl Own {
     pub fn new(spans: &[LaneSpan], cut: &Cut, counted: u64, is_fresh: bool) -> Own {
         let own = cut.0.iter().filter(|(lane, _)| lane.topic.is_own());
-        let words = spans.iter().filter(|span| span.lane.topic == Topic::Decision);
+        let words = spans.iter().filter(|span| span.lane.topic.is_word());
         Own {
             cycles: VecDeque::new(),
             said: BTreeMap::new(),
@@ -90,8 +121,8 @@ impl Own {
         for lane in lanes {
             let most = match lane.topic {
                 Topic::Progress => CYCLES_AHEAD.saturating_sub(self.cycles.len()),
-                Topic::Decision if self.is_wanting(lane) => usize::MAX,
-                Topic::Decision => WORDS_AHEAD.saturating_sub(self.words),
+                word if word.is_word() && self.is_wanting(lane) => usize::MAX,
+                word if word.is_word() => WORDS_AHEAD.saturating_sub(self.words),
                 _ => usize::MAX,
             };
             self.read_lane(feed, lane, most, domain)?;
@@ -99,7 +130,7 @@ impl Own {
         Ok(())
     }
 
-    /// Whether the next cycle cannot be counted for want of decisions, of this lane or of any.
+    /// Whether the next cycle cannot be counted for want of words, of this lane or of any.
     fn is_wanting(&self, lane: Lane) -> bool {
         let has_words = |cycle: &Cycle| self.words_of(cycle.progress.number) >= cycle.counted();
         self.is_fresh && !self.is_past_beginning(lane)
@@ -117,12 +148,12 @@ impl Own {
         }
     }
 
-    /// How many decisions of a cycle were read.
+    /// How many words of a cycle were read.
     pub fn words_of(&self, number: u64) -> usize {
         self.said.get(&number).map_or(0, Vec::len)
     }
 
-    /// Whether all decisions up to the cycle that a rebuild begins at were read. They are held
+    /// Whether all words up to the cycle that a rebuild begins at were read. They are held
     /// until it is counted; those of later cycles come as they are counted.
     pub fn has_old_words(&self, feed: &Feed) -> bool {
         let is_read = |lane, end| feed.has(lane, end) && feed.waiting_in(lane) == 0;
@@ -143,7 +174,12 @@ impl Own {
             let Some(value) = batch.value(raw) else { continue };
             let done = match lane.topic {
                 Topic::Progress => self.progress(domain, lane, raw.offset, raw.appended_at, value),
-                Topic::Decision => self.decision(domain, lane, raw.offset, value),
+                Topic::Decision => self.decision(value).map(|word| {
+                    self.note(domain, lane, raw.offset, word, value);
+                }),
+                Topic::Throttle => self.throttle(value).map(|word| {
+                    self.note(domain, lane, raw.offset, word, value);
+                }),
                 // Nothing is rebuilt from the others: what was read need not be read again.
                 _ => {
                     self.bounds.insert(lane, raw.offset + 1);
@@ -192,34 +228,42 @@ impl Own {
         Ok(())
     }
 
-    fn decision(
-        &mut self,
-        domain: &str,
-        lane: Lane,
-        offset: u64,
-        value: &[u8],
-    ) -> Result<(), String> {
-        let decision =
-            self.codec.read_answer(value).map_err(|why| format!("no decision ({})", why.name()))?;
-        if decision.domain != domain {
-            return Ok(());
-        }
-        self.trail.entry(lane).or_default().push_back((decision.cycle, offset + 1));
-        if decision.cycle > self.counted || self.is_fresh {
-            let said = Said { decision, bytes: value.to_vec() };
-            self.said.entry(said.decision.cycle).or_default().push(said);
-            self.words += 1;
-        }
-        Ok(())
+    fn decision(&self, value: &[u8]) -> Result<Word, String> {
+        let decision = self.codec.read_answer(value);
+        let decision = decision.map_err(|why| format!("no decision ({})", why.name()))?;
+        Ok(Word::Decision(Box::new(decision)))
     }
 
-    /// Takes out all decisions up to a cycle, in order.
+    fn throttle(&self, value: &[u8]) -> Result<Word, String> {
+        let throttle = self.codec.read_throttle(value);
+        let throttle = throttle.map_err(|why| format!("no throttle ({})", why.name()))?;
+        Ok(Word::Throttle(Box::new(throttle)))
+    }
+
+    /// Keeps a word of this domain until it is counted.
+    fn note(&mut self, domain: &str, lane: Lane, offset: u64, word: Word, value: &[u8]) {
+        let theirs = match &word {
+            Word::Decision(it) => &it.domain,
+            Word::Throttle(it) => &it.domain,
+        };
+        if theirs != domain {
+            return;
+        }
+        let cycle = word.cycle();
+        self.trail.entry(lane).or_default().push_back((cycle, offset + 1));
+        if cycle > self.counted || self.is_fresh {
+            self.said.entry(cycle).or_default().push(Said { word, bytes: value.to_vec() });
+            self.words += 1;
+        }
+    }
+
+    /// Takes out all words up to a cycle, in order.
     pub fn take_said(&mut self, number: u64) -> Vec<Said> {
         let later = self.said.split_off(&number.saturating_add(1));
         let taken = std::mem::replace(&mut self.said, later);
         let mut taken: Vec<Said> = taken.into_values().flatten().collect();
         self.words -= taken.len();
-        taken.sort_by_key(|said| (said.decision.cycle, said.decision.number));
+        taken.sort_by_key(|said| said.word.order());
         taken
     }
 
@@ -253,10 +297,10 @@ impl Own {
 }
 
 impl Cycle {
-    /// How many decisions it counts.
+    /// How many words it counts.
     pub fn counted(&self) -> usize {
-        let decided = self.progress.outputs.iter().filter(|(it, _)| it.topic == Topic::Decision);
-        decided.map(|(_, records)| *records as usize).sum()
+        let words = self.progress.outputs.iter().filter(|(it, _)| it.topic.is_word());
+        words.map(|(_, records)| *records as usize).sum()
     }
 }
 

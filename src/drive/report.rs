@@ -4,6 +4,7 @@ use crate::core::cut::Topic;
 use crate::core::decision::Decision;
 use crate::core::event::Garbled;
 use crate::core::oddity::Oddity;
+use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ pub struct Report {
     pub oddities: Vec<(Topic, Oddity, u64)>,
     /// Decisions made and said, or read back and counted when following.
     pub decisions: Vec<Decision>,
+    /// Words on throttles said, or read back and counted when following.
+    pub throttles: Vec<Throttle>,
     /// Cycles closed.
     pub cycles: u64,
     /// Time spent folding; ns.
@@ -32,8 +35,8 @@ pub struct Report {
     pub latency_ms: Vec<Millis>,
     /// Time each checkpoint took to copy; ns.
     pub checkpoint_ns: Vec<u64>,
-    /// Decisions made again: same, different, and not verifiable (of another engine revision, under
-    /// terms this version cannot read, or of what the log no longer holds).
+    /// Decisions and throttles made again: same, different, and not verifiable (of another engine
+    /// revision, under terms this version cannot read, or of what the log no longer holds).
     pub verified: [u64; 3],
     /// Of those not verifiable: under terms this version cannot read.
     pub unread: u64,

@@ -68,7 +68,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.take_terms(&text)?;
         let now = self.engine.state.now;
         let mut progress = self.close_cycle(now, true);
-        strays.iter().for_each(|said| self.engine.said(&said.decision));
+        strays.iter().for_each(|said| self.count_word(said));
         self.engine.pass();
         if self.config.counters.is_some() {
             self.engine.state.ledger.watch();
@@ -79,16 +79,16 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// When no cycle is left that a rebuild could begin at, though there were some: the numbers go
     /// on after the last of them, and what came before is not known, but for `strays`, their
-    /// decisions.
+    /// words.
     fn skip_what_is_lost(&mut self, strays: &[Said]) {
         let state = &mut self.engine.state;
         if state.number > 0 {
             return;
         }
-        for Said { decision, .. } in strays {
-            state.number = state.number.max(decision.cycle);
-            state.epoch = state.epoch.max(decision.epoch);
-            state.now = state.now.max(decision.now);
+        for (epoch, cycle, now) in strays.iter().map(|said| said.word.moment()) {
+            state.number = state.number.max(cycle);
+            state.epoch = state.epoch.max(epoch);
+            state.now = state.now.max(now);
         }
         if let Some(newest) = &self.own.newest {
             state.number = state.number.max(newest.number);

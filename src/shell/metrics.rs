@@ -11,6 +11,8 @@ use crate::core::cut::Topic;
 use crate::core::decision::Decision;
 use crate::core::event::Status;
 use crate::core::oddity::Oddity;
+use crate::core::policy::rule::Rule;
+use crate::core::throttle::Throttle;
 use crate::core::unit::{Millis, SECOND};
 use crate::drive::intake::Taken;
 use crate::shell::intake::Told;
@@ -43,6 +45,8 @@ pub struct Metrics {
     oddities: BTreeMap<(Topic, Oddity), Tally>,
     decisions: Pairs,
     rejections: Pairs,
+    throttles: Pairs,
+    standing: BTreeMap<&'static str, Gauge>,
     restored: Tally,
     restore_ratio: Gauge,
     intake: BTreeMap<(Dialect, Taken), Tally>,
@@ -118,6 +122,8 @@ impl Metrics {
             oddities: BTreeMap::new(),
             decisions: Pairs::new(Metric::Decisions),
             rejections: Pairs::new(Metric::Rejections),
+            throttles: Pairs::new(Metric::Throttles),
+            standing: BTreeMap::new(),
             restored: tally(&recorder, Metric::RestoredRecords, &[]),
             restore_ratio: recorder.register_gauge(&key(Metric::RestoreRatio, &[]), &METADATA),
             intake: BTreeMap::new(),
@@ -177,6 +183,28 @@ impl Metrics {
         for count in &decision.counts {
             let rejected = u64::from(count.rejected);
             self.rejections.count(&self.recorder, policy, &count.filter, rejected);
+        }
+    }
+
+    /// A word on a throttle that was said.
+    pub fn record_throttle(&mut self, throttle: &Throttle) {
+        let rule = Rule::from_name(&throttle.rule).map_or(OTHER, Rule::name);
+        self.throttles.count(&self.recorder, rule, throttle.action.name(), 1);
+    }
+
+    /// The rules by which somebody is held now, one for each who is.
+    pub fn record_standing<'a>(&mut self, rules: impl Iterator<Item = &'a str>) {
+        let mut counts: BTreeMap<&'static str, u64> =
+            Rule::ALL.iter().map(|rule| (rule.name(), 0)).collect();
+        for rule in rules {
+            *counts.entry(Rule::from_name(rule).map_or(OTHER, Rule::name)).or_default() += 1;
+        }
+        for rule in self.standing.keys() {
+            counts.entry(rule).or_default();
+        }
+        for (rule, count) in counts {
+            let new = || self.recorder.register_gauge(&key(Metric::Standing, &[rule]), &METADATA);
+            self.standing.entry(rule).or_insert_with(new).set(count as f64);
         }
     }
 
@@ -258,7 +286,7 @@ impl Metrics {
     pub fn add(&mut self) {
         self.events.iter_mut().for_each(Tally::add);
         self.oddities.values_mut().for_each(Tally::add);
-        let pairs = [&mut self.decisions, &mut self.rejections];
+        let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
         pairs.into_iter().flat_map(|it| it.tallies.values_mut()).for_each(|by_second| {
             by_second.values_mut().for_each(Tally::add);
         });

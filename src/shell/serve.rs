@@ -152,6 +152,7 @@ impl Show {
             metrics.record_fold(events, Duration::from_nanos(report.fold_ns));
         }
         report.decisions.iter().for_each(|decision| metrics.record_decision(decision));
+        report.throttles.iter().for_each(|throttle| metrics.record_throttle(throttle));
         let each = |all: &[u64], mut record: Box<dyn FnMut(Duration) + '_>| {
             all.iter().for_each(|ns| record(Duration::from_nanos(*ns)));
         };
@@ -185,6 +186,9 @@ impl Show {
             cores: wide(&queue.count.cores()),
         });
         self.metrics.record_queues(loads.collect());
+        let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
+        let standing = throttles.filter(|throttle| throttle.stands(state.now));
+        self.metrics.record_standing(standing.map(|throttle| throttle.rule.as_str()));
     }
 
     /// Stops serving.

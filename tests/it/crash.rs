@@ -1,7 +1,7 @@
 //! Nothing lost, nothing twice: kill it anywhere, any number of times.
 
 mod anew;
-mod check;
+pub mod check;
 mod limits;
 mod lost;
 mod negative;
@@ -17,6 +17,7 @@ use check::*;
 use play::*;
 use ports::Dice;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use yardmaster::core::throttle::Action;
 use yardmaster::sim::paper::faulty::{Fault, Objection, Schedule};
 
 /// Every way in which a call can be the last one of a process.
@@ -72,6 +73,8 @@ fn a_play_without_faults_is_replayed_from_every_store() {
         check_words(&play.yard);
         check_answered(&play.yard);
         check_replay(&play.yard, &reached);
+        let actions: Vec<Action> = play.yard.throttles().iter().map(|it| it.action).collect();
+        assert!(actions.contains(&Action::Lift) && actions.len() > 2, "{actions:?}");
         let count = play.store.count();
         assert!(count > 10, "{count}");
         each_of(count + 1, |kept| {

@@ -13,4 +13,5 @@ pub mod random;
 mod recount;
 mod redelivery;
 mod sites;
+mod throttles;
 mod twin;

@@ -25,6 +25,7 @@ pub use transfer::{Transfer, TransferState};
 
 use crate::core::cut::Topic;
 use crate::core::decision::Decision;
+use crate::core::throttle::Throttle;
 
 /// A fact. Closed on purpose: a new kind of fact is a new variant, and every `match` then asks
 /// what to do with it. What comes by the million borrows its text from the record's bytes.
@@ -69,6 +70,8 @@ pub enum Event<'a> {
     },
     /// We answered a request.
     Decided(Box<Decision>),
+    /// We held somebody as a whole, or let go.
+    Throttled(Box<Throttle>),
     /// Bytes nobody could read, or that had no business where they were. A fact like the others:
     /// it moves the cut and is counted.
     Garbled(Garbled),

@@ -58,6 +58,7 @@ impl Sought {
             | Event::User(_)
             | Event::Removed { .. }
             | Event::Decided(_)
+            | Event::Throttled(_)
             | Event::Garbled(_) => Key::NONE,
         })
     }

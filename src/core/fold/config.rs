@@ -8,6 +8,7 @@ use crate::core::event::{
 use crate::core::oddity::Oddity;
 use crate::core::record::Fact;
 use crate::core::state::{Book, State};
+use crate::core::throttle::SubjectKind;
 use crate::core::unit::Millis;
 
 /// What all configuration records have.
@@ -154,11 +155,21 @@ impl State {
 
     pub(super) fn fold_quota(&mut self, at: (Lane, Millis), event: &Quota) {
         let odd = hold(&mut self.facts.quotas, &quota_name(event), at, event);
+        let kind = match event.kind {
+            QuotaKind::User => SubjectKind::User,
+            QuotaKind::Group => SubjectKind::Group,
+        };
+        self.touched.accounts.insert((kind, event.subject.clone()));
         self.config_changed(Topic::Quota, odd);
     }
 
     pub(super) fn fold_user(&mut self, at: (Lane, Millis), event: &User) {
         let odd = hold(&mut self.facts.users, &user_name(event.kind, &event.name), at, event);
+        let kind = match event.kind {
+            UserKind::User => SubjectKind::User,
+            UserKind::Group => SubjectKind::Group,
+        };
+        self.touched.accounts.insert((kind, event.name.clone()));
         self.config_changed(Topic::User, odd);
     }
 
@@ -180,8 +191,14 @@ impl State {
             Topic::Parameter => drop_fact(&mut self.facts.parameters, name, lane),
             Topic::Release => drop_fact(&mut self.facts.releases, name, lane),
             Topic::Share => drop_fact(&mut self.facts.shares, name, lane),
-            Topic::Quota => drop_fact(&mut self.facts.quotas, name, lane),
-            Topic::User => drop_fact(&mut self.facts.users, name, lane),
+            Topic::Quota => {
+                drop_fact(&mut self.facts.quotas, name, lane);
+                self.touched.everyone = true;
+            }
+            Topic::User => {
+                drop_fact(&mut self.facts.users, name, lane);
+                self.touched.everyone = true;
+            }
             _ => return self.odd(topic, Oddity::Garbled),
         }
         self.config_changed(topic, None);

@@ -10,6 +10,7 @@ mod decision;
 mod job;
 mod pilot;
 mod task;
+mod throttle;
 mod transfer;
 
 pub use ahead::{Ahead, Sought};
@@ -63,6 +64,7 @@ impl State {
             Event::User(event) => self.fold_user((lane, bound), event),
             Event::Removed { topic, name } => self.fold_removed(lane, *topic, name),
             Event::Decided(event) => self.fold_decision(event),
+            Event::Throttled(event) => self.fold_throttle(event),
             Event::Garbled(_) => self.oddities.count(lane.topic, Oddity::Garbled),
         }
     }
@@ -97,6 +99,6 @@ fn own_time(event: &Event<'_>) -> Option<Millis> {
         Event::Share(event) => Some(event.changed_at),
         Event::Quota(event) => Some(event.changed_at),
         Event::User(event) => Some(event.changed_at),
-        Event::Decided(_) | Event::Removed { .. } | Event::Garbled(_) => None,
+        Event::Decided(_) | Event::Throttled(_) | Event::Removed { .. } | Event::Garbled(_) => None,
     }
 }

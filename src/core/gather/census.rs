@@ -1,10 +1,10 @@
-//! The census: what each user and working group has on the whole grid, and how shares stand. One
-//! walk over the counters, in a cut in which somebody asks.
+//! The census: what each user has running in shares whose tasks have classes, and how shares stand.
+//! One walk over the counters, in a cut in which somebody asks.
 
 use crate::core::event::Status;
 use crate::core::id::Name;
-use crate::core::ledger::{Count, GROUP, USER};
-use crate::core::policy::{CLASSED, Slots, Totals};
+use crate::core::ledger::GROUP;
+use crate::core::policy::{CLASSED, Slots};
 use crate::core::state::State;
 use std::collections::BTreeMap;
 
@@ -12,20 +12,12 @@ use std::collections::BTreeMap;
 pub(super) struct Census {
     /// By number of a name: the place in `people`, or [`NOBODY`].
     place: Vec<u32>,
-    people: Vec<Person>,
+    people: Vec<Slots>,
     /// By share: jobs queued and running at all queues.
     shares: BTreeMap<Name, [u64; 2]>,
 }
 
 const NOBODY: u32 = u32::MAX;
-
-/// What is counted of one name: as a user, and as a working group of that name.
-#[derive(Clone, Copy, Default)]
-struct Person {
-    user: Totals,
-    group: Totals,
-    slots: Slots,
-}
 
 impl Census {
     /// As the counters stand at the cut; `class`: of the site of a queue, -1 also where its slots
@@ -38,18 +30,12 @@ impl Census {
         };
         let classed = CLASSED.map(|gshare| state.known_name(gshare));
         for (key, count) in state.ledger.who.iter() {
-            let person = census.person(Name(key[0]));
-            match key[2] {
-                GROUP => add(&mut person.group, count),
-                // What a user does for a working group counts for that alone.
-                USER => add(&mut person.user, count),
-                _ => {}
-            }
             if key[2] != GROUP && classed.contains(&Some(Name(key[3]))) {
                 let cores = u64::from(count.by[Status::Running.index()].cores);
+                let slots = census.person(Name(key[0]));
                 let class = class(Name(key[1]));
-                person.slots.hi += if class > 0 { cores } else { 0 };
-                person.slots.hi_mid += if class >= 0 { cores } else { 0 };
+                slots.hi += if class > 0 { cores } else { 0 };
+                slots.hi_mid += if class >= 0 { cores } else { 0 };
             }
         }
         for (key, share) in state.ledger.share.iter() {
@@ -61,33 +47,19 @@ impl Census {
         census
     }
 
-    fn person(&mut self, name: Name) -> &mut Person {
+    fn person(&mut self, name: Name) -> &mut Slots {
         let place = &mut self.place[name.index()];
         if *place == NOBODY {
             *place = self.people.len() as u32;
-            self.people.push(Person::default());
+            self.people.push(Slots::default());
         }
         &mut self.people[*place as usize]
     }
 
-    fn find(&self, name: Option<Name>) -> Person {
-        let place = name.and_then(|name| self.place.get(name.index()));
-        place.and_then(|place| self.people.get(*place as usize)).copied().unwrap_or_default()
-    }
-
-    /// Jobs and cores of a user's own work.
-    pub(super) fn user(&self, name: Option<Name>) -> Totals {
-        self.find(name).user
-    }
-
-    /// Jobs and cores of a working group.
-    pub(super) fn group(&self, name: Option<Name>) -> Totals {
-        self.find(name).group
-    }
-
     /// Cores a user has running in shares whose tasks have classes.
     pub(super) fn slots(&self, name: Option<Name>) -> Slots {
-        self.find(name).slots
+        let place = name.and_then(|name| self.place.get(name.index()));
+        place.and_then(|place| self.people.get(*place as usize)).copied().unwrap_or_default()
     }
 
     /// Jobs of a share queued and running at all queues; those promised and not yet seen are left
@@ -100,14 +72,3 @@ impl Census {
 /// States that count as queued where queues are judged (spec atlas 9.4).
 pub(super) const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
-
-fn add(totals: &mut Totals, count: &Count) {
-    let of = |status: Status| count.by[status.index()];
-    let running = of(Status::Running);
-    totals.running_jobs += u64::from(running.jobs);
-    totals.running_cores += u64::from(running.cores);
-    for held in QUEUED.into_iter().chain([Status::Throttled]).map(of) {
-        totals.queued_jobs += u64::from(held.jobs);
-        totals.queued_cores += u64::from(held.cores);
-    }
-}

@@ -8,10 +8,12 @@ use crate::core::cut::Topic;
 use crate::core::event::{Quota, QuotaKind, Scope, Status, UserKind};
 use crate::core::fold::{is_newer, quota_name, user_name};
 use crate::core::id::Name;
-use crate::core::ledger::{AtShare, at_queue, starts_per_hour};
+use crate::core::ledger::{AtShare, GROUP, Totals, USER, at_queue, starts_per_hour};
+use crate::core::policy::rule::Rule;
 use crate::core::policy::{Case, Owner, UserView};
 use crate::core::share::{Balance, Tree, executing_and_queued};
 use crate::core::state::State;
+use crate::core::throttle::{self, SubjectKind, owner_of};
 use crate::core::world::World;
 use std::cell::OnceCell;
 
@@ -50,6 +52,24 @@ impl Notes {
     }
 }
 
+/// What an owner has on the whole grid.
+fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
+    let kind = if kind == SubjectKind::Group { GROUP } else { USER };
+    state.ledger.totals(state.known_name(name), kind)
+}
+
+/// The rules by which a subject is throttled now.
+fn throttled(state: &State, (kind, subject): (SubjectKind, &str)) -> Vec<Rule> {
+    let stands = |rule: &Rule| {
+        let throttle = state.throttles.of(&throttle::name(kind, subject, rule.name()));
+        throttle.is_some_and(|throttle| throttle.stands(state.now))
+    };
+    match state.throttles.is_empty() {
+        true => Vec::new(),
+        false => Rule::ALL.into_iter().filter(stands).collect(),
+    }
+}
+
 /// As a part of the whole.
 fn part(percent: f64) -> f64 {
     percent / 100.0
@@ -59,17 +79,28 @@ impl World {
     /// What is told of the owner of an analysis task: its quotas and caps.
     pub(super) fn look_up_owner(&mut self, state: &State, case: &mut Case<'_>) {
         self.notes.counted.starts.resize_with(self.queues.len(), OnceCell::new);
-        let group = case.task.working_group.as_str();
-        let (kind, user_kind, name) = match group {
-            "" => (QuotaKind::User, UserKind::User, case.task.user.as_str()),
-            group => (QuotaKind::Group, UserKind::Group, group),
+        self.look_up(state, owner_of(case.task), &mut case.owner);
+    }
+
+    /// What is told of a user or working group.
+    fn look_up(&self, state: &State, (kind, name): (SubjectKind, &str), owner: &mut Owner) {
+        let (kind, user_kind) = match kind {
+            SubjectKind::Group => (QuotaKind::Group, UserKind::Group),
+            _ => (QuotaKind::User, UserKind::User),
         };
         let user = state.facts.users.of(&user_name(user_kind, name));
         if let Some(user) = user.and_then(|fact| fact.current(is_newer)) {
-            case.owner.cap_jobs = user.cap_running_jobs;
-            case.owner.cap_cores = user.cap_running_cores;
+            owner.cap_jobs = user.cap_running_jobs;
+            owner.cap_cores = user.cap_running_cores;
         }
-        self.quotas(state, (kind, name), &mut case.owner);
+        self.quotas(state, (kind, name), owner);
+    }
+
+    /// A user or working group by itself, whatever it asks for.
+    pub(crate) fn owner(&self, state: &State, of: (SubjectKind, &str)) -> Owner {
+        let mut owner = Owner { totals: Some(totals(state, of)), ..Owner::default() };
+        self.look_up(state, of, &mut owner);
+        owner
     }
 
     /// Quotas of one endpoint are local, all others global. One without a limit is none.
@@ -103,12 +134,11 @@ impl World {
             return;
         };
         let census = sites.census(state, self);
-        let user = state.known_name(&task.user);
-        owner.totals = Some(match task.working_group.as_str() {
-            "" => census.user(user),
-            group => census.group(state.known_name(group)),
-        });
-        owner.slots = Some(census.slots(user));
+        let whose = owner_of(task);
+        owner.totals = Some(totals(state, whose));
+        owner.throttled = throttled(state, whose);
+        owner.throttled.extend(throttled(state, (SubjectKind::Task, &task.task)));
+        owner.slots = Some(census.slots(state.known_name(&task.user)));
         [owner.share_queued, owner.share_running] = census.share(state.known_name(&task.gshare));
         let (tree, balance) = self.notes.standing(state);
         owner.share_usage = balance.of(tree, &task.gshare).map(|it| part(it.percent()));

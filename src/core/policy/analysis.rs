@@ -6,7 +6,9 @@ use super::flavour::{Flavour, Plan, Select};
 use super::locality::{Availability, Enough, Locality, availability, reads_any};
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
-use super::{Candidate, Case, Objection, Policy, Preassigned, SiteRules, filter, site, weight};
+use super::{
+    Candidate, Case, Objection, Policy, Preassigned, SiteRules, filter, hold, site, weight,
+};
 use crate::core::dice::Dice;
 use crate::core::event::{ChunkKind, Queue, Scope, Task};
 use crate::core::unit::{HOUR, MINUTE, Millis};
@@ -26,7 +28,15 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     hold,
     select,
     defer: 20 * MINUTE,
-    plan: Some(&Plan { scope: Scope::Analysis, sites, complete, prepare, again, most }),
+    plan: Some(&Plan {
+        scope: Scope::Analysis,
+        throttling: &hold::THROTTLING,
+        sites,
+        complete,
+        prepare,
+        again,
+        most,
+    }),
 };
 
 const PARAMS: &[Param] = &[
@@ -96,16 +106,19 @@ const PARAMS: &[Param] = &[
     site::PARAMS[6],
     site::PARAMS[7],
     site::PARAMS[8],
+    hold::PARAMS[0],
+    hold::PARAMS[1],
+    hold::PARAMS[2],
 ];
 
-const USER_JOBS: usize = 0;
-const USER_CORES: usize = 1;
-const GROUP_JOBS: usize = 2;
-const GROUP_CORES: usize = 3;
-const THRESHOLD_A: usize = 4;
-const CLASS_A_FLOOR: usize = 5;
-const LEVEL1: usize = 6;
-const NEAR_QUOTA: usize = 7;
+pub(super) const USER_JOBS: usize = 0;
+pub(super) const USER_CORES: usize = 1;
+pub(super) const GROUP_JOBS: usize = 2;
+pub(super) const GROUP_CORES: usize = 3;
+pub(super) const THRESHOLD_A: usize = 4;
+pub(super) const CLASS_A_FLOOR: usize = 5;
+pub(super) const LEVEL1: usize = 6;
+pub(super) const NEAR_QUOTA: usize = 7;
 const COMPLETENESS: usize = 8;
 const MISSING_MOST: usize = 9;
 const COMPLETE_PERCENT: usize = 10;
@@ -119,9 +132,9 @@ const QUEUE_LIMIT: usize = 16;
 const CLASSES: usize = 17;
 const DONE_WINDOW: usize = 22;
 const SITES: usize = 23;
-
-/// The share whose use decides whether tasks of lower classes wait.
-const USER_SHARE: &str = "User Analysis";
+pub(super) const HYSTERESIS: usize = 32;
+pub(super) const DWELL: usize = 33;
+pub(super) const LAPSE: usize = 34;
 
 /// All queues for analysis (spec atlas 8.2).
 fn lists(queue: &Queue, _: &Args) -> bool {
@@ -151,7 +164,7 @@ fn enough(args: &Args) -> Enough {
 
 /// Why the task as a whole must wait (spec atlas 8.1, G0).
 fn hold(case: &Case<'_>, args: &Args) -> Option<Objection> {
-    let throttled = caps(case, args).or_else(|| share(case, args)).or_else(|| quota(case, args));
+    let throttled = hold::throttled(case, args);
     if throttled.is_some() || !args.flag(COMPLETENESS) || case.task.options.incomplete_input {
         return throttled;
     }
@@ -173,66 +186,6 @@ fn hold(case: &Case<'_>, args: &Args) -> Option<Objection> {
 fn available(case: &Case<'_>, dataset: usize, args: &Args) -> Availability {
     let sources = case.sources.get(dataset).map_or(&[][..], Vec::as_slice);
     availability(&case.task.input.datasets[dataset], sources, enough(args))
-}
-
-fn above(reason: &'static str, measured: f64, limit: f64) -> Option<Objection> {
-    let objection = Objection { reason, measured, limit, recheck_at: None };
-    (measured > limit).then_some(objection)
-}
-
-/// Rules A1 to A4: too many jobs or cores of the owner.
-fn caps(case: &Case<'_>, args: &Args) -> Option<Objection> {
-    let totals = case.owner.totals.filter(|_| case.task.chunk != ChunkKind::Merge)?;
-    let (jobs, cores) = match case.task.working_group.is_empty() {
-        true => (args.number(USER_JOBS), args.number(USER_CORES)),
-        false => (args.number(GROUP_JOBS), args.number(GROUP_CORES)),
-    };
-    let own = |cap: Option<u64>, general: f64| cap.map_or(general, |cap| cap as f64);
-    let jobs = own(case.owner.cap_jobs, jobs);
-    let cores = own(case.owner.cap_cores, cores);
-    let rule = |reason, measured: u64, cap: f64, factor: f64| {
-        if cap > 0.0 { above(reason, measured as f64, factor * cap) } else { None }
-    };
-    rule("running_jobs_cap", totals.running_jobs, jobs, 1.0)
-        .or_else(|| rule("queued_jobs_cap", totals.queued_jobs, jobs, 2.0))
-        .or_else(|| rule("running_cores_cap", totals.running_cores, cores, 1.0))
-        .or_else(|| rule("queued_cores_cap", totals.queued_cores, cores, 2.0))
-}
-
-/// Rule A6: the share is used up, and the task is of a lower class. In % of the share's target.
-fn share(case: &Case<'_>, args: &Args) -> Option<Objection> {
-    let owner = &case.owner;
-    if case.task.gshare != USER_SHARE {
-        return None;
-    }
-    let mut usage = owner.share_usage? * 100.0;
-    if let Some(other) = owner.level1_usage.filter(|_| args.flag(LEVEL1)) {
-        usage = usage.min(other * 100.0);
-    }
-    match owner.task_class? {
-        -1 => above("gshare_class_c", usage, 90.0),
-        0 => above("gshare_class_b", usage, 95.0),
-        1 => {
-            let threshold = args.number(THRESHOLD_A);
-            let part = owner.remaining_slots.map_or(0.5, |left| 1.0 - left / threshold);
-            let floor = args.flag(CLASS_A_FLOOR);
-            let part = if floor { part.min(1.0) } else { part };
-            if usage * part <= 100.0 || part <= 0.0 {
-                return None;
-            }
-            above("gshare_class_a", usage, 100.0 / part)
-        }
-        _ => None,
-    }
-}
-
-/// Rules A5 and A5': too much is stored.
-fn quota(case: &Case<'_>, args: &Args) -> Option<Objection> {
-    let used = case.owner.quota_used?;
-    above("over_global_quota", used, 1.0).or_else(|| {
-        let is_asked = args.flag(NEAR_QUOTA) && case.task.chunk != ChunkKind::Merge;
-        if is_asked { above("near_global_quota", used, 0.9) } else { None }
-    })
 }
 
 /// Whether the task need not go where its data lie (spec atlas 8.4).

@@ -3,6 +3,7 @@
 use super::compile::Policy;
 use super::param::{Args, Param};
 use super::pipeline::Judgement;
+use super::rule::Throttling;
 use super::{Candidate, Case, Filter, Objection, Preassigned, SiteRules, Weight};
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
@@ -46,6 +47,8 @@ pub struct Flavour {
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
+    /// Whom it holds as a whole, and when it says so.
+    pub throttling: &'static Throttling,
     /// How sites are classified (spec atlas 8.1.3).
     pub sites: fn(&Args) -> SiteRules,
     /// Completes the case by what follows from its figures and the parameters, before anything is

@@ -11,10 +11,12 @@ mod compile;
 mod divide;
 mod filter;
 mod flavour;
+mod hold;
 pub mod locality;
 pub mod owner;
 mod param;
 mod pipeline;
+pub mod rule;
 pub mod site;
 mod slate;
 pub mod software;
@@ -29,11 +31,12 @@ pub mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use crate::core::ledger::Totals;
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use compile::{Policy, Resolved};
 pub use flavour::{Flavour, Plan, Select, kind, kinds};
 pub use locality::{Locality, Source};
-pub use owner::{CLASSED, Owner, Slots, Totals, UserView};
+pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Args, Kind, Mistake, Param, Rules, Step};
 pub use pipeline::{Candidates, Chosen, Judgement, Refused};
 pub use site::SiteRules;

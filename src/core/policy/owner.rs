@@ -1,6 +1,8 @@
 //! What is known of whose work it is: a user or working group with its jobs, quotas and classes,
 //! and the same at one queue (spec atlas 8.1, 8.5).
 
+use super::rule::Rule;
+use crate::core::ledger::Totals;
 use crate::core::unit::Millis;
 
 /// The one a task is for: its working group if it has one, else its user.
@@ -26,6 +28,8 @@ pub struct Owner {
     pub quota_used: Option<f64>,
     /// Endpoints at which its quota is used up.
     pub full_endpoints: Vec<String>,
+    /// Rules by which it is throttled, or the task: set before, and not lifted yet.
+    pub throttled: Vec<Rule>,
     /// Jobs of the share queued at all queues.
     pub share_queued: u64,
     /// Jobs of the share running at all queues.
@@ -44,19 +48,6 @@ pub struct Slots {
     pub hi: u64,
     /// At hi- and mid-sites.
     pub hi_mid: u64,
-}
-
-/// Jobs and cores of an owner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Jobs running.
-    pub running_jobs: u64,
-    /// Jobs queued: defined, assigned, activated, starting, throttled.
-    pub queued_jobs: u64,
-    /// Cores of jobs running.
-    pub running_cores: u64,
-    /// Cores of jobs queued.
-    pub queued_cores: u64,
 }
 
 /// What is known of a user, and of users, at one queue in the task's share.

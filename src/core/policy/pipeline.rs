@@ -2,6 +2,7 @@
 
 use super::compile::{Asked, Late, Policy, Resolved};
 use super::flavour::{Plan, Select};
+use super::rule::Throttling;
 use super::{
     Candidate, Case, Judge, Nucleus, Objection, Owner, Preassigned, SiteRules, Wanted, Weighed,
 };
@@ -126,6 +127,11 @@ impl Policy {
         if let Some(plan) = self.flavour.plan {
             (plan.complete)(case, &resolved.own);
         }
+    }
+
+    /// How it holds owners and tasks as a whole, if it does.
+    pub fn throttling(&self) -> Option<&'static Throttling> {
+        self.flavour.plan.map(|plan| plan.throttling)
     }
 
     /// Whether the task as a whole must wait.

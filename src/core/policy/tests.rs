@@ -17,6 +17,8 @@ mod places;
 #[cfg(test)]
 mod sizes;
 #[cfg(test)]
+mod throttle;
+#[cfg(test)]
 mod weights;
 
 use super::sample::{case, policy};

@@ -251,11 +251,21 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
+    /// Epoch and cycle of one of our words; `None`: it is none.
+    fn moment(&self, topic: Topic, value: &[u8]) -> Option<(u64, u64)> {
+        match topic {
+            Topic::Decision => {
+                self.codec.read_answer(value).ok().map(|said| (said.epoch, said.cycle))
+            }
+            Topic::Throttle => {
+                self.codec.read_throttle(value).ok().map(|said| (said.epoch, said.cycle))
+            }
+            _ => None,
+        }
+    }
+
     fn put(&mut self, lane: Lane, record: &Envelope<'_>, end: u64) -> Result<(), LogError> {
-        if lane.topic == Topic::Decision
-            && let Some(Ok(said)) = record.value.map(|value| self.codec.read_answer(value))
-            && (said.epoch, said.cycle) > self.newest
-        {
+        if record.value.and_then(|value| self.moment(lane.topic, value)) > Some(self.newest) {
             return Ok(());
         }
         self.writer.copy(lane, record)?;

@@ -5,6 +5,7 @@ mod polled;
 use crate::core::audit::audit;
 use crate::core::decision::Decision;
 use crate::core::event::Event;
+use crate::core::throttle::Throttle;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::place::{Read, dir_topics, open_store};
@@ -194,6 +195,8 @@ struct Tally {
     events: u64,
     outcomes: BTreeMap<&'static str, u64>,
     rejected: BTreeMap<String, u64>,
+    /// Words on throttles: by rule, set and lifted.
+    throttles: BTreeMap<String, [u64; 2]>,
     first_answer: BTreeMap<String, Millis>,
 }
 
@@ -281,6 +284,7 @@ impl Live {
             self.drive.settle(self.now)?;
             let report = self.show.tell(&mut self.drive);
             self.tally.count(&report.decisions);
+            self.tally.count_throttles(&report.throttles);
             self.tally.events += report.events.values().sum::<u64>();
             self.said.extend(report.decisions);
             if !self.drive.has_more() {
@@ -344,6 +348,13 @@ impl Tally {
         }
     }
 
+    fn count_throttles(&mut self, throttles: &[Throttle]) {
+        for throttle in throttles {
+            let by_action = self.throttles.entry(throttle.rule.clone()).or_default();
+            by_action[throttle.action as usize] += 1;
+        }
+    }
+
     fn print(&self, summary: &Summary, cycles: u64) {
         println!();
         println!("{} events, {cycles} cycles", self.events);
@@ -370,6 +381,13 @@ impl Tally {
         let outcomes: Vec<String> =
             self.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
         println!("decisions: {}", outcomes.join(", "));
+        let throttles = self.throttles.iter();
+        let throttles: Vec<String> = throttles
+            .map(|(rule, [set, lift])| format!("{rule} set {set} times, lifted {lift}"))
+            .collect();
+        if !throttles.is_empty() {
+            println!("throttles: {}", throttles.join("; "));
+        }
         let mut rejected: Vec<_> = self.rejected.iter().collect();
         rejected.sort_by(|a, b| b.1.cmp(a.1));
         let top: Vec<String> =

@@ -1,34 +1,41 @@
-//! `explain`: a task's decisions, as text.
+//! `explain`: a task's decisions, and who is held as a whole, as text.
 
 use crate::core::cut::{Cut, Topic};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
-use crate::core::explain::explain;
+use crate::core::explain::{explain, explain_throttle, throttle_of};
 use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
+use crate::core::throttle::Throttle;
+use crate::core::unit::Millis;
 use crate::drive::port::{Batch, Log};
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::Place;
+use crate::shell::cli::place::{Place, Read};
 use crate::shell::dirlog::Mode;
 use crate::wire::avro::{Arena, Codec};
 use clap::Args;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Tells why a task's work went where it went, or why it waits: counts per filter, the best
-/// candidates with every factor of their weight, what a deferral waits for. Read from the decisions
-/// in the log. Exits 1 when there is none of that task.
+/// candidates with every factor of their weight, what a deferral waits for. Of whom is held as a
+/// whole (a user, a working group, a task) it tells by which rule, what was measured, since when,
+/// until when, and what lifts it; of a task's owner too, where its task waits for that. Read from
+/// the decisions and throttles in the log. Exits 1 when there is none of that name.
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard
 ///   yardmaster explain 12345/3 --all --bootstrap-server kafka:9092
+///   yardmaster explain "Jane Physicist" --bootstrap-server kafka:9092
+///   yardmaster explain group/phys-higgs --bootstrap-server kafka:9092
 #[derive(Args)]
 pub struct Explain {
-    /// Task, or subject (task/chunk).
-    task: String,
+    /// Task, subject (task/chunk), user or working group; user/NAME, group/NAME and task/NAME say
+    /// which.
+    name: String,
     #[command(flatten)]
     place: Place,
-    /// Every answer, not only the last one to each request.
+    /// Every answer and every word on a throttle, not only the last one.
     #[arg(long)]
     all: bool,
 }
@@ -37,19 +44,17 @@ impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
-        let mut log = self.place.log(&read.topology, Mode::Read)?;
-        let mut found = decisions(&mut log, |decision| {
-            decision.task == self.task || decision.subject == self.task
-        })?;
-        found.sort_by(|a, b| {
-            (&a.subject, a.attempt, a.ordinal).cmp(&(&b.subject, b.attempt, b.ordinal))
-        });
-        if found.is_empty() {
-            eprintln!("no decision about {:?} in the log; give a task or task/chunk", self.task);
+        let Looked { decisions, throttles, now } = self.look(&read)?;
+        if decisions.is_empty() && throttles.is_empty() {
+            eprintln!(
+                "no decision about and no throttle of {:?} in the log; give a task, task/chunk, a \
+                 user or a working group",
+                self.name
+            );
             return Ok(ExitCode::FAILURE);
         }
-        for (at, decision) in found.iter().enumerate() {
-            let next = found.get(at + 1);
+        for (at, decision) in decisions.iter().enumerate() {
+            let next = decisions.get(at + 1);
             let is_last = next.is_none_or(|next| {
                 (&next.subject, next.attempt) != (&decision.subject, decision.attempt)
             });
@@ -58,9 +63,51 @@ impl Explain {
                 println!("{}", explain(decision, &words));
             }
         }
+        for words in throttles.into_values() {
+            let shown = if self.all { 0 } else { words.len().saturating_sub(1) };
+            words[shown..].iter().for_each(|it| println!("{}", explain_throttle(it, now)));
+        }
         Ok(ExitCode::SUCCESS)
     }
+
+    /// Decisions about what is named, in order; words on throttles of it, and of those that its
+    /// decisions name, by (rule, subject) and in order.
+    fn look(&self, read: &Read) -> anyhow::Result<Looked> {
+        let mut log = self.place.log(&read.topology, Mode::Read)?;
+        let mut found = decisions(&mut log, |decision| {
+            decision.task == self.name || decision.subject == self.name
+        })?;
+        found.sort_by(|a, b| {
+            (&a.subject, a.attempt, a.ordinal).cmp(&(&b.subject, b.attempt, b.ordinal))
+        });
+        let notes = found.iter().flat_map(|decision| &decision.notes);
+        let named: BTreeSet<(&str, &str)> = notes.filter_map(|note| throttle_of(note)).collect();
+        let mut throttles = Throttles::new();
+        events(&mut log, Topic::Throttle, |event| {
+            if let Event::Throttled(throttle) = event {
+                let key = throttle.key();
+                let is_asked = throttle.subject == self.name || key == self.name;
+                if is_asked || named.contains(&(throttle.rule.as_str(), key.as_str())) {
+                    throttles.entry(throttle.name()).or_default().push(*throttle);
+                }
+            }
+        })?;
+        throttles.values_mut().for_each(|words| words.sort_by_key(|it| (it.cycle, it.ordinal)));
+        let now = newest_now(&mut log)?;
+        Ok(Looked { decisions: found, throttles, now })
+    }
 }
+
+/// What the log has of a name.
+struct Looked {
+    decisions: Vec<Decision>,
+    throttles: Throttles,
+    /// The `now` of the last cycle.
+    now: Millis,
+}
+
+/// Words on throttles by (rule, subject).
+type Throttles = BTreeMap<String, Vec<Throttle>>;
 
 /// In whose words a policy's filters are explained: those of its kind first, then all there are.
 fn words(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
@@ -73,34 +120,66 @@ pub fn decisions(
     log: &mut impl Log,
     wanted: impl Fn(&Decision) -> bool,
 ) -> anyhow::Result<Vec<Decision>> {
+    let mut found = Vec::new();
+    events(log, Topic::Decision, |event| {
+        if let Event::Decided(decision) = event
+            && wanted(&decision)
+        {
+            found.push(*decision);
+        }
+    })?;
+    Ok(found)
+}
+
+/// The `now` of the last cycle in a log; 0 when there is none.
+fn newest_now(log: &mut impl Log) -> anyhow::Result<Millis> {
+    let mut now = 0;
+    records(log, Topic::Progress, TAIL, |codec, value| {
+        let progress = value.and_then(|value| codec.read_progress(value).ok());
+        now = progress.map_or(now, |progress| now.max(progress.now));
+    })?;
+    Ok(now)
+}
+
+/// How far before its end `progress` is read to find its newest record: markers lie between.
+const TAIL: u64 = 256;
+
+/// Shows every event of a topic that a log has as of now, in the order of each lane.
+fn events(log: &mut impl Log, topic: Topic, mut show: impl FnMut(Event<'_>)) -> anyhow::Result<()> {
+    records(log, topic, u64::MAX, |codec, value| {
+        let mut arena = Arena::default();
+        show(codec.read(topic, None, value, &mut arena));
+    })
+}
+
+/// Shows the values of a topic's records, of each lane the last so many offsets.
+fn records(
+    log: &mut impl Log,
+    topic: Topic,
+    most: u64,
+    mut show: impl FnMut(&Codec, Option<&[u8]>),
+) -> anyhow::Result<()> {
     let spans = log.lanes()?;
     let mut cut = Cut::default();
     let mut open = BTreeSet::new();
-    for span in spans.iter().filter(|span| span.lane.topic == Topic::Decision) {
-        cut.advance(span.lane, span.first);
+    for span in spans.iter().filter(|span| span.lane.topic == topic) {
+        cut.advance(span.lane, span.stable_end.saturating_sub(most).max(span.first));
         if span.first < span.stable_end {
             open.insert(span.lane);
         }
     }
     log.assign(&cut)?;
     let mut codec = Codec::default();
-    let mut found = Vec::new();
     let mut batch = Batch::default();
     while !open.is_empty() {
         batch.clear();
         log.take(&mut batch, 10_000, Duration::from_millis(500))?;
         for writer in &batch.writers {
-            // Records of a schema that cannot be read are no decisions of ours.
+            // Records of a schema that cannot be read are none of ours.
             let _ = codec.learn_number(writer);
         }
         for raw in &batch.records {
-            let mut arena = Arena::default();
-            let event = codec.read(Topic::Decision, None, batch.value(raw), &mut arena);
-            if let Event::Decided(decision) = event
-                && wanted(&decision)
-            {
-                found.push(*decision);
-            }
+            show(&codec, batch.value(raw));
             let end = spans.iter().find(|span| span.lane == raw.lane).map(|span| span.stable_end);
             if end.is_none_or(|end| raw.offset + 1 >= end) {
                 open.remove(&raw.lane);
@@ -113,5 +192,5 @@ pub fn decisions(
             }
         }
     }
-    Ok(found)
+    Ok(())
 }

@@ -46,7 +46,7 @@ enum Verb {
     Demo(demo::Demo),
     /// Rebuild the state from the log; prints its digest.
     Replay(replay::Replay),
-    /// Why is this pending, why there, why not elsewhere: a task's decisions as text.
+    /// Why is this pending, why there, why not elsewhere, why throttled: decisions as text.
     Explain(explain::Explain),
     /// Recount everything and compare with the counters.
     Audit(audit::Audit),

@@ -37,7 +37,7 @@ pub struct Place {
 }
 
 /// Topics whose records are read, with our own words after them.
-pub const READ: [Topic; 18] = [
+pub const READ: [Topic; 19] = [
     Topic::JobState,
     Topic::Heartbeat,
     Topic::Transfer,
@@ -54,6 +54,7 @@ pub const READ: [Topic; 18] = [
     Topic::User,
     Topic::Parameter,
     Topic::Decision,
+    Topic::Throttle,
     Topic::Progress,
     Topic::DeadLetter,
 ];

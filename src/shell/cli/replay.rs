@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Rebuilds the state, cycle by cycle, and prints the digest it reached. With --verify makes every
-/// recorded decision again and exits 1 if one differs.
+/// recorded decision and throttle again and exits 1 if one differs.
 ///
 /// Examples:
 ///   yardmaster replay --dir yard
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub struct Replay {
     #[command(flatten)]
     place: Place,
-    /// Make every recorded decision again from its cycle, and compare byte for byte.
+    /// Make every recorded decision and throttle again from its cycle, and compare byte for byte.
     #[arg(long)]
     verify: bool,
     /// Begin with what the store kept instead of the beginning of the log.
@@ -47,6 +47,7 @@ impl Replay {
         println!("cycles {}", state.number);
         println!("events {}", rebuilt.events);
         println!("decisions {}", rebuilt.decisions);
+        println!("throttles {}", rebuilt.throttles);
         println!("jobs {}", state.jobs.slab.len());
         println!("events/s {:.0}", rebuilt.events as f64 / rebuilt.seconds.max(1e-9));
         println!("digest {}", digest(state));
@@ -74,9 +75,11 @@ pub struct Rebuilt {
     pub events: u64,
     /// Decisions read.
     pub decisions: u64,
+    /// Words on throttles read.
+    pub throttles: u64,
     /// Wall time; s.
     pub seconds: f64,
-    /// Decisions made again: same, different, not verifiable.
+    /// Decisions and throttles made again: same, different, not verifiable.
     pub verified: [u64; 3],
     /// Of those not verifiable: under terms this version cannot read.
     pub unread: u64,
@@ -109,6 +112,7 @@ pub fn rebuild(
         drive,
         events: 0,
         decisions: 0,
+        throttles: 0,
         seconds: 0.0,
         verified: [0; 3],
         unread: 0,
@@ -152,6 +156,7 @@ impl Rebuilt {
         let report = self.drive.take_report();
         self.events += report.events.values().sum::<u64>();
         self.decisions += report.decisions.len() as u64;
+        self.throttles += report.throttles.len() as u64;
         for (sum, count) in self.verified.iter_mut().zip(report.verified) {
             *sum += count;
         }

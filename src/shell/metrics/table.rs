@@ -75,6 +75,10 @@ metrics! {
         "Time from handing a checkpoint to the store to its being durable.";
     Decisions Kind::Counter, "yardmaster_said_decisions_total" ["policy", "outcome"]
         "Decisions said, by policy and outcome.";
+    Throttles Kind::Counter, "yardmaster_said_throttles_total" ["rule", "action"]
+        "Words on throttles said, by rule and by whether it is set (again) or lifted.";
+    Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
+        "Owners and tasks that are held as a whole now, by rule.";
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
         "Candidates rejected, by policy and the filter that objected first.";
     QueueJobs Kind::Gauge, "yardmaster_queue_jobs" ["queue", "status"]

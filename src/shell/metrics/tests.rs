@@ -1,14 +1,16 @@
 use super::*;
 use crate::core::decision::{DecisionId, FilterCount, Outcome};
+use crate::core::throttle::{Action, SubjectKind, ThrottleId};
 use crate::shell::intake::Told;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 11] = [
+const UNITS: [&str; 12] = [
     "events",
     "oddities",
     "seconds",
     "decisions",
+    "throttles",
     "rejections",
     "jobs",
     "cores",
@@ -51,6 +53,34 @@ fn decision(policy: &str, filters: &[(&str, u32)]) -> Decision {
     }
 }
 
+fn throttle(rule: &str) -> Throttle {
+    let text = String::new;
+    Throttle {
+        id: ThrottleId([0; 16]),
+        domain: text(),
+        kind: SubjectKind::User,
+        subject: text(),
+        action: Action::Set,
+        rule: rule.to_string(),
+        ordinal: 1,
+        counter: text(),
+        measured: 0.0,
+        limit: 0.0,
+        unit: text(),
+        until: None,
+        epoch: 0,
+        cycle: 0,
+        number: 0,
+        now: 0,
+        policy: text(),
+        policy_hash: text(),
+        notes: vec![],
+        since: None,
+        lift_limit: 0.0,
+        lift_from: None,
+    }
+}
+
 fn load(queue: &str, running: u64) -> QueueLoad {
     let mut load = QueueLoad { queue: queue.to_string(), ..QueueLoad::default() };
     load.jobs[Status::Running.index()] = running;
@@ -73,6 +103,9 @@ fn all() -> Metrics {
     metrics.record_checkpoint(took);
     metrics.record_decision(&decision("atlas", &[("disk", 3), ("release", 5)]));
     metrics.record_decision(&decision("atlas", &[("disk", 3)]));
+    metrics.record_throttle(&throttle("A1"));
+    metrics.record_throttle(&throttle("of another version"));
+    metrics.record_standing(["A1", "A6", "A6"].into_iter());
     metrics.record_intake(&Told { waiting: 3, ..Told::default() });
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck(Topic::Task, 1);
@@ -199,4 +232,21 @@ fn the_bound_on_labels_is_kept_and_nothing_is_lost_by_it() {
     assert_eq!(lines.len(), PAIRS_MAX + 1);
     let other = r#"yardmaster_filter_rejections_total{policy="other",filter="other"} 2000"#;
     assert!(lines.contains(&other));
+}
+
+#[test]
+fn throttles_are_counted_by_rules_that_are_known() {
+    let mut metrics = all();
+    // Fewer stand now: a rule by which nobody is held shows 0.
+    metrics.record_standing(["A6"].into_iter());
+    metrics.add();
+    let text = metrics.scrape().text();
+    for line in [
+        "yardmaster_said_throttles_total{rule=\"A1\",action=\"set\"} 1",
+        "yardmaster_said_throttles_total{rule=\"other\",action=\"set\"} 1",
+        "yardmaster_standing_throttles{rule=\"A1\"} 0",
+        "yardmaster_standing_throttles{rule=\"A6\"} 1",
+    ] {
+        assert!(text.contains(line), "{line} is not in:\n{text}");
+    }
 }

@@ -10,6 +10,7 @@ use crate::core::event::{Event, Garbled};
 use crate::core::id::Key;
 use crate::core::limits::Limits;
 use crate::core::progress::Progress;
+use crate::core::throttle::Throttle;
 use crate::wire::record;
 use apache_avro::Schema;
 use std::ops::Range;
@@ -301,7 +302,7 @@ impl Codec {
     }
 
     /// Reads one record by itself; what the arena held is forgotten. Topics whose records are not
-    /// events of the core (`progress`, `counter`, `throttle` ...) give [`Garbled::WrongSchema`].
+    /// events of the core (`progress`, `counter`, `command` ...) give [`Garbled::WrongSchema`].
     pub fn read<'a>(
         &self,
         topic: Topic,
@@ -319,6 +320,16 @@ impl Codec {
         let mut arena = Arena::default();
         let prepared = self.prepare(Topic::Decision, Some(value), &mut arena);
         Ok(record::decision::read_answer(datum(&prepared, Some(value), &arena)?)?)
+    }
+
+    /// Reads a word on a throttle.
+    pub fn read_throttle(&self, value: &[u8]) -> Result<Throttle, Garbled> {
+        let mut arena = Arena::default();
+        match self.read(Topic::Throttle, None, Some(value), &mut arena) {
+            Event::Throttled(throttle) => Ok(*throttle),
+            Event::Garbled(why) => Err(why),
+            _ => Err(Garbled::WrongSchema),
+        }
     }
 
     /// Reads the record of a cycle.

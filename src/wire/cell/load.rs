@@ -1,10 +1,11 @@
 //! From what a store kept to a state.
 
 use super::job::Memo;
-use super::{Head, Kind, ask, fact, job, read_head};
+use super::{Head, Kind, ask, fact, job, read_head, throttle};
 use crate::core::event::Status;
 use crate::core::record::{Fact, Job};
 use crate::core::state::{Book, Keyed, State, Table};
+use crate::core::throttle::Throttle;
 use crate::core::timer::NodePart;
 use crate::wire::avro::{Cursor, Fault};
 
@@ -78,6 +79,7 @@ fn cell(
         Kind::Share => put!(state.facts.shares.slab, fact::read(at)?),
         Kind::Quota => put!(state.facts.quotas.slab, fact::read(at)?),
         Kind::User => put!(state.facts.users.slab, fact::read(at)?),
+        Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
     }
     at.end()
 }
@@ -101,6 +103,7 @@ fn settle(state: &mut State) {
     settle_jobs(state);
     settle_others(state);
     settle_asks(state);
+    settle_throttles(state);
     state.ledger.sweep();
 }
 
@@ -166,6 +169,16 @@ fn settle_others(state: &mut State) {
         state.ledger.workers(report, 1);
         let over = report.at.saturating_add(limits.worker_report_age_ms);
         state.timers.workers.set(over, report.key);
+    }
+}
+
+fn settle_throttles(state: &mut State) {
+    state.throttles.slab.settle();
+    let throttles: Vec<(u32, Throttle)> =
+        state.throttles.slab.iter().map(|(slot, throttle)| (slot, throttle.clone())).collect();
+    for (slot, throttle) in throttles {
+        state.throttles.by_name.insert(throttle.name(), slot);
+        state.settle_throttle(&throttle);
     }
 }
 

@@ -10,6 +10,7 @@ mod head;
 mod job;
 mod left;
 mod load;
+mod throttle;
 mod writers;
 
 pub use head::{Bounds, Head, policies_of, read_head, write_head};
@@ -21,7 +22,7 @@ use crate::core::state::State;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
@@ -58,11 +59,13 @@ pub enum Kind {
     Quota = 13,
     /// Users and groups.
     User = 14,
+    /// The newest word on each throttle.
+    Throttle = 15,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Job,
         Kind::Transfer,
         Kind::Node,
@@ -77,6 +80,7 @@ impl Kind {
         Kind::Share,
         Kind::Quota,
         Kind::User,
+        Kind::Throttle,
     ];
 }
 
@@ -119,6 +123,7 @@ pub fn dirty(state: &State) -> usize {
         + state.facts.links.slab.dirty()
         + state.facts.storages.slab.dirty()
         + state.facts.queues.slab.dirty()
+        + state.throttles.slab.dirty()
 }
 
 /// The cells that changed since this was last asked, in chunks.
@@ -148,6 +153,7 @@ fn take_dirty(state: &mut State, kind: Kind) -> Vec<u32> {
         Kind::Share => state.facts.shares.slab.take_dirty(),
         Kind::Quota => state.facts.quotas.slab.take_dirty(),
         Kind::User => state.facts.users.slab.take_dirty(),
+        Kind::Throttle => state.throttles.slab.take_dirty(),
     }
 }
 
@@ -168,6 +174,7 @@ pub fn pages(state: &State) -> Vec<(Kind, u32)> {
         Kind::Share => state.facts.shares.slab.pages(),
         Kind::Quota => state.facts.quotas.slab.pages(),
         Kind::User => state.facts.users.slab.pages(),
+        Kind::Throttle => state.throttles.slab.pages(),
     };
     Kind::ALL.into_iter().flat_map(|kind| (0..count(kind)).map(move |page| (kind, page))).collect()
 }
@@ -207,6 +214,7 @@ fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         Kind::Share => each(sink, &facts.shares.slab, slot, fact::write),
         Kind::Quota => each(sink, &facts.quotas.slab, slot, fact::write),
         Kind::User => each(sink, &facts.users.slab, slot, fact::write),
+        Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
     }
 }
 

@@ -15,6 +15,7 @@ mod pilot;
 pub(crate) mod progress;
 mod software;
 mod task;
+mod throttle;
 mod transfer;
 
 pub use account::{write_quota, write_share, write_user};
@@ -27,6 +28,7 @@ pub use pilot::write_pilot;
 pub use progress::write_progress;
 pub use software::write_release;
 pub use task::write_task;
+pub use throttle::write_throttle;
 pub use transfer::write_transfer;
 
 use crate::core::cut::Topic;
@@ -57,12 +59,10 @@ pub(crate) fn event(topic: Topic, datum: &[u8]) -> Event<'_> {
         Topic::Share => whole(at, account::read_share, |it| Event::Share(Box::new(it))),
         Topic::Quota => whole(at, account::read_quota, Event::Quota),
         Topic::User => whole(at, account::read_user, |it| Event::User(Box::new(it))),
-        Topic::Replica
-        | Topic::Throttle
-        | Topic::Command
-        | Topic::Progress
-        | Topic::Counter
-        | Topic::DeadLetter => Event::Garbled(Garbled::WrongSchema),
+        Topic::Throttle => whole(at, throttle::read, |it| Event::Throttled(Box::new(it))),
+        Topic::Replica | Topic::Command | Topic::Progress | Topic::Counter | Topic::DeadLetter => {
+            Event::Garbled(Garbled::WrongSchema)
+        }
     }
 }
 

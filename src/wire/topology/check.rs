@@ -23,7 +23,7 @@ pub(super) struct Window {
 }
 
 /// Every window there is.
-pub(super) const WINDOWS: [Window; 11] = [
+pub(super) const WINDOWS: [Window; 12] = [
     window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
     window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
     window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
@@ -35,6 +35,7 @@ pub(super) const WINDOWS: [Window; 11] = [
     counting("worker_report_age_min", Topic::Pilot, |t| t.limits.worker_report_age_ms),
     window("request_lifetime_d", Topic::Task, |t| t.limits.request_lifetime_ms),
     window("reservation_lifetime_h", Topic::Outcome, |t| t.limits.reservation_lifetime_ms),
+    window("throttle_lifetime_d", Topic::Throttle, |t| t.limits.throttle_lifetime_ms),
 ];
 
 const fn window(reader: &'static str, topic: Topic, length: fn(&Topology) -> Millis) -> Window {

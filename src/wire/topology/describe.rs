@@ -4,7 +4,8 @@ use super::check::hours;
 use super::{TopicReader, TopicSettings, Topology, readers};
 use crate::core::cut::Topic;
 use crate::core::limits::Limits;
-use crate::core::policy::{Policy, PolicySpec};
+use crate::core::policy::rule::Rule;
+use crate::core::policy::{Policy, PolicySpec, kind};
 use crate::core::unit::{HOUR, SECOND};
 use std::fmt::Write;
 
@@ -24,8 +25,11 @@ pub fn describe(topology: &Topology) -> String {
         let place = if topology.intake.in_run { "the leader" } else { "`yardmaster intake`" };
         let _ = writeln!(text, "\nintake: {name}, dialect {}, read by {place}", dialect.name());
     }
+    // Throttles are said by the first that has any.
+    let speaks = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
+    let speaker = topology.policies.iter().find(speaks).map(|spec| spec.name.as_str());
     for policy in &topology.policies {
-        describe_policy(&mut text, policy);
+        describe_policy(&mut text, policy, speaker == Some(&policy.name));
     }
     text
 }
@@ -94,7 +98,7 @@ const fn flow(topic: Topic) -> (&'static str, &'static str) {
     }
 }
 
-fn describe_policy(text: &mut String, spec: &PolicySpec) {
+fn describe_policy(text: &mut String, spec: &PolicySpec, throttles: bool) {
     let (name, kind, rules) = (&spec.name, &spec.kind, spec.rules.name());
     let _ = writeln!(text, "\npolicy {name}: kind {kind}, rules {rules}");
     let (defer, dwell, wake) = (spec.defer / SECOND, spec.dwell / SECOND, spec.wake.name());
@@ -104,7 +108,26 @@ fn describe_policy(text: &mut String, spec: &PolicySpec) {
     let _ = writeln!(text, "  answers with {candidates_max} queues at most, jobs in {bunches}");
     // A checked topology compiles; what does not is described by its lists alone.
     if let Ok(policy) = Policy::compile(spec) {
+        if throttles {
+            describe_throttles(text, &policy);
+        }
         text.push_str(&policy.describe());
+    }
+}
+
+/// Whom a policy holds as a whole, and when that is said.
+fn describe_throttles(text: &mut String, policy: &Policy) {
+    let Some(throttling) = policy.throttling() else { return };
+    let margin = (throttling.margin)(&policy.unchanged().own);
+    let (less, dwell, lapse) =
+        (100.0 * margin.hysteresis, margin.dwell / SECOND, margin.lapse / SECOND);
+    let _ = writeln!(
+        text,
+        "  throttles: set above a limit, lifted {less} % below it and after {dwell} s at the \
+         earliest; lapse {lapse} s"
+    );
+    for words in Rule::ALL.map(Rule::words) {
+        let _ = writeln!(text, "    {} (atlas 8.1): {}; {}", words.name, words.help, words.unit);
     }
 }
 

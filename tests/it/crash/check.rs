@@ -8,6 +8,7 @@ use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::{Decision, DecisionId};
 use yardmaster::core::digest::digest;
+use yardmaster::core::throttle::{Action, Throttle, ThrottleId};
 use yardmaster::drive::Drive;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::report::Report;
@@ -33,10 +34,38 @@ pub fn check_words(yard: &Yard) {
     }
     let ids: BTreeSet<DecisionId> = decisions.iter().map(|decision| decision.id).collect();
     assert_eq!(ids.len(), decisions.len());
-    check_cycles(yard, &decisions);
+    let throttles = yard.throttles();
+    check_throttles(&throttles);
+    check_cycles(yard, &decisions, &throttles);
 }
 
-fn check_cycles(yard: &Yard, decisions: &[Decision]) {
+/// Words on throttles: ordinals without gap for each (rule, subject), names derived and unique; one
+/// that is lifted was set, and stood its least time unless its rule has no limit any more.
+pub fn check_throttles(throttles: &[Throttle]) {
+    let mut subjects: BTreeMap<String, Vec<&Throttle>> = BTreeMap::new();
+    for throttle in throttles {
+        subjects.entry(throttle.name()).or_default().push(throttle);
+    }
+    for words in subjects.values() {
+        for (at, word) in words.iter().enumerate() {
+            let ordinal = at as u32 + 1;
+            assert_eq!(word.ordinal, ordinal, "{words:#?}");
+            assert_eq!(word.id, ThrottleId::derive("atlas", &word.rule, &word.key(), ordinal));
+        }
+        assert_eq!(words[0].action, Action::Set, "{words:#?}");
+        for pair in words.windows(2) {
+            if pair[1].action == Action::Lift {
+                assert_eq!(pair[0].action, Action::Set, "{words:#?}");
+                let is_gone = pair[1].notes.iter().any(|note| note == "no_limit");
+                assert!(is_gone || pair[0].lift_from <= Some(pair[1].now), "{words:#?}");
+            }
+        }
+    }
+    let ids: BTreeSet<ThrottleId> = throttles.iter().map(|throttle| throttle.id).collect();
+    assert_eq!(ids.len(), throttles.len());
+}
+
+fn check_cycles(yard: &Yard, decisions: &[Decision], throttles: &[Throttle]) {
     let cycles = yard.progress();
     for (at, cycle) in cycles.iter().enumerate() {
         assert_eq!(cycle.number, cycles[0].number + at as u64);
@@ -47,6 +76,15 @@ fn check_cycles(yard: &Yard, decisions: &[Decision]) {
         for (number, decision) in made.iter().enumerate() {
             assert_eq!(decision.number, number as u32);
             assert_eq!((decision.epoch, decision.now), (cycle.epoch, cycle.now));
+            assert!(!cycle.quiet);
+        }
+        let said = throttles.iter().filter(|throttle| throttle.cycle == cycle.number);
+        let counted = cycle.outputs.iter().filter(|(lane, _)| lane.topic == Topic::Throttle);
+        let counted: u32 = counted.map(|(_, count)| count).sum();
+        assert_eq!(counted as usize, said.clone().count());
+        for (number, throttle) in said.enumerate() {
+            assert_eq!(throttle.number, number as u32);
+            assert_eq!((throttle.epoch, throttle.now), (cycle.epoch, cycle.now));
             assert!(!cycle.quiet);
         }
     }
@@ -100,5 +138,6 @@ pub fn rebuild_part<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Rep
 /// A rebuild of everything, from nothing.
 pub fn check_replay(yard: &Yard, reached: &Reached) {
     let report = rebuild(yard.log(), PaperStore::default(), reached);
-    assert_eq!(report.verified[0], yard.decisions().len() as u64);
+    let words = yard.decisions().len() + yard.throttles().len();
+    assert_eq!(report.verified[0], words as u64);
 }

@@ -12,7 +12,7 @@ use yardmaster::core::digest::digest;
 use yardmaster::drive::port::{Checkpoint, Store};
 use yardmaster::drive::{Drive, Halt};
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record::write_decision;
+use yardmaster::wire::record::{write_decision, write_throttle};
 
 fn played() -> (Yard, Reached) {
     let mut play = Play::new(Vec::new(), Left::All, false);
@@ -71,14 +71,43 @@ fn one_altered_decision_is_found() {
 }
 
 #[test]
-fn one_lost_decision_is_found() {
+fn one_altered_throttle_is_found() {
     let (yard, _) = played();
-    for lane in lanes(&yard, true).into_iter().filter(|lane| lane.topic == Topic::Decision) {
+    let throttles = yard.throttles();
+    assert!(throttles.len() > 2, "{throttles:#?}");
+    for (at, throttle) in throttles.iter().enumerate() {
+        let fork = Yard { paper: yard.paper.fork(), now: yard.now };
+        let mut altered = throttle.clone();
+        match at % 3 {
+            0 => altered.measured += 1.0,
+            1 => altered.limit += 1.0,
+            _ => altered.policy_hash.push('!'),
+        }
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        write_throttle(&mut old, throttle);
+        write_throttle(&mut new, &altered);
+        let find = |lane: &Lane| {
+            let records = yard.paper.records(*lane);
+            let found = records.iter().find(|note| note.value.as_ref() == Some(&old));
+            found.map(|note| (*lane, note.offset))
+        };
+        let (lane, offset) = lanes(&yard, true).iter().find_map(find).unwrap();
+        fork.paper.rewrite(lane, offset, Some(new));
+        let (verified, differences, _) = verify(&fork).unwrap();
+        assert!(verified[1] >= 1 && verified[2] == 0, "{verified:?}");
+        assert!(differences[0].contains(&altered.name()), "{differences:?}");
+    }
+}
+
+#[test]
+fn one_lost_word_is_found() {
+    let (yard, _) = played();
+    for lane in lanes(&yard, true).into_iter().filter(|lane| lane.topic.is_word()) {
         for note in yard.paper.records(lane) {
             let fork = Yard { paper: yard.paper.fork(), now: yard.now };
             fork.paper.remove(lane, note.offset);
             let Err(halt) = verify(&fork) else { panic!("{lane} {} is not missed", note.offset) };
-            assert!(halt.to_string().contains("decisions, "), "{halt}");
+            assert!(halt.to_string().contains("decisions and throttles, "), "{halt}");
         }
     }
 }

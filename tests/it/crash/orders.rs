@@ -136,13 +136,21 @@ fn lanes_merged_in_any_order_give_the_same() {
     let mut play = Play::new(Vec::new(), Left::All, false);
     let reached = play.run();
     let mut mixes = vec![Mix::Crumbs, Mix::Runs, Mix::Crumbs, Mix::Runs];
-    let topics = [Topic::Progress, Topic::Decision, Topic::JobState, Topic::Task, Topic::Queue];
+    let topics = [
+        Topic::Progress,
+        Topic::Decision,
+        Topic::Throttle,
+        Topic::JobState,
+        Topic::Task,
+        Topic::Queue,
+    ];
     mixes.extend(topics.map(Mix::First));
     mixes.extend(topics.map(Mix::Last));
     for (seed, mix) in mixes.into_iter().enumerate() {
         let log = Shuffled::new(play.yard.log(), mix, seed as u64);
         let report = rebuild(log, PaperStore::default(), &reached);
-        assert_eq!(report.verified[0], play.yard.decisions().len() as u64);
+        let words = play.yard.decisions().len() + play.yard.throttles().len();
+        assert_eq!(report.verified[0], words as u64);
         let kept = play.store.older(seed + 3);
         rebuild(Shuffled::new(play.yard.log(), mix, seed as u64), kept, &reached);
     }

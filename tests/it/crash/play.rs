@@ -66,13 +66,17 @@ fn wait(step: usize) -> i64 {
 }
 
 /// The requests of the play: every one of them is to be answered, once.
-pub const REQUESTS: [&str; 6] = ["1/1", "2/1", "3/1", "4/1", "5/1", "6/1"];
+pub const REQUESTS: [&str; 7] = ["1/1", "2/1", "3/1", "4/1", "5/1", "6/1", "7/1"];
 
 /// What the world does at a step. What it does about decisions follows from those in the log.
 fn act(yard: &Yard, step: usize) {
     let now = yard.now;
     match step {
         0 => (0..3).for_each(|at| add_queue(yard, &format!("QUEUE_{at:02}"), 2_000)),
+        1 => {
+            cap(yard, "2");
+            ["71", "72", "73"].iter().for_each(|name| anns(yard, name, Status::Running));
+        }
         2 => {
             yard.ask(&task("1/1", 60, now));
             yard.paper.append(
@@ -86,6 +90,14 @@ fn act(yard: &Yard, step: usize) {
         }
         3 => {
             yard.ask(&Task { ram_count_mb: Some(8_000), ..task("2/1", 10, now) });
+            yard.ask(&Task {
+                policy: "analysis-job".into(),
+                user: "ann".into(),
+                working_group: String::new(),
+                gshare: "User Analysis".into(),
+                nucleus: String::new(),
+                ..task("7/1", 5, now)
+            });
             yard.ask(&Task { priority: 900, ..task("3/1", 30, now) });
         }
         4 => flows(yard),
@@ -102,6 +114,13 @@ fn act(yard: &Yard, step: usize) {
         10 => jobs(yard, "1/1", Status::Finished, 5),
         11 => yard.ask(&Task { ram_count_mb: Some(90_000), ..task("5/1", 10, now) }),
         12..22 => {
+            match step {
+                // Out of the dwell, and back before it is over.
+                14 => ["72", "73"].iter().for_each(|name| anns(yard, name, Status::Finished)),
+                16 => ["74", "75"].iter().for_each(|name| anns(yard, name, Status::Running)),
+                20 => ["74", "75"].iter().for_each(|name| anns(yard, name, Status::Finished)),
+                _ => {}
+            }
             jobs(yard, "1/1", Status::Running, 10);
             outcome(yard, "1/1", OutcomeKind::Accepted);
             yard.pilot("QUEUE_00", "node1");
@@ -118,8 +137,30 @@ fn act(yard: &Yard, step: usize) {
     }
 }
 
+/// Most jobs that a user may have running.
+fn cap(yard: &Yard, jobs: &str) {
+    let (app, component, key) = ("pandaserver", "prio_mgr", "CAP_RUNNING_USER_JOBS");
+    let parameter = Parameter {
+        app: app.into(),
+        component: component.into(),
+        key: key.into(),
+        vo: String::new(),
+        value: jobs.into(),
+        changed_at: yard.now,
+    };
+    yard.say(Topic::Parameter, key, |out| record::write_parameter(out, &parameter));
+}
+
+/// A job of a user whose task waits as long as too many of them run.
+fn anns(yard: &Yard, name: &str, status: Status) {
+    let job = job(name, "QUEUE_00", "", status, yard.now);
+    let ended_at = if status == Status::Finished { yard.now } else { 0 };
+    let started_at = yard.now;
+    yard.job(&JobState { task: "7", user: "ann", group: "", started_at, ended_at, ..job });
+}
+
 fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
-    let queue = Queue { max_rss_mb, ..queue(name, yard.now) };
+    let queue = Queue { max_rss_mb, analysis: true, ..queue(name, yard.now) };
     yard.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
     let storage = storage(&queue.endpoints.write[0], &queue.site, yard.now);
     yard.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));

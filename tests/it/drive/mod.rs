@@ -4,6 +4,7 @@ mod nucleus;
 mod owner;
 mod site;
 mod tell;
+mod throttle;
 mod together;
 pub(crate) mod yard;
 

@@ -9,6 +9,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::digest::digest;
 use yardmaster::core::event::{JobState, Parameter, Queue, Share, Status, Task};
+use yardmaster::core::throttle::Action;
 use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
 use yardmaster::drive::Drive;
 use yardmaster::wire::record;
@@ -88,6 +89,10 @@ fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
     lead(&mut yard, &mut drive, 5).unwrap();
     let decisions = yard.decisions();
     assert!(is_held(decisions.last().unwrap()), "{decisions:#?}");
+    let throttles = yard.throttles();
+    let set = throttles.last().unwrap();
+    assert_eq!((set.key().as_str(), set.rule.as_str(), set.limit), ("task/2", "A6", 95.0));
+    assert_eq!((set.action, set.now), (Action::Set, decisions.last().unwrap().now));
     // Five days later there are no samples left, and the site is mid again.
     for _ in 0..5 * 24 {
         yard.pass(HOUR);
@@ -102,6 +107,8 @@ fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
     let decisions = yard.decisions();
     let answer = decisions.iter().rfind(|it| it.subject == "3").unwrap();
     assert!(matches!(answer.outcome, Outcome::Assign(_)), "{answer:#?}");
+    let last = yard.throttles().into_iter().rfind(|it| it.key() == "task/2").unwrap();
+    assert!(!last.stands(yard.now), "its class is another, and nothing is held: {last:#?}");
     assert_eq!(audit(drive.state()), vec![]);
     drive.farewell(yard.now).unwrap();
     let reached = digest(drive.state());

@@ -5,6 +5,7 @@ use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::event::*;
 use yardmaster::core::progress::Progress;
+use yardmaster::core::throttle::Throttle;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
@@ -17,7 +18,7 @@ use yardmaster::wire::topology;
 pub const T0: i64 = 1_760_000_000_000;
 
 /// Topics that are read, and own ones.
-pub const TOPICS: [Topic; 18] = [
+pub const TOPICS: [Topic; 19] = [
     Topic::JobState,
     Topic::Heartbeat,
     Topic::Transfer,
@@ -34,6 +35,7 @@ pub const TOPICS: [Topic; 18] = [
     Topic::User,
     Topic::Parameter,
     Topic::Decision,
+    Topic::Throttle,
     Topic::Progress,
     Topic::DeadLetter,
 ];
@@ -147,6 +149,18 @@ impl Yard {
             }
         }
         all.sort_by_key(|decision| (decision.cycle, decision.number));
+        all
+    }
+
+    /// Every word on throttles in the log, in order of cycle and number.
+    pub fn throttles(&self) -> Vec<Throttle> {
+        let codec = Codec::new(usize::MAX);
+        let spans = self.paper.spans().into_iter();
+        let lanes = spans.filter(|span| span.lane.topic == Topic::Throttle);
+        let notes = lanes.flat_map(|span| self.paper.records(span.lane));
+        let read = |note: Note| codec.read_throttle(note.value.as_deref().unwrap()).unwrap();
+        let mut all: Vec<Throttle> = notes.map(read).collect();
+        all.sort_by_key(|throttle| (throttle.cycle, throttle.number));
         all
     }
 

@@ -42,6 +42,7 @@ fn corpus(topic: Topic) -> Vec<Vec<u8>> {
                 Topic::Quota => Event::Quota(facts::quota(dice)),
                 Topic::User => Event::User(Box::new(facts::user(dice))),
                 Topic::Decision => Event::Decided(Box::new(records::decision(dice))),
+                Topic::Throttle => Event::Throttled(Box::new(facts::throttle(dice))),
                 _ => return None,
             }))
         })

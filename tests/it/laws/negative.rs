@@ -103,7 +103,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 26] = [
+    let flips: [Flip; 28] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -117,6 +117,8 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("share", |it| flip(&mut it.share, |share| share.jobs[7] += 1)),
         ("share", |it| flip(&mut it.share, |share| share.promised += 1)),
         ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),
+        ("owner", |it| flip(&mut it.owner, |owner| owner.running_jobs += 1)),
+        ("owner", |it| flip(&mut it.owner, |owner| owner.queued_cores += 1)),
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("bound", |it| flip(&mut it.bound, |jobs| *jobs += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),

@@ -46,7 +46,7 @@ fn nothing_stays_for_ever() {
         assert!(counters(&state).is_empty(), "{:?}", counters(&state));
         let ledger = &state.ledger;
         let rows = [ledger.load.len(), ledger.queue.len(), ledger.share.len(), ledger.who.len()];
-        assert_eq!(rows, [0; 4]);
+        assert_eq!((rows, ledger.owner.len()), ([0; 4], 0));
         let rows = [ledger.nucleus.len(), ledger.seen.len(), ledger.tally.len()];
         assert_eq!(rows, [0; 3]);
         assert_eq!([ledger.starts.len(), ledger.waits.len(), ledger.bound.len()], [0; 3]);

@@ -5,6 +5,7 @@ use yardmaster::core::event::{
     Dataset, DatasetReplica, FullChain, Gpu, Hardware, HardwareKind, Input, Options, OutputDataset,
     Placement, Quota, QuotaKind, Release, Share, SoftwareTag, User, UserKind,
 };
+use yardmaster::core::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 
 pub fn options(dice: &mut Dice<'_>) -> Options {
     Options {
@@ -157,5 +158,32 @@ pub fn user(dice: &mut Dice<'_>) -> User {
         cap_running_jobs: dice.option(Dice::amount),
         cap_running_cores: dice.option(Dice::amount),
         priority_offset: dice.option(Dice::int),
+    }
+}
+
+pub fn throttle(dice: &mut Dice<'_>) -> Throttle {
+    Throttle {
+        id: ThrottleId(std::array::from_fn(|_| dice.roll(256) as u8)),
+        domain: dice.text(),
+        kind: dice.pick(&SubjectKind::ALL),
+        subject: dice.text(),
+        action: dice.pick(&Action::ALL),
+        rule: dice.text(),
+        ordinal: dice.count(),
+        counter: dice.text(),
+        measured: dice.float(),
+        limit: dice.float(),
+        unit: dice.text(),
+        until: dice.option(Dice::long),
+        epoch: dice.amount(),
+        cycle: dice.amount(),
+        number: dice.count(),
+        now: dice.long(),
+        policy: dice.text(),
+        policy_hash: dice.text(),
+        notes: dice.list(Dice::text),
+        since: dice.option(Dice::long),
+        lift_limit: dice.float(),
+        lift_from: dice.option(Dice::long),
     }
 }

@@ -42,6 +42,7 @@ pub fn say(event: &Event<'_>) -> Vec<u8> {
         Event::Quota(it) => record::write_quota(&mut out, it),
         Event::User(it) => record::write_user(&mut out, it),
         Event::Decided(it) => record::write_decision(&mut out, it),
+        Event::Throttled(it) => record::write_throttle(&mut out, it),
         Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
     }
     out
@@ -73,6 +74,7 @@ proptest! {
         check(codec, Topic::Quota, &Event::Quota(facts::quota(dice)));
         check(codec, Topic::User, &Event::User(Box::new(facts::user(dice))));
         check(codec, Topic::Decision, &Event::Decided(Box::new(records::decision(dice))));
+        check(codec, Topic::Throttle, &Event::Throttled(Box::new(facts::throttle(dice))));
 
         let progress = records::progress(dice);
         let mut out = Vec::new();
@@ -183,6 +185,7 @@ const CALLED: [(&str, &str); 5] = [
 /// What the debug text of a struct says of each number and text in a value, by field name.
 fn expected(value: &Value, into: &mut Vec<String>) {
     let Value::Record(fields) = value else { return };
+    let is_answer = fields.iter().any(|(name, _)| name == "outcome");
     for (name, value) in fields {
         let called = CALLED.iter().find(|(column, _)| column == name);
         let name = called.map_or(name.as_str(), |(_, ours)| ours);
@@ -207,7 +210,7 @@ fn expected(value: &Value, into: &mut Vec<String>) {
         };
         let bare = format!("{name}: {text}");
         // `until` of a deferral is there or the answer is another.
-        let bare_anyway = !wrap || name == "until";
+        let bare_anyway = !wrap || is_answer && name == "until";
         into.push(if bare_anyway { bare } else { format!("{name}: Some({text})") });
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::event::{QueueStatus, Status, TransferState};
+use yardmaster::core::throttle::{Action, SubjectKind};
 use yardmaster::wire::avro::{
     Arena, ENVELOPE, HEADER_BYTES, compile, released, schema, schema_text,
 };
@@ -173,6 +174,10 @@ fn symbols_stand_in_the_order_of_the_core() {
     let reasons: Vec<&str> = Garbled::ALL.iter().map(|it| it.name()).collect();
     assert_eq!(symbols(Topic::DeadLetter, "reason"), reasons);
     assert_eq!(symbols(Topic::Decision, "outcome"), ["assign", "defer", "reject"]);
+    let kinds: Vec<&str> = SubjectKind::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(symbols(Topic::Throttle, "subject_kind"), kinds);
+    let actions: Vec<&str> = Action::ALL.iter().map(|it| it.name()).collect();
+    assert_eq!(symbols(Topic::Throttle, "action"), actions);
     assert_eq!(symbols(Topic::Pilot, "kind"), ["asked_job", "updated_job", "workers", "slots"]);
     assert_eq!(symbols(Topic::Outcome, "kind"), ["accepted", "refused", "failed", "expired"]);
     assert_eq!(symbols(Topic::Task, "phase"), ["asking", "ended"]);
@@ -230,6 +235,7 @@ fn every_example_survives_the_round_trip() {
                 Event::Quota(it) => record::write_quota(&mut out, it),
                 Event::User(it) => record::write_user(&mut out, it),
                 Event::Decided(it) => record::write_decision(&mut out, it),
+                Event::Throttled(it) => record::write_throttle(&mut out, it),
                 Event::Garbled(Garbled::WrongSchema) if topic == Topic::Progress => {
                     record::write_progress(&mut out, &codec.read_progress(&bytes).expect(name));
                 }

@@ -3,7 +3,10 @@
 use super::super::sample::{candidate, case, counted, load, queue, storage, task};
 use super::super::stabilizer::{PARAMS, Stabilizer};
 use super::BOTH;
-use crate::core::event::{Dataset, DatasetReplica, Endpoints, Queue, Scope, Status, Storage, Task};
+use crate::core::event::{
+    ChunkKind, Dataset, DatasetReplica, Endpoints, Queue, Scope, Status, Storage, Task,
+};
+use crate::core::policy::rule::Rule;
 use crate::core::policy::{
     Args, Candidate, Case, Judgement, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
     Slots, Stores, Totals, UserView, kind,
@@ -88,6 +91,33 @@ fn owners_wait_above_their_caps() {
     assert_eq!(says(&task, 0, 20_001), Some("queued_jobs_cap"));
     task.working_group = "phys-higgs".into();
     assert_eq!(says(&task, 10_001, 0), None, "that cap is for users");
+}
+
+/// Between the limit and what lifts it, and in its least time below that.
+#[test]
+fn who_is_throttled_waits_until_that_is_lifted() {
+    let (task, gdp) = (user_task(), [("prio_mgr/CAP_RUNNING_USER_JOBS", "100")]);
+    let (policy, resolved) = with(Rules::Documented, &gdp);
+    let says = |chunk, running_jobs, rule: Rule| {
+        let totals = Some(Totals { running_jobs, ..Totals::default() });
+        let (quota_used, throttled) = (Some(0.95), vec![rule]);
+        let (share_usage, task_class) = (Some(0.8), Some(-1));
+        let owner =
+            Owner { totals, quota_used, share_usage, task_class, throttled, ..Owner::default() };
+        let task = Task { chunk, ..task.clone() };
+        let nothing: [Candidate<'_>; 0] = [];
+        let judgement =
+            policy.judge(&Case { owner, ..user_case(&task) }, nothing.as_slice(), &resolved);
+        judgement.held.map(|held| (held.reason, held.measured, held.limit))
+    };
+    let normal = ChunkKind::Normal;
+    assert_eq!(says(normal, 95, Rule::RunningJobs), Some(("running_jobs_cap", 95.0, 90.0)));
+    assert_eq!(says(normal, 3, Rule::RunningJobs), Some(("running_jobs_cap", 3.0, 90.0)));
+    assert_eq!(says(ChunkKind::Merge, 95, Rule::RunningJobs), None, "no cap is for merging");
+    assert_eq!(says(normal, 95, Rule::RunningCores), None, "there is no cap on cores");
+    assert_eq!(says(normal, 95, Rule::Quota), Some(("over_global_quota", 95.0, 90.0)));
+    assert_eq!(says(ChunkKind::Merge, 95, Rule::Quota), Some(("over_global_quota", 95.0, 90.0)));
+    assert_eq!(says(normal, 95, Rule::Share), Some(("gshare_class_c", 80.0, 81.0)));
 }
 
 #[test]

@@ -1,0 +1,39 @@
+//! Our own words on throttles: facts like the others, so a throttle stands from the moment it is
+//! said.
+
+use crate::core::cut::Topic;
+use crate::core::oddity::Oddity;
+use crate::core::state::State;
+use crate::core::throttle::{Action, Throttle};
+
+impl State {
+    /// Counts one of our words on a throttle: the newest holds.
+    pub fn fold_throttle(&mut self, throttle: &Throttle) {
+        if throttle.domain != self.setting.domain {
+            return self.odd(Topic::Throttle, Oddity::OtherDomain);
+        }
+        let name = throttle.name();
+        let known = self.throttles.of(&name).map(|known| known.ordinal);
+        if known.is_some_and(|known| known >= throttle.ordinal) {
+            return self.odd(Topic::Throttle, Oddity::Repeated);
+        }
+        if let Some(held) = self.throttles.at(&name, || throttle.clone()) {
+            *held = throttle.clone();
+        }
+        self.settle_throttle(throttle);
+    }
+
+    /// What follows from a word: when it is to be looked at, and who may go on.
+    pub(crate) fn settle_throttle(&mut self, throttle: &Throttle) {
+        if throttle.action == Action::Lift {
+            self.lifted_in = self.lifted_in.max(throttle.cycle);
+        }
+        let lifetime = self.setting.limits.throttle_lifetime_ms;
+        let over = throttle.over_at();
+        let dues = [throttle.lift_from, throttle.renew_at(), throttle.until];
+        let forgotten = over.saturating_add(lifetime);
+        for due in dues.into_iter().flatten().chain([forgotten]) {
+            self.timers.throttles.set(due, throttle.name());
+        }
+    }
+}

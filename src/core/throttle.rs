@@ -1,0 +1,205 @@
+//! What is said of whoever is held as a whole: a throttle set, renewed or lifted.
+
+use crate::core::event::Task;
+use crate::core::unit::Millis;
+use sha2::{Digest, Sha256};
+
+/// Names a word on a throttle. Derived, not drawn: the first 16 bytes of
+/// SHA-256(domain, rule, subject, ordinal), so that the same word has the same name whoever says
+/// it, and however often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThrottleId(pub [u8; 16]);
+
+impl ThrottleId {
+    /// The name of the `ordinal`-th word on (rule, subject) in a domain; the subject as the
+    /// record's key has it.
+    pub fn derive(domain: &str, rule: &str, subject: &str, ordinal: u32) -> ThrottleId {
+        let mut hasher = Sha256::new();
+        for part in ["throttle", domain, rule, subject] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(ordinal.to_le_bytes());
+        let mut id = [0u8; 16];
+        id.copy_from_slice(&hasher.finalize()[..16]);
+        ThrottleId(id)
+    }
+}
+
+impl std::fmt::Display for ThrottleId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What kind of thing is held. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum SubjectKind {
+    /// A user.
+    User = 0,
+    /// A working group.
+    Group = 1,
+    /// A task.
+    Task = 2,
+    /// A queue.
+    Queue = 3,
+}
+
+impl SubjectKind {
+    /// All kinds, in order of their numbers.
+    pub const ALL: [SubjectKind; 4] =
+        [SubjectKind::User, SubjectKind::Group, SubjectKind::Task, SubjectKind::Queue];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SubjectKind::User => "user",
+            SubjectKind::Group => "group",
+            SubjectKind::Task => "task",
+            SubjectKind::Queue => "queue",
+        }
+    }
+}
+
+/// Who may be held: what kind of thing, and its name.
+pub type Subject = (SubjectKind, String);
+
+/// The one a task is for: its working group if it has one, else its user.
+pub fn owner_of(task: &Task) -> (SubjectKind, &str) {
+    match task.working_group.as_str() {
+        "" => (SubjectKind::User, &task.user),
+        group => (SubjectKind::Group, group),
+    }
+}
+
+/// Whether a subject is held or free. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Action {
+    /// Held: nothing more is to be made for it.
+    Set = 0,
+    /// Free.
+    Lift = 1,
+}
+
+impl Action {
+    /// Both, in order of their numbers.
+    pub const ALL: [Action; 2] = [Action::Set, Action::Lift];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Action::Set => "set",
+            Action::Lift => "lift",
+        }
+    }
+}
+
+/// One word on a throttle. The newest on each (rule, subject) is what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Throttle {
+    /// Its name.
+    pub id: ThrottleId,
+    /// Domain that says it.
+    pub domain: String,
+    /// What kind of thing is held.
+    pub kind: SubjectKind,
+    /// Name of the thing.
+    pub subject: String,
+    /// Whether it is held or free.
+    pub action: Action,
+    /// Rule that says so (spec atlas 8.1); one of another version may be unknown here.
+    pub rule: String,
+    /// Which word on this (rule, subject) it is, from 1; without gap.
+    pub ordinal: u32,
+    /// What was compared.
+    pub counter: String,
+    /// What was measured, in the rule's unit.
+    pub measured: f64,
+    /// What would have passed, in the rule's unit.
+    pub limit: f64,
+    /// Unit of the figures.
+    pub unit: String,
+    /// When it lapses if nothing is said before; `None` when lifted.
+    pub until: Option<Millis>,
+    /// Epoch of the leader that said it.
+    pub epoch: u64,
+    /// Cycle it was made in.
+    pub cycle: u64,
+    /// Its number among the throttles of the cycle, from 0.
+    pub number: u32,
+    /// The cycle's now.
+    pub now: Millis,
+    /// Policy that gave it.
+    pub policy: String,
+    /// Hash of the policy's list and parameters, 16 hex digits.
+    pub policy_hash: String,
+    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`.
+    pub notes: Vec<String>,
+    /// Since when it stands so, renewals included; `None`: as of now.
+    pub since: Option<Millis>,
+    /// What has to be measured at most for it to be lifted, in the rule's unit.
+    pub lift_limit: f64,
+    /// It is lifted no earlier; `None` when lifted.
+    pub lift_from: Option<Millis>,
+}
+
+impl Throttle {
+    /// Who is held, as the record's key has it.
+    pub fn key(&self) -> String {
+        key(self.kind, &self.subject)
+    }
+
+    /// What it is kept under: all words on one (rule, subject) have the same.
+    pub fn name(&self) -> String {
+        name(self.kind, &self.subject, &self.rule)
+    }
+
+    /// Whether the subject is held by it at a moment.
+    pub fn stands(&self, now: Millis) -> bool {
+        self.action == Action::Set && self.until.is_none_or(|until| until > now)
+    }
+
+    /// Since when it stands so.
+    pub fn since(&self) -> Millis {
+        self.since.unwrap_or(self.now)
+    }
+
+    /// When it is said again if it still stands: half way to its lapse.
+    pub fn renew_at(&self) -> Option<Millis> {
+        self.until.map(|until| self.now.saturating_add(until.saturating_sub(self.now) / 2))
+    }
+
+    /// When nothing is held by it any more; for one that stands, if nothing is said before.
+    pub fn over_at(&self) -> Millis {
+        match self.action {
+            Action::Set => self.until.unwrap_or(Millis::MAX),
+            Action::Lift => self.now,
+        }
+    }
+}
+
+/// A subject as the key of its records.
+pub fn key(kind: SubjectKind, subject: &str) -> String {
+    format!("{}/{subject}", kind.name())
+}
+
+/// What the words on one (rule, subject) are kept under.
+pub fn name(kind: SubjectKind, subject: &str, rule: &str) -> String {
+    format!("{}/{subject} {rule}", kind.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_and_a_group_of_one_name_are_two() {
+        let of = |kind| ThrottleId::derive("atlas", "A1", &key(kind, "top"), 1);
+        assert_ne!(of(SubjectKind::User), of(SubjectKind::Group));
+        assert_ne!(of(SubjectKind::User), ThrottleId::derive("atlas", "A2", "user/top", 1));
+        assert_ne!(of(SubjectKind::User), ThrottleId::derive("atlas", "A1", "user/top", 2));
+        assert_eq!(of(SubjectKind::User), ThrottleId::derive("atlas", "A1", "user/top", 1));
+    }
+}

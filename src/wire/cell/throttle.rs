@@ -1,0 +1,20 @@
+//! Throttles: each as its newest word was said.
+
+use crate::core::cut::Topic;
+use crate::core::event::Event;
+use crate::core::throttle::Throttle;
+use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
+use crate::wire::record;
+
+pub(super) fn write(sink: &mut Sink<'_>, throttle: &Throttle) {
+    record::write_throttle(sink.out, throttle);
+}
+
+pub(super) fn read(at: &mut Cursor<'_>) -> Result<Throttle, Fault> {
+    let bytes = at.take(at.rest().len())?;
+    let bytes = bytes.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
+    match record::read(Topic::Throttle, bytes) {
+        Ok(Event::Throttled(throttle)) => Ok(*throttle),
+        _ => Err(Fault::Malformed),
+    }
+}

@@ -1,0 +1,99 @@
+//! Words on throttles as facts: the newest holds, one that is over is forgotten.
+
+use crate::world::*;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::digest::digest;
+use yardmaster::core::event::Event;
+use yardmaster::core::state::State;
+use yardmaster::core::throttle::{Action, SubjectKind, Throttle, ThrottleId, key};
+use yardmaster::core::unit::{DAY, HOUR, Millis};
+
+/// The `ordinal`-th word on Ann, an hour after the one before it.
+fn word(rule: &str, ordinal: u32, action: Action) -> Throttle {
+    let now = DAWN + i64::from(ordinal) * HOUR;
+    let if_set = |at: Millis| (action == Action::Set).then_some(at);
+    Throttle {
+        id: ThrottleId::derive("atlas", rule, &key(SubjectKind::User, "ann"), ordinal),
+        domain: "atlas".into(),
+        kind: SubjectKind::User,
+        subject: "ann".into(),
+        action,
+        rule: rule.into(),
+        ordinal,
+        counter: "running_jobs".into(),
+        measured: 11.0,
+        limit: 10.0,
+        unit: "jobs".into(),
+        until: if_set(now + HOUR),
+        epoch: 1,
+        cycle: u64::from(ordinal),
+        number: 0,
+        now,
+        policy: "analysis-job".into(),
+        policy_hash: String::new(),
+        notes: vec![],
+        since: Some(now),
+        lift_limit: 9.0,
+        lift_from: if_set(now + HOUR / 12),
+    }
+}
+
+fn hear(state: &mut State, word: &Throttle) {
+    let event = Event::Throttled(Box::new(word.clone()));
+    fold(state, &said(lane(Topic::Throttle, 0), event));
+}
+
+#[test]
+fn the_newest_word_holds_in_whatever_order_and_however_often_they_are_heard() {
+    let words =
+        [word("A1", 1, Action::Set), word("A1", 2, Action::Lift), word("A1", 3, Action::Set)];
+    let mut digests = Vec::new();
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut state = state();
+        for at in order.into_iter().chain(order) {
+            hear(&mut state, &words[at]);
+        }
+        close(&mut state, DAWN + 4 * HOUR - 1);
+        assert_eq!(state.throttles.of("user/ann A1"), Some(&words[2]));
+        digests.push(digest(&state));
+    }
+    digests.dedup();
+    assert_eq!(digests.len(), 1);
+    // Another rule's is another one.
+    let mut state = state();
+    hear(&mut state, &words[0]);
+    hear(&mut state, &word("A3", 1, Action::Set));
+    assert_eq!(state.throttles.len(), 2);
+    // And another domain's is none of ours.
+    hear(&mut state, &Throttle { domain: "cms".into(), ..word("A2", 1, Action::Set) });
+    assert_eq!(state.throttles.len(), 2);
+}
+
+#[test]
+fn a_throttle_that_is_over_is_forgotten_and_one_that_stands_is_not() {
+    let mut state = state();
+    let until_now = |at: Millis, until| Throttle { until: Some(until), ..word_at(at) };
+    let (lifted, lapsed) = (word("A1", 1, Action::Lift), word("A2", 1, Action::Set));
+    let of_another_version = Throttle { rule: "Z1".into(), ..word("Z1", 1, Action::Set) };
+    let stands = until_now(DAWN, DAWN + 400 * DAY);
+    for word in [&lifted, &lapsed, &of_another_version, &stands] {
+        hear(&mut state, word);
+    }
+    close(&mut state, DAWN + 2 * HOUR);
+    assert_eq!(state.throttles.len(), 4, "lapsed is not forgotten");
+    assert!(!state.throttles.of("user/ann A2").unwrap().stands(state.now));
+    close(&mut state, DAWN + HOUR + 30 * DAY - 1);
+    assert_eq!(state.throttles.len(), 4);
+    close(&mut state, DAWN + HOUR + 30 * DAY);
+    assert!(state.throttles.of("user/ann A1").is_none(), "lifted so long ago");
+    assert_eq!(state.throttles.len(), 3);
+    close(&mut state, DAWN + 2 * HOUR + 30 * DAY);
+    let left: Vec<&str> = state.throttles.iter().map(|(name, _)| name).collect();
+    assert_eq!(left, ["user/ann A4"]);
+    close(&mut state, DAWN + 431 * DAY);
+    assert!(state.throttles.is_empty());
+}
+
+fn word_at(now: Millis) -> Throttle {
+    Throttle { now, ..word("A4", 1, Action::Set) }
+}
