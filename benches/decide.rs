@@ -21,8 +21,10 @@ use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::{GIB, Millis};
 use yardmaster::wire::topology::Topology;
 
+type Measured = (&'static str, usize, usize, fn(usize) -> Task);
+
 /// What is measured: name of the figure, queues, nuclei, and who asks.
-const LINES: [(&str, usize, usize, fn(usize) -> Task); 5] = [
+const LINES: [Measured; 5] = [
     ("decision_300_queues_us", 300, 0, production),
     ("decision_1000_queues_us", 1_000, 0, production),
     ("analysis_decision_300_queues_us", 300, 0, analysis),
@@ -43,7 +45,7 @@ struct Line {
 }
 
 impl Line {
-    fn new((_, queues, nuclei, task): (&str, usize, usize, fn(usize) -> Task)) -> Line {
+    fn new((_, queues, nuclei, task): Measured) -> Line {
         let topology = Topology::default_atlas();
         let policies = topology.policies.iter();
         let policies: Vec<Policy> = policies

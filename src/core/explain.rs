@@ -1,8 +1,10 @@
 //! A decision as text an operator can read: what was answered, why there, why not elsewhere, and
 //! what it waits for; and whom a throttle holds, and until when.
 
+mod join;
 mod throttle;
 
+pub use join::join;
 pub use throttle::{explain_throttle, throttle_of};
 
 use crate::core::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
@@ -233,7 +235,7 @@ fn or_none(text: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::core::decision::DecisionId;
     use crate::core::policy::kind;
@@ -242,7 +244,7 @@ mod tests {
         [kind("atlas-production-job").expect("built in")]
     }
 
-    fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) -> Decision {
+    pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) -> Decision {
         Decision {
             id: DecisionId([7; 16]),
             domain: "atlas".into(),

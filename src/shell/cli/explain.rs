@@ -3,7 +3,7 @@
 use crate::core::cut::{Cut, Topic};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
-use crate::core::explain::{explain, explain_throttle, throttle_of};
+use crate::core::explain::{explain, explain_throttle, join, throttle_of};
 use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
 use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
@@ -80,6 +80,7 @@ impl Explain {
         found.sort_by(|a, b| {
             (&a.subject, a.attempt, a.ordinal).cmp(&(&b.subject, b.attempt, b.ordinal))
         });
+        join(&mut found);
         let notes = found.iter().flat_map(|decision| &decision.notes);
         let named: BTreeSet<(&str, &str)> = notes.filter_map(|note| throttle_of(note)).collect();
         let mut throttles = Throttles::new();
