@@ -6,7 +6,8 @@ mod acl;
 mod intake;
 
 use crate::broker::{Broker, Wanted, free_ports, is_possible, script};
-use crate::kill::bus::{Bus, parts, text};
+use crate::drive::yard;
+use crate::kill::bus::{Bus, now, parts, text};
 use crate::kill::process::{PROGRAM, Process, wait_until};
 use acl::{Right, Rights, published};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use toml::Table;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{JobState, Status, Task, User};
+use yardmaster::wire::record;
 
 const SECOND: Duration = Duration::from_secs(1);
 const ADMIN: &str = "the-admins-word-7f3a";
@@ -187,13 +190,36 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
     works(&fort.mutual, &bus, &store, &certificate, "3/1");
 
     for (at, right) in published.iter().enumerate() {
-        // Something to answer, and something that cannot be read.
+        // Something to answer, something that cannot be read, and somebody to hold.
         bus.ask(&format!("5/{at}"), 1, 500);
         bus.say(Topic::Outcome, "odd", |out| out.push(0));
+        over_the_cap(&bus, &format!("user{at}"));
         bus.flush();
         one_less(&fort, &bus, &rights, &user, right);
     }
     works(&bootstrap, &bus, &store, &user, "4/1");
+}
+
+/// A user with one job more running than the cap, who asks for more.
+fn over_the_cap(bus: &Bus, name: &str) {
+    let at = now();
+    let user = User {
+        name: name.into(),
+        changed_at: at,
+        active: true,
+        cap_running_jobs: Some(1),
+        ..User::default()
+    };
+    bus.say(Topic::User, &format!("user/{name}"), |out| record::write_user(out, &user));
+    for id in [format!("{name}-1"), format!("{name}-2")] {
+        let job = yard::job(&id, "QUEUE_00", "", Status::Running, at);
+        let job = JobState { user: name, group: "", gshare: "User Analysis", ..job };
+        bus.say(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+    }
+    let subject = format!("{name}/1");
+    let domain = bus.domain.clone();
+    let task = Task { user: name.into(), domain, ..yard::asking(&subject, at) };
+    bus.say(Topic::Task, &subject, |out| record::write_task(out, &task));
 }
 
 /// Without this right it ends, with a message that names what is missing and the remedy.

@@ -33,19 +33,6 @@ pub(super) fn parameter(yard: &Yard, component: &str, key: &str, value: &str) {
     yard.say(Topic::Parameter, key, |out| record::write_parameter(out, &parameter));
 }
 
-/// A task of Ann's.
-pub(super) fn asking(subject: &str, at: i64) -> Task {
-    Task {
-        policy: "analysis-job".into(),
-        user: "ann".into(),
-        working_group: String::new(),
-        gshare: "User Analysis".into(),
-        label: "user".into(),
-        nucleus: String::new(),
-        ..task(subject, 5, at)
-    }
-}
-
 /// A job of a user's, of another type than the task's.
 pub(super) fn own<'a>(name: &'a str, user: &'a str, status: Status, at: i64) -> JobState<'a> {
     JobState {

@@ -8,7 +8,7 @@ use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::digest::digest;
-use yardmaster::core::event::{JobState, Parameter, Queue, Share, Status, Task};
+use yardmaster::core::event::{JobState, Parameter, Queue, Share, Status};
 use yardmaster::core::throttle::Action;
 use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
 use yardmaster::drive::Drive;
@@ -37,15 +37,7 @@ fn build(yard: &Yard) {
 }
 
 fn ask(yard: &Yard, subject: &str) {
-    yard.ask(&Task {
-        policy: "analysis-job".into(),
-        user: "ann".into(),
-        working_group: String::new(),
-        gshare: "User Analysis".into(),
-        label: "user".into(),
-        nucleus: String::new(),
-        ..task(subject, 5, yard.now)
-    });
+    yard.ask(&asking(subject, yard.now));
 }
 
 /// A job at the first queue that was ready at a moment and runs, or ended.

@@ -1,7 +1,7 @@
 //! Throttles through the loop: set where a limit is crossed, lifted with hysteresis and after the
 //! least dwell, said again, lapsed; and the same from the log alone, from any store.
 
-use super::owner::{asking, build, is_assigned, is_held, own, parameter};
+use super::owner::{build, is_assigned, is_held, own, parameter};
 use super::start;
 use super::yard::*;
 use crate::crash::check::{check_throttles, follow_to_end};

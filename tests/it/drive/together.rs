@@ -23,7 +23,7 @@ fn crowd<'a>(name: &'a str, status: Status, at: i64) -> JobState<'a> {
     }
 }
 
-fn asking(endpoint: &str, at: i64) -> Task {
+fn reading(endpoint: &str, at: i64) -> Task {
     let replica = DatasetReplica {
         endpoint: endpoint.into(),
         files: 9,
@@ -32,16 +32,8 @@ fn asking(endpoint: &str, at: i64) -> Task {
     };
     let dataset =
         Dataset { name: "data18:AOD.1".into(), replicas: vec![replica], ..Dataset::default() };
-    Task {
-        policy: "analysis-job".into(),
-        user: "ann".into(),
-        working_group: String::new(),
-        gshare: "User Analysis".into(),
-        label: "user".into(),
-        nucleus: String::new(),
-        input: Input { datasets: vec![dataset], ..Input::default() },
-        ..task("1/1", 5, at)
-    }
+    let input = Input { datasets: vec![dataset], ..Input::default() };
+    Task { input, ..asking("1/1", at) }
 }
 
 #[test]
@@ -63,7 +55,7 @@ fn what_changes_elsewhere_wakes_nobody_and_what_falls_here_does() {
     let mut drive = start(&yard, "one");
     lead(&mut yard, &mut drive, 10).unwrap();
     let endpoint = queue("QUEUE_00", yard.now).endpoints.write[0].clone();
-    yard.ask(&asking(&endpoint, yard.now));
+    yard.ask(&reading(&endpoint, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
     let decisions = yard.decisions();
     let filters: Vec<&str> =

@@ -285,6 +285,19 @@ pub fn task(subject: &str, jobs: u32, at: i64) -> Task {
     }
 }
 
+/// A task of Ann's.
+pub fn asking(subject: &str, at: i64) -> Task {
+    Task {
+        policy: "analysis-job".into(),
+        user: "ann".into(),
+        working_group: String::new(),
+        gshare: "User Analysis".into(),
+        label: "user".into(),
+        nucleus: String::new(),
+        ..task(subject, 5, at)
+    }
+}
+
 /// Where an assignment sent its jobs.
 pub fn sent(decision: &Decision) -> Vec<(String, u32)> {
     match &decision.outcome {

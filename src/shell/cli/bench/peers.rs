@@ -72,7 +72,12 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let conf = conf(&task)?;
-    let mut log = Peers { log: KafkaLog::open(conf)?, raw: Batch::default(), bytes: Vec::new() };
+    let mut log = Peers {
+        log: KafkaLog::open(conf)?,
+        raw: Batch::default(),
+        bytes: Vec::new(),
+        ids: Ids::default(),
+    };
     let is_again =
         log.lanes()?.iter().any(|span| span.lane.topic == Topic::Progress && span.end > 0);
     std::fs::create_dir_all(&task.state)?;
@@ -205,6 +210,21 @@ struct Peers {
     log: KafkaLog,
     raw: Batch,
     bytes: Vec<u8>,
+    ids: Ids,
+}
+
+/// Numbers as text, of the record at hand.
+#[derive(Default)]
+struct Ids {
+    job: String,
+    task: String,
+}
+
+/// Writes a number in place of what stood there.
+fn number(text: &mut String, number: i64) {
+    text.clear();
+    // Writing to a `String` cannot fail.
+    let _ = write!(text, "{number}");
 }
 
 impl Log for Peers {
@@ -215,7 +235,8 @@ impl Log for Peers {
             let value = self.raw.value(raw);
             self.bytes.clear();
             let foreign = value.filter(|_| raw.lane.topic == Topic::JobState);
-            let is_ours = foreign.is_none_or(|value| turn(value, &mut self.bytes).is_err());
+            let is_ours =
+                foreign.is_none_or(|value| turn(value, &mut self.ids, &mut self.bytes).is_err());
             // What cannot be read is handed on as it is, and becomes a dead letter.
             let value = if is_ours { value } else { Some(self.bytes.as_slice()) };
             batch.push(raw.lane, raw.offset, raw.appended_at, None, value);
@@ -251,13 +272,11 @@ impl Log for Peers {
 }
 
 /// A record of the foreign schema as one of ours. Its `seq` orders the states of a job.
-fn turn(value: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+fn turn(value: &[u8], ids: &mut Ids, out: &mut Vec<u8>) -> Result<(), Fault> {
     let datum = value.strip_prefix(&HEADER).ok_or(Fault::WrongSchema)?;
     let at = &mut Cursor::new(datum);
-    let (mut job, mut task) = (String::with_capacity(20), String::with_capacity(20));
-    // Writing to a `String` cannot fail.
-    let _ = write!(job, "{}", at.long()?);
-    let _ = write!(task, "{}", at.long()?);
+    number(&mut ids.job, at.long()?);
+    number(&mut ids.task, at.long()?);
     let _attempt = at.int()?;
     let status = Status::ALL.get(at.index()?).copied().ok_or(Fault::Malformed)?;
     let [queue, user] = at.strings()?;
@@ -270,12 +289,12 @@ fn turn(value: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     let revision = at.int()?;
     at.end()?;
     let state = JobState {
-        job: &job,
+        job: &ids.job,
         status,
         changed_at,
         revision: revision.max(0) as u32,
         attempt: 0,
-        task: &task,
+        task: &ids.task,
         request: "",
         queue,
         user,
