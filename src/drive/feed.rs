@@ -51,8 +51,10 @@ pub struct Feed {
     waiting: usize,
     /// Which lanes the log holds is not known.
     is_unsure: bool,
-    /// All batches that are not known to be drawn, oldest first.
-    poured: VecDeque<Rc<Batch>>,
+    /// Of `waiting`, how many are nobody's own words.
+    inputs: usize,
+    /// All batches that are not known to be drawn.
+    poured: Vec<Rc<Batch>>,
 }
 
 impl Feed {
@@ -67,13 +69,11 @@ impl Feed {
     /// more than what is written to it.
     pub fn spare(&mut self) -> Batch {
         let mut spare = Batch::default();
-        while let Some(oldest) = self.poured.pop_front() {
-            match Rc::try_unwrap(oldest) {
+        // One lane may lag: what lies behind its oldest batch is let go all the same.
+        for batch in std::mem::take(&mut self.poured) {
+            match Rc::try_unwrap(batch) {
                 Ok(drawn) => spare = drawn,
-                Err(wanted) => {
-                    self.poured.push_front(wanted);
-                    break;
-                }
+                Err(wanted) => self.poured.push(wanted),
             }
         }
         spare.clear();
@@ -83,7 +83,7 @@ impl Feed {
     /// Takes over what a batch brought.
     pub fn pour(&mut self, batch: Batch) {
         let batch = Rc::new(batch);
-        self.poured.push_back(Rc::clone(&batch));
+        self.poured.push(Rc::clone(&batch));
         let mut start = 0;
         while start < batch.records.len() {
             let lane = batch.records[start].lane;
@@ -96,6 +96,7 @@ impl Feed {
             strand.flags.at_end = false;
             strand.runs.push_back(Run { batch: Rc::clone(&batch), records: start..end });
             self.waiting += length;
+            self.inputs += if lane.topic.is_own() { 0 } else { length };
             start = end;
         }
         for mark in &batch.marks {
@@ -144,6 +145,11 @@ impl Feed {
         self.waiting
     }
 
+    /// How many records wait in all lanes but our own.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
     /// How many records wait in a lane.
     pub fn waiting_in(&self, lane: Lane) -> usize {
         self.strands.get(&lane).map_or(0, |strand| strand.waiting)
@@ -173,6 +179,7 @@ impl Feed {
         }
         strand.waiting -= drawn;
         self.waiting -= drawn;
+        self.inputs -= if lane.topic.is_own() { 0 } else { drawn };
         drawn
     }
 
@@ -251,5 +258,22 @@ mod tests {
         assert!(spare.records.capacity() > 0 && spare.records.is_empty() && spare.bytes.is_empty());
         assert_eq!(feed.draw(lane, 9, 10, &mut runs), 1, "what waits is there");
         assert_eq!(runs[0].records()[0].offset, 2);
+    }
+
+    /// A lane that is not drawn keeps its own batch, and none of those that came after it.
+    #[test]
+    fn a_lane_that_lags_keeps_one_batch() {
+        let (lane, lags) = (Lane::new(Topic::JobState, 0), Lane::new(Topic::Decision, 0));
+        let mut feed = Feed::new(&Cut::default());
+        for offset in 0..100 {
+            let mut batch = feed.spare();
+            batch.push(if offset == 0 { lags } else { lane }, offset, 0, None, Some(b"x"));
+            feed.pour(batch);
+            feed.draw(lane, u64::MAX, 10, &mut Vec::new());
+        }
+        assert_eq!((feed.waiting(), feed.inputs()), (1, 0));
+        let spare = feed.spare();
+        assert!(spare.records.capacity() > 0);
+        assert_eq!(feed.poured.len(), 1, "what lags, and nothing else");
     }
 }

@@ -97,7 +97,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// need to read before it.
     pub fn has_backlog(&self) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
-        lead.is_opened && self.feed.waiting() >= self.engine.state.setting.limits.batch_records
+        lead.is_opened && self.feed.inputs() >= self.engine.state.setting.limits.batch_records
     }
 
     fn somebody_waits(&self) -> bool {

@@ -105,6 +105,8 @@ impl Look<'_> {
     /// Judges all candidates there are now, as whoever decides will.
     fn judges(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let mut judged = case.clone();
+        self.world.count_owner(self.state, &mut judged);
+        self.policy.complete(&mut judged, &self.ready.resolved);
         let list = self.ready.list(self.policy, self.world, case);
         let candidates = self.world.gather(self.state, case, survey, list.clone());
         let judgement = self.policy.judge_here(&mut judged, &candidates, &self.ready.resolved);
@@ -114,7 +116,8 @@ impl Look<'_> {
         };
         waiting.hangs = judgement.fates.iter().map(hang).collect();
         waiting.prepared = Some(Prepared::of(&mut judged));
-        judgement.passed > 0
+        // One that is held as a whole by now is told so.
+        judgement.passed > 0 || judgement.held.is_some()
     }
 
     /// Whether something changed of a queue that its objection reads.

@@ -84,3 +84,46 @@ fn what_changes_elsewhere_wakes_nobody_and_what_falls_here_does() {
     assert!(decisions[1].now < ended_at + SECOND);
     assert_eq!(sent(&decisions[1]), [("QUEUE_00".to_owned(), 5)]);
 }
+
+/// What is asked of a queue may hang on all jobs of the share: a task that waits because its queue
+/// is overloaded is not asked again before it is less so.
+#[test]
+fn an_overloaded_queue_wakes_nobody_by_what_goes_on_there() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let endpoint = "VIRTUAL_VP_DISK";
+    for at in 0..2 {
+        let mut queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
+        let read = if at == 0 { endpoint.to_owned() } else { "ELSEWHERE".to_owned() };
+        queue.endpoints.read = vec![read];
+        // The other is for other work.
+        queue.cores = if at == 0 { 1 } else { 8 };
+        yard.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+    }
+    let names: Vec<String> = (0..130).map(|at| format!("c{at}")).collect();
+    for (at, name) in names.iter().enumerate() {
+        let status = if (5..30).contains(&at) { Status::Activated } else { Status::Running };
+        let queue = if at < 30 { "QUEUE_00" } else { "QUEUE_01" };
+        yard.job(&JobState { queue, ..crowd(name, status, yard.now) });
+    }
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&reading(endpoint, yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    let reasons: Vec<&str> = decisions[0].fates.iter().map(|fate| fate.reason.as_ref()).collect();
+    assert!(reasons.contains(&"overloaded_vp"), "{:#?}", decisions[0]);
+    for _ in 0..10 {
+        yard.job(&crowd(&names[5], Status::Activated, yard.now));
+        yard.pilot("QUEUE_00", "node2");
+        yard.pass(MINUTE);
+        lead(&mut yard, &mut drive, 10).unwrap();
+    }
+    assert_eq!(yard.decisions().len(), 1, "{:#?}", yard.decisions().last());
+    for name in &names[5..25] {
+        yard.job(&crowd(name, Status::Running, yard.now));
+    }
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    assert!(matches!(decisions[1].outcome, Outcome::Assign(_)), "{:#?}", decisions[1]);
+}
