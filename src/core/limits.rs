@@ -145,7 +145,8 @@ limits! {
 
     "The store is written at most this often."
     checkpoint_interval_ms: Millis = "checkpoint_interval_ms" * 1, 1_000 in 10..=3_600_000;
-    "Readable counters are written to the store at most this often."
+    "Readable counters are written to the store at most this often, and less often where that takes \
+     longer than a tenth of it."
     counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
     "Counters that changed are told on their topic at most this often."
     tell_interval_ms: Millis = "tell_interval_s" * SECOND, 10 in 1..=86_400;

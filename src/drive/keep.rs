@@ -10,6 +10,9 @@ use crate::drive::terms::Terms;
 use crate::wire::avro::Writer;
 use crate::wire::cell::{self, Bounds, Head};
 
+/// How many times as long as writing the counters took passes before they are written again.
+const COUNTERS_REST: u64 = 10;
+
 /// Decides when to copy, and what of the base pages goes along.
 pub struct Keeper {
     /// Copied, and its cycle not confirmed yet.
@@ -27,6 +30,10 @@ pub struct Keeper {
     covered: u64,
     copied_ns: u64,
     counters_ns: u64,
+    /// When the store was given counters that it has not written yet.
+    writing_ns: Option<u64>,
+    /// How long the store took for the last counters; ns.
+    counters_took_ns: u64,
     stopwatch: fn() -> u64,
     /// Whether anything is kept at all.
     keeps: bool,
@@ -58,6 +65,8 @@ impl Keeper {
             covered: 0,
             copied_ns: stopwatch(),
             counters_ns: 0,
+            writing_ns: None,
+            counters_took_ns: 0,
             stopwatch,
             keeps,
             writers: Vec::new(),
@@ -130,7 +139,11 @@ impl Keeper {
         if !is_due || self.pending.is_some() || self.ready.is_some() && !is_last {
             return;
         }
-        let with_counters = is_last || due(self.counters_ns, limits.counters_interval_ms);
+        // Each is a cell of its own: a great many of them must not keep the store writing all the
+        // time.
+        let has_rested = now.saturating_sub(self.counters_ns) >= COUNTERS_REST * self.counters_took_ns;
+        let is_due = due(self.counters_ns, limits.counters_interval_ms);
+        let with_counters = is_last || is_due && has_rested && self.writing_ns.is_none();
         self.copied_ns = now;
         let head = Head { policies: policies.to_owned(), bounds: bounds() };
         let head = cell::write_head(state, &head);
@@ -193,10 +206,17 @@ impl Keeper {
 
     /// Gives the store what is confirmed, unless it is still writing.
     pub fn hand_over<S: Store>(&mut self, store: &mut S, wait: bool) -> Result<(), Halt> {
+        if let Some(began) = self.writing_ns
+            && !store.is_busy()
+        {
+            self.writing_ns = None;
+            self.counters_took_ns = (self.stopwatch)() - began;
+        }
         if self.ready.is_some()
             && (wait || !store.is_busy())
             && let Some(checkpoint) = self.ready.take()
         {
+            self.writing_ns = checkpoint.counters.is_some().then(self.stopwatch);
             store.keep(checkpoint)?;
         }
         Ok(())

@@ -80,6 +80,23 @@ impl Batch {
         self.records.push(Raw { lane, offset, appended_at, key, value });
     }
 
+    /// Appends a record, its value as `write` appends it to the bytes.
+    pub fn push_with(
+        &mut self,
+        lane: Lane,
+        offset: u64,
+        appended_at: Millis,
+        key: Option<&[u8]>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        self.push(lane, offset, appended_at, key, None);
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        if let Some(raw) = self.records.last_mut() {
+            raw.value = Some(start..self.bytes.len());
+        }
+    }
+
     /// The key of one of this batch's records.
     pub fn key<'a>(&'a self, raw: &Raw) -> Option<&'a [u8]> {
         raw.key.clone().map(|span| &self.bytes[span])

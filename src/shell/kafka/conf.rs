@@ -16,6 +16,9 @@ pub struct TopicMap {
     pub name: String,
 }
 
+/// Appends a value of a topic as it is to be read: turned into one of ours, or as it is.
+pub type Turn = fn(Topic, &[u8], &mut Vec<u8>);
+
 /// How to reach a Kafka, and what to read and speak there. Not to be printed: it holds secrets.
 #[derive(Clone)]
 pub struct KafkaConf {
@@ -30,6 +33,8 @@ pub struct KafkaConf {
     pub group: Option<String>,
     /// The topics. One without a lane assigned costs nothing.
     pub topics: Vec<TopicMap>,
+    /// What is done to values as they are read; `None`: nothing.
+    pub turn: Option<Turn>,
     /// How long one question to the broker may take.
     pub patience: Duration,
     /// How long a lane may fail before it counts as unreadable (design: 60 s).
@@ -37,9 +42,10 @@ pub struct KafkaConf {
 }
 
 /// Properties on which the guarantees rest, set by us alone.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "auto.offset.reset",
     "bootstrap.servers",
+    "delivery.report.only.error",
     "enable.auto.commit",
     "enable.auto.offset.store",
     "enable.idempotence",
@@ -125,6 +131,7 @@ impl KafkaConf {
             transactional_id: transactional_id.to_string(),
             group: None,
             topics,
+            turn: None,
             patience: Duration::from_secs(10),
             unreadable_after: Duration::from_secs(60),
         }
@@ -222,7 +229,12 @@ fn fixed(role: Role) -> &'static [(&'static str, &'static str)] {
             ("enable.auto.commit", "false"),
             ("enable.auto.offset.store", "false"),
         ],
-        Role::Speaker | Role::Writer => &[("enable.idempotence", "true"), ("acks", "all")],
+        // Of what arrived nobody wants to hear, and each report costs as much as the record did.
+        Role::Speaker | Role::Writer => &[
+            ("enable.idempotence", "true"),
+            ("acks", "all"),
+            ("delivery.report.only.error", "true"),
+        ],
         Role::Admin => &[],
     }
 }

@@ -1,8 +1,9 @@
 //! Kafka as a log, through librdkafka.
 //!
 //! Partitions are assigned, never subscribed to: who reads what is the caller's to say. All of
-//! them come through one queue, many records at a time. What is said goes out in transactions, by
-//! a thread of its own; whoever takes the lead fences the others by the transactional id.
+//! them come through one queue, many records at a time, by a thread that reads ahead. What is said
+//! goes out in transactions, by another; whoever takes the lead fences the others by the
+//! transactional id.
 
 mod admin;
 mod conf;
@@ -11,6 +12,7 @@ mod health;
 mod place;
 mod queue;
 mod reader;
+mod reading;
 mod remedy;
 mod source;
 mod speaker;
@@ -18,7 +20,7 @@ mod whole;
 mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
-pub use conf::{KafkaConf, TopicMap, is_secret};
+pub use conf::{KafkaConf, TopicMap, Turn, is_secret};
 pub use source::{ForeignRecord, KafkaIntake};
 pub use whole::KafkaWhole;
 pub use writer::KafkaWriter;
@@ -29,8 +31,10 @@ use conf::Role;
 use health::Width;
 use queue::Client;
 use reader::Reader;
+use reading::Reading;
 use speaker::Speaker;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A Kafka as a log.
@@ -39,8 +43,10 @@ pub struct KafkaLog {
     /// Asks how far lanes reach: once as a committed reader, once with open transactions.
     reader: Arc<Client>,
     looker: Arc<Client>,
-    reading: Option<Reader>,
+    reading: Option<Reading>,
     speaker: Option<Speaker>,
+    /// Whether there is a speaker.
+    leads: Arc<AtomicBool>,
 }
 
 impl KafkaLog {
@@ -48,14 +54,21 @@ impl KafkaLog {
     pub fn open(conf: KafkaConf) -> Result<KafkaLog, LogError> {
         let reader = reader::open(&conf, Role::Reader)?;
         let looker = reader::open(&conf, Role::Looker)?;
-        Ok(KafkaLog { conf, reader, looker, reading: None, speaker: None })
+        let leads = Arc::default();
+        Ok(KafkaLog { conf, reader, looker, reading: None, speaker: None, leads })
     }
 
     /// For how long the broker has not answered; `None` while it does, or before anything is
     /// read. A `take` meanwhile is empty: the client goes on by itself once the broker is back.
     pub fn unreachable(&self) -> Option<Duration> {
-        let since: Option<Instant> = self.reading.as_ref().and_then(Reader::unreachable);
+        let reading = self.reading.as_ref();
+        let since: Option<Instant> = reading.and_then(|it| it.extent().unreachable());
         since.map(|since| since.elapsed())
+    }
+
+    fn silence(&mut self) {
+        self.leads.store(false, Ordering::Relaxed);
+        self.speaker = None;
     }
 
     fn names(&self) -> Result<Vec<(Lane, String)>, LogError> {
@@ -108,7 +121,8 @@ impl Log for KafkaLog {
         // A client that has read before would mix up old and new positions, so each assignment
         // has one of its own.
         self.reading = None;
-        self.reading = Some(Reader::start(&self.conf, &names, from, widths)?);
+        let reader = Reader::start(&self.conf, &names, from, widths)?;
+        self.reading = Some(Reading::start(reader, self.leads.clone())?);
         Ok(())
     }
 
@@ -117,20 +131,20 @@ impl Log for KafkaLog {
     }
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
-        let leads = self.speaker.is_some();
         match &mut self.reading {
-            Some(reading) => reading.take(batch, max, wait, leads),
+            Some(reading) => reading.take(batch, max, wait),
             None => Ok(()),
         }
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {
-        self.reading.as_ref().map(Reader::ends).unwrap_or_default()
+        self.reading.as_ref().map(|reading| reading.extent().ends()).unwrap_or_default()
     }
 
     fn lead(&mut self) -> Result<(), LogError> {
-        self.speaker = None;
+        self.silence();
         self.speaker = Some(Speaker::start(&self.conf)?);
+        self.leads.store(true, Ordering::Relaxed);
         Ok(())
     }
 
@@ -149,7 +163,7 @@ impl Log for KafkaLog {
         let settled = self.speaker.as_mut().map_or(Ok(()), Speaker::settle);
         if settled.is_err() {
             // After an indefinite result nothing this producer says can be trusted.
-            self.speaker = None;
+            self.silence();
         }
         settled
     }

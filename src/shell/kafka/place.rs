@@ -1,5 +1,6 @@
 //! Where the reading of one lane stands, and what each thing heard of it means.
 
+use super::conf::Turn;
 use super::queue::{Event, Origin};
 use super::remedy::refusal;
 use crate::core::cut::Lane;
@@ -58,12 +59,14 @@ impl Place {
         }
     }
 
-    /// Takes in one event.
+    /// Takes in one event. `now` is not long ago.
     pub fn meet(
         &mut self,
         name: &str,
         origin: &Origin<'_>,
         event: Event<'_>,
+        now: Instant,
+        turn: Option<Turn>,
         batch: &mut Batch,
     ) -> Option<Lost> {
         use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
@@ -77,18 +80,24 @@ impl Place {
                 if offset < self.next {
                     return None;
                 }
-                batch.push(self.lane, offset, timestamp, key, value);
+                match (turn, value) {
+                    (Some(turn), Some(value)) => {
+                        let turn = |bytes: &mut Vec<u8>| turn(self.lane.topic, value, bytes);
+                        batch.push_with(self.lane, offset, timestamp, key, turn);
+                    }
+                    _ => batch.push(self.lane, offset, timestamp, key, value),
+                }
                 self.next = offset + 1;
                 self.last_at = timestamp;
                 self.ended = false;
-                self.fine();
+                self.fine(now);
             }
             Event::End => {
                 if offset >= self.next {
                     self.next = offset;
                     self.ended = true;
                 }
-                self.fine();
+                self.fine(now);
             }
             Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
                 let name = name.to_string();
@@ -98,16 +107,16 @@ impl Place {
                 if let Some(error) = refusal(code, &format!("Read of topic {name}")) {
                     return Some(Lost::Refused(error));
                 }
-                self.trouble.get_or_insert_with(Instant::now);
+                self.trouble.get_or_insert(now);
             }
         }
         None
     }
 
-    fn fine(&mut self) {
+    fn fine(&mut self, now: Instant) {
         self.trouble = None;
         self.heard = true;
-        self.sign = Instant::now();
+        self.sign = now;
     }
 
     /// Compares what was read with what there is.

@@ -148,18 +148,6 @@ impl Queue {
         }
         count
     }
-
-    /// The client's own knowledge of a partition's high watermark, as of its last fetch.
-    pub fn high(&self, topic: &CStr, partition: i32) -> Option<u64> {
-        let (mut low, mut high) = (-1, -1);
-        let handle = self.client.client().native_ptr();
-        // SAFETY: the client is alive, the name ends with a zero, both numbers are ours.
-        unsafe {
-            let name = topic.as_ptr();
-            rdsys::rd_kafka_get_watermark_offsets(handle, name, partition, &mut low, &mut high);
-        }
-        u64::try_from(high).ok()
-    }
 }
 
 impl Drop for Queue {
@@ -167,6 +155,18 @@ impl Drop for Queue {
         // SAFETY: made by `new`, destroyed once, and the client it belongs to is still alive.
         unsafe { rdsys::rd_kafka_queue_destroy(self.queue) }
     }
+}
+
+/// A client's own knowledge of a partition's high watermark, as of its last fetch.
+pub(super) fn high(client: &Client, topic: &CStr, partition: i32) -> Option<u64> {
+    let (mut low, mut high) = (-1, -1);
+    let handle = client.client().native_ptr();
+    // SAFETY: the client is alive, the name ends with a zero, both numbers are ours.
+    unsafe {
+        let name = topic.as_ptr();
+        rdsys::rd_kafka_get_watermark_offsets(handle, name, partition, &mut low, &mut high);
+    }
+    u64::try_from(high).ok()
 }
 
 /// Reads a message without copying it.

@@ -1,10 +1,10 @@
 //! Reads assigned lanes: what comes out of the queue, checked against where each lane stands.
 
-use super::conf::{KafkaConf, Role};
+use super::conf::{KafkaConf, Role, Turn};
 use super::extent;
 use super::health::{Probe, Watch, Width};
 use super::place::{Lost, Place};
-use super::queue::{Client, Origin, Queue};
+use super::queue::{Client, Origin, Queue, high};
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, LogError};
 use rdkafka::consumer::{CommitMode, Consumer};
@@ -23,13 +23,21 @@ const COMMIT: Duration = Duration::from_secs(5);
 pub(super) struct Reader {
     queue: Queue,
     client: Arc<Client>,
-    probe: Probe,
+    probe: Arc<Probe>,
     lanes: Lanes,
+    turn: Option<Turn>,
     patience: Duration,
     unreadable_after: Duration,
     commits: bool,
     committed: Instant,
     swept: Instant,
+}
+
+/// How far the lanes of a reader reach, for whoever asks from another thread.
+pub(super) struct Extent {
+    client: Arc<Client>,
+    probe: Arc<Probe>,
+    lanes: Vec<(Lane, CString)>,
 }
 
 /// The lanes by name and number.
@@ -70,13 +78,14 @@ impl Reader {
         }
         client.assign(&assigned).map_err(|error| extent::trouble(&client, &error))?;
         let asked = names.iter().filter(|(lane, _)| from.next(*lane).is_some());
-        let probe = Probe::start(client.clone(), asked.cloned().collect(), widths);
+        let probe = Probe::start(client.clone(), asked.cloned().collect(), widths).into();
         let now = Instant::now();
         Ok(Reader {
             queue,
             client,
             probe,
             lanes,
+            turn: conf.turn,
             patience: conf.patience,
             unreadable_after: conf.unreadable_after,
             commits: conf.group.is_some(),
@@ -85,9 +94,13 @@ impl Reader {
         })
     }
 
-    /// Since when the broker does not answer.
-    pub fn unreachable(&self) -> Option<Instant> {
-        self.probe.unreachable()
+    /// How far the lanes reach.
+    pub fn extent(&self) -> Extent {
+        let of = |strand: &Strand| -> Vec<(Lane, CString)> {
+            strand.lanes.values().map(|place| (place.lane, strand.name.clone())).collect()
+        };
+        let lanes = self.lanes.strands.iter().flat_map(of).collect();
+        Extent { client: self.client.clone(), probe: self.probe.clone(), lanes }
     }
 
     /// Takes what there is. `leads` is whether nobody but this process can write own lanes.
@@ -105,10 +118,13 @@ impl Reader {
         // The client's own events come this way; a record never does.
         let _ = self.client.poll(Duration::ZERO);
         let mut lost = None;
-        let lanes = &mut self.lanes;
+        let (lanes, turn) = (&mut self.lanes, self.turn);
+        let mut came_at = None;
         let count = self.queue.take(max, wait, &mut |origin, event| {
             if let Some((strand, place)) = lanes.find(origin) {
-                lost = lost.take().or(place.meet(strand, origin, event, batch));
+                // One look at the clock for all that came together.
+                let now = *came_at.get_or_insert_with(Instant::now);
+                lost = lost.take().or(place.meet(strand, origin, event, now, turn, batch));
             }
         });
         match lost {
@@ -128,20 +144,6 @@ impl Reader {
             self.commit();
         }
         Ok(())
-    }
-
-    /// How far lanes reach: what the client knows of its last fetch, or the probe of its last
-    /// question. A lane that is held is not fetched, so of that the probe knows more.
-    pub fn ends(&self) -> Vec<(Lane, u64)> {
-        let mut ends = Vec::new();
-        for strand in &self.lanes.strands {
-            for (partition, place) in &strand.lanes {
-                let fetched = self.queue.high(&strand.name, *partition);
-                let end = fetched.max(self.probe.end(place.lane));
-                ends.extend(end.map(|end| (place.lane, end)));
-            }
-        }
-        ends
     }
 
     /// Holds lanes back or lets them go on.
@@ -180,7 +182,7 @@ impl Reader {
                 if place.held {
                     continue;
                 }
-                let high = self.queue.high(&strand.name, *partition);
+                let high = high(&self.client, &strand.name, *partition);
                 let alone = leads && place.lane.topic.is_own();
                 let failing = self.probe.failing(place.lane);
                 let flags = place.look(high, alone, failing, now, self.unreadable_after);
@@ -213,6 +215,23 @@ impl Reader {
                 admitted.err().unwrap_or_else(|| LogError::Unreachable(moved()))
             }
         }
+    }
+}
+
+impl Extent {
+    /// Since when the broker does not answer.
+    pub fn unreachable(&self) -> Option<Instant> {
+        self.probe.unreachable()
+    }
+
+    /// How far each lane reaches: what the client knows of its last fetch, or the probe of its last
+    /// question. A lane that is held is not fetched, so of that the probe knows more.
+    pub fn ends(&self) -> Vec<(Lane, u64)> {
+        let end = |(lane, name): &(Lane, CString)| {
+            let fetched = high(&self.client, name, lane.partition as i32);
+            fetched.max(self.probe.end(*lane)).map(|end| (*lane, end))
+        };
+        self.lanes.iter().filter_map(end).collect()
     }
 }
 

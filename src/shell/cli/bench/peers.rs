@@ -8,21 +8,19 @@
 //! `run`.
 
 use crate::core::changed::{Changed, Of};
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::event::{JobState, Status};
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::Status;
 use crate::core::unit::{DAY, Millis};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
+use crate::drive::port::Log;
 use crate::drive::tell::{Moment, Tell};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::place::{Read, open_store};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, NewTopicSpec, TopicMap};
 use crate::shell::ports::AnyStore;
-use crate::wire::avro::{Cursor, Fault};
-use crate::wire::record::write_job_state;
+use crate::wire::avro::{Cursor, Fault, Sink};
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::fmt::Write;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -72,12 +70,7 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     let conf = conf(&task)?;
-    let mut log = Peers {
-        log: KafkaLog::open(conf)?,
-        raw: Batch::default(),
-        bytes: Vec::new(),
-        ids: Ids::default(),
-    };
+    let mut log = KafkaLog::open(conf)?;
     let is_again =
         log.lanes()?.iter().any(|span| span.lane.topic == Topic::Progress && span.end > 0);
     std::fs::create_dir_all(&task.state)?;
@@ -118,7 +111,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn look(&mut self, drive: &Drive<Peers, AnyStore>, taken: usize, end: &[u64]) {
+    fn look(&mut self, drive: &Drive<KafkaLog, AnyStore>, taken: usize, end: &[u64]) {
         let begins = match self.is_again {
             false => taken > 0,
             true => self.led_at.is_some_and(|at| position(drive) > at),
@@ -137,7 +130,7 @@ impl Marks {
 }
 
 /// How many records were folded, gaps included.
-fn position(drive: &Drive<Peers, AnyStore>) -> u64 {
+fn position(drive: &Drive<KafkaLog, AnyStore>) -> u64 {
     drive.state().times.lanes.of(Topic::JobState).map(|(_, lane)| lane.next).sum()
 }
 
@@ -159,6 +152,7 @@ fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
     ];
     let mut conf = KafkaConf::new(&task.bootstrap, &task.id, topics);
     conf.group = None;
+    conf.turn = Some(turn);
     let configs = vec![("message.timestamp.type".to_owned(), "LogAppendTime".to_owned())];
     let spec = NewTopicSpec { name: progress, partitions: 1, replication: -1, configs };
     KafkaAdmin::open(&conf)?.create(&[spec])?;
@@ -168,7 +162,8 @@ fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
 fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     let mut terms = read.terms()?;
     let limits = &mut terms.setting.limits;
-    limits.batch_records = 200_000;
+    limits.batch_records =
+        std::env::var("PEER_BATCH").ok().and_then(|t| t.parse().ok()).unwrap_or(50_000);
     // Nothing is forgotten: the counters are of all jobs there ever were.
     limits.ended_job_lifetime_ms = 40_000 * DAY;
     limits.silent_job_lifetime_ms = 40_000 * DAY;
@@ -205,125 +200,161 @@ fn write(changed: &Changed<'_>, _: &Moment<'_>, put: &mut dyn FnMut(Vec<u8>, Vec
     put(key.into_bytes(), value);
 }
 
-/// The log, with records of the foreign schema turned into ours.
-struct Peers {
-    log: KafkaLog,
-    raw: Batch,
-    bytes: Vec<u8>,
-    ids: Ids,
+/// A record of the foreign schema as one of ours. What cannot be read is handed on as it is, and
+/// becomes a dead letter.
+fn turn(topic: Topic, value: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    if topic != Topic::JobState || rewrite(value, out).is_err() {
+        out.truncate(start);
+        out.extend_from_slice(value);
+    }
 }
 
-/// Numbers as text, of the record at hand.
-#[derive(Default)]
-struct Ids {
-    job: String,
-    task: String,
+/// A number as decimal text.
+struct Decimal {
+    digits: [u8; 20],
+    start: usize,
 }
 
-/// Writes a number in place of what stood there.
-fn number(text: &mut String, number: i64) {
-    text.clear();
-    // Writing to a `String` cannot fail.
-    let _ = write!(text, "{number}");
-}
-
-impl Log for Peers {
-    fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
-        self.raw.clear();
-        self.log.take(&mut self.raw, max, wait)?;
-        for raw in &self.raw.records {
-            let value = self.raw.value(raw);
-            self.bytes.clear();
-            let foreign = value.filter(|_| raw.lane.topic == Topic::JobState);
-            let is_ours =
-                foreign.is_none_or(|value| turn(value, &mut self.ids, &mut self.bytes).is_err());
-            // What cannot be read is handed on as it is, and becomes a dead letter.
-            let value = if is_ours { value } else { Some(self.bytes.as_slice()) };
-            batch.push(raw.lane, raw.offset, raw.appended_at, None, value);
+impl Decimal {
+    fn of(number: i64) -> Decimal {
+        let (mut digits, mut start, mut left) = ([0; 20], 20, number.unsigned_abs());
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
         }
-        batch.marks.extend(&self.raw.marks);
-        Ok(())
+        if number < 0 {
+            start -= 1;
+            digits[start] = b'-';
+        }
+        Decimal { digits, start }
     }
 
-    fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
-        self.log.lanes()
-    }
-    fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
-        self.log.assign(from)
-    }
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        self.log.hold(lanes, held)
-    }
-    fn ends(&mut self) -> Vec<(Lane, u64)> {
-        self.log.ends()
-    }
-    fn lead(&mut self) -> Result<(), LogError> {
-        self.log.lead()
-    }
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
-        self.log.say(outputs, progress)
-    }
-    fn is_settled(&mut self) -> bool {
-        self.log.is_settled()
-    }
-    fn settle(&mut self) -> Result<(), LogError> {
-        self.log.settle()
+    fn text(&self) -> &str {
+        // Digits and a sign are UTF-8.
+        std::str::from_utf8(&self.digits[self.start..]).unwrap_or_default()
     }
 }
 
-/// A record of the foreign schema as one of ours. Its `seq` orders the states of a job.
-fn turn(value: &[u8], ids: &mut Ids, out: &mut Vec<u8>) -> Result<(), Fault> {
+/// The same for what can be read. Texts and numbers have one form in both schemas, so what lies
+/// together there and here is copied together. Its `seq` orders the states of a job.
+fn rewrite(value: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     let datum = value.strip_prefix(&HEADER).ok_or(Fault::WrongSchema)?;
     let at = &mut Cursor::new(datum);
-    number(&mut ids.job, at.long()?);
-    number(&mut ids.task, at.long()?);
+    let (job, task) = (Decimal::of(at.long()?), Decimal::of(at.long()?));
     let _attempt = at.int()?;
     let status = Status::ALL.get(at.index()?).copied().ok_or(Fault::Malformed)?;
-    let [queue, user] = at.strings()?;
+    let queue_and_user = copied(at, |at| at.bytes().and_then(|_| at.bytes()))?;
     let group = text_if_known(at)?;
-    let gshare = at.string()?;
+    let gshare = copied(at, Cursor::bytes)?;
     let resource_type = RESOURCE_TYPES.get(at.index()?).copied().ok_or(Fault::Malformed)?;
-    let (cores, priority) = (at.int()?, at.int()?);
+    let cores_and_priority = copied(at, |at| at.long().and_then(|_| at.long()))?;
     let nucleus = text_if_known(at)?;
-    let (input_bytes, changed_at): (i64, Millis) = (at.long()?, at.long()?);
-    let revision = at.int()?;
+    let input_bytes = copied(at, Cursor::long)?;
+    let changed_at = copied(at, Cursor::long)?;
+    let revision = copied(at, Cursor::int)?;
     at.end()?;
-    let state = JobState {
-        job: &ids.job,
-        status,
-        changed_at,
-        revision: revision.max(0) as u32,
-        attempt: 0,
-        task: &ids.task,
-        request: "",
-        queue,
-        user,
-        group,
-        gshare,
-        resource_type,
-        nucleus,
-        workflow: "",
-        label: "",
-        processing_type: "",
-        sub_status: "",
-        cores: cores.max(0) as u32,
-        priority,
-        created_at: 0,
-        activated_at: 0,
-        started_at: 0,
-        ended_at: 0,
-        input_bytes: input_bytes.max(0) as u64,
-        output_bytes: 0,
-    };
-    write_job_state(out, &state);
+    let mut sink = Sink::begin(out, Topic::JobState);
+    sink.string(job.text());
+    sink.index(status.index());
+    sink.raw(changed_at);
+    sink.raw(revision);
+    sink.raw(&[0; 1]); // attempt
+    sink.string(task.text());
+    sink.raw(&[0; 1]); // request
+    sink.raw(queue_and_user);
+    sink.raw(group);
+    sink.raw(gshare);
+    sink.string(resource_type);
+    sink.raw(nucleus);
+    sink.raw(&[0; 4]); // workflow, label, processing type, sub-status
+    sink.raw(cores_and_priority);
+    sink.raw(&[0; 4]); // when it was created, activated, started and ended
+    sink.raw(input_bytes);
+    sink.raw(&[0; 1]); // output bytes
     Ok(())
 }
 
-/// A union of null and text; null as the empty text.
-fn text_if_known<'a>(at: &mut Cursor<'a>) -> Result<&'a str, Fault> {
+/// The bytes of what is read.
+fn copied<'a, T>(
+    at: &mut Cursor<'a>,
+    read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Fault>,
+) -> Result<&'a [u8], Fault> {
+    let before = at.rest();
+    read(at)?;
+    Ok(&before[..before.len() - at.rest().len()])
+}
+
+/// The bytes of the text in a union of null and text; those of the empty text for null.
+fn text_if_known<'a>(at: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
     match at.index()? {
-        0 => Ok(""),
-        1 => at.string(),
+        0 => Ok(&[0]),
+        1 => copied(at, Cursor::bytes),
         _ => Err(Fault::Malformed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::event::{Event, JobState};
+    use crate::wire::avro::{Arena, Codec};
+
+    fn foreign(group: Option<&str>, nucleus: Option<&str>) -> Vec<u8> {
+        let mut value = HEADER.to_vec();
+        let mut sink = Sink { out: &mut value };
+        sink.long(4_711);
+        sink.long(-7);
+        sink.int(2);
+        sink.index(Status::Running.index());
+        sink.string("DESY-HH");
+        sink.string("ada");
+        sink.option(group, |sink, text| sink.string(text));
+        sink.string("MC");
+        sink.index(1);
+        sink.int(8);
+        sink.int(-900);
+        sink.option(nucleus, |sink, text| sink.string(text));
+        sink.long(5_000_000_000);
+        sink.long(1_700_000_000_000);
+        sink.int(300);
+        value
+    }
+
+    #[test]
+    fn a_foreign_record_is_read_as_ours() {
+        for (group, nucleus) in [(None, Some("CERN")), (Some("AP_TOP"), None)] {
+            let mut ours = b"before".to_vec();
+            turn(Topic::JobState, &foreign(group, nucleus), &mut ours);
+            let (codec, mut arena) = (Codec::default(), Arena::default());
+            let event = codec.read(Topic::JobState, None, Some(&ours[6..]), &mut arena);
+            let Event::JobState(job) = event else { panic!("{event:?}") };
+            assert_eq!((job.job, job.task, job.status), ("4711", "-7", Status::Running));
+            assert_eq!((job.queue, job.user, job.gshare), ("DESY-HH", "ada", "MC"));
+            assert_eq!((job.group, job.nucleus), (group.unwrap_or(""), nucleus.unwrap_or("")));
+            assert_eq!((job.resource_type, job.cores, job.priority), ("MCORE", 8, -900));
+            let JobState { input_bytes, changed_at, revision, .. } = job;
+            assert_eq!(
+                (input_bytes, changed_at, revision),
+                (5_000_000_000, 1_700_000_000_000, 300)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_theirs_stays_as_it_is() {
+        let value = foreign(None, None);
+        for cut in 0..value.len() {
+            let mut out = b"before".to_vec();
+            turn(Topic::JobState, &value[..cut], &mut out);
+            assert_eq!(out, [b"before", &value[..cut]].concat());
+        }
+        let mut out = Vec::new();
+        turn(Topic::Progress, &value, &mut out);
+        assert_eq!(out, value);
     }
 }

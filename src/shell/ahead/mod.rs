@@ -5,10 +5,13 @@
 //! and nothing left out; of a lane that is held back nothing comes until it is let go. An empty
 //! look of before is no answer to who asks now. Whoever takes the lead reads for itself again.
 
+pub mod shelf;
+
 use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
 use crate::wire::avro::Writer;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use shelf::{Look, Shelf};
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -26,13 +29,7 @@ pub struct ReadAhead<L: Log> {
     place: Place<L>,
     /// Looks that were asked for, in order.
     asked: VecDeque<Receiver<Look>>,
-    /// A look of which part was handed on.
-    front: Option<Look>,
-    /// What was read of lanes before they were held back.
-    aside: BTreeMap<Lane, Aside>,
-    held: BTreeSet<Lane>,
-    /// Memory for further looks.
-    spare: Vec<Batch>,
+    shelf: Shelf,
 }
 
 /// Where the log is.
@@ -43,24 +40,6 @@ enum Place<L> {
     Away { jobs: Sender<Job<L>>, thread: JoinHandle<L> },
     /// With a thread that panicked.
     Lost,
-}
-
-/// What one look at the log brought.
-struct Look {
-    batch: Batch,
-    /// How many of the records were handed on.
-    gone: usize,
-    /// Whether there were as many records as were asked for: then there may be more.
-    is_full: bool,
-    end: Result<(), LogError>,
-}
-
-/// Records of a lane that wait until it is let go, and the last that is known of its end.
-#[derive(Default)]
-struct Aside {
-    batch: Batch,
-    gone: usize,
-    mark: Option<Mark>,
 }
 
 impl<L: Log + Send + 'static> ReadAhead<L> {
@@ -79,10 +58,7 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
         Ok(ReadAhead {
             place: Place::Away { jobs, thread },
             asked: VecDeque::new(),
-            front: None,
-            aside: BTreeMap::new(),
-            held: BTreeSet::new(),
-            spare: Vec::new(),
+            shelf: Shelf::default(),
         })
     }
 
@@ -112,18 +88,17 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
     }
 
     fn ask_for_a_look(&mut self, max: usize) {
-        let mut batch = self.spare.pop().unwrap_or_default();
+        let mut batch = self.shelf.spare();
         let look = self.ask(move |log| {
-            batch.clear();
             let end = log.take(&mut batch, max, Duration::ZERO);
-            Look { is_full: batch.records.len() >= max, gone: 0, batch, end }
+            Look::new(batch, max, end)
         });
         self.asked.push_back(look);
     }
 
     /// The next look, and whether it was asked for just now.
     fn next_look(&mut self, max: usize) -> Result<(Look, bool), LogError> {
-        if let Some(front) = self.front.take() {
+        if let Some(front) = self.shelf.front() {
             return Ok((front, false));
         }
         let is_new = self.asked.is_empty();
@@ -154,71 +129,6 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
     }
 }
 
-impl<L: Log> ReadAhead<L> {
-    /// Hands on what a look brought, until the batch holds `full` records. An error counts once
-    /// all before it was handed on.
-    fn hand_on(&mut self, mut look: Look, batch: &mut Batch, full: usize) -> Result<(), LogError> {
-        let is_free = look.gone == 0 && batch.records.is_empty() && batch.marks.is_empty();
-        let lanes = || {
-            let records = look.batch.records.iter().map(|raw| raw.lane);
-            records.chain(look.batch.marks.iter().map(|mark| mark.lane))
-        };
-        if is_free
-            && batch.writers.is_empty()
-            && look.batch.records.len() <= full
-            && (self.held.is_empty() || !lanes().any(|lane| self.held.contains(&lane)))
-        {
-            // In one piece; what it was to be put into serves for a further look.
-            std::mem::swap(batch, &mut look.batch);
-            self.spare.push(look.batch);
-            return look.end;
-        }
-        batch.writers.append(&mut look.batch.writers);
-        while let Some(raw) = look.batch.records.get(look.gone) {
-            let to = if self.held.contains(&raw.lane) {
-                &mut self.aside.entry(raw.lane).or_default().batch
-            } else if batch.records.len() < full {
-                &mut *batch
-            } else {
-                self.front = Some(look);
-                return Ok(());
-            };
-            let (key, value) = (look.batch.key(raw), look.batch.value(raw));
-            to.push(raw.lane, raw.offset, raw.appended_at, key, value);
-            look.gone += 1;
-        }
-        for mark in look.batch.marks.drain(..) {
-            if self.held.contains(&mark.lane) {
-                self.aside.entry(mark.lane).or_default().mark = Some(mark);
-            } else {
-                batch.marks.push(mark);
-            }
-        }
-        self.spare.push(look.batch);
-        look.end
-    }
-
-    /// Hands on what lies aside of lanes that are let go.
-    fn hand_aside_on(&mut self, batch: &mut Batch, full: usize) {
-        let held = &self.held;
-        self.aside.retain(|lane, aside| {
-            if held.contains(lane) {
-                return true;
-            }
-            while let Some(raw) = aside.batch.records.get(aside.gone) {
-                if batch.records.len() >= full {
-                    return true;
-                }
-                let (key, value) = (aside.batch.key(raw), aside.batch.value(raw));
-                batch.push(*lane, raw.offset, raw.appended_at, key, value);
-                aside.gone += 1;
-            }
-            batch.marks.extend(aside.mark);
-            false
-        });
-    }
-}
-
 impl<L: Log + Send + 'static> Log for ReadAhead<L> {
     fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
         self.wait(L::lanes)?
@@ -229,22 +139,14 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         self.wait(move |log| log.assign(&from))??;
         // What was read ahead of where reading stood before.
         self.asked.clear();
-        self.front = None;
-        self.aside.clear();
-        self.held.clear();
+        self.shelf.clear();
         Ok(())
     }
 
     fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
         let named = lanes.to_vec();
         self.wait(move |log| log.hold(&named, held))??;
-        for lane in lanes {
-            if held {
-                self.held.insert(*lane);
-            } else {
-                self.held.remove(lane);
-            }
-        }
+        self.shelf.hold(lanes, held);
         Ok(())
     }
 
@@ -252,15 +154,15 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         let (records, marks) = (batch.records.len(), batch.marks.len());
         let start = Instant::now();
         let mut nap = Duration::from_millis(1);
-        self.hand_aside_on(batch, records + max);
+        self.shelf.hand_aside_on(batch, records + max);
         while batch.records.len() == records {
-            if let (Place::Here(log), None, true) =
-                (&mut self.place, &self.front, self.asked.is_empty())
+            if let (Place::Here(log), false, true) =
+                (&mut self.place, self.shelf.has_front(), self.asked.is_empty())
             {
                 return log.take(batch, max, wait.saturating_sub(start.elapsed()));
             }
             let (look, is_new) = self.next_look(max)?;
-            self.hand_on(look, batch, records + max)?;
+            self.shelf.hand_on(look, batch, records + max)?;
             if is_new && batch.records.len() == records {
                 let left = wait.saturating_sub(start.elapsed());
                 if left.is_zero() || batch.marks.len() > marks {

@@ -1,0 +1,148 @@
+//! What was read ahead and not handed on yet.
+
+use crate::core::cut::Lane;
+use crate::drive::port::{Batch, LogError, Mark};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one look at a log brought.
+pub struct Look {
+    batch: Batch,
+    /// How many of the records were handed on.
+    gone: usize,
+    /// Whether there were as many records as were asked for: then there may be more.
+    pub is_full: bool,
+    end: Result<(), LogError>,
+}
+
+impl Look {
+    /// What came, of at most `max` records, and how it ended.
+    pub fn new(batch: Batch, max: usize, end: Result<(), LogError>) -> Look {
+        Look { is_full: batch.records.len() >= max, gone: 0, batch, end }
+    }
+}
+
+/// Keeps what was read ahead until it may be handed on: in the order it was read, nothing twice and
+/// nothing left out, and of lanes that are held back nothing until they are let go.
+#[derive(Default)]
+pub struct Shelf {
+    /// A look of which part was handed on.
+    front: Option<Look>,
+    /// What was read of lanes before they were held back.
+    aside: BTreeMap<Lane, Aside>,
+    held: BTreeSet<Lane>,
+    /// Memory for further looks.
+    spare: Vec<Batch>,
+}
+
+/// Records of a lane that wait until it is let go, and the last that is known of its end.
+#[derive(Default)]
+struct Aside {
+    batch: Batch,
+    gone: usize,
+    mark: Option<Mark>,
+}
+
+impl Shelf {
+    /// Memory for a look.
+    pub fn spare(&mut self) -> Batch {
+        let mut batch = self.spare.pop().unwrap_or_default();
+        batch.clear();
+        batch
+    }
+
+    /// A look of which part was handed on, to be gone on with before any other.
+    pub fn front(&mut self) -> Option<Look> {
+        self.front.take()
+    }
+
+    /// Whether there is one.
+    pub fn has_front(&self) -> bool {
+        self.front.is_some()
+    }
+
+    /// Holds lanes back or lets them go.
+    pub fn hold(&mut self, lanes: &[Lane], held: bool) {
+        for lane in lanes {
+            if held {
+                self.held.insert(*lane);
+            } else {
+                self.held.remove(lane);
+            }
+        }
+    }
+
+    /// Reading begins anew elsewhere: nothing is held, and what was read counts no more.
+    pub fn clear(&mut self) {
+        self.front = None;
+        self.aside.clear();
+        self.held.clear();
+    }
+
+    /// Hands on what a look brought, until the batch holds `full` records. An error counts once
+    /// all before it was handed on.
+    pub fn hand_on(
+        &mut self,
+        mut look: Look,
+        batch: &mut Batch,
+        full: usize,
+    ) -> Result<(), LogError> {
+        let is_free = look.gone == 0 && batch.records.is_empty() && batch.marks.is_empty();
+        let lanes = || {
+            let records = look.batch.records.iter().map(|raw| raw.lane);
+            records.chain(look.batch.marks.iter().map(|mark| mark.lane))
+        };
+        if is_free
+            && batch.writers.is_empty()
+            && look.batch.records.len() <= full
+            && (self.held.is_empty() || !lanes().any(|lane| self.held.contains(&lane)))
+        {
+            // In one piece; what it was to be put into serves for a further look.
+            std::mem::swap(batch, &mut look.batch);
+            self.spare.push(look.batch);
+            return look.end;
+        }
+        batch.writers.append(&mut look.batch.writers);
+        while let Some(raw) = look.batch.records.get(look.gone) {
+            let to = if self.held.contains(&raw.lane) {
+                &mut self.aside.entry(raw.lane).or_default().batch
+            } else if batch.records.len() < full {
+                &mut *batch
+            } else {
+                self.front = Some(look);
+                return Ok(());
+            };
+            let (key, value) = (look.batch.key(raw), look.batch.value(raw));
+            to.push(raw.lane, raw.offset, raw.appended_at, key, value);
+            look.gone += 1;
+        }
+        for mark in look.batch.marks.drain(..) {
+            if self.held.contains(&mark.lane) {
+                self.aside.entry(mark.lane).or_default().mark = Some(mark);
+            } else {
+                batch.marks.push(mark);
+            }
+        }
+        self.spare.push(look.batch);
+        look.end
+    }
+
+    /// Hands on what lies aside of lanes that are let go, until the batch holds `full` records.
+    pub fn hand_aside_on(&mut self, batch: &mut Batch, full: usize) {
+        let held = &self.held;
+        self.aside.retain(|lane, aside| {
+            if held.contains(lane) {
+                return true;
+            }
+            while let Some(raw) = aside.batch.records.get(aside.gone) {
+                if batch.records.len() >= full {
+                    return true;
+                }
+                let (key, value) = (aside.batch.key(raw), aside.batch.value(raw));
+                batch.push(*lane, raw.offset, raw.appended_at, key, value);
+                aside.gone += 1;
+            }
+            batch.marks.extend(aside.mark);
+            false
+        });
+    }
+}
