@@ -141,7 +141,8 @@ impl Keeper {
         }
         // Each is a cell of its own: a great many of them must not keep the store writing all the
         // time.
-        let has_rested = now.saturating_sub(self.counters_ns) >= COUNTERS_REST * self.counters_took_ns;
+        let has_rested =
+            now.saturating_sub(self.counters_ns) >= COUNTERS_REST * self.counters_took_ns;
         let is_due = due(self.counters_ns, limits.counters_interval_ms);
         let with_counters = is_last || is_due && has_rested && self.writing_ns.is_none();
         self.copied_ns = now;

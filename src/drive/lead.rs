@@ -13,6 +13,9 @@ use crate::drive::{Drive, Halt, Role, own_lane};
 use crate::wire::record::{write_decision, write_throttle};
 use std::collections::VecDeque;
 
+/// Most records that are folded before it is looked again whether a cycle was said.
+const STEP: usize = 10_000;
+
 /// What a leader knows beside the state.
 pub(super) struct Lead {
     pub epoch: u64,
@@ -37,6 +40,18 @@ pub(super) struct Lead {
     /// Cycles said, with our clock before it. The broker's time must lie between that and our clock
     /// when the cycle is read back.
     pub spoken: VecDeque<Spoken>,
+    /// What is folded of the next cycle already.
+    pub folded: Folded,
+}
+
+/// What was folded since the last cycle was closed.
+#[derive(Default)]
+pub(super) struct Folded {
+    /// How many records, unreadable ones included.
+    pub records: usize,
+    unreadable: Vec<Unreadable>,
+    /// Append time of the newest request among them.
+    asked_at: Option<Millis>,
 }
 
 impl Lead {
@@ -63,6 +78,7 @@ impl Lead {
             closed_at: clock,
             full_at: 0,
             spoken: VecDeque::new(),
+            folded: Folded::default(),
         }
     }
 }
@@ -75,8 +91,36 @@ impl<L: Log, S: Store> Drive<L, S> {
         if !self.is_due(clock) {
             return Ok(false);
         }
+        if self.may_fold_on(clock) {
+            self.fold_waiting(STEP);
+            return Ok(false);
+        }
         self.make_cycle(clock)?;
         Ok(true)
+    }
+
+    /// Whether the state is that of a cycle's end: nothing of the next one is folded yet.
+    pub fn is_between_cycles(&self) -> bool {
+        self.folded() == 0
+    }
+
+    /// How many records of the next cycle are folded.
+    fn folded(&self) -> usize {
+        match &self.role {
+            Role::Leader(lead) => lead.folded.records,
+            Role::Standby => 0,
+        }
+    }
+
+    /// While a cycle is being said the next one could only wait for it. If nobody waits for an
+    /// answer it is not closed before that, or before a tick has passed: what arrives meanwhile
+    /// belongs to it, and a counter that changes twice is told once.
+    fn may_fold_on(&self, clock: Millis) -> bool {
+        let Role::Leader(lead) = &self.role else { return false };
+        let limits = &self.engine.state.setting.limits;
+        let has_time = (0..limits.tick_ms).contains(&(clock - lead.closed_at));
+        let has_room = lead.folded.records < limits.batch_records;
+        lead.in_flight.is_some() && has_time && has_room && !self.somebody_waits()
     }
 
     /// How long until a cycle could be due if nothing arrives.
@@ -97,7 +141,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// need to read before it.
     pub fn has_backlog(&self) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
-        lead.is_opened && self.feed.inputs() >= self.engine.state.setting.limits.batch_records
+        let most = self.engine.state.setting.limits.batch_records;
+        lead.is_opened && lead.folded.records + self.feed.inputs() >= most
     }
 
     fn somebody_waits(&self) -> bool {
@@ -117,7 +162,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         let waits = self.somebody_waits();
         let least = if waits { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         let is_timer = self.engine.next_due().is_some_and(|due| due <= clock);
-        let has_work = waits || self.feed.waiting() > 0 || is_timer || since >= limits.tick_ms;
+        let has_more = self.feed.waiting() > 0 || self.folded() > 0;
+        let has_work = waits || has_more || is_timer || since >= limits.tick_ms;
         self.has_backlog() || since >= least && has_work
     }
 
@@ -126,7 +172,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub(super) fn make_cycle(&mut self, clock: Millis) -> Result<(), Halt> {
         let began = (self.config.stopwatch)();
         let now = self.engine.state.now.max(clock);
-        let (unreadable, asked_at) = self.fold_waiting();
+        self.fold_waiting(usize::MAX);
+        let Role::Leader(lead) = &mut self.role else { return Ok(()) };
+        let Folded { unreadable, asked_at, .. } = std::mem::take(&mut lead.folded);
         let quiet = !self.has_caught_up();
         let mut progress = self.close_cycle(now, quiet);
         progress.garbled = unreadable.iter().map(|it| (it.lane, it.offset)).collect();
@@ -139,17 +187,18 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.say(outputs, progress, clock, asked_at)
     }
 
-    /// Folds what has arrived, up to the limit on one cycle.
-    fn fold_waiting(&mut self) -> (Vec<Unreadable>, Option<Millis>) {
+    /// Folds at most `most` of the records that have arrived, up to the limit on one cycle.
+    fn fold_waiting(&mut self, most: usize) {
         let began = (self.config.stopwatch)();
         let limits = &self.engine.state.setting.limits;
-        let mut left = limits.batch_records;
+        let mut left = limits.batch_records.saturating_sub(self.folded()).min(most);
         let mut runs = Vec::new();
-        let mut asked_at = None;
+        let (mut asked_at, mut records) = (None, 0);
         for lane in self.input_lanes() {
             let before = runs.len();
             let drawn = self.feed.draw(lane, u64::MAX, left, &mut runs);
             left -= drawn;
+            records += drawn;
             *self.report.events.entry(lane.topic).or_default() += drawn as u64;
             if lane.topic == Topic::Task {
                 let next = self.engine.state.next(lane);
@@ -160,12 +209,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         let Drive { engine, codec, arena, .. } = self;
         let mut garbled = Vec::new();
-        let records = runs.iter().flat_map(Run::iter);
-        fold_records(&mut engine.state, codec, arena, records, &mut garbled);
+        let all = runs.iter().flat_map(Run::iter);
+        fold_records(&mut engine.state, codec, arena, all, &mut garbled);
         self.input_lanes().into_iter().for_each(|lane| self.pass_markers(lane));
-        let unreadable = self.unreadable(&runs, &garbled);
+        self.note_unreadable(&runs, &garbled);
+        if let Role::Leader(lead) = &mut self.role {
+            lead.folded.records += records;
+            lead.folded.asked_at = lead.folded.asked_at.max(asked_at);
+        }
         self.report.fold_ns += (self.config.stopwatch)() - began;
-        (unreadable, asked_at)
     }
 
     /// A lane of which all was drawn is known to where it was read, which may lie past its last
@@ -177,14 +229,16 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    /// What is kept of records that could not be read; `garbled` names them by their place among
-    /// all records of the runs, ascending.
-    fn unreadable(&mut self, runs: &[Run], garbled: &[(usize, Garbled)]) -> Vec<Unreadable> {
+    /// Notes what is kept of records that could not be read; `garbled` names them by their place
+    /// among all records of the runs, ascending.
+    fn note_unreadable(&mut self, runs: &[Run], garbled: &[(usize, Garbled)]) {
+        let Role::Leader(lead) = &mut self.role else { return };
+        let unreadable = &mut lead.folded.unreadable;
         let limits = &self.engine.state.setting.limits;
         let longest = limits.dead_letter_bytes.min(limits.max_output_bytes);
-        let mut room = limits.dead_letters_bytes;
+        let used: usize = unreadable.iter().map(|it| it.value.len()).sum();
+        let mut room = limits.dead_letters_bytes.saturating_sub(used);
         let mut records = runs.iter().flat_map(Run::iter).enumerate();
-        let mut unreadable = Vec::new();
         for (place, why) in garbled {
             let Some((_, (batch, raw))) = records.find(|(at, _)| at == place) else { break };
             *self.report.garbled.entry((raw.lane.topic, *why)).or_default() += 1;
@@ -200,7 +254,6 @@ impl<L: Log, S: Store> Drive<L, S> {
                 length: value.len(),
             });
         }
-        unreadable
     }
 
     fn has_caught_up(&mut self) -> bool {

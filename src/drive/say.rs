@@ -152,6 +152,10 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn farewell(&mut self, clock: Millis) -> Result<(), Halt> {
         if self.leads() {
             self.settle(clock)?;
+            if !self.is_between_cycles() {
+                self.make_cycle(clock)?;
+                self.settle(clock)?;
+            }
             self.keeper.hand_over(&mut self.store, true)?;
             let is_opened = matches!(&self.role, Role::Leader(lead) if lead.is_opened);
             let now = self.engine.state.now;

@@ -59,8 +59,8 @@ impl Show {
         Ok(bound)
     }
 
-    /// Tells what a drive did since last asked, and answers what was asked meanwhile. At a cycle's
-    /// boundary. Gives the report on.
+    /// Tells what a drive did since last asked, and answers what was asked meanwhile, at a
+    /// cycle's boundary. Gives the report on.
     pub fn tell<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
         let report = drive.take_report();
         self.count(&report);
@@ -85,7 +85,9 @@ impl Show {
             self.gauge(drive);
         }
         self.metrics.add();
-        while let Some(ask) = self.asked.as_ref().and_then(|asked| asked.try_recv().ok()) {
+        while drive.is_between_cycles()
+            && let Some(ask) = self.asked.as_ref().and_then(|asked| asked.try_recv().ok())
+        {
             answer(ask, drive);
         }
         report

@@ -1,6 +1,7 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
 mod nucleus;
+mod onward;
 mod owner;
 mod site;
 mod tell;
