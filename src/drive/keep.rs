@@ -223,3 +223,76 @@ impl Keeper {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Topic;
+    use crate::core::limits::Limits;
+    use crate::core::state::Setting;
+    use crate::drive::port::{Kept, StoreError};
+    use std::cell::Cell;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    thread_local!(static CLOCK: Cell<u64> = const { Cell::new(SECOND) });
+
+    /// A disk on which counters take so long, and nothing else takes any time.
+    struct Disk {
+        takes: u64,
+        busy_until: u64,
+        counters: u32,
+    }
+
+    impl Store for Disk {
+        fn load(&mut self) -> Result<Option<Kept>, StoreError> {
+            Ok(None)
+        }
+
+        fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
+            if checkpoint.counters.is_some() {
+                self.counters += 1;
+                self.busy_until = CLOCK.get() + self.takes;
+            }
+            Ok(())
+        }
+
+        fn is_busy(&mut self) -> bool {
+            CLOCK.get() < self.busy_until
+        }
+
+        fn flush(&mut self) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    /// How often counters are written in ten minutes.
+    fn written(takes: u64) -> u32 {
+        let silence = [None; Topic::ALL.len()];
+        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
+        let terms = Terms {
+            text: String::new(),
+            hash: String::new(),
+            setting: setting.clone(),
+            policies: Vec::new(),
+            compact_after: [None; Topic::ALL.len()],
+        };
+        let mut state = State::new(setting);
+        let mut disk = Disk { takes, busy_until: 0, counters: 0 };
+        let (mut keeper, _) = Keeper::load(&mut disk, &terms, || CLOCK.get(), true).unwrap();
+        for _ in 0..6_000 {
+            CLOCK.set(CLOCK.get() + SECOND / 10);
+            keeper.copy(&mut state, "", Bounds::new, false);
+            keeper.confirm(0);
+            keeper.hand_over(&mut disk, false).unwrap();
+        }
+        disk.counters
+    }
+
+    #[test]
+    fn counters_that_take_long_are_written_less_often() {
+        assert!((100..=121).contains(&written(0)), "{}", written(0));
+        assert!((100..=121).contains(&written(SECOND / 4)), "{}", written(SECOND / 4));
+        assert!((15..=20).contains(&written(3 * SECOND)), "{}", written(3 * SECOND));
+    }
+}
