@@ -87,6 +87,77 @@ fn with_tls_a_plain_server_is_no_https_server() {
     assert!(matches!(answer, Err(RegistryError::Unanswered(_))), "{answer:?}");
 }
 
+/// A server that speaks TLS, and no more of HTTP than a file to give out.
+#[cfg(feature = "tls")]
+struct Secure {
+    dir: tempfile::TempDir,
+    server: std::process::Child,
+    url: String,
+}
+
+#[cfg(feature = "tls")]
+impl Secure {
+    /// Gives out a schema under number 7; `None` where there is no OpenSSL.
+    fn start(schema: &str) -> Option<Secure> {
+        use std::process::{Command, Stdio};
+        let dir = tempfile::TempDir::new().unwrap();
+        let made = Command::new(crate::broker::script("certificates.sh")).arg(dir.path()).status();
+        if !made.is_ok_and(|made| made.success()) {
+            eprintln!("there is no openssl: left out");
+            return None;
+        }
+        let body = json!({ "schema": schema }).to_string();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
+        let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        std::fs::create_dir_all(dir.path().join("schemas/ids")).unwrap();
+        std::fs::write(dir.path().join("schemas/ids/7"), answer).unwrap();
+        let address = nobody().replace("http://", "");
+        let server = Command::new("openssl")
+            .args(["s_server", "-HTTP", "-accept", &address, "-cert", "broker.pem", "-key"])
+            .arg("broker.key")
+            .current_dir(dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let secure = Secure { dir, server, url: format!("https://{address}") };
+        let begun = std::time::Instant::now();
+        while std::net::TcpStream::connect(&address).is_err() {
+            assert!(begun.elapsed().as_secs() < 60, "openssl does not listen");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Some(secure)
+    }
+
+    fn client(&self, authority: Option<&str>) -> Client {
+        let path = |name: &str| self.dir.path().join(name).to_str().unwrap().to_owned();
+        let ca_file = authority.map(path);
+        Client::new(&Setting { ca_file, ..setting(&[&self.url]) }).unwrap()
+    }
+}
+
+#[cfg(feature = "tls")]
+impl Drop for Secure {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn over_tls_only_a_server_that_our_authority_signed_is_believed() {
+    let Some(server) = Secure::start(FOREIGN) else { return };
+    let ours = server.client(Some("ca.pem"));
+    assert_eq!(ours.schema(7).unwrap().as_deref(), Some(FOREIGN));
+    for authority in [Some("other-ca.pem"), None] {
+        let answer = server.client(authority).schema(7);
+        let Err(RegistryError::Unanswered(why)) = answer else { panic!("{answer:?}") };
+        assert!(why.to_lowercase().contains("certificate"), "{why}");
+    }
+}
+
 #[test]
 fn what_a_schema_refers_to_comes_with_it() {
     let registry = Registry::start();
