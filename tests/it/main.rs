@@ -39,5 +39,6 @@ mod sim;
 mod store;
 mod tidy;
 mod topology;
+mod verbs;
 mod wire;
 mod world;

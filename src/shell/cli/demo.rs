@@ -9,7 +9,7 @@ use crate::core::throttle::Throttle;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::place::{Read, dir_topics, open_store};
-use crate::shell::cli::{Ended, Usage, import};
+use crate::shell::cli::{Ended, Usage, complaints, import};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -126,7 +126,7 @@ impl Demo {
         for (kind, path) in files.into_iter().chain([("nuclei", nuclei)]) {
             let imported = import::load(kind, path, &sites, START)?;
             println!("{}: {} records", path.display(), imported.records.len());
-            imported.complaints.iter().for_each(|complaint| println!("  {complaint}"));
+            complaints::summary(&imported.complaints).iter().for_each(|line| println!("  {line}"));
             for record in imported.records {
                 match record {
                     Event::Queue(queue) => facts.queues.push(*queue),

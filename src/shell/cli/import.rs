@@ -5,7 +5,7 @@ use crate::core::event::Event;
 use crate::core::fold::{link_name, parameter_name, quota_name, user_name};
 use crate::core::unit::Millis;
 use crate::shell::cli::place::{Place, Read, dir_topics};
-use crate::shell::cli::{Ended, Usage};
+use crate::shell::cli::{Ended, Usage, complaints};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, Mode};
 use crate::shell::kafka::KafkaWriter;
@@ -75,6 +75,9 @@ struct Files {
     /// Say what would be said, and say nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Print every complaint, instead of summing up those that repeat.
+    #[arg(long)]
+    verbose: bool,
 }
 
 impl Import {
@@ -96,9 +99,7 @@ impl Import {
             What::Releases(files) => (files, each(files, |text, _| import::releases(text, now))?),
             What::Jobs(files) => return jobs(files),
         };
-        for complaint in &imported.complaints {
-            eprintln!("{complaint}");
-        }
+        files.print(&imported.complaints);
         for note in &imported.notes {
             eprintln!("note: {note}");
         }
@@ -116,7 +117,32 @@ impl Import {
             println!("{topic}: {count} records {did}");
         }
         println!("{} complaints", imported.complaints.len());
-        Ok(ExitCode::SUCCESS)
+        Ok(files.ended(imported.records.len(), imported.complaints.len()))
+    }
+}
+
+impl Files {
+    /// Prints complaints: summed up, or each of them.
+    fn print(&self, complaints: &[String]) {
+        match self.verbose {
+            true => complaints.iter().for_each(|complaint| eprintln!("{complaint}")),
+            false => complaints::summary(complaints).iter().for_each(|line| eprintln!("{line}")),
+        }
+    }
+
+    /// 1 when there were things in the files and none of them could be used: then a file of another
+    /// kind was given.
+    fn ended(&self, records: usize, complaints: usize) -> ExitCode {
+        if records > 0 || complaints == 0 {
+            return ExitCode::SUCCESS;
+        }
+        let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        eprintln!(
+            "yardmaster: nothing in {} can be used; is it a file of another kind? \
+             `yardmaster import --help` lists the kinds",
+            files.join(", ")
+        );
+        ExitCode::FAILURE
     }
 }
 
@@ -230,9 +256,9 @@ fn jobs(files: &Files) -> Ended {
     let (mut count, mut complaints) = (0, 0);
     for path in &files.files {
         let (rows, imported) = import::jobs(&text(path)?);
-        for complaint in &imported.complaints {
-            eprintln!("{}: {complaint}", path.display());
-        }
+        let named = imported.complaints.iter();
+        let named = named.map(|complaint| format!("{}: {complaint}", path.display()));
+        files.print(&named.collect::<Vec<_>>());
         count += rows.len();
         complaints += imported.complaints.len();
         if !files.dry_run {
@@ -242,7 +268,7 @@ fn jobs(files: &Files) -> Ended {
     }
     println!("{}: {count} records {did}", Topic::JobState.name());
     println!("{complaints} complaints");
-    Ok(ExitCode::SUCCESS)
+    Ok(files.ended(count, complaints))
 }
 
 fn say(place: &Place, records: &[Event<'_>]) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 mod archive;
 mod audit;
 mod bench;
+mod complaints;
 mod conformance;
 mod counters;
 mod demo;
@@ -18,6 +19,7 @@ mod secret;
 mod topology;
 
 use clap::{Parser, Subcommand};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Brokers grid jobs from events on a bus: counters that are right, decisions that can be made
@@ -118,7 +120,44 @@ fn end_with_the_reader() {
 }
 
 fn start_log(level: &str) -> anyhow::Result<()> {
+    is_log_filter(level)?;
     let filter = tracing_subscriber::EnvFilter::try_new(level)?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal() && !no_color)
+        .with_writer(std::io::stderr)
+        .init();
     Ok(())
+}
+
+/// Checks the levels of a tracing filter. The library takes a word that is no level for the name of
+/// a module and then logs nothing else, so a mistyped level would silence everything.
+fn is_log_filter(filter: &str) -> anyhow::Result<()> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    for directive in filter.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
+        // `target[span{field=value}]=level`: what stands behind the last bracket is the level.
+        let tail = directive.rsplit_once(']').map_or(directive, |(_, tail)| tail);
+        let level = tail.rsplit_once('=').map_or(tail, |(_, level)| level);
+        let is_span = level.is_empty() && directive.ends_with(']');
+        if !is_span && !LEVELS.contains(&level.to_ascii_lowercase().as_str()) {
+            anyhow::bail!("{level:?} is no level");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_log_level_is_refused() {
+        for good in ["info", "WARN", "debug,rdkafka=off", "yardmaster[cycle]=debug", "warn, [x]"] {
+            assert!(is_log_filter(good).is_ok(), "{good}");
+        }
+        for bad in ["loud", "info,rdkafka", "rdkafka=loud", "inof"] {
+            assert!(is_log_filter(bad).is_err(), "{bad}");
+        }
+    }
 }

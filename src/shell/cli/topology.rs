@@ -168,20 +168,25 @@ fn specs(topology: &topology::Topology) -> Vec<NewTopicSpec> {
 fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
     let read = place.read()?;
     let specs = specs(&read.topology);
-    if dry_run {
-        for spec in specs {
-            println!(
-                "would make {} with {} partitions, {:?}",
-                spec.name, spec.partitions, spec.configs
-            );
-        }
-        return schemas::apply(&read.topology, dry_run);
-    }
     if place.dir.is_some() {
         // A directory makes its topics as they are written to.
         return schemas::apply(&read.topology, dry_run);
     }
+    if dry_run && place.bootstrap_server.is_none() {
+        println!("without --bootstrap-server no topic is known to be there already");
+        specs.iter().for_each(|spec| println!("{}: {}", spec.name, would_make(spec)));
+        return schemas::apply(&read.topology, dry_run);
+    }
     let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
+    if dry_run {
+        for spec in &specs {
+            match admin.partitions(&spec.name)? {
+                Some(_) => println!("{}: is there already, left as it is", spec.name),
+                None => println!("{}: {}", spec.name, would_make(spec)),
+            }
+        }
+        return schemas::apply(&read.topology, dry_run);
+    }
     for (name, created) in admin.create(&specs)? {
         match created {
             Created::Made => println!("{name}: made"),
@@ -191,9 +196,29 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
     schemas::apply(&read.topology, dry_run)
 }
 
+/// What a topic that is missing would be made with, for people.
+fn would_make(spec: &NewTopicSpec) -> String {
+    let configs = spec.configs.iter().map(|(name, value)| format!("{name}={value}"));
+    let configs: Vec<String> = configs.collect();
+    let plural = if spec.partitions == 1 { "" } else { "s" };
+    format!("would be made with {} partition{plural}, {}", spec.partitions, configs.join(" "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dry_run_names_settings_as_kafka_does() {
+        let topology = topology::Topology::default_atlas();
+        let specs = specs(&topology);
+        let progress = specs.iter().find(|spec| spec.name.ends_with("progress")).unwrap();
+        assert_eq!(
+            would_make(progress),
+            "would be made with 1 partition, cleanup.policy=delete retention.ms=1209600000 \
+             message.timestamp.type=LogAppendTime"
+        );
+    }
 
     #[test]
     fn every_topic_of_the_topology_is_made_as_it_says() {

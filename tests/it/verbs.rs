@@ -1,0 +1,132 @@
+//! Verbs as a user calls them: exit codes, what is printed, and what must not be.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+fn yardmaster(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
+    command.args(args).env_remove("YARDMASTER_LOG").output().unwrap()
+}
+
+fn printed(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A network matrix given as queues: thousands of links, none of which is a queue.
+#[test]
+fn an_import_of_a_file_of_another_kind_fails_in_a_few_lines() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("netmetrics.json");
+    let link = |at: usize| format!("\"A{at}:B\": {{\"closeness\": 3}}");
+    let links: Vec<String> = (0..2_000).map(link).collect();
+    std::fs::write(&file, format!("{{{}}}", links.join(","))).unwrap();
+    let file = file.to_str().unwrap();
+    let place = dir.path().join("log");
+    let args = ["import", "cric", file, "--dir", place.to_str().unwrap(), "--dry-run"];
+    let (code, _, errors) = printed(&yardmaster(&args));
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.lines().count() < 50, "{} lines", errors.lines().count());
+    assert!(errors.contains("and 1997 more: field `type`"), "{errors}");
+    assert!(errors.contains("nothing in") && errors.contains(file), "{errors}");
+    let (code, _, errors) = printed(&yardmaster(&[&args[..], &["--verbose"]].concat()));
+    assert_eq!(code, Some(1));
+    assert!(errors.lines().count() > 10_000, "{} lines", errors.lines().count());
+}
+
+#[test]
+fn a_log_level_that_does_not_exist_is_refused() {
+    for wrong in ["loud", "info,rdkafka=verbose"] {
+        let (code, _, errors) = printed(&yardmaster(&["--log", wrong, "topology", "describe"]));
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains("--log") && errors.contains("debug"), "{errors}");
+    }
+    let right = ["--log", "warn,rdkafka=off", "topology", "describe"];
+    assert_eq!(yardmaster(&right).status.code(), Some(0));
+}
+
+/// Terminal escapes belong on a terminal only.
+#[test]
+fn a_log_that_goes_into_a_file_has_no_colours() {
+    let dir = TempDir::new().unwrap();
+    let store = dir.path().join("store");
+    let nobody = ["run", "--bootstrap-server", "127.0.0.1:1", "--http", "127.0.0.1:0"];
+    let mut run = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        .args([&nobody[..], &["--store", store.to_str().unwrap()]].concat())
+        .env_remove("YARDMASTER_LOG")
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It keeps trying to reach the broker, and logs that it does.
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let is_logged = |line: &String| line.contains("WARN") || line.contains("ERROR");
+    let line = lines.by_ref().map(Result::unwrap).find(is_logged);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let line = line.expect("something is logged");
+    assert!(!line.contains('\u{1b}'), "{line:?}");
+}
+
+/// Mistyped names, values in the wrong place: whatever is wrong with a property, its value may be
+/// a secret.
+#[test]
+fn no_complaint_about_a_property_shows_its_value() {
+    let dir = TempDir::new().unwrap();
+    let secret = dir.path().join("secret");
+    std::fs::write(&secret, "hush\n").unwrap();
+    let config = dir.path().join("client.properties");
+    let lines = "sasl.pasword=hush\n\
+                 sasl.jaas.config=org.apache.Login required password=\"hush\";\n\
+                 linger.ms=hush\nsecurity.protocol=hush\nssl.key.passwort=hush\n";
+    std::fs::write(&config, lines).unwrap();
+    let reference = format!("sasl.pasword=${{file:{}}}", secret.display());
+    let here = ["topology", "check", "--bootstrap-server", "127.0.0.1:1"];
+    let given: [&[&str]; 3] = [
+        &["-X", &reference],
+        &["-X", "sasl.pasword=hush"],
+        &["--command-config", config.to_str().unwrap()],
+    ];
+    for given in given {
+        let (code, text, errors) = printed(&yardmaster(&[&here[..], given].concat()));
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains("sasl.pasword"), "{errors}");
+        assert!(!errors.contains("hush") && !text.contains("hush"), "{text}{errors}");
+    }
+}
+
+/// A dry run says what would happen, so it looks at what is there.
+#[test]
+fn a_dry_run_of_topology_apply_knows_the_topics_that_exist() {
+    let Ok(kafka) = std::env::var("YARDMASTER_TEST_KAFKA") else {
+        println!("left out: YARDMASTER_TEST_KAFKA names no broker");
+        return;
+    };
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("topology.toml");
+    let mut text = String::new();
+    let prefix = format!("verbs-{}", std::process::id());
+    for line in yardmaster::wire::topology::ATLAS.lines() {
+        text.push_str(line);
+        text.push('\n');
+        let topic = line.strip_prefix("[topics.").and_then(|line| line.strip_suffix(']'));
+        if let Some(topic) = topic {
+            text.push_str(&format!("name = \"{prefix}.{topic}\"\n"));
+        }
+    }
+    std::fs::write(&file, text).unwrap();
+    let args =
+        ["topology", "apply", "--bootstrap-server", &kafka, "--topology", file.to_str().unwrap()];
+    let dry = |wanted: &str, unwanted: &str| {
+        let (code, text, errors) = printed(&yardmaster(&[&args[..], &["--dry-run"]].concat()));
+        assert_eq!(code, Some(0), "{errors}");
+        let line = text.lines().find(|line| line.starts_with(&format!("{prefix}.progress")));
+        assert!(line.is_some_and(|line| line.contains(wanted)), "{text}");
+        assert!(!text.contains(unwanted) && !text.contains('"'), "{text}");
+    };
+    dry("would be made with 1 partition, cleanup.policy=delete", "is there already");
+    let (code, _, errors) = printed(&yardmaster(&args));
+    assert_eq!(code, Some(0), "{errors}");
+    dry("is there already", "would be made");
+}
