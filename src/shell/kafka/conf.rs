@@ -331,7 +331,7 @@ mod tests {
         ];
         let conf = conf(&all);
         let complaints = conf.check().unwrap_err().join("\n");
-        for (name, _) in all {
+        for (name, _) in all.into_iter().filter(|(name, _)| *name != "ssl.key.pem") {
             assert!(complaints.contains(name), "{name}: {complaints}");
         }
         assert!(!complaints.contains("hush"), "{complaints}");
