@@ -46,6 +46,35 @@ fn lead_and_answer(bus: &Bus, asked: std::ops::Range<u32>) {
     assert_eq!(process.stop().code(), Some(0));
 }
 
+/// Without any cycle, records of inputs show that a directory holds another log.
+#[test]
+fn a_directory_with_the_log_of_another_kafka_is_refused() {
+    let (Some(first), Some(second)) = (Bus::real(|_, _| {}), Bus::real(|_, _| {})) else { return };
+    first.queue("QUEUE_1", 1, 20);
+    second.queue("QUEUE_2", 1, 20);
+    let dir = first.path("archive");
+    let archive = |bus: &Bus| {
+        bus.flush();
+        let output = yardmaster(&[&["archive"], &bus.place()[..], &["--dir", text(&dir)]].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // The topics of the second have the names of the first, as on another Kafka.
+    let other = [
+        &["archive", "--bootstrap-server", &second.bootstrap, "--dir", text(&dir)][..],
+        &["--topology", text(&second.topology)],
+    ];
+    let (code, errors) = archive(&first);
+    assert_eq!(code, Some(0), "{errors}");
+    let before = bytes_in(&dir);
+    let names = |bus: &Bus| std::fs::read_to_string(&bus.topology).unwrap();
+    println!("{} {}", names(&first).len(), names(&second).len());
+    let output = yardmaster(&other.concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("another"), "{errors}");
+    assert_eq!(bytes_in(&dir), before);
+}
+
 #[test]
 fn killed_half_way_and_begun_again_it_is_the_same_log() {
     let Some(bus) = Bus::real(|_, _| {}) else { return };

@@ -35,6 +35,50 @@ fn an_import_of_a_file_of_another_kind_fails_in_a_few_lines() {
     assert!(errors.lines().count() > 10_000, "{} lines", errors.lines().count());
 }
 
+/// A mistyped directory is not made, and what is there is not written into.
+#[test]
+fn a_directory_without_a_log_is_refused_unless_a_log_is_to_be_made() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (typo, empty, other) = (path("typo"), path("empty"), path("thesis"));
+    for made in [&empty, &other] {
+        std::fs::create_dir(made).unwrap();
+    }
+    std::fs::write(format!("{other}/chapter-1.tex"), "years of work").unwrap();
+    let run = |dir: &str, more: &[&str]| {
+        let args = ["run", "--dir", dir, "--http", "127.0.0.1:0", "--dry-run"];
+        printed(&yardmaster(&[&args[..], more].concat()))
+    };
+    for verb in ["replay", "audit", "run"] {
+        for (dir, part) in [
+            (&typo, "there is no such directory"),
+            (&empty, "the directory is empty"),
+            (&other, "it holds `chapter-1.tex`"),
+        ] {
+            let (code, _, errors) = match verb {
+                "run" => run(dir, &[]),
+                verb => printed(&yardmaster(&[verb, "--dir", dir])),
+            };
+            assert_eq!(code, Some(2), "{verb} {dir}: {errors}");
+            assert!(errors.contains(dir.as_str()) && errors.contains(part), "{verb}: {errors}");
+            assert!(errors.contains("run --create"), "{verb}: {errors}");
+        }
+    }
+    let archive = ["archive", "--bootstrap-server", "127.0.0.1:1", "--dir", &other];
+    let queues = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cric.json");
+    let import = ["import", "cric", queues, "--dir", &other];
+    for args in [&archive[..], &import] {
+        let (code, _, errors) = printed(&yardmaster(args));
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains("neither empty nor a log"), "{errors}");
+    }
+    let (code, _, errors) = run(&other, &["--create"]);
+    assert_eq!(code, Some(2), "{errors}");
+    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
+    assert!(!std::path::Path::new(&typo).exists());
+}
+
 #[test]
 fn a_log_level_that_does_not_exist_is_refused() {
     for wrong in ["loud", "info,rdkafka=verbose"] {

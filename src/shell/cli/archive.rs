@@ -7,10 +7,10 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LaneSpan, Log, LogError};
-use crate::shell::cli::place::{Place, READ, Read};
+use crate::shell::cli::place::{self, Place, READ, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
+use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, DirWriter, Mode};
 use crate::shell::kafka::{KafkaWhole, TopicMap};
 use crate::wire::avro::Codec;
 use crate::wire::topology::Topology;
@@ -38,7 +38,7 @@ pub struct Archive {
     /// Kafka to read: host:port, several separated by commas.
     #[arg(long, value_name = "HOST:PORT")]
     bootstrap_server: String,
-    /// Directory to write; made if it is not there.
+    /// Directory to write: a new one, an empty one, or an earlier archive of the same Kafka.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Topology file; without it the built-in one for ATLAS.
@@ -56,6 +56,7 @@ impl Archive {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = Read::open(self.topology.as_deref())?;
+        place::may_hold_log(&self.dir, &place::dir_topics(&read.topology))?;
         let log = self.log(&read)?;
         for name in log.absent() {
             eprintln!("{name}: not there, not copied; nothing reads or writes it yet");
@@ -70,7 +71,7 @@ impl Archive {
         }
         spans.sort_by_key(|span| (span.lane.topic == Topic::Progress, span.lane));
         let topics = dir_topics(&read.topology, &spans);
-        self.check(&log, &topics, &progress)?;
+        self.check(&log, &topics, &spans)?;
         let mut writer = DirWriter::archive(&self.dir, &topics, DirOptions::default())?;
         let mut copy = Copy::begin(&mut writer, &spans)?;
         copy.newest = newest_cycle(&log, &progress)?;
@@ -103,22 +104,31 @@ impl Archive {
         Ok(KafkaWhole::open(conf, &READ)?)
     }
 
-    /// Compares the last cycle of a directory that is there already with the same one of the log:
-    /// one directory holds one log.
+    /// One directory holds one log: refuses a directory with anything else in it, and an archive
+    /// whose last records are not those of this Kafka.
     fn check(
         &self,
         log: &KafkaWhole,
         topics: &[DirTopic],
-        progress: &[LaneSpan],
+        spans: &[LaneSpan],
     ) -> anyhow::Result<()> {
-        let dir = self.dir.display();
-        if !self.dir.is_dir() {
+        if Content::of(&self.dir, topics)? != Content::Log {
             return Ok(());
         }
+        let dir = self.dir.display();
         let mut held = DirLog::open(&self.dir, Mode::Read, topics, DirOptions::default())?;
-        for known in held.lanes()?.iter().filter(|known| known.lane.topic == Topic::Progress) {
+        for known in held.lanes()? {
+            let is_progress = known.lane.topic == Topic::Progress;
+            // What no cycle covers yet is not seen in the directory; it follows the rest.
+            if known.lane.topic.is_own() && !is_progress {
+                continue;
+            }
             let Some(last) = known.end.checked_sub(1) else { continue };
-            let there = progress.iter().find(|span| span.lane == known.lane);
+            let there = spans.iter().find(|span| span.lane == known.lane);
+            // Retention takes inputs between two archives.
+            if !is_progress && there.is_some_and(|it| last < it.first) {
+                continue;
+            }
             let Some(there) = there.filter(|it| (it.first..it.stable_end).contains(&last)) else {
                 let lane = known.lane;
                 return Err(Usage(format!(
@@ -132,7 +142,9 @@ impl Archive {
                 keep(&mut values[0], record)
             })?;
             log.read(there.lane, last, known.end, &mut |record| keep(&mut values[1], record))?;
-            if values[0] != values[1] {
+            // An offset without a record: a transaction's marker, or compaction took it.
+            let is_gone = !is_progress && values.iter().any(Option::is_none);
+            if values[0] != values[1] && !is_gone {
                 return Err(Usage(format!(
                     "{dir} holds another log: its record at offset {last} of {} is not the one of \
                      this Kafka; name another directory",

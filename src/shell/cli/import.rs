@@ -4,7 +4,7 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;
 use crate::core::fold::{link_name, parameter_name, quota_name, user_name};
 use crate::core::unit::Millis;
-use crate::shell::cli::place::{Place, Read, dir_topics};
+use crate::shell::cli::place::{Place, Read, dir_topics, may_hold_log};
 use crate::shell::cli::{Ended, Usage, complaints};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, Mode};
@@ -288,7 +288,9 @@ fn append(
     let encoded = encoded.into_iter();
     let encoded = encoded.map(|(topic, key, bytes)| (topic, key, ours.frame(topic, bytes)));
     if let Some(dir) = &place.dir {
-        let log = DirLog::open(dir, Mode::Write, &dir_topics(&topology), DirOptions::default())?;
+        let topics = dir_topics(&topology);
+        may_hold_log(dir, &topics)?;
+        let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
         let mut writer = log.writer()?;
         for (topic, key, bytes) in encoded {
             let lane = lane(topic, &key, topology.topic(topic).partitions);

@@ -3,7 +3,7 @@
 use crate::core::cut::Topic;
 use crate::drive::terms::Terms;
 use crate::shell::cli::{Usage, secret};
-use crate::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
+use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
 use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaWhole, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::registry::{FramedLog, Framing};
@@ -121,6 +121,27 @@ impl Place {
         }
     }
 
+    /// Refuses a directory that holds no log, or, if one is to be made, something else.
+    pub fn check_dir(&self, topology: &Topology, create: bool) -> anyhow::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        if create { may_hold_log(dir, &dir_topics(topology)) } else { holds_log(dir, topology) }
+    }
+
+    /// Makes the directory a log without a record, unless it is a log already.
+    pub fn create(&self, topology: &Topology) -> anyhow::Result<()> {
+        let dir = self.dir.as_ref().ok_or_else(|| {
+            Usage(
+                "--create makes a directory log: give --dir DIR; topics of a Kafka are made by \
+                   `topology apply`"
+                    .to_owned(),
+            )
+        })?;
+        let topics = dir_topics(topology);
+        // The lock stays behind and marks the directory.
+        DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
+        Ok(())
+    }
+
     /// Where the store lies: in the directory, or under the working directory for a Kafka.
     pub fn store(&self, given: Option<&Path>, domain: &str) -> PathBuf {
         match (given, &self.dir) {
@@ -214,17 +235,47 @@ fn property(text: &str, place: &str) -> Result<(String, String), Usage> {
     pair.ok_or_else(|| Usage(format!("{place}: found no `=` after a name; give KEY=VALUE")))
 }
 
-/// Opens a directory log, and tells what was cut back.
+/// Refuses a directory that holds no log.
+fn holds_log(dir: &Path, topology: &Topology) -> anyhow::Result<()> {
+    let found = match Content::of(dir, &dir_topics(topology))? {
+        Content::Log => return Ok(()),
+        Content::Missing => "there is no such directory".to_owned(),
+        Content::Empty => "the directory is empty".to_owned(),
+        Content::Other(name) => {
+            let topic = &topology.topic(Topic::Progress).name;
+            format!("no log is there: it holds `{name}` and no folder such as `{topic}`")
+        }
+    };
+    Err(Usage(format!(
+        "--dir {}: {found}; name the directory of a log; a new one is made by `run --create`, \
+         `demo`, `import` or `archive`",
+        dir.display()
+    ))
+    .into())
+}
+
+/// Opens a directory log, and tells what was cut back. The directory must hold a log.
 fn dir_log(dir: &Path, topology: &Topology, mode: Mode) -> anyhow::Result<DirLog> {
-    if mode == Mode::Read && !dir.is_dir() {
-        let dir = dir.display();
-        return Err(Usage(format!("--dir {dir}: there is no such directory")).into());
-    }
+    holds_log(dir, topology)?;
     let log = DirLog::open(dir, mode, &dir_topics(topology), DirOptions::default())?;
     for notice in log.notices() {
         tracing::warn!("{notice}");
     }
     Ok(log)
+}
+
+/// Refuses a directory that has something else than a log in it; one that is missing or empty
+/// may become a log.
+pub fn may_hold_log(dir: &Path, topics: &[DirTopic]) -> anyhow::Result<()> {
+    match Content::of(dir, topics)? {
+        Content::Missing | Content::Empty | Content::Log => Ok(()),
+        Content::Other(name) => Err(Usage(format!(
+            "--dir {}: neither empty nor a log: it holds `{name}`; nothing was written; name \
+             another directory",
+            dir.display()
+        ))
+        .into()),
+    }
 }
 
 /// The topics of a directory.

@@ -30,6 +30,7 @@ use std::time::Duration;
 /// Examples:
 ///   yardmaster run --bootstrap-server kafka:9092 --store /var/lib/yardmaster
 ///   yardmaster run --dir yard
+///   yardmaster run --dir new --create
 #[derive(Args)]
 pub struct Run {
     #[command(flatten)]
@@ -40,6 +41,9 @@ pub struct Run {
     /// Where metrics, /livez, /readyz and questions are served; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
+    /// With --dir: make a new log if the directory is missing or empty.
+    #[arg(long)]
+    create: bool,
     /// Read the topology and what it says of the log, say what would be done, and stop.
     #[arg(long)]
     dry_run: bool,
@@ -61,12 +65,18 @@ impl Run {
         if self.place.bootstrap_server.is_some() {
             self.place.kafka(&read.topology)?;
         }
+        if self.place.dir.is_some() {
+            self.place.check_dir(&read.topology, self.create)?;
+        }
         let store = self.place.store(self.store.as_deref(), &read.topology.domain);
         if self.dry_run {
             let domain = &read.topology.domain;
             println!("would serve domain {domain} with its store in {}", store.display());
             println!("{}", crate::wire::topology::describe(&read.topology));
             return Ok(ExitCode::SUCCESS);
+        }
+        if self.create {
+            self.place.create(&read.topology)?;
         }
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT] {

@@ -1,5 +1,6 @@
 //! The directory itself: where each lane's file is, and who may write.
 
+use super::LOCK;
 use super::append::Appender;
 use super::file::{LaneFile, trouble};
 use super::speaker::SharedEnds;
@@ -12,9 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Name of the file that is locked while somebody may write.
-const LOCK: &str = "lock";
 
 /// Whether a directory is opened to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 //! may write.
 
 mod append;
+mod content;
 pub mod ends;
 pub mod envelope;
 pub mod file;
@@ -17,6 +18,7 @@ mod speaker;
 mod whole;
 mod writer;
 
+pub use content::Content;
 pub use home::{Clock, DirOptions, DirTopic, Mode};
 pub use writer::DirWriter;
 
@@ -32,6 +34,8 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Name of the file that is locked while a process may write.
+const LOCK: &str = "lock";
 /// The longest sleep between two looks at the files.
 const NAP_MAX: Duration = Duration::from_millis(16);
 /// In one round of a `take` a lane gives at least so many records before the next has its turn.

@@ -11,7 +11,7 @@ const HEADER: usize = 2 + 1 + 1 + 8;
 /// CRC32C over key, header and payload.
 const TRAILER: usize = 4;
 /// What the format cell begins with. Its layout never changes: it tells all other layouts.
-const FORMAT_MAGIC: &[u8] = b"yardmaster store ";
+pub(super) const FORMAT_MAGIC: &[u8] = b"yardmaster store ";
 
 /// The key of a cell. Tree order is: bases, counters, deltas, head, format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 mod frame;
 mod index;
+mod marker;
 mod open;
 mod place;
 mod read;
@@ -44,8 +45,8 @@ impl SledStore {
     /// Opens the store in `dir`, creating it where it is missing. A damaged one is mended or moved
     /// aside, and `take_notices` tells; a directory that is not ours, or in use, is an error.
     pub fn open(dir: &Path) -> Result<SledStore, StoreError> {
-        let place = Place::take(dir, place::LET_GO_MAX)?;
-        let mut notices = Vec::new();
+        let mut place = Place::take(dir, place::LET_GO_MAX)?;
+        let mut notices = Vec::from_iter(place.take_mended());
         let (place, db) = open::climb(place, &mut notices)?;
         Ok(SledStore { place: Some(place), hands: Hands::Opened(db), notices })
     }

@@ -3,16 +3,14 @@
 //! A marker file tells our directories from everybody else's without asking sled, and carries the
 //! lock: whoever holds it may remove and rename, nobody else touches anything.
 
+use super::marker::{MARKER, Marker, has_format_record, restore};
 use crate::drive::port::StoreError;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Says that a directory is a store of ours. Its name and first word are persisted.
-const MARKER: &str = "yardmaster.store";
-const MARKER_TEXT: &str = "yardmaster: a cache of the log; deleting this directory loses nothing\n";
 /// Where the running process can be asked.
 const ADDRESS: &str = "address";
 const ADDRESS_NEW: &str = "address.new";
@@ -27,6 +25,8 @@ pub(super) struct Place {
     dir: PathBuf,
     /// Whether there was no database in it when we took it.
     was_empty: bool,
+    /// What was mended in it when we took it, for the operator.
+    mended: Option<String>,
     /// Holds the lock as long as it is open.
     _marker: File,
 }
@@ -36,14 +36,15 @@ impl Place {
     /// most `patience` for another process to let go.
     pub(super) fn take(dir: &Path, patience: Duration) -> Result<Place, StoreError> {
         fs::create_dir_all(dir).map_err(|error| stop(dir, "create", &error))?;
-        let was_empty = refuse_foreign(dir)?;
-        let marker = lock(dir, patience)?;
+        let (was_empty, state) = examine(dir)?;
+        let mut marker = lock(dir, patience)?;
+        let mended = restore(dir, &mut marker, state)?;
         let address = dir.join(ADDRESS);
         match fs::remove_file(&address) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(stop(&address, "remove", &error))
             }
-            _ => Ok(Place { dir: dir.to_path_buf(), was_empty, _marker: marker }),
+            _ => Ok(Place { dir: dir.to_path_buf(), was_empty, mended, _marker: marker }),
         }
     }
 
@@ -55,6 +56,11 @@ impl Place {
     /// Whether there was no database in it when we took it.
     pub(super) fn was_empty(&self) -> bool {
         self.was_empty
+    }
+
+    /// What was mended in it when we took it; once.
+    pub(super) fn take_mended(&mut self) -> Option<String> {
+        self.mended.take()
     }
 
     /// Removes sled's snapshots; tells their names. sled makes them anew from its log, unless it
@@ -139,9 +145,13 @@ pub(super) const REMEDY: &str = "give it space and permission there and start ag
                                  the truth: deleting the store loses nothing but the time to \
                                  rebuild it";
 
-/// Refuses a directory with anything in it that a store of ours does not have; tells whether there
-/// is no database in it yet.
-fn refuse_foreign(dir: &Path) -> Result<bool, StoreError> {
+/// Refuses a directory with anything in it that a store of ours does not have. Returns whether
+/// there is no database in it yet, and the state of the marker.
+///
+/// A damaged marker has two further signs beside it: the names in the directory, and what is left
+/// of its text or the format record in the database. The database needs no rebuild because of it:
+/// it is checked by its own checksums when it is read.
+fn examine(dir: &Path) -> Result<(bool, Marker), StoreError> {
     let names = names(dir)?;
     let refuse = |what: &str| {
         Err(StoreError::Stop(format!(
@@ -154,19 +164,20 @@ fn refuse_foreign(dir: &Path) -> Result<bool, StoreError> {
         return refuse(&format!("it holds `{foreign}`"));
     }
     let empty = names.iter().all(|name| !is_sled(name));
-    if names.iter().any(|name| name == MARKER) {
-        let mut text = String::new();
-        let path = dir.join(MARKER);
-        File::open(&path)
-            .and_then(|file| file.take(1024).read_to_string(&mut text))
-            .map_err(|error| stop(&path, "read", &error))?;
-        // An empty marker is one whose text a power cut took.
-        if text.is_empty() || text.starts_with("yardmaster") {
-            return Ok(empty);
-        }
-        return refuse(&format!("`{MARKER}` does not say so"));
+    let marker = match names.iter().any(|name| name == MARKER) {
+        true => Marker::read(&dir.join(MARKER))?,
+        false if empty => Marker::New,
+        false => Marker::Missing,
+    };
+    let is_ours = match marker {
+        Marker::New | Marker::Whole | Marker::Damaged => true,
+        Marker::Missing | Marker::Unlike => has_format_record(dir)?,
+    };
+    match marker {
+        _ if is_ours => Ok((empty, marker)),
+        Marker::Missing => refuse(&format!("a sled database without `{MARKER}`")),
+        _ => refuse(&format!("`{MARKER}` does not say so")),
     }
-    if empty { Ok(true) } else { refuse(&format!("a sled database without `{MARKER}`")) }
 }
 
 fn is_sled(name: &str) -> bool {
@@ -192,7 +203,7 @@ fn names(dir: &Path) -> Result<Vec<String>, StoreError> {
 /// Opens the marker, creating it, and locks it.
 fn lock(dir: &Path, patience: Duration) -> Result<File, StoreError> {
     let path = dir.join(MARKER);
-    let mut marker = OpenOptions::new()
+    let marker = OpenOptions::new()
         .read(true)
         .append(true)
         .create(true)
@@ -209,14 +220,6 @@ fn lock(dir: &Path, patience: Duration) -> Result<File, StoreError> {
             Err(TryLockError::Error(error)) => return Err(stop(&path, "lock", &error)),
         }
     }
-    let write = |marker: &mut File| -> io::Result<()> {
-        if marker.metadata()?.len() == 0 {
-            marker.write_all(MARKER_TEXT.as_bytes())?;
-            marker.sync_all()?;
-        }
-        Ok(())
-    };
-    write(&mut marker).map_err(|error| stop(&path, "write", &error))?;
     Ok(marker)
 }
 

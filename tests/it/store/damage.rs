@@ -196,6 +196,79 @@ fn a_store_that_lost_everything_says_so() {
     assert!(notices[0].contains("rebuilt from the log"), "{notices:?}");
 }
 
+/// A copy of a store, whose marker is replaced.
+fn marked(dir: &Path, marker: Option<&[u8]>) -> (tempfile::TempDir, PathBuf) {
+    let temp = tempfile::tempdir().unwrap();
+    let to = temp.path().join("store");
+    copy(dir, &to);
+    match marker {
+        Some(bytes) => fs::write(to.join("yardmaster.store"), bytes).unwrap(),
+        None => fs::remove_file(to.join("yardmaster.store")).unwrap(),
+    }
+    (temp, to)
+}
+
+/// The marker is written anew, the data beside it are checked by their own checksums and kept.
+fn assert_marker_is_mended(dir: &Path, marker: Option<&[u8]>) {
+    let (_temp, dir) = marked(dir, marker);
+    let (kept, notices) = load(&dir);
+    assert_is(kept.as_ref(), 3);
+    assert_eq!(notices.len(), 1, "{marker:?}: {notices:?}");
+    assert!(notices[0].contains("yardmaster.store was damaged or missing"), "{notices:?}");
+    assert_loads(&dir, 3);
+}
+
+#[test]
+fn a_damaged_marker_is_mended_whatever_is_left_of_it() {
+    let (_temp, dir) = kept(3);
+    let whole = fs::read(dir.join("yardmaster.store")).unwrap();
+    for at in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[at] ^= if at % 2 == 0 { 0xFF } else { 1 };
+        assert_marker_is_mended(&dir, Some(&flipped));
+    }
+    for length in (0..whole.len()).step_by(7) {
+        assert_marker_is_mended(&dir, Some(&whole[..length]));
+    }
+    let mut noise = whole.clone();
+    let mut random = Random(0x5EED);
+    noise.iter_mut().for_each(|byte| *byte ^= random.below(255) as u8 + 1);
+    for lost in [&vec![0; whole.len()][..], &noise] {
+        assert_marker_is_mended(&dir, Some(lost));
+    }
+    assert_marker_is_mended(&dir, None);
+}
+
+#[test]
+fn a_damaged_database_beside_a_damaged_marker_is_rebuilt() {
+    let (_temp, dir) = kept(3);
+    bend(&dir, |db| drop(db.remove(b"h").unwrap()));
+    let (temp, dir) = marked(&dir, Some(b"yardmaste\xFF"));
+    let (kept, notices) = load(&dir);
+    assert!(kept.is_none());
+    assert!(notices[0].contains("written anew"), "{notices:?}");
+    assert!(notices[1].contains("rebuilt from the log"), "{notices:?}");
+    assert!(temp.path().join("store.damaged-1").is_dir());
+    let mut store = SledStore::open(&dir).unwrap();
+    keep(&mut store, 1, 2);
+    drop(store);
+    assert_loads(&dir, 2);
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_whatever_its_marker_says() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("theirs");
+    bend(&dir, |db| {
+        db.insert(b"their", b"data").unwrap();
+    });
+    fs::write(dir.join("yardmaster.store"), b"notes on the yardmaster's store").unwrap();
+    let error = text(SledStore::open(&dir).unwrap_err());
+    assert!(error.contains("`yardmaster.store` does not say so; nothing was touched"), "{error}");
+    assert_eq!(sled_of(&dir).get(b"their").unwrap().unwrap(), b"data");
+    assert_eq!(fs::read(dir.join("yardmaster.store")).unwrap(), b"notes on the yardmaster's store");
+}
+
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
