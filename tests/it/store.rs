@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod month;
 
 use std::fs;
 use std::path::{Path, PathBuf};
