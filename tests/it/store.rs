@@ -118,7 +118,7 @@ fn text(error: StoreError) -> String {
 /// sled without us, to bend what lies there.
 fn sled_of(dir: &Path) -> sled::Db {
     for _ in 0..500 {
-        match sled::Config::new().path(dir).flush_every_ms(None).open() {
+        match sled::Config::new().path(dir).flush_every_ms(None).segment_size(4 << 20).open() {
             Ok(db) => return db,
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }

@@ -10,6 +10,7 @@ mod marker;
 mod open;
 mod place;
 mod read;
+mod rewrite;
 mod writer;
 
 use crate::drive::port::{Checkpoint, Kept, Piece, Store, StoreError};
@@ -28,6 +29,8 @@ pub struct SledStore {
     place: Option<Place>,
     hands: Hands,
     notices: Vec<String>,
+    /// Space beyond thrice the content at which the database is written anew; bytes.
+    slack: u64,
 }
 
 /// Who has the tree.
@@ -48,7 +51,15 @@ impl SledStore {
         let mut place = Place::take(dir, place::LET_GO_MAX)?;
         let mut notices = Vec::from_iter(place.take_mended());
         let (place, db) = open::climb(place, &mut notices)?;
-        Ok(SledStore { place: Some(place), hands: Hands::Opened(db), notices })
+        let (hands, slack) = (Hands::Opened(db), rewrite::SLACK_BYTES);
+        Ok(SledStore { place: Some(place), hands, notices, slack })
+    }
+
+    /// Writes the database anew if it takes so many bytes more than thrice its content.
+    #[must_use]
+    pub fn with_slack(mut self, bytes: u64) -> SledStore {
+        self.slack = bytes;
+        self
     }
 
     /// What had to be mended or cleared since this was last asked, for the operator.
@@ -159,7 +170,7 @@ impl SledStore {
             }
             Err(world) => return Err(world.stop(place.dir(), "reading")),
         };
-        self.hands = Hands::Writing(Writer::start(place.dir(), db, index)?);
+        self.hands = Hands::Writing(Writer::start(place.dir(), db, index, self.slack)?);
         self.place = Some(place);
         Ok(whole)
     }

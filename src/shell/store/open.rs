@@ -2,6 +2,7 @@
 
 use super::place::{Place, REMEDY};
 use crate::drive::port::StoreError;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -9,6 +10,10 @@ use std::time::{Duration, Instant};
 
 /// What sled may hold in memory. Cells are written and never read again before the next start.
 const CACHE_BYTES: u64 = 64 << 20;
+/// A segment of sled's log, in a new store. A node beyond a quarter of it lies in a file of its
+/// own, and sled 0.34 never removes that file if the node is replaced as a whole: with segments of
+/// 512 KiB such files grew without bound. A node has at most 17 records, most of about 32 KiB.
+const SEGMENT_BYTES: usize = 4 << 20;
 /// How long an earlier instance in this process may take to let go of the file.
 const LET_GO_MAX: Duration = Duration::from_secs(5);
 
@@ -86,8 +91,13 @@ pub(super) fn guard<T>(
 /// Opens as it is, without the ladder.
 pub(super) fn open(dir: &Path) -> Result<sled::Db, Trouble> {
     let begun = Instant::now();
+    let segment_bytes = segment_bytes(dir).unwrap_or(SEGMENT_BYTES);
     loop {
-        let config = sled::Config::new().path(dir).flush_every_ms(None).cache_capacity(CACHE_BYTES);
+        let config = sled::Config::new()
+            .path(dir)
+            .flush_every_ms(None)
+            .cache_capacity(CACHE_BYTES)
+            .segment_size(segment_bytes);
         match guard("opening it", || config.open().map_err(Trouble::from)) {
             // The place is ours alone, so this is an instance of our own whose threads have not
             // ended yet.
@@ -100,6 +110,36 @@ pub(super) fn open(dir: &Path) -> Result<sled::Db, Trouble> {
             done => return done,
         }
     }
+}
+
+/// Waits until the threads of an instance that was dropped have let go of the files: they write
+/// by path, and must not write beside another database.
+pub(super) fn wait_until_closed(dir: &Path) -> Result<(), Trouble> {
+    let begun = Instant::now();
+    let failed = |error| Trouble::from(sled::Error::Io(error));
+    let file = File::open(dir.join("db")).map_err(failed)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LET_GO_MAX => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Trouble::World("it was not closed in time".to_string()));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+}
+
+/// The segments that the store in a directory was made with; `None` if there is none, or its
+/// configuration cannot be read.
+fn segment_bytes(dir: &Path) -> Option<usize> {
+    let conf = std::fs::read(dir.join("conf")).ok()?;
+    let conf = String::from_utf8_lossy(&conf);
+    let bytes = conf.lines().find_map(|line| line.strip_prefix("segment_size: "))?;
+    let bytes: usize = bytes.trim().parse().ok()?;
+    ((1 << 16..=1 << 24).contains(&bytes) && bytes.is_power_of_two()).then_some(bytes)
 }
 
 /// Opens; when that fails, without sled's snapshots; when that fails too, moves the directory

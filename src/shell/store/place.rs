@@ -4,6 +4,7 @@
 //! lock: whoever holds it may remove and rename, nobody else touches anything.
 
 use super::marker::{MARKER, Marker, has_format_record, restore};
+use super::rewrite;
 use crate::drive::port::StoreError;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -39,6 +40,7 @@ impl Place {
         let (was_empty, state) = examine(dir)?;
         let mut marker = lock(dir, patience)?;
         let mended = restore(dir, &mut marker, state)?;
+        rewrite::finish(dir)?;
         let address = dir.join(ADDRESS);
         match fs::remove_file(&address) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -163,7 +165,7 @@ fn examine(dir: &Path) -> Result<(bool, Marker), StoreError> {
     if let Some(foreign) = names.iter().find(|name| !is_known(name)) {
         return refuse(&format!("it holds `{foreign}`"));
     }
-    let empty = names.iter().all(|name| !is_sled(name));
+    let empty = names.iter().all(|name| !is_sled(name) && !rewrite::NAMES.contains(&name.as_str()));
     let marker = match names.iter().any(|name| name == MARKER) {
         true => Marker::read(&dir.join(MARKER))?,
         false if empty => Marker::New,
@@ -180,12 +182,14 @@ fn examine(dir: &Path) -> Result<(bool, Marker), StoreError> {
     }
 }
 
-fn is_sled(name: &str) -> bool {
+pub(super) fn is_sled(name: &str) -> bool {
     matches!(name, "db" | "conf" | "blobs") || name.starts_with("snap.")
 }
 
 fn is_known(name: &str) -> bool {
-    is_sled(name) || matches!(name, MARKER | ADDRESS | ADDRESS_NEW | "lost+found")
+    is_sled(name)
+        || rewrite::NAMES.contains(&name)
+        || matches!(name, MARKER | ADDRESS | ADDRESS_NEW | "lost+found")
 }
 
 fn names(dir: &Path) -> Result<Vec<String>, StoreError> {

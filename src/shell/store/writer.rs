@@ -2,6 +2,7 @@
 
 use super::index::Index;
 use super::open::{self, Trouble};
+use super::rewrite::{self, Space};
 use crate::drive::port::{Checkpoint, StoreError};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,19 +19,24 @@ pub(super) struct Writer {
     dir: PathBuf,
     orders: Sender<Checkpoint>,
     done: Receiver<Result<(), StoreError>>,
-    thread: JoinHandle<sled::Db>,
+    thread: JoinHandle<Option<sled::Db>>,
     busy: bool,
 }
 
 impl Writer {
     /// Starts the thread over an opened tree whose content `index` tells.
-    pub(super) fn start(dir: &Path, db: sled::Db, index: Index) -> Result<Writer, StoreError> {
+    pub(super) fn start(
+        dir: &Path,
+        db: sled::Db,
+        index: Index,
+        slack: u64,
+    ) -> Result<Writer, StoreError> {
         let (orders, to_write) = channel();
         let (told, done) = channel();
         let place = dir.to_path_buf();
         let thread = std::thread::Builder::new()
             .name("store".to_string())
-            .spawn(move || write_all(&place, db, index, &to_write, &told))
+            .spawn(move || write_all(&place, db, index, Space::new(slack), &to_write, &told))
             .map_err(|error| super::place::stop(dir, "start the thread that writes", &error))?;
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
     }
@@ -78,7 +84,7 @@ impl Writer {
         let gone = self.gone();
         let Writer { orders, thread, .. } = self;
         drop(orders);
-        thread.join().map_err(|_| gone)
+        thread.join().ok().flatten().ok_or(gone)
     }
 
     fn gone(&self) -> StoreError {
@@ -92,18 +98,36 @@ fn write_all(
     dir: &Path,
     db: sled::Db,
     mut index: Index,
+    mut space: Space,
     orders: &Receiver<Checkpoint>,
     told: &Sender<Result<(), StoreError>>,
-) -> sled::Db {
+) -> Option<sled::Db> {
+    let mut open = Some(db);
     while let Ok(checkpoint) = orders.recv() {
-        let written = open::guard("writing", || write(dir, &db, &mut index, checkpoint))
-            .map_err(|trouble| trouble.stop(dir, "writing"));
+        let bytes = bytes_of(&checkpoint);
+        let written = open::guard("writing", || {
+            // A rewrite that failed half way leaves nothing open; then nothing follows either.
+            let Some(db) = open.take() else { return Err(Trouble::damage("it is not open")) };
+            write(dir, &db, &mut index, checkpoint)?;
+            open = Some(match space.is_wasted(dir, &db, bytes)? {
+                true => rewrite::rewrite(dir, db, &mut space)?,
+                false => db,
+            });
+            Ok(())
+        })
+        .map_err(|trouble| trouble.stop(dir, "writing"));
         let failed = written.is_err();
         if told.send(written).is_err() || failed {
             break;
         }
     }
-    db
+    open
+}
+
+fn bytes_of(checkpoint: &Checkpoint) -> u64 {
+    let deltas = checkpoint.deltas.iter().map(Vec::len);
+    let bases = checkpoint.bases.iter().map(|(_, cells)| cells.len());
+    (checkpoint.head.len() + deltas.chain(bases).sum::<usize>()) as u64
 }
 
 /// One batch, one flush. sled's flush hands pages to the disk without the file's new length and
