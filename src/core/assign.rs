@@ -34,6 +34,9 @@ impl WorkBook {
             let Some(task) = ask.task.as_ref().filter(|it| it.phase == TaskPhase::Asking) else {
                 continue;
             };
+            if state.ended_at(task).is_some() {
+                continue;
+            }
             let nucleus = nucleus_of(task, ask.answer.as_ref());
             let known = newest.get(task.task.as_str()).map(|(known, _)| known.changed_at);
             if !nucleus.is_empty() && known.is_none_or(|known| known < task.changed_at) {

@@ -1,6 +1,8 @@
 //! The end of a cycle: times, forgetting, expiry, evictions, at its cut and by a total order on
 //! content. So the state is a function of the cycles said.
 
+use crate::core::admit::is_open;
+use crate::core::answered::Answered;
 use crate::core::cut::{Lane, Topic};
 use crate::core::id::Key;
 use crate::core::progress::LaneFlags;
@@ -247,7 +249,16 @@ impl State {
         // All are asked before any goes: a chunk's end may be that of a task that goes with it.
         let mut due = self.timers.subjects.take(time);
         due.retain(|subject| self.subject_over(subject).is_some_and(|over| over <= time));
-        due.iter().for_each(|subject| self.forget_subject(subject));
+        for subject in due {
+            if self.asks.of(&subject).is_some_and(is_open) {
+                // It gets its final answer first; that sets the deadline again.
+                self.touched.subjects.insert(subject);
+            } else {
+                self.forget_subject(&subject);
+            }
+        }
+        let lifetime = self.setting.limits.answer_lifetime_ms;
+        self.answered.forget_until(time.saturating_sub(lifetime));
     }
 
     fn forget_subject(&mut self, subject: &str) {
@@ -257,6 +268,9 @@ impl State {
         }
         if let Some(task) = &ask.task {
             self.forget_chunk(&task.task, subject);
+        }
+        if let Some(answer) = &ask.answer {
+            self.answered.insert(Answered::of(subject, answer));
         }
         self.touched.subjects.insert(subject.to_owned());
     }

@@ -1,5 +1,6 @@
 //! From a request to its answer.
 
+use crate::core::admit::{Refusal, is_open};
 use crate::core::cut::Topic;
 use crate::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use crate::core::dice::Dice;
@@ -39,10 +40,13 @@ impl Engine {
     fn decide(&mut self, subject: &str, number: u32) -> Option<Decision> {
         let ask = self.state.asks.of(subject)?;
         let task = ask.task.as_ref()?;
-        let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
-        if before.is_some_and(|answer| answer.is_final) {
+        if !is_open(ask) {
             return None;
         }
+        if let Some(refusal) = self.state.refusal(ask) {
+            return Some(self.refuse(task, ask.answer.as_ref(), number, &refusal));
+        }
+        let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
         let Some(at) = self.policy(&task.policy) else {
             let names: Vec<&str> =
                 self.policies.iter().map(|policy| policy.spec.name.as_str()).collect();
@@ -50,9 +54,6 @@ impl Engine {
                 format!("unknown_policy {:?}; there is: {}", task.policy, names.join(", "));
             return Some(self.plain(task, before, number, reason));
         };
-        if before.is_none() && task.asked_at < self.state.known_since {
-            return Some(self.plain(task, before, number, "history_missing".to_owned()));
-        }
         let gshare = task.gshare.clone();
         self.resolve(at, &gshare);
         if self.policies[at].flavour.judges_nuclei() {
@@ -69,6 +70,29 @@ impl Engine {
         let list = ready.list(policy, &self.world, &case);
         let candidates = self.world.gather(&self.state, &case, &survey, list);
         Some(self.judge(policy, &ready.resolved, &case, &candidates, before, number))
+    }
+
+    /// The answer to a request that is not admitted. A deferral of an attempt that was superseded
+    /// is brought to its end first.
+    fn refuse(
+        &self,
+        task: &Task,
+        answer: Option<&Answer>,
+        number: u32,
+        refusal: &Refusal,
+    ) -> Decision {
+        let reason = refusal.reason();
+        let open = answer.filter(|answer| !answer.is_final);
+        match open.filter(|answer| answer.attempt < task.attempt) {
+            Some(older) => {
+                let task = Task { attempt: older.attempt, ..task.clone() };
+                self.plain(&task, Some(older), number, reason)
+            }
+            None => {
+                let before = answer.filter(|answer| answer.attempt == task.attempt);
+                self.plain(task, before, number, reason)
+            }
+        }
     }
 
     /// An answer without a judgement.

@@ -81,6 +81,8 @@ impl Sink<'_> {
         self.capacity();
         let asks = self.state.asks.iter();
         self.texts("ask", asks.map(|(name, ask)| format!("{name} {ask:?}")));
+        let answered = self.state.answered.book.iter();
+        self.texts("answered", answered.map(|(_, answered)| format!("{answered:?}")));
         let throttles = self.state.throttles.iter();
         self.texts("throttle", throttles.map(|(name, throttle)| format!("{name} {throttle:?}")));
         self.left();

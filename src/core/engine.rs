@@ -5,8 +5,8 @@
 //! whether a waiting request wakes depends on what is known now, not on how it came to be. What is
 //! remembered here beside the state only says which of them need not be looked at again.
 
+use crate::core::admit::is_open;
 use crate::core::assign::{WorkBook, check_of};
-use crate::core::event::TaskPhase;
 use crate::core::holding::Holding;
 use crate::core::policy::{Case, Locality, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
@@ -271,12 +271,15 @@ impl Engine {
     }
 
     fn standing(&self, ask: &Ask) -> Standing {
-        let Some(task) = ask.task.as_ref().filter(|task| task.phase == TaskPhase::Asking) else {
+        let Some(task) = ask.task.as_ref().filter(|_| is_open(ask)) else {
             return Standing::Quiet;
         };
-        match ask.answer.as_ref().filter(|answer| answer.attempt >= task.attempt) {
+        if self.state.refusal(ask).is_some() {
+            return Standing::Ready;
+        }
+        match &ask.answer {
             None => Standing::Ready,
-            Some(answer) if answer.is_final || answer.attempt > task.attempt => Standing::Quiet,
+            Some(answer) if answer.attempt < task.attempt => Standing::Ready,
             Some(answer) if answer.until <= self.state.now => Standing::Ready,
             Some(answer) => match self.policy(&task.policy) {
                 Some(at) if self.policies[at].hash() == answer.policy_hash => Standing::Waiting,

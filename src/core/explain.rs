@@ -7,6 +7,7 @@ mod throttle;
 pub use join::join;
 pub use throttle::{explain_throttle, throttle_of};
 
+use crate::core::admit::remedy;
 use crate::core::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::policy::{Filter, Flavour};
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
@@ -81,7 +82,11 @@ fn write(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
     match &decision.outcome {
         Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
         Outcome::Defer { .. } => waits(text, decision, words)?,
-        Outcome::Reject { .. } => {}
+        Outcome::Reject { reason } => {
+            if let Some(remedy) = remedy(reason) {
+                writeln!(text, "what to do: {remedy}")?;
+            }
+        }
     }
     for note in &decision.notes {
         writeln!(text, "note: {note}")?;

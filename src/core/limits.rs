@@ -79,11 +79,15 @@ limits! {
     transfer_ended_lifetime_ms: Millis = "transfer_ended_lifetime_h" * HOUR, 24 in 1..=8_760;
     "A transfer that gave no sign for so long is forgotten."
     silent_transfer_lifetime_ms: Millis = "silent_transfer_lifetime_d" * DAY, 30 in 1..=365;
-    "A request that was not said again for so long is forgotten, answered or not."
+    "A request that was not published again for so long is forgotten; one without a final answer \
+     is rejected first."
     request_lifetime_ms: Millis = "request_lifetime_d" * DAY, 14 in 1..=365;
     "An answered request is forgotten this long after its end; at least the task topic's \
      retention, or the log could ask again."
     answered_request_lifetime_ms: Millis = "answered_request_lifetime_h" * HOUR, 360 in 1..=8_760;
+    "That a request was answered is remembered so long, whatever else is forgotten of it: published \
+     again, it gets no second answer. No longer than the decision topic is kept."
+    answer_lifetime_ms: Millis = "answer_lifetime_d" * DAY, 60 in 1..=3_650;
     "A throttle that was lifted or lapsed is forgotten so long after; the ordinals of its words \
      begin again then. No longer than its topic is kept."
     throttle_lifetime_ms: Millis = "throttle_lifetime_d" * DAY, 30 in 1..=365;

@@ -1,6 +1,8 @@
 //! What we know and how we judge. Standard library and `sha2` only: no clock, dice, environment,
 //! file or network.
 
+pub mod admit;
+pub mod answered;
 mod assign;
 pub mod audit;
 pub mod changed;

@@ -1,5 +1,6 @@
 //! State: all that is known as of a cut.
 
+use crate::core::answered::AnswerBook;
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
 use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
@@ -231,6 +232,8 @@ pub struct State {
     pub slots: BTreeMap<(Name, Name, Name), Slots>,
     /// Requests, answers, promises.
     pub asks: Book<Ask>,
+    /// Answers whose requests were forgotten.
+    pub answered: AnswerBook,
     /// Subjects of each task; derived.
     pub chunks: BTreeMap<String, BTreeSet<String>>,
     /// The newest word on each throttle, by subject and rule.
@@ -354,6 +357,7 @@ impl State {
             workers: Table::default(),
             slots: BTreeMap::new(),
             asks: Book::default(),
+            answered: AnswerBook::default(),
             chunks: BTreeMap::new(),
             throttles: Book::default(),
             lifted_in: 0,

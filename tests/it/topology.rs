@@ -149,12 +149,16 @@ fn a_topic_kept_shorter_than_progress_is_named() {
 
 #[test]
 fn decisions_outlive_requests() {
-    let text = changed("request_lifetime_d = 14", "request_lifetime_d = 31");
+    let text = changed("request_lifetime_d = 14", "request_lifetime_d = 61");
     let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
     let shown = shown.join("\n");
-    assert_says(&shown, &["request_lifetime_d of 744 h on task", "decision kept 720 h"]);
+    assert_says(&shown, &["request_lifetime_d of 1464 h on task", "decision kept 1440 h"]);
     let said = complaint("answered_request_lifetime_h = 360", "answered_request_lifetime_h = 24");
     assert_says(&said, &["answered_request_lifetime_h of 24 h, task kept 336 h"]);
+    let said = complaint("answer_lifetime_d = 60", "answer_lifetime_d = 61");
+    assert_says(&said, &["answer_lifetime_d of 1464 h on decision, kept 1440 h"]);
+    let said = complaint("answer_lifetime_d = 60", "answer_lifetime_d = 13");
+    assert_says(&said, &["answer_lifetime_d of 312 h, requests 336 h", "answered twice"]);
 }
 
 #[test]
@@ -332,10 +336,13 @@ fn what_each_topic_is_for_is_held_against_the_broker() {
     lacks(Topic::Pilot, 4, &[compact, lag], &[("min.compaction.lag.ms", &["node_window_h (3 h)"])]);
     let month = ("retention.ms", "2592000000");
     lacks(Topic::Task, 4, &[compact, month], &[("cleanup.policy", &["several records"])]);
-    let answered = "requests, which would be answered twice (336 h)";
-    lacks(Topic::Decision, 2, &[delete, week], &[("retention.ms", &[answered])]);
+    let answered =
+        ["answer_lifetime_d (1440 h)", "requests, which would be answered twice (336 h)"];
+    lacks(Topic::Decision, 2, &[delete, week], &[("retention.ms", &answered)]);
+    lacks(Topic::Decision, 2, &[delete, month], &[("retention.ms", &answered[..1])]);
     let small = ("max.message.bytes", "100000");
-    lacks(Topic::Decision, 2, &[delete, month, small], &[("max.message.bytes", &["900000"])]);
+    let months = ("retention.ms", "5184000000");
+    lacks(Topic::Decision, 2, &[delete, months, small], &[("max.message.bytes", &["900000"])]);
     let stamp: (&str, &[&str]) = ("message.timestamp.type", &["LogAppendTime"]);
     lacks(Topic::Progress, 2, &[delete, month], &[("partitions", &["2", "order"]), stamp]);
 }

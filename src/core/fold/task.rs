@@ -1,7 +1,8 @@
 //! Requests, and what became of their answers.
 
+use crate::core::answered::Answered;
 use crate::core::cut::Topic;
-use crate::core::event::{Outcome, Task, TaskPhase};
+use crate::core::event::{Outcome, Task};
 use crate::core::oddity::Oddity;
 use crate::core::record::Ask;
 use crate::core::state::State;
@@ -26,16 +27,17 @@ impl State {
             self.forget_chunk(&before.task, &subject);
         }
         self.chunks.entry(event.task.clone()).or_default().insert(subject.clone());
-        // The end of a task is the end of its chunks' remembrance.
+        // The end of a task is the end of its chunks.
         for chunk in self.chunks.get(&subject).cloned().unwrap_or_default() {
-            self.arm_subject(chunk);
+            self.subject_changed(chunk);
         }
         self.subject_changed(subject);
     }
 
     pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
         let at = event.at.min(bound);
-        if self.asks.of(&event.subject).is_none() {
+        if self.asks.of(&event.subject).is_none() && self.answered.book.of(&event.subject).is_none()
+        {
             self.odd(Topic::Outcome, Oddity::UnknownDecision);
         }
         let Some(ask) = self.ask(&event.subject) else { return };
@@ -53,9 +55,16 @@ impl State {
         self.subject_changed(event.subject.clone());
     }
 
-    /// The record of a subject, made when there is none.
+    /// The record of a subject, made when there is none. What was kept of an earlier answer is
+    /// known again.
     pub(super) fn ask(&mut self, subject: &str) -> Option<&mut Ask> {
-        self.asks.at(subject, || Ask { subject: subject.to_owned(), ..Ask::default() })
+        let answered = self.answered.remove(subject);
+        self.asks.at(subject, || Ask {
+            subject: subject.to_owned(),
+            heard_at: answered.as_ref().map_or(0, |answered| answered.now),
+            answer: answered.as_ref().map(Answered::answer),
+            ..Ask::default()
+        })
     }
 
     /// A subject is no longer one of a task's.
@@ -74,29 +83,22 @@ impl State {
         self.touched.subjects.insert(subject);
     }
 
-    /// Sets the deadline at which a subject may be forgotten.
+    /// Sets the deadline at which a subject may be forgotten, or expires.
     pub(crate) fn arm_subject(&mut self, subject: String) {
         if let Some(over) = self.subject_over(&subject) {
             self.timers.subjects.set(over, subject);
         }
     }
 
-    /// When a subject may be forgotten: its lifetime after the end of itself or of its task, or
-    /// after it was last said if nobody ever says the end.
+    /// When a subject may be forgotten, if it has its final answer by then: its lifetime after the
+    /// end of itself or of its task, or after its last record if no end is ever published.
     pub(crate) fn subject_over(&self, subject: &str) -> Option<Millis> {
         let limits = &self.setting.limits;
         let ask = self.asks.of(subject)?;
         let Some(task) = ask.task.as_ref() else {
             return Some(ask.heard_at.saturating_add(limits.request_lifetime_ms));
         };
-        let of_task = self.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
-        let ended = [Some(task), of_task]
-            .into_iter()
-            .flatten()
-            .filter(|task| task.phase == TaskPhase::Ended)
-            .map(|task| task.changed_at)
-            .max();
-        Some(match ended {
+        Some(match self.ended_at(task) {
             Some(ended) => ended.saturating_add(limits.answered_request_lifetime_ms),
             None => task.changed_at.saturating_add(limits.request_lifetime_ms),
         })

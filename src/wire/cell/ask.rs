@@ -1,6 +1,7 @@
 //! Requests, answers, promises.
 
 use super::{count, text, word};
+use crate::core::answered::Answered;
 use crate::core::cut::Topic;
 use crate::core::decision::DecisionId;
 use crate::core::event::{Event, OutcomeKind};
@@ -60,6 +61,24 @@ fn write_promise(sink: &mut Sink<'_>, promise: &Promise) {
         sink.string(queue);
         sink.count(*jobs);
     }
+}
+
+pub(super) fn write_answered(sink: &mut Sink<'_>, answered: &Answered) {
+    sink.string(&answered.subject);
+    sink.count(answered.attempt);
+    sink.count(answered.ordinal);
+    sink.boolean(answered.is_final);
+    sink.long(answered.now);
+}
+
+pub(super) fn read_answered(at: &mut Cursor<'_>) -> Result<Answered, Fault> {
+    Ok(Answered {
+        subject: text(at)?,
+        attempt: count(at)?,
+        ordinal: count(at)?,
+        is_final: at.boolean()?,
+        now: at.long()?,
+    })
 }
 
 pub(super) fn read(at: &mut Cursor<'_>) -> Result<Ask, Fault> {

@@ -80,6 +80,7 @@ fn cell(
         Kind::Quota => put!(state.facts.quotas.slab, fact::read(at)?),
         Kind::User => put!(state.facts.users.slab, fact::read(at)?),
         Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
+        Kind::Answered => put!(state.answered.book.slab, ask::read_answered(at)?),
     }
     at.end()
 }
@@ -100,6 +101,7 @@ fn settle(state: &mut State) {
     fact_book(&mut state.facts.shares);
     fact_book(&mut state.facts.quotas);
     fact_book(&mut state.facts.users);
+    state.answered.settle();
     settle_jobs(state);
     settle_others(state);
     settle_asks(state);

@@ -22,7 +22,7 @@ use crate::core::state::State;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
@@ -61,11 +61,13 @@ pub enum Kind {
     User = 14,
     /// The newest word on each throttle.
     Throttle = 15,
+    /// Answers whose requests were forgotten.
+    Answered = 16,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Job,
         Kind::Transfer,
         Kind::Node,
@@ -81,6 +83,7 @@ impl Kind {
         Kind::Quota,
         Kind::User,
         Kind::Throttle,
+        Kind::Answered,
     ];
 }
 
@@ -120,6 +123,7 @@ pub fn dirty(state: &State) -> usize {
         + state.nodes.slab.dirty()
         + state.workers.slab.dirty()
         + state.asks.slab.dirty()
+        + state.answered.book.slab.dirty()
         + state.facts.links.slab.dirty()
         + state.facts.storages.slab.dirty()
         + state.facts.queues.slab.dirty()
@@ -154,6 +158,7 @@ fn take_dirty(state: &mut State, kind: Kind) -> Vec<u32> {
         Kind::Quota => state.facts.quotas.slab.take_dirty(),
         Kind::User => state.facts.users.slab.take_dirty(),
         Kind::Throttle => state.throttles.slab.take_dirty(),
+        Kind::Answered => state.answered.book.slab.take_dirty(),
     }
 }
 
@@ -175,6 +180,7 @@ pub fn pages(state: &State) -> Vec<(Kind, u32)> {
         Kind::Quota => state.facts.quotas.slab.pages(),
         Kind::User => state.facts.users.slab.pages(),
         Kind::Throttle => state.throttles.slab.pages(),
+        Kind::Answered => state.answered.book.slab.pages(),
     };
     Kind::ALL.into_iter().flat_map(|kind| (0..count(kind)).map(move |page| (kind, page))).collect()
 }
@@ -215,6 +221,7 @@ fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         Kind::Quota => each(sink, &facts.quotas.slab, slot, fact::write),
         Kind::User => each(sink, &facts.users.slab, slot, fact::write),
         Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
+        Kind::Answered => each(sink, &state.answered.book.slab, slot, ask::write_answered),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Window {
 }
 
 /// Every window there is.
-pub(super) const WINDOWS: [Window; 12] = [
+pub(super) const WINDOWS: [Window; 13] = [
     window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
     window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
     window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
@@ -35,6 +35,7 @@ pub(super) const WINDOWS: [Window; 12] = [
     counting("worker_report_age_min", Topic::Pilot, |t| t.limits.worker_report_age_ms),
     window("request_lifetime_d", Topic::Task, |t| t.limits.request_lifetime_ms),
     window("reservation_lifetime_h", Topic::Outcome, |t| t.limits.reservation_lifetime_ms),
+    window("answer_lifetime_d", Topic::Decision, |t| t.limits.answer_lifetime_ms),
     window("throttle_lifetime_d", Topic::Throttle, |t| t.limits.throttle_lifetime_ms),
 ];
 
@@ -171,6 +172,15 @@ fn histories(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String,
         let line = limits.get(key).copied().unwrap_or(1);
         let found = format!("{key} of {}, task kept {}", hours(answered), hours(task));
         let allowed = "at least the task topic's retention_hours, or the log could ask again";
+        reader.complain(line, found, allowed);
+    }
+    let remembered = topology.limits.answer_lifetime_ms;
+    if remembered < lives {
+        let key = "answer_lifetime_d";
+        let line = limits.get(key).copied().unwrap_or(1);
+        let found = format!("{key} of {}, requests {}", hours(remembered), hours(lives));
+        let allowed = "answers remembered at least as long as task records and \
+                       request_lifetime_d, or a request would be answered twice";
         reader.complain(line, found, allowed);
     }
 }

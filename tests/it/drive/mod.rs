@@ -1,5 +1,6 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
+mod admit;
 mod nucleus;
 mod onward;
 mod owner;

@@ -173,8 +173,17 @@ fn chunks_go_with_their_task() {
         fold(&mut state, &said(tasks, Event::Task(Box::new(task(subject, phase, at)))));
     }
     let lifetime = state.setting.limits.answered_request_lifetime_ms;
+    say(&mut state, &assign("70/1", 0, "ash", 10, DAWN + 12 * DAY));
     close(&mut state, DAWN + lifetime - 1);
     assert_eq!(state.asks.len(), 4);
     close(&mut state, DAWN + lifetime);
+    // The other chunk stays until it has its final answer.
+    assert!(state.asks.of("7/1").is_some());
+    assert_eq!((state.asks.len(), state.chunks.len()), (1, 1));
+    say(&mut state, &assign("7/1", 0, "ash", 10, DAWN + lifetime));
+    let silent = state.setting.limits.request_lifetime_ms;
+    close(&mut state, DAWN + 12 * DAY + silent);
     assert_eq!((state.asks.len(), state.chunks.len()), (0, 0));
+    // That both were answered is remembered.
+    assert_eq!(state.answered.book.len(), 2);
 }

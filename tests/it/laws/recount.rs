@@ -4,7 +4,11 @@ use super::counters::{assert_audit_clean, counters};
 use super::random::{Moment, Story, tell};
 use super::twin::Twin;
 use crate::world::*;
+use yardmaster::core::admit::is_open;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::{Decision, Outcome};
+use yardmaster::core::record::Ask;
+use yardmaster::core::state::State;
 
 #[test]
 fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {
@@ -31,6 +35,28 @@ fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {
     }
 }
 
+/// Gives every open request its final answer.
+fn close_requests(state: &mut State) {
+    loop {
+        let next = |ask: &Ask| {
+            let attempt = ask.task.as_ref()?.attempt;
+            Some(match &ask.answer {
+                Some(it) if it.attempt == attempt || !it.is_final => (it.attempt, it.ordinal + 1),
+                Some(_) | None => (attempt, 1),
+            })
+        };
+        let open = state.asks.iter().find(|(_, ask)| is_open(ask));
+        let Some((subject, (attempt, ordinal))) =
+            open.and_then(|(subject, ask)| Some((subject.to_owned(), next(ask)?)))
+        else {
+            return;
+        };
+        let outcome = Outcome::Reject { reason: "over".into() };
+        let decision = Decision { outcome, ..defer(&subject, attempt, ordinal, state.now) };
+        say(state, &decision);
+    }
+}
+
 /// After everything has ended, grown old and been swept, nothing is left of it.
 #[test]
 fn nothing_stays_for_ever() {
@@ -39,7 +65,8 @@ fn nothing_stays_for_ever() {
         let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});
         let now = state.now;
         Topic::ALL.iter().for_each(|topic| _ = state.times.lanes.at(lane(*topic, 0)));
-        for day in 1..70 {
+        close_requests(&mut state);
+        for day in 1..150 {
             close(&mut state, now + day * DAY);
         }
         assert_audit_clean(&state, "at last");
@@ -54,6 +81,7 @@ fn nothing_stays_for_ever() {
         let records = [state.jobs.slab.len(), state.transfers.slab.len(), state.nodes.slab.len()];
         assert_eq!(records, [0; 3]);
         assert_eq!([state.workers.slab.len(), state.asks.len(), state.chunks.len()], [0; 3]);
+        assert!(state.answered.book.is_empty());
         assert!(state.job_names.is_empty() && state.stubs.is_empty() && state.opened.is_empty());
     }
 }

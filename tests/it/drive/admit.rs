@@ -1,0 +1,181 @@
+//! Requests that are rejected before any candidate is judged.
+
+use super::start;
+use super::yard::*;
+use std::time::Duration;
+use yardmaster::core::decision::{Decision, Outcome};
+use yardmaster::core::event::{Task, TaskPhase};
+use yardmaster::core::unit::{DAY, HOUR};
+use yardmaster::drive::Drive;
+use yardmaster::drive::port::{Log, Store};
+use yardmaster::sim::paper::store::PaperStore;
+
+/// The reason of a request's one decision that is no deferral.
+fn rejected(yard: &Yard, subject: &str, attempt: u32) -> String {
+    let of = |it: &Decision| it.subject == subject && it.attempt == attempt;
+    let decisions: Vec<Decision> = yard.decisions().into_iter().filter(of).collect();
+    let ordinals: Vec<u32> = decisions.iter().map(|it| it.ordinal).collect();
+    assert_eq!(ordinals, (1..=decisions.len() as u32).collect::<Vec<_>>(), "{subject}");
+    let finals: Vec<&Decision> = decisions.iter().filter(|it| it.outcome.is_final()).collect();
+    match finals[..] {
+        [Decision { outcome: Outcome::Reject { reason }, .. }] => reason.clone(),
+        _ => panic!("{subject}: not rejected once: {finals:#?}"),
+    }
+}
+
+/// Every decision is made again from nothing, and the state is the same.
+fn check_replay<L: Log, S: Store>(yard: &Yard, led: &mut Drive<L, S>) {
+    led.farewell(yard.now).unwrap();
+    let mut config = config("a reader");
+    config.verify = true;
+    let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
+    for _ in 0..200 {
+        drive.pump(Duration::ZERO).unwrap();
+        drive.follow().unwrap();
+    }
+    let report = drive.take_report();
+    assert_eq!(report.verified[1..], [0, 0], "{:#?}", report.differences);
+    assert_eq!(report.verified[0], yard.decisions().len() as u64);
+    use yardmaster::core::digest::digest;
+    assert_eq!(digest(drive.state()), digest(led.state()));
+}
+
+/// No queue has so many cores.
+fn large(subject: &str, at: i64) -> Task {
+    Task { core_count: Some(8), ..task(subject, 10, at) }
+}
+
+#[test]
+fn a_request_whose_time_is_no_time_or_too_old_is_rejected_by_name() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let now = yard.now;
+    yard.ask(&task("1/1", 5, now / 1_000));
+    yard.ask(&task("2/1", 5, 0));
+    yard.ask(&task("3/1", 5, now - 15 * DAY));
+    yard.ask(&task("4/1", 5, now - 5 * DAY));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let seconds = (now / 1_000).to_string();
+    for (subject, parts) in [
+        ("1/1", ["changed_at_implausible(", &seconds, "expected milliseconds since 1970"]),
+        ("2/1", ["changed_at_implausible(0, ", "expected", "milliseconds since 1970"]),
+        ("3/1", ["expired(", "15 d before", "request_lifetime_d is 14"]),
+    ] {
+        let reason = rejected(&yard, subject, 0);
+        assert!(parts.iter().all(|part| reason.contains(part)), "{reason}");
+    }
+    // Published again, at once and after the rest was forgotten: the answer is known.
+    for _ in 0..3 {
+        yard.ask(&Task { priority: 700, ..task("1/1", 5, now / 1_000) });
+        yard.ask(&Task { priority: 700, ..task("3/1", 5, now - 15 * DAY) });
+        lead(&mut yard, &mut drive, 10).unwrap();
+        yard.pass(DAY);
+    }
+    assert_eq!(yard.decisions().len(), 4, "{:#?}", yard.decisions());
+    let asks = |drive: &Drive<_, _>| drive.state().asks.len();
+    assert_eq!((asks(&drive), drive.state().answered.book.len()), (1, 3));
+    check_replay(&yard, &mut drive);
+}
+
+#[test]
+fn open_chunks_of_an_ended_task_are_rejected_and_no_more_judged() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&large("1/1", yard.now));
+    yard.ask(&large("1/2", yard.now));
+    yard.ask(&task("1/3", 5, yard.now));
+    yard.ask(&large("2/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions().len(), 4);
+    let ended = |subject: &str, at| Task { phase: TaskPhase::Ended, ..task(subject, 0, at) };
+    yard.ask(&ended("1", yard.now));
+    // A chunk that takes its own request back.
+    yard.ask(&ended("2/1", yard.now));
+    // Asked with the end of its task, or after it.
+    yard.ask(&task("1/4", 5, yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    for subject in ["1/1", "1/2", "1/4", "2/1"] {
+        assert!(rejected(&yard, subject, 0).starts_with("task_ended("), "{subject}");
+    }
+    let known = yard.decisions().len();
+    assert_eq!(known, 8);
+    yard.pass(2 * HOUR);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions().len(), known, "nothing wakes and nothing is due");
+    check_replay(&yard, &mut drive);
+}
+
+#[test]
+fn a_deferral_ends_when_the_subject_asks_with_a_higher_attempt() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&large("1/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&Task { attempt: 1, ..task("1/1", 5, yard.now) });
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(rejected(&yard, "1/1", 0), "superseded(attempt 1)");
+    let last = yard.decisions().pop().unwrap();
+    assert!(last.attempt == 1 && matches!(last.outcome, Outcome::Assign(_)), "{last:#?}");
+    check_replay(&yard, &mut drive);
+}
+
+#[test]
+fn a_deferred_request_whose_asker_is_silent_is_given_up() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&large("1/1", yard.now));
+    for _ in 0..15 {
+        lead(&mut yard, &mut drive, 10).unwrap();
+        yard.pass(DAY);
+    }
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let reason = rejected(&yard, "1/1", 0);
+    assert!(reason.starts_with("gave_up(") && reason.contains("request_lifetime_d is 14"));
+    let words = [yardmaster::core::policy::kind("atlas-production-job").unwrap()];
+    let text = yardmaster::core::explain::explain(yard.decisions().last().unwrap(), &words);
+    assert!(text.contains("what to do: ask again with a higher attempt"), "{text}");
+    assert!(drive.state().asks.is_empty() && drive.state().answered.book.len() == 1);
+    check_replay(&yard, &mut drive);
+}
+
+/// On day 20 an answered task comes again with another priority; the leader with its store, and
+/// one that has lost it, both know the answer.
+#[test]
+fn a_request_that_was_answered_long_ago_is_not_answered_again() {
+    for is_store_lost in [false, true] {
+        let mut yard = Yard::new();
+        yard.build(2);
+        let mut drive = start(&yard, "one");
+        lead(&mut yard, &mut drive, 10).unwrap();
+        let first = task("1/1", 5, yard.now);
+        yard.ask(&first);
+        lead(&mut yard, &mut drive, 10).unwrap();
+        yard.pass(20 * DAY);
+        lead(&mut yard, &mut drive, 10).unwrap();
+        assert_eq!(drive.state().asks.len(), 0);
+        if is_store_lost {
+            drive.farewell(yard.now).unwrap();
+            drive = start(&yard, "two");
+        }
+        yard.pass(HOUR);
+        yard.ask(&Task { priority: 900, changed_at: yard.now, ..first.clone() });
+        yard.ask(&task("2/1", 5, yard.now));
+        lead(&mut yard, &mut drive, 30).unwrap();
+        let answered =
+            |subject: &str| yard.decisions().iter().filter(|it| it.subject == subject).count();
+        assert_eq!((answered("1/1"), answered("2/1")), (1, 1));
+        // It is forgotten with its lifetime.
+        yard.pass(70 * DAY);
+        lead(&mut yard, &mut drive, 10).unwrap();
+        assert!(drive.state().asks.is_empty() && drive.state().answered.book.is_empty());
+        check_replay(&yard, &mut drive);
+    }
+}
