@@ -102,12 +102,7 @@ fn queues(state: &State, all: &mut Vec<Counter>) {
         figure(&mut figures, "nodes_updated", i64::from(queue.updated));
         figure(&mut figures, "workers_submitted", i64::from(queue.workers_submitted));
         figure(&mut figures, "workers_running", i64::from(queue.workers_running));
-        for slots in state.slots.values().filter(|slots| slots.queue.0 == key[0]) {
-            let gshare = state.names.text(slots.gshare);
-            let resource_type = state.names.text(slots.resource_type);
-            let name = format!("slots[{gshare}/{resource_type}]");
-            figures.push((name, slots.slots));
-        }
+        figures.extend(slots(state, Name(key[0])));
         if let Some(marks) = state.marks.get(&Name(key[0])) {
             figure(&mut figures, "last_pilot_ms", marks.pilot);
             figure(&mut figures, "last_start_ms", marks.start);
@@ -115,6 +110,21 @@ fn queues(state: &State, all: &mut Vec<Counter>) {
         let names = names(state, key, ["queue"]);
         all.push(Counter { kind: "queue", names, figures });
     }
+}
+
+/// Slot figures of a queue, in order of their names. The numbers of names follow the order of their
+/// first coming, which differs between processes.
+fn slots(state: &State, queue: Name) -> Vec<(String, i64)> {
+    let of_queue = state.slots.values().filter(|slots| slots.queue == queue);
+    let mut figures: Vec<(String, i64)> = of_queue
+        .map(|slots| {
+            let gshare = state.names.text(slots.gshare);
+            let resource_type = state.names.text(slots.resource_type);
+            (format!("slots[{gshare}/{resource_type}]"), slots.slots)
+        })
+        .collect();
+    figures.sort_unstable();
+    figures
 }
 
 /// Users and groups, their jobs of all shares together.

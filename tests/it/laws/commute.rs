@@ -3,6 +3,7 @@
 use super::counters::{assert_audit_clean, counters};
 use super::random::{Story, tell};
 use crate::world::*;
+use yardmaster::core::counters::counters as listed;
 use yardmaster::core::cut::Topic::{self, *};
 use yardmaster::core::digest::digest;
 use yardmaster::core::event::{Event, JobState, OutcomeKind, Status, TaskPhase, TransferState};
@@ -69,7 +70,7 @@ fn check(before: &[Said], lanes: &[(Topic, u32, Vec<Event<'static>>)], words: &[
                 close(&mut state, DAWN + DAY + 1_000 + later);
             }
             assert_audit_clean(&state, &format!("{merge:?}, {later} ms later"));
-            seen.push((digest(&state), counters(&state)));
+            seen.push((digest(&state), counters(&state), listed(&state)));
         }
         let first = first.get_or_insert_with(|| seen.clone());
         assert_eq!(*first, seen, "{merge:?} against {:?}", all[0]);
@@ -285,6 +286,23 @@ fn pilots_commute() {
             (Pilot, 0, vec![asked("n1", at), updated("n2", at - 4 * HOUR), slots(3, at)]),
             (Pilot, 1, vec![updated("n1", at - HOUR), workers(7, at), slots(4, at - 1)]),
             (Pilot, 2, vec![asked("n2", at - 2 * HOUR), workers(5, at), slots(-1, at)]),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn slot_figures_of_a_queue_commute() {
+    let slots = |gshare, resource_type, slots| {
+        let (queue, at) = ("ash", DAWN + DAY);
+        Event::Pilot(Pilot::Slots { queue, gshare, resource_type, slots, expires_at: 0, at })
+    };
+    let asked = Pilot::AskedJob { queue: "ash", node: "n1", at: DAWN + DAY };
+    check(
+        &[said(lane(Pilot, 0), Event::Pilot(asked))],
+        &[
+            (Pilot, 0, vec![slots("zinc", "SCORE", 3), slots("", "", 7)]),
+            (Pilot, 1, vec![slots("iron", "MCORE", 4), slots("iron", "SCORE", 5)]),
         ],
         &[],
     );
