@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven and kcat is taken from apt, Apache Kafka and a schema registry (Apicurio) are brought by
-# Maven and started on loopback, then the source is checked and tested. Ends with one line that
-# counts the tests; fails if anything does.
+# Java, Maven, kcat and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
+# are brought by Maven and started on loopback, then the source is checked and tested. At last a program
+# in Python that does not know ours (tests/killer) kills, damages and disturbs a running pair, and recounts
+# the log. Ends with one line that counts the tests; fails if anything does.
 #
-#   ./test.sh            all
+#   ./test.sh            all; 20 faults by the killer
+#   ./test.sh --long     the same with 200 faults, which take about an hour
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
+# YARDMASTER_KILLER_SEED=1  which faults the killer inflicts in which order, and which records it writes
 # YARDMASTER_KILLS=30    how often the kill test kills (6 when not said)
 # YARDMASTER_NEED_KAFKA=1  fail when there is no real Kafka, instead of falling back to librdkafka's
 #                        mock (which knows no transactions, so the tests that need one are left out)
@@ -17,10 +20,12 @@ say() { printf '\n== %s\n' "$*"; }
 have() { command -v "$1" > /dev/null 2>&1; }
 
 quick=false
+faults=20
 case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
-*) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+--long) faults=200 ;;
+*) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 work=${CARGO_TARGET_DIR:-target}/kafka
@@ -167,6 +172,38 @@ tests() {
     cargo test --locked --features tls --no-fail-fast "$@" 2>&1 | tee -a "$log"
 }
 
+# A Python with the killer's clients, in a directory of its own.
+python() {
+    local venv=$work/python sum
+    have python3 || install python3 || return 1
+    sum=$(cksum < tests/killer/requirements.txt)
+    [ "$(cat "$venv/sum" 2> /dev/null)" != "$sum" ] || return 0
+    rm -rf "$venv"
+    # Debian's python3 has a venv module that works only with this package.
+    python3 -m venv "$venv" > "$work/venv.log" 2>&1 || {
+        rm -rf "$venv"
+        install python3-venv && python3 -m venv "$venv" || return 1
+    }
+    "$venv/bin/pip" install -q --disable-pip-version-check -r tests/killer/requirements.txt || return 1
+    echo "$sum" > "$venv/sum"
+}
+
+# The independent killer, on brokers of its own. Left out, and counted so, where it cannot run.
+killer() {
+    local python=$work/python/bin/python binary=${CARGO_TARGET_DIR:-target}/debug/yardmaster
+    say "tests/killer: $faults faults"
+    if [ ! -d "$work/jars" ] || [ "$(java_version)" -lt 17 ] || ! python; then
+        echo "left out: the killer needs Java, Kafka's jars, and Python with venv and pip"
+        echo "test result: skipped. 0 passed; 0 failed; 1 ignored" | tee -a "$log"
+        [ -z "${YARDMASTER_NEED_KAFKA:-}" ]
+        return
+    fi
+    (cd tests/killer && PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest -q test_account) &&
+        cargo build --locked --features tls &&
+        PYTHONDONTWRITEBYTECODE=1 "$python" -u tests/killer/killer.py --binary "$binary" \
+            --jars "$work/jars" --faults $faults --seed "${YARDMASTER_KILLER_SEED:-1}" 2>&1 | tee -a "$log"
+}
+
 : > "$log"
 compilers
 rust
@@ -203,6 +240,8 @@ fi
 alone=(kill:: the_broker_may_restart secure:: retention:: faults::)
 tests -- "${alone[@]/#/--skip=}" || failed=1
 $quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
+
+$quick || killer || failed=1
 
 say "$((SECONDS - started)) s in all"
 awk -v mock="$mock" -v failed=$failed '

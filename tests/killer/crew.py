@@ -1,0 +1,228 @@
+"""Two processes of `yardmaster run`, and a supervisor that starts again what ended by itself."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kafka import Failure, free_port
+
+# A process that nothing keeps from it must be ready within this; s.
+READY_MAX_S = 150.0
+# A supervisor's pause before it starts a process again; s.
+RESTART_S = 1.0
+
+
+@dataclass
+class Program:
+    """The built program, and how its log is named to it."""
+
+    binary: Path
+    bootstrap: str
+    topology: Path
+
+    def place(self) -> list[str]:
+        """The flags that name the log."""
+        return ["--bootstrap-server", self.bootstrap, "--topology", str(self.topology)]
+
+    def verb(self, *args: str, limit_s: float = 600) -> tuple[int, str, str]:
+        """Runs a verb to its end: exit code, stdout, stderr."""
+        command = [str(self.binary), *args, *self.place()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+
+@dataclass
+class Process:
+    """`yardmaster run` with a store and a port of its own."""
+
+    name: str
+    program: Program
+    dir: Path
+    port: int = field(default_factory=free_port)
+    child: subprocess.Popen[bytes] | None = None
+    is_wanted: bool = False
+    is_paused: bool = False
+    # When it was last ready, or had a reason not to be.
+    well_at: float = 0.0
+    ended_at: float = 0.0
+    ended_why: str = ""
+    restarts: int = 0
+    longest_s: float = 0.0
+
+    @property
+    def store(self) -> Path:
+        """Where its store lies."""
+        return self.dir / f"store-{self.name}"
+
+    @property
+    def log(self) -> Path:
+        """What it logs, all its lives together."""
+        return self.dir / f"{self.name}.log"
+
+    def start(self) -> None:
+        """Starts it."""
+        with self.log.open("ab") as log:
+            log.write(f"== started at {time.strftime('%H:%M:%S')}\n".encode())
+            log.flush()
+            self.child = subprocess.Popen(
+                [
+                    str(self.program.binary),
+                    "run",
+                    *self.program.place(),
+                    "--store",
+                    str(self.store),
+                    "--http",
+                    f"127.0.0.1:{self.port}",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "NO_COLOR": "1"},
+            )
+        self.is_wanted = True
+        self.well_at = time.monotonic()
+        self.ended_at = 0.0
+
+    def kill(self) -> None:
+        """SIGKILL; the supervisor leaves it alone until `start`."""
+        self.is_wanted = False
+        self.is_paused = False
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal, if it is alive."""
+        if self.child is not None and self.child.poll() is None:
+            self.child.send_signal(number)
+        self.is_paused = number == signal.SIGSTOP
+
+    def stop(self) -> int:
+        """SIGTERM; its exit code."""
+        self.is_wanted = False
+        self.signal(signal.SIGTERM)
+        if self.child is None:
+            return 0
+        try:
+            return self.child.wait(60)
+        except subprocess.TimeoutExpired as error:
+            raise Failure(
+                f"{self.name} does not end within 60 s of SIGTERM\n{self.tail()}"
+            ) from error
+
+    def page(self, path: str, limit_s: float = 2) -> str | None:
+        """What it answers to GET; `None` while it does not."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit_s)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()
+
+    def state(self) -> dict[str, Any]:
+        """What /readyz says; empty while it says nothing."""
+        try:
+            found = json.loads(self.page("/readyz") or "{}")
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def leads(self) -> bool:
+        """Whether it leads and may answer."""
+        state = self.state()
+        return bool(state.get("ready")) and bool(state.get("state", {}).get("leading"))
+
+    def note_end(self, code: int) -> None:
+        """Prints that it ended by itself, and why, unless that is why it ended before."""
+        why = self.tail(1)
+        if why != self.ended_why:
+            print(f"    {self.name} ended by itself, exit code {code}\n      {why}", flush=True)
+        self.ended_why = why
+
+    def tail(self, lines: int = 15) -> str:
+        """The end of its log."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join(line[:400] for line in text.splitlines()[-lines:])
+
+
+@dataclass
+class Crew:
+    """Both processes."""
+
+    members: list[Process]
+    # While a broker is gone on purpose, nobody need be ready.
+    is_excused: bool = False
+
+    def look(self) -> None:
+        """Starts again what ended by itself; fails when one is not ready for too long."""
+        now = time.monotonic()
+        for process in self.members:
+            child = process.child
+            if not process.is_wanted or child is None:
+                continue
+            if process.is_paused or self.is_excused:
+                process.well_at = now
+                if process.is_paused:
+                    continue
+            if child.poll() is not None:
+                if process.ended_at == 0.0:
+                    process.ended_at = now
+                    process.restarts += 1
+                    process.note_end(child.returncode)
+                elif now - process.ended_at >= RESTART_S:
+                    since = process.well_at
+                    process.start()
+                    process.well_at = since
+            elif process.state().get("ready"):
+                process.well_at = now
+            away = now - process.well_at
+            process.longest_s = max(process.longest_s, away)
+            if away > READY_MAX_S:
+                raise Failure(
+                    f"{process.name} was not ready for {READY_MAX_S:.0f} s "
+                    f"(restarted {process.restarts} times); the end of {process.log}:\n"
+                    f"{process.tail()}\n/readyz: {process.state()}"
+                )
+
+    def wait(self, seconds: float) -> None:
+        """Lets time pass, under supervision."""
+        until = time.monotonic() + seconds
+        while True:
+            self.look()
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(0.25, left))
+
+    def leader(self) -> Process | None:
+        """Which of them leads; `None` while none does."""
+        return next((it for it in self.members if it.leads()), None)
+
+    def wait_for_leader(self) -> Process:
+        """The leader, once there is one. `look` bounds how long that may take."""
+        until = time.monotonic() + 2 * READY_MAX_S
+        while time.monotonic() < until:
+            self.wait(0.25)
+            found = self.leader()
+            if found is not None:
+                return found
+        raise Failure(f"nobody leads: {[it.state() for it in self.members]}")
+
+    def others(self, process: Process) -> list[Process]:
+        """All but one."""
+        return [it for it in self.members if it is not process]
+
+    def end(self) -> None:
+        """Kills what is left."""
+        for process in self.members:
+            if process.child is not None and process.child.poll() is None:
+                process.signal(signal.SIGCONT)
+                process.kill()

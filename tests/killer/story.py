@@ -1,0 +1,269 @@
+"""A seeded story: jobs, heartbeats, pilots, transfers and requests, told with every disorder."""
+
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+
+from codec import Record
+from grid import (
+    GATES,
+    GROUPS,
+    NUCLEI,
+    QUEUES,
+    RESOURCE_TYPES,
+    SHARES,
+    SITES,
+    USERS,
+    queue_record,
+)
+from request import Requests
+from writer import Writer
+
+TICK_S = 0.05
+LIFE = ["defined", "assigned", "activated", "starting", "running", "transferring", "finished"]
+ENDS = ["finished", "failed", "cancelled", "closed"]
+
+
+def now() -> int:
+    """ms since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass
+class Rates:
+    """Records a second, at scale 1."""
+
+    jobs: float = 110
+    heartbeats: float = 25
+    pilots: float = 8
+    transfers: float = 8
+    requests: float = 6
+    gates: float = 0.12
+
+
+@dataclass
+class Late:
+    """A record that is kept back to come out of order."""
+
+    due: float
+    topic: str
+    key: str
+    record: Record
+
+
+@dataclass
+class Story:
+    """Writes until it is told to stop, in a thread of its own."""
+
+    writer: Writer
+    seed: int
+    scale: float
+    dice: random.Random = field(init=False)
+    requests: Requests = field(init=False)
+    jobs: list[Record] = field(default_factory=list)
+    past: list[Record] = field(default_factory=list)
+    moves: list[Record] = field(default_factory=list)
+    late: list[Late] = field(default_factory=list)
+    opened: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(GATES, False))
+    count: int = 0
+    is_over: threading.Event = field(default_factory=threading.Event)
+    error: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(f"story {self.seed}")
+        self.requests = Requests(self.writer, self.dice)
+        self.thread = threading.Thread(target=self._run, name="story", daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self.thread.start()
+
+    def finish(self) -> None:
+        """Writes what is held back, opens every gate, takes back what nobody can answer."""
+        self.is_over.set()
+        self.thread.join()
+        if self.error is not None:
+            raise self.error
+        for late in self.late:
+            self.writer.write(late.topic, late.key, late.record)
+        for gate in GATES:
+            self.writer.write("queue", gate, queue_record(gate, now(), True))
+        for queue in QUEUES + GATES:
+            self._pilot(queue)
+        self.requests.end_all(now())
+        self.writer.flush()
+
+    def _run(self) -> None:
+        try:
+            rates = Rates()
+            acts = [
+                (rates.jobs, self._job),
+                (rates.heartbeats, self._heartbeat),
+                (rates.pilots, lambda: self._pilot(self.dice.choice(QUEUES + GATES))),
+                (rates.transfers, self._transfer),
+                (rates.requests, lambda: self.requests.step(now())),
+                (rates.gates, self._gate),
+            ]
+            owed = [0.0] * len(acts)
+            while not self.is_over.wait(TICK_S):
+                for at, (rate, act) in enumerate(acts):
+                    owed[at] += rate * TICK_S * (self.scale if at != 5 else 1)
+                    while owed[at] >= 1:
+                        owed[at] -= 1
+                        act()
+                self._release()
+        except BaseException as error:
+            self.error = error
+
+    def _release(self) -> None:
+        due = [it for it in self.late if it.due <= time.monotonic()]
+        self.late = [it for it in self.late if it.due > time.monotonic()]
+        for late in due:
+            self.writer.write(late.topic, late.key, late.record)
+
+    def _write(self, topic: str, key: str, record: Record) -> None:
+        """Mostly at once; now and then late, twice, or under another key."""
+        luck = self.dice.random()
+        record = dict(record)
+        if luck < 0.06:
+            due = time.monotonic() + self.dice.uniform(0.2, 12)
+            self.late.append(Late(due, topic, key, record))
+        elif luck < 0.12:
+            self.writer.write(topic, key, record)
+            self.writer.write(topic, f"{key}-{self.dice.randrange(4)}", record)
+        elif luck < 0.16:
+            self.writer.write(topic, f"moved-{self.dice.randrange(100)}", record)
+        else:
+            self.writer.write(topic, key, record)
+
+    # --- Jobs -------------------------------------------------------------------------------------
+
+    def _job(self) -> None:
+        luck = self.dice.random()
+        if not self.jobs or luck < 0.16:
+            job = self._new_job()
+        elif luck < 0.20 and self.past:
+            old = self.dice.choice(self.past)
+            self.writer.write("job-state", old["job"], old)
+            return
+        else:
+            job = self.dice.choice(self.jobs)
+            self._advance(job, luck)
+        self._write("job-state", job["job"], job)
+        self.past.append(dict(job))
+        if len(self.past) > 2_000:
+            del self.past[:1_000]
+
+    def _new_job(self) -> Record:
+        self.count += 1
+        dice = self.dice
+        task = str(dice.randrange(1, 60))
+        job: Record = {
+            "job": str(5_000_000 + self.count) if dice.random() < 0.9 else f"job-{self.count}",
+            "status": "pending",
+            "changed_at": now(),
+            "revision": 0,
+            "attempt": 0,
+            "task": task,
+            "request": f"{task}/{dice.randrange(9)}:0" if dice.random() < 0.5 else "",
+            "queue": dice.choice(QUEUES),
+            "user": dice.choice(USERS),
+            "group": dice.choice(GROUPS),
+            "gshare": dice.choice(SHARES),
+            "resource_type": dice.choice(RESOURCE_TYPES),
+            "nucleus": dice.choice(NUCLEI),
+            "workflow": "pull_ups",
+            "label": "managed",
+            "processing_type": "simul",
+            "cores": dice.choice([0, 1, 1, 8]),
+            "priority": dice.randrange(1000),
+            "created_at": now(),
+        }
+        self.jobs.append(job)
+        if len(self.jobs) > 6_000:
+            self.jobs.pop(dice.randrange(3_000))
+        return job
+
+    def _advance(self, job: Record, luck: float) -> None:
+        """The next record of a job. No two of one job differ in content alone."""
+        dice = self.dice
+        if luck < 0.26:
+            job["revision"] += 1
+            job["user"], job["group"] = dice.choice(USERS), dice.choice(GROUPS)
+            return
+        job["changed_at"] = max(job["changed_at"] + 1, now() - dice.randrange(200))
+        job["revision"] = 0
+        status = job["status"]
+        if status in ENDS:
+            if luck < 0.35:
+                # Another try, often elsewhere.
+                job |= {"attempt": job["attempt"] + 1, "status": "activated"}
+                job |= {"queue": dice.choice(QUEUES), "started_at": 0, "ended_at": 0}
+            elif luck < 0.4:
+                job["status"] = "running"
+        elif dice.random() < 0.08:
+            job["status"] = dice.choice(ENDS[1:])
+        else:
+            at = LIFE.index(status) + dice.choice([1, 1, 1, 2]) if status in LIFE else 0
+            job["status"] = LIFE[min(at, len(LIFE) - 1)]
+        if job["status"] == "running" and not job.get("started_at"):
+            job["started_at"] = job["changed_at"]
+        if job["status"] in ENDS:
+            job["ended_at"] = job["changed_at"]
+
+    def _heartbeat(self) -> None:
+        dice = self.dice
+        if self.jobs and dice.random() < 0.95:
+            job = dice.choice(self.jobs)
+            name, attempt = job["job"], job["attempt"]
+        else:
+            name, attempt = str(9_000_000 + dice.randrange(500)), 0
+        beat = {"job": name, "at": now() - dice.randrange(3_000), "attempt": attempt}
+        beat |= {"cpu_s": dice.randrange(9_000), "disk_io_kbps": dice.randrange(4_000)}
+        beat |= {"rss_mb": dice.randrange(4_000), "events": dice.randrange(100)}
+        self._write("heartbeat", name, beat)
+
+    # --- Pilots, transfers, gates -----------------------------------------------------------------
+
+    def _pilot(self, queue: str) -> None:
+        dice = self.dice
+        kind = dice.choice(["asked_job", "asked_job", "updated_job", "workers", "slots"])
+        report: Record = {"kind": kind, "queue": queue, "at": now()}
+        part = f"node-{dice.randrange(20)}"
+        if kind == "workers":
+            part = f"harvester-{dice.randrange(3)}"
+            report |= {"harvester": part, "resource_type": dice.choice(RESOURCE_TYPES)}
+            report |= {"submitted": dice.randrange(500), "running": dice.randrange(500)}
+        elif kind == "slots":
+            part = "slots"
+            report |= {"slots": dice.randrange(1, 500), "gshare": dice.choice(["", *SHARES])}
+        else:
+            report["node"] = part
+        self._write("pilot", f"{queue}/{part}", report)
+
+    def _transfer(self) -> None:
+        dice = self.dice
+        if len(self.moves) < 20 or dice.random() < 0.3:
+            self.count += 1
+            move: Record = {
+                "request": f"transfer-{self.count}",
+                "state": "queued",
+                "changed_at": now(),
+                "activity": dice.choice(["Express", "Production Output"]),
+                "source": dice.choice(["", *SITES]),
+                "destination": dice.choice(SITES),
+                "bytes": dice.randrange(1 << 40),
+                "files": dice.randrange(0, 30),
+            }
+            self.moves.append(move)
+        else:
+            move = dice.choice(self.moves)
+            move["changed_at"] = max(move["changed_at"] + 1, now())
+            move["state"] = dice.choice(["submitted", "done", "failed", "queued"])
+        self._write("transfer", move["request"], move)
+
+    def _gate(self) -> None:
+        gate = self.dice.choice(GATES)
+        self.opened[gate] = not self.opened[gate]
+        self.writer.write("queue", gate, queue_record(gate, now(), self.opened[gate]))

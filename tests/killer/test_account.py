@@ -1,0 +1,170 @@
+"""The checks themselves: each must object to what it is there for."""
+
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+import account
+from account import Output
+from codec import Record
+from recount import Recount
+from request import Expected
+
+STATUSES = ["pending", "defined", "assigned", "activated", "running"]
+STATUSES += ["finished", "failed", "cancelled", "closed"]
+
+
+def decision(subject: str, ordinal: int, outcome: str, cycle: int) -> Output:
+    """An answer to the first attempt of a subject."""
+    record = {
+        "id": account.decision_id("atlas", subject, 0, ordinal),
+        "subject": subject,
+        "attempt": 0,
+        "ordinal": ordinal,
+        "outcome": outcome,
+        "cycle": cycle,
+    }
+    return Output(0, cycle, subject, record)
+
+
+def answers() -> list[Output]:
+    """A log without fault: one assigned at once, one rejected after two deferrals."""
+    return [
+        decision("1/1", 1, "assign", 1),
+        decision("1/2", 1, "defer", 2),
+        decision("1/2", 2, "defer", 3),
+        decision("1/2", 3, "reject", 4),
+    ]
+
+
+ASKED = {"1/1": 0, "1/2": 0, "1/3": 0}
+EXPECTED = {"1/1": Expected.ONE, "1/2": Expected.ONE, "1/3": Expected.NONE}
+
+
+def cycle(offset: int, epoch: int, number: int, now: int) -> Output:
+    """A progress record that counts one decision."""
+    lane = {"lane": {"topic": "decision", "partition": 0}, "records": 1}
+    record = {"epoch": epoch, "number": number, "now": now, "outputs": [lane], "lanes": []}
+    return Output(offset, offset, "atlas", record | {"instance": f"host-{epoch}"})
+
+
+def cycles() -> list[Output]:
+    """Four cycles of two epochs."""
+    return [cycle(0, 1, 1, 10), cycle(1, 1, 2, 20), cycle(2, 2, 3, 20), cycle(3, 2, 4, 30)]
+
+
+class Objections(unittest.TestCase):
+    """Every check passes a log without fault, and names each fault."""
+
+    def objects(
+        self,
+        check: Callable[[list[Output]], list[str]],
+        log: list[Output],
+        change: Callable[[list[Output]], Any],
+        expected: str,
+    ) -> None:
+        """A changed log is complained of in these words."""
+        change(log)
+        found = check(log)
+        self.assertTrue(any(expected in it for it in found), f"{expected!r}: {found}")
+
+    def test_answers(self) -> None:
+        """Lost, doubled, unasked, misnumbered and misnamed answers."""
+
+        def check(log: list[Output]) -> list[str]:
+            return account.check_answers("atlas", log, ASKED, EXPECTED)
+
+        self.assertEqual(check(answers()), [])
+
+        def second_final(log: list[Output]) -> None:
+            log.append(decision("1/1", 2, "assign", 5))
+
+        asked_again = account.check_answers("atlas", answers()[:2], {"1/1": 0, "1/2": 1}, {})
+        self.assertEqual(asked_again, ["1/2:0: deferred, superseded, no final answer"])
+
+        def other_id(log: list[Output]) -> None:
+            log[0].record["id"] = b"\0" * 16
+
+        for change, expected in (
+            (lambda log: log.pop(), "1/2:0: no final answer"),
+            (lambda log: log.pop(1), "1/2:0: the answers are numbered [2, 3]"),
+            (lambda log: log.append(log[1]), "1/2:0: the answers are numbered [1, 1, 2, 3]"),
+            (lambda log: log.append(log[0]), "2 decisions"),
+            (second_final, "1/1:0: 2 final answers"),
+            (lambda log: log.append(decision("1/2", 4, "defer", 9)), "is not the last"),
+            (lambda log: log.append(decision("7/7", 1, "assign", 9)), "nobody asked"),
+            (lambda log: log.append(decision("1/3", 1, "assign", 9)), "another domain's"),
+            (other_id, "1/1:0: answer 1 has the id"),
+        ):
+            self.objects(check, answers(), change, expected)
+
+    def test_cycles(self) -> None:
+        """Gaps, repetitions, a second writer, a clock that goes back."""
+
+        def second_writer(log: list[Output]) -> None:
+            log[3].record["instance"] = "another"
+
+        def backwards(log: list[Output]) -> None:
+            log[3].record["now"] = 5
+
+        self.assertEqual(account.check_progress(cycles()), [])
+        for change, expected in (
+            (lambda log: log.pop(1), "cycle 3 of epoch 2 follows cycle 1"),
+            (lambda log: log.append(cycle(4, 2, 4, 40)), "cycle 4 of epoch 2 follows cycle 4"),
+            (second_writer, "epoch 2 has two writers"),
+            (backwards, "now goes back by 15 ms"),
+            (lambda log: log.append(cycle(4, 1, 5, 40)), "epoch 1 follows epoch 2"),
+        ):
+            self.objects(account.check_progress, cycles(), change, expected)
+
+    def test_outputs_of_cycles(self) -> None:
+        """A cycle counts what names it, no more and no less."""
+
+        def check(log: list[Output]) -> list[str]:
+            return account.check_outputs(cycles(), {"decision": log})
+
+        self.assertEqual(check(answers()), [])
+        self.objects(check, answers(), lambda log: log.pop(), "cycle 4: 1 records")
+        self.objects(check, answers(), lambda log: log.append(log[0]), "but there are 2")
+
+    def test_dead_letters(self) -> None:
+        """Each unreadable record has one."""
+        one, other = ("task", 0, 1), ("task", 0, 2)
+        self.assertEqual(account.check_dead_letters([one, other], {one}, {other}), [])
+        for letters, expected in (([], "no dead"), ([one, one], "2 dead"), ([one, other], "can")):
+            found = account.check_dead_letters(letters, {one}, set())
+            self.assertTrue(any(expected in it for it in found), found)
+
+
+class Recounting(unittest.TestCase):
+    """The recount does not depend on order, and objects to other counters."""
+
+    def test_newest_state_counts_whatever_the_order(self) -> None:
+        """Attempt, ended or not, time, revision, rank."""
+        job: Record = {"job": "1", "queue": "Q", "user": "ann", "group": "", "gshare": "S"}
+        job |= {"resource_type": "SCORE", "nucleus": "", "cores": 4, "task": "9"}
+        states = [
+            {"attempt": 0, "status": "running", "changed_at": 50, "revision": 0, "started_at": 50},
+            {"attempt": 0, "status": "failed", "changed_at": 40, "revision": 0, "started_at": 0},
+            {"attempt": 1, "status": "activated", "changed_at": 30, "revision": 1, "started_at": 0},
+            {"attempt": 1, "status": "assigned", "changed_at": 30, "revision": 1, "started_at": 0},
+        ]
+        for order in (states, states[::-1], states + states):
+            recount = Recount(STATUSES, ["queued", "submitted", "done", "failed"])
+            for state in order:
+                recount.take("job-state", job | state)
+            found = recount.counters()
+            self.assertEqual(
+                found[("user", "ann", "Q")], {"jobs_activated": 1, "cores_activated": 4}
+            )
+            self.assertEqual(found[("queue", "Q")]["last_start_ms"], 50)
+            self.assertEqual(account.check_counters("a", found, found), [])
+            self.assertEqual(len(account.check_counters("a", found, {})), 8)
+            topic = account.counter_topic(found)
+            self.assertEqual(topic["jobs,user=ann,queue=Q,status=activated"], 1)
+            self.assertEqual(account.check_counter_topic(found, topic), [])
+            self.assertEqual(len(account.check_counter_topic(found, topic | {"x": 1})), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,270 @@
+"""Reads the whole log with clients of its own, and says what is wrong with it."""
+
+import json
+import time
+from dataclasses import dataclass, field
+
+import account
+from account import Output, Place
+from codec import REMOVABLE, Codec, Record, Unreadable
+from crew import Crew, Process, Program
+from faults import INPUTS, OWN, Strays
+from grid import DOMAIN
+from kafka import Failure, Read, Reader
+from recount import Counters, Recount
+from request import SUPERSEDED, Expected
+from story import Story
+
+# How long requests may stay open while nothing new is answered; s.
+FINAL_MAX_S = 90.0
+COUNTERS_MAX_S = 60.0
+COMPLAINTS_MAX = 25
+
+
+@dataclass
+class Verdict:
+    """The log of one story, and what must be so of it."""
+
+    program: Program
+    crew: Crew
+    codec: Codec
+    story: Story
+    strays: Strays
+    readers: dict[str, Reader] = field(default_factory=dict)
+    recount: Counters = field(default_factory=dict)
+    unreadable: set[Place] = field(default_factory=set)
+    asked: dict[str, int] = field(default_factory=dict)
+    job_records: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    def demand(self, what: str, complaints: list[str]) -> None:
+        """Notes the first complaints, if there are any; the rest is checked all the same."""
+        if not complaints:
+            print(f"  {what}: nothing to complain of", flush=True)
+            return
+        shown = "\n".join(f"    {it[:400]}" for it in complaints[:COMPLAINTS_MAX])
+        self.failures.append(f"{what}: {len(complaints)} complaints\n{shown}")
+        print(f"  {self.failures[-1]}", flush=True)
+
+    def judge(self) -> None:
+        """Fails if anything was complained of."""
+        if self.failures:
+            raise Failure(f"{len(self.failures)} checks failed:\n" + "\n".join(self.failures))
+
+    def _read(self, topic: str) -> list[Read]:
+        if topic not in self.readers:
+            self.readers[topic] = Reader(self.program.bootstrap, f"yardmaster.{topic}")
+        return self.readers[topic].read()
+
+    def _outputs(self, topic: str) -> list[Output]:
+        """The records of an own topic that are not the killer's own strays."""
+        outputs, unreadable = [], []
+        for it in self._read(topic):
+            if (topic, it.partition, it.offset) in self.strays.own:
+                continue
+            try:
+                record = self.codec.decode(topic, it.value)
+            except Unreadable as error:
+                unreadable.append(f"{topic}/{it.partition}/{it.offset}: {error}")
+                continue
+            outputs.append(Output(it.partition, it.offset, it.key.decode("utf-8"), record))
+        if unreadable:
+            self.demand(f"own topic {topic} can be read", unreadable)
+        return outputs
+
+    # --- Waiting ----------------------------------------------------------------------------------
+
+    def read_inputs(self) -> None:
+        """Reads every input to its end: requests asked, the recount, what nobody can read."""
+        kinds = self.codec.schemas
+        statuses = _symbols(kinds["job-state"], "status")
+        recount = Recount(statuses, _symbols(kinds["transfer"], "state"))
+        for topic in INPUTS:
+            for it in self._read(topic):
+                place = (topic, it.partition, it.offset)
+                if place in self.strays.large:
+                    self._note_large(topic, it)
+                elif it.value is None and topic in REMOVABLE:
+                    continue
+                else:
+                    self._take(topic, place, it, recount)
+        self.recount = recount.counters()
+
+    def _take(self, topic: str, place: Place, it: Read, recount: Recount) -> None:
+        try:
+            record = self.codec.decode(topic, it.value)
+        except Unreadable:
+            self.unreadable.add(place)
+            return
+        if topic == "task":
+            self._note_request(record)
+        self.job_records += topic == "job-state"
+        recount.take(topic, record)
+
+    def _note_request(self, record: Record) -> None:
+        subject = record["subject"]
+        if record["domain"] == DOMAIN:
+            self.asked[subject] = max(self.asked.get(subject, 0), record["attempt"])
+
+    def _note_large(self, topic: str, it: Read) -> None:
+        """A request that is too large may be answered once, or be a dead letter."""
+        try:
+            record = self.codec.decode(topic, it.value)
+        except Unreadable:
+            return
+        self._note_request(record)
+        self.story.requests.expected[record["subject"]] = Expected.AT_MOST_ONE
+
+    def _open(self) -> list[str]:
+        answers: dict[tuple[str, int], list[Record]] = {}
+        for output in self._outputs("decision"):
+            key = (output.record["subject"], output.record["attempt"])
+            answers.setdefault(key, []).append(output.record)
+        return account.open_requests(self.asked, self.story.requests.expected, answers)
+
+    def wait_until_final(self) -> None:
+        """Until nothing is unread and no request is open; fails when that comes no nearer."""
+        self.read_inputs()
+        fewest, changed = None, time.monotonic()
+        while True:
+            self.crew.wait(1)
+            lag = self.lag()
+            waiting = self._open()
+            left = (lag, len(waiting))
+            if left == (0, 0):
+                break
+            if fewest is None or left < fewest:
+                fewest, changed = left, time.monotonic()
+            if time.monotonic() - changed > FINAL_MAX_S:
+                self._give_up(lag, waiting)
+                return
+        print(f"  everything is read, {len(self.asked)} subjects have their answer", flush=True)
+
+    def _give_up(self, lag: int, waiting: list[str]) -> None:
+        kinds = self.story.requests.kinds
+        named = [f"{it[:80]} ({kinds.get(it, 'of no kind')})" for it in waiting]
+        states = [f"{process.name}: {process.state()}" for process in self.crew.members]
+        what = f"lag {lag}, no fewer open requests for {FINAL_MAX_S:.0f} s"
+        self.demand(what, [*states, *named])
+
+    def lag(self) -> int:
+        """How many records of all inputs lie behind the cut of the last cycle."""
+        cut = account.cut_of(self._outputs("progress"))
+        return sum(
+            max(0, end - cut.get((topic, partition), 0))
+            for topic in INPUTS
+            for partition, end in self.readers[topic].next.items()
+        )
+
+    # --- Counters ---------------------------------------------------------------------------------
+
+    def check_counters(self) -> None:
+        """Counters of both processes, and of the counter topic, against the recount."""
+        for process in self.crew.members:
+            self._until(f"counters of {process.name}", lambda it=process: self._told_by(it))
+        self._until("the counter topic", self._told_on_topic)
+
+    def _until(self, what: str, look: object) -> None:
+        until = time.monotonic() + COUNTERS_MAX_S
+        while True:
+            complaints = look()  # type: ignore[operator]
+            if not complaints or time.monotonic() > until:
+                return self.demand(what, complaints)
+            self.crew.wait(1)
+
+    def _told_by(self, process: Process) -> list[str]:
+        text = process.page("/v1/counters", 30)
+        if text is None:
+            return [f"{process.name} does not answer /v1/counters"]
+        told: Counters = {}
+        for line in text.splitlines():
+            row = json.loads(line) if line else {}
+            names = [value for value in row.values() if isinstance(value, str)]
+            figures = {name: value for name, value in row.items() if not isinstance(value, str)}
+            if names:
+                told[tuple(names)] = figures
+        return account.check_counters(process.name, self.recount, told)
+
+    def _told_on_topic(self) -> list[str]:
+        newest: dict[str, int] = {}
+        for output in sorted(self._outputs("counter"), key=lambda it: it.offset):
+            newest[output.key] = output.record["value"]
+        return account.check_counter_topic(self.recount, newest)
+
+    # --- The log ----------------------------------------------------------------------------------
+
+    def check_log(self) -> None:
+        """Answers, cycles, dead letters: of the whole log, after everybody has ended."""
+        expected = self.story.requests.expected
+        decisions = self._outputs("decision")
+        progress = self._outputs("progress")
+        whole = SUPERSEDED not in self.story.requests.not_yet
+        complaints = account.check_answers(DOMAIN, decisions, self.asked, expected, whole)
+        self.demand("answers", complaints)
+        self.demand("cycles", account.check_progress(progress))
+        outputs = {"decision": decisions, "throttle": self._outputs("throttle")}
+        self.demand("outputs of each cycle", account.check_outputs(progress, outputs))
+        letters = [
+            (
+                it.headers["topic"].decode(),
+                int(it.headers["partition"]),
+                int(it.headers["offset"]),
+            )
+            for it in self._read("dead-letter")
+            if ("dead-letter", it.partition, it.offset) not in self.strays.own
+        ]
+        tolerated = self.strays.large | self.strays.own
+        self.demand("dead letters", account.check_dead_letters(letters, self.unreadable, tolerated))
+        self._summary(decisions, progress, len(letters))
+
+    def _summary(self, decisions: list[Output], progress: list[Output], letters: int) -> None:
+        outcomes: dict[str, int] = {}
+        for output in decisions:
+            outcome = output.record["outcome"]
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        epochs = {output.record["epoch"] for output in progress}
+        print(
+            f"  {self.job_records} job records, {len(self.asked)} subjects, {len(decisions)} "
+            f"decisions {outcomes}, {len(progress)} cycles in {len(epochs)} epochs, "
+            f"{letters} dead letters, {len(self.recount)} counters, "
+            f"{len(self.strays.own)} strays on {len(OWN)} own topics",
+            flush=True,
+        )
+
+    # --- The product's own verbs ------------------------------------------------------------------
+
+    def check_verbs(self) -> None:
+        """Replays to one digest from the log and from each store; audits."""
+        text = self._verb("replay", "--verify")
+        digests = {"the log": _line(text, "digest")}
+        verified = _line(text, "verified")
+        if ", 0 different, 0 not verifiable" not in verified:
+            self.demand("replay --verify", text.splitlines()[-COMPLAINTS_MAX:])
+        for process in self.crew.members:
+            store = str(process.store)
+            told = self._verb("replay", "--from-store", "--store", store)
+            digests[f"store {process.name}"] = _line(told, "digest")
+            self._verb("audit", "--store", store)
+        differ = [f"{what}: {it}" for what, it in digests.items()]
+        same = len(set(digests.values())) == 1
+        self.demand("one digest, whatever a replay begins with", [] if same else differ)
+        print(f"  replay: {verified}", flush=True)
+
+    def _verb(self, *args: str) -> str:
+        code, out, error = self.program.verb(*args)
+        lines = [f"exit code {code}", *out.splitlines()[-10:], *error.splitlines()[-10:]]
+        self.demand(" ".join(args), lines if code != 0 else [])
+        return out
+
+
+def _line(text: str, word: str) -> str:
+    found = [line for line in text.splitlines() if line.startswith(f"{word} ")]
+    if len(found) != 1:
+        return f"no line {word!r} in {text[-300:]!r}"
+    return found[0]
+
+
+def _symbols(schema: Record, name: str) -> list[str]:
+    """The words of an enum, in the order of the schema."""
+    kind = next(it["type"] for it in schema["fields"] if it["name"] == name)
+    return list(kind["symbols"])
