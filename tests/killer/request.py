@@ -37,12 +37,10 @@ KINDS = {
     "no_time": 1,
     "overtaken": 2,
 }
-# Kinds that get no final answer yet, tolerated unless --all is given. To be emptied.
-NOT_YET: tuple[str, ...] = ("hopeless", "analysis", "unknown_share", "unknown_site")
-NOT_YET += ("seconds", "no_time")
 # Not a kind: the attempt that was deferred when a newer one came.
 SUPERSEDED = "superseded"
-NOT_YET += (SUPERSEDED,)
+# Kinds that get no final answer yet, tolerated unless --all is given. Empty: every kind gets one.
+NOT_YET: tuple[str, ...] = ()
 
 
 @dataclass
