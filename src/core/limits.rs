@@ -132,6 +132,8 @@ limits! {
     own_time_ahead_ms: Millis = "own_time_ahead_s" * SECOND, 300 in 0..=86_400;
     "A lane that cannot be read for so long counts as lagging at its cut."
     lane_unreadable_ms: Millis = "lane_unreadable_s" * SECOND, 60 in 1..=86_400;
+    "Most schema ids that are remembered, for a minute, as missing in the registry; ids."
+    missing_schemas_max: usize = "missing_schemas_max" * 1, 65_536 in 1_000..=10_000_000;
     "Shortest cycle while somebody waits for an answer."
     cycle_min_ms: Millis = "cycle_min_ms" * 1, 10 in 1..=10_000;
     "Shortest cycle while nobody waits."

@@ -113,8 +113,11 @@ impl Keeper {
         self.is_fresh = true;
     }
 
-    /// Keeps what a registry's number stands for.
+    /// Keeps what a registry's number stands for. That it stands for nothing is not kept.
     pub fn learn(&mut self, writer: Writer) {
+        if writer.schema.is_none() {
+            return;
+        }
         let place = |known: &Writer| (known.topic, known.id).cmp(&(writer.topic, writer.id));
         match self.writers.binary_search_by(place) {
             Ok(at) if self.writers[at] == writer => return,

@@ -256,6 +256,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
+    /// Whether every input lane was read to where it ended at the start. A lane that cannot be read
+    /// for longer than `lane_unreadable_s` is not waited for: its flag is in `progress`, and
+    /// decisions note `input_stale`. Requests are always waited for.
     fn has_caught_up(&mut self) -> bool {
         let Role::Leader(lead) = &mut self.role else { return false };
         let state = &self.engine.state;
@@ -263,6 +266,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             || lead.speak_after.iter().all(|(lane, end)| {
                 state.next(*lane) >= *end
                     || self.feed.has(*lane, *end) && self.feed.waiting_in(*lane) == 0
+                    || lane.topic != Topic::Task && self.feed.flags(*lane).unreadable
             });
         lead.caught_up
     }

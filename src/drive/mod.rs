@@ -183,11 +183,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         taken?;
         self.balance(most * 8)?;
         self.own.read(&mut self.feed, &self.engine.state.setting.domain)?;
+        let unreadable = std::mem::take(&mut self.own.unreadable);
+        if !unreadable.is_empty() && !self.leads() {
+            self.log.pass_unreadable(&unreadable);
+        }
         Ok(count)
     }
 
     /// Takes up what a registry's number stands for; it is kept in the store, so that starting
-    /// again needs no registry.
+    /// again needs no registry. That it stands for nothing is only reported.
     fn learn(&mut self, writer: Writer) {
         self.own.learn(&writer);
         if let Err(why) = self.codec.learn_number(&writer) {

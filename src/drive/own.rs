@@ -78,6 +78,8 @@ pub(super) struct Own {
     ends: Vec<(Lane, u64)>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
+    /// Unreadable inputs that cycles not counted yet name, since they were last taken.
+    pub unreadable: Vec<(Lane, u64)>,
     /// Reads our own records, however long.
     pub codec: Codec,
 }
@@ -106,6 +108,7 @@ impl Own {
             is_fresh,
             ends: words.map(|span| (span.lane, span.stable_end)).collect(),
             newest: None,
+            unreadable: Vec::new(),
             codec: Codec::new(usize::MAX),
         }
     }
@@ -223,6 +226,7 @@ impl Own {
             farewell: progress.farewell,
         });
         if progress.number > self.counted {
+            self.unreadable.extend(&progress.garbled);
             self.cycles.push_back(Cycle { progress, appended_at });
         }
         Ok(())

@@ -178,6 +178,12 @@ pub trait Log {
         let _ = writers;
     }
 
+    /// Names records, by lane and offset, that a cycle in `progress` counts as unreadable: nobody
+    /// need be asked for their schemas. A log without a registry has no use for it.
+    fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {
+        let _ = records;
+    }
+
     /// How far the assigned lanes reach, those of which it is known, without asking and waiting:
     /// the figure may be a few seconds old. For metrics alone: nothing is decided by it.
     fn ends(&mut self) -> Vec<(Lane, u64)>;

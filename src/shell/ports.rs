@@ -77,6 +77,10 @@ impl Log for AnyLog {
         either!(self, log => log.know(writers))
     }
 
+    fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {
+        either!(self, log => log.pass_unreadable(records))
+    }
+
     fn ends(&mut self) -> Vec<(Lane, u64)> {
         either!(self, log => log.ends())
     }

@@ -1,5 +1,6 @@
 //! A client for the REST interface of Confluent's schema registry, which others speak too.
 
+use super::book::ID_MAX;
 use super::inline;
 use crate::wire::topology::Registry;
 use base64::Engine;
@@ -20,6 +21,9 @@ const ANSWER_MAX: u64 = 4 << 20;
 const MEDIA: &str = "application/vnd.schemaregistry.v1+json";
 /// Codes of the interface for what is not there: subject, version, schema.
 const ABSENT: [i64; 3] = [40_401, 40_402, 40_403];
+
+/// What is reported of a server that answers 404 and is no registry.
+const NOT_FOUND: &str = "404, and not as a registry says it: is the path of the address right?";
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,8 +84,12 @@ impl Client {
         Ok(Client { agent, urls: registry.urls.clone(), first: AtomicUsize::new(0), authorization })
     }
 
-    /// The schema of a number, whole; `None`: the registry says that there is none.
+    /// The schema of a number, whole; `None`: the registry says that there is none, or the number
+    /// is none that a registry gives.
     pub fn schema(&self, id: u32) -> Result<Option<String>, RegistryError> {
+        if id > ID_MAX {
+            return Ok(None);
+        }
         let path = format!("/schemas/ids/{id}");
         let Some(reply) = self.get(&path)? else { return Ok(None) };
         self.text_of(&reply).map(Some)
@@ -169,6 +177,14 @@ impl Client {
         Ok(())
     }
 
+    /// Whether there is a registry at an address: it gives the list of types of schemas.
+    fn is_registry(&self, url: &str) -> bool {
+        let request = self.request("GET", &format!("{url}/schemas/types")).body(());
+        let answer = request.map_err(ureq::Error::from).and_then(|it| self.agent.run(it));
+        let reply = answer.map_err(|error| error.to_string()).and_then(|it| read(url, it));
+        reply.is_ok_and(|reply| reply.status == 200 && reply.body.is_array())
+    }
+
     fn get(&self, path: &str) -> Result<Option<Reply>, RegistryError> {
         self.ask(|url| {
             let request = self.request("GET", &format!("{url}{path}"));
@@ -215,6 +231,11 @@ impl Client {
                             is_absent = true;
                             continue;
                         }
+                        Judged::NotFound if self.is_registry(url) => {
+                            is_absent = true;
+                            continue;
+                        }
+                        Judged::NotFound => NOT_FOUND.to_owned(),
                         Judged::Refused(why) => return Err(RegistryError::Refused(why)),
                         Judged::Trouble(why) => why,
                     },
@@ -232,6 +253,9 @@ impl Client {
 enum Judged {
     Answer,
     Absent,
+    /// 404, but not with a code for what is absent: the address may be wrong, or the registry gives
+    /// no code.
+    NotFound,
     Refused(String),
     Trouble(String),
 }
@@ -246,9 +270,7 @@ impl Reply {
             ),
             200..=299 => Judged::Answer,
             404 if code.is_some_and(|code| ABSENT.contains(&code)) => Judged::Absent,
-            404 => Judged::Trouble(
-                "404, and not as a registry says it: is the path of the address right?".into(),
-            ),
+            404 => Judged::NotFound,
             401 | 403 => Judged::Trouble(format!(
                 "{}: it does not let us in; look at username and password",
                 self.status

@@ -4,54 +4,26 @@
 //! is not known yet is held back, with all that comes after it in its lane; other lanes go on, and
 //! the lane counts as not read to its end, and after a time as unreadable.
 
-use super::client::{Client, RegistryError};
-use super::fetch::{Answer, Desk};
+use super::book::Answer;
+use super::client::RegistryError;
+use super::fetch::Desk;
 use super::folder::Folder;
-use super::ours::{Ours, number, subjects};
+use super::framing::Framing;
+use super::ours::{Ours, number};
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::progress::LaneFlags;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
 use crate::wire::avro::{Writer, canonical_form, fingerprint, number_of, rabin, schema_text};
-use crate::wire::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often held records are looked at.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// Which topics are in Confluent framing, and who tells what their numbers stand for.
-pub struct Framing {
-    client: Arc<Client>,
-    subjects: BTreeMap<Topic, String>,
-    unreadable_after: Duration,
-    longest_pause: Duration,
-    folder: Option<Folder>,
-}
-
-impl Framing {
-    /// By the topology; `None` when no topic is in Confluent framing.
-    pub fn of(topology: &Topology) -> Result<Option<Framing>, RegistryError> {
-        let subjects = subjects(topology);
-        let Some(registry) = topology.registry.as_ref().filter(|_| !subjects.is_empty()) else {
-            return Ok(None);
-        };
-        let span = |ms: i64| Duration::from_millis(ms.max(0) as u64);
-        Ok(Some(Framing {
-            client: Arc::new(Client::new(registry)?),
-            subjects,
-            unreadable_after: span(topology.limits.lane_unreadable_ms),
-            longest_pause: span(topology.limits.backoff_max_ms),
-            folder: None,
-        }))
-    }
-
-    /// With the schemas that lie beside a directory log; for writing, further ones are kept there.
-    pub fn beside(self, log: &Path, may_write: bool) -> Framing {
-        Framing { folder: Some(Folder::of(log, may_write)), ..self }
-    }
-}
+/// Of how many records behind the first one of a lane that waits the numbers are asked for ahead.
+const FORESEEN: usize = 1_024;
+/// How often a number without a schema is reported, per topic: dead letters name each of them.
+const REPORT: Duration = Duration::from_secs(30);
 
 /// The log; see the module.
 pub struct FramedLog<L: Log> {
@@ -61,14 +33,20 @@ pub struct FramedLog<L: Log> {
     /// What lies beside the log, and what the store knew.
     known: BTreeMap<u32, Arc<str>>,
     stored: BTreeMap<u32, Arc<str>>,
-    /// What was handed on since the last `assign`.
-    told: BTreeMap<(Topic, u32), Option<Arc<str>>>,
+    /// Numbers whose schemas were handed on since the last `assign`.
+    told: BTreeSet<(Topic, u32)>,
+    /// When it was last reported of a topic that a number of its records has no schema.
+    reported: BTreeMap<Topic, Instant>,
+    /// Records that a cycle in `progress` counts as unreadable: nobody is asked for them.
+    unreadable: BTreeMap<Lane, BTreeSet<u64>>,
     waiting: BTreeMap<Lane, Waiting>,
     /// Flags as the log told them last.
     flags: BTreeMap<Lane, LaneFlags>,
     /// Lanes that the caller wants held.
     held: BTreeSet<Lane>,
     ours: Ours,
+    /// Schemas of ours that the next batch tells of, so that they are stored.
+    found: Vec<Writer>,
 }
 
 /// Records of a lane that are held back.
@@ -78,6 +56,8 @@ struct Waiting {
     batch: Batch,
     /// How many of them went on.
     gone: usize,
+    /// Of how many of them the numbers were asked for.
+    foreseen: usize,
     /// The last the log said of the lane.
     mark: Option<Mark>,
 }
@@ -85,7 +65,8 @@ struct Waiting {
 impl<L: Log> FramedLog<L> {
     /// Reads and says some of a log's topics in Confluent framing.
     pub fn new(log: L, framing: Framing) -> Result<FramedLog<L>, LogError> {
-        let desk = Desk::open(Arc::clone(&framing.client), framing.longest_pause);
+        let desk =
+            Desk::open(Arc::clone(&framing.client), framing.longest_pause, framing.missing_max);
         let desk = desk.map_err(|error| LogError::Stop(error.to_string()))?;
         let known = framing.folder.as_ref().map_or(Ok(Vec::new()), Folder::load)?;
         Ok(FramedLog {
@@ -94,11 +75,14 @@ impl<L: Log> FramedLog<L> {
             desk,
             known: known.into_iter().collect(),
             stored: BTreeMap::new(),
-            told: BTreeMap::new(),
+            told: BTreeSet::new(),
+            reported: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
             waiting: BTreeMap::new(),
             flags: BTreeMap::new(),
             held: BTreeSet::new(),
             ours: Ours::default(),
+            found: Vec::new(),
         })
     }
 
@@ -120,46 +104,78 @@ impl<L: Log> FramedLog<L> {
         Some((count as u64, format!("{count} records of {lane}{others} wait: {why}")))
     }
 
-    /// Whether it is known what a number stands for; if so that goes to `writers`, once.
+    /// Whether it is known what a number stands for; if so that goes to `writers`, once. That it
+    /// stands for nothing goes there now and then, and is not remembered here.
     fn settle_number(
         &mut self,
         topic: Topic,
         id: u32,
         writers: &mut Vec<Writer>,
     ) -> Result<bool, LogError> {
-        let told = self.told.get(&(topic, id));
-        if matches!(told, Some(Some(_))) {
+        if self.told.contains(&(topic, id)) {
             return Ok(true);
         }
         let known = self.known.get(&id).or_else(|| self.stored.get(&id)).cloned();
-        let schema = match known.map(Answer::Known).or_else(|| self.desk.find(id)) {
+        match known.map(Answer::Known).or_else(|| self.desk.find(id)) {
             None => return Ok(false),
-            Some(Answer::Known(text)) => Some(text),
-            Some(Answer::Missing) => None,
-        };
-        if told != Some(&schema) {
-            if let (Some(folder), Some(text)) = (&self.framing.folder, &schema) {
-                folder.keep(id, text)?;
+            Some(Answer::Known(text)) => {
+                if let Some(folder) = &self.framing.folder {
+                    folder.keep(id, &text)?;
+                }
+                writers.push(Writer { topic, id, schema: Some(text) });
+                self.told.insert((topic, id));
             }
-            writers.push(Writer { topic, id, schema: schema.clone() });
-            self.told.insert((topic, id), schema);
+            Some(Answer::Missing) => {
+                if self.reported.get(&topic).is_none_or(|at| at.elapsed() >= REPORT) {
+                    writers.push(Writer { topic, id, schema: None });
+                    self.reported.insert(topic, Instant::now());
+                }
+            }
         }
         Ok(true)
+    }
+
+    /// The number that a record of a topic in Confluent framing carries.
+    fn number(&self, topic: Topic, value: Option<&[u8]>) -> Option<u32> {
+        value.and_then(number_of).filter(|_| self.framing.subjects.contains_key(&topic))
+    }
+
+    /// Asks for the numbers of records behind the first one that waits.
+    fn foresee(&self, lane: Lane, waiting: &mut Waiting) {
+        let until = waiting.batch.records.len().min(waiting.gone + 1 + FORESEEN);
+        let fresh = waiting.foreseen.max(waiting.gone + 1)..until;
+        let Some(records) = waiting.batch.records.get(fresh).filter(|it| !it.is_empty()) else {
+            return;
+        };
+        let is_unknown = |id: &u32| {
+            let is_told = self.told.contains(&(lane.topic, *id));
+            !is_told && !self.known.contains_key(id) && !self.stored.contains_key(id)
+        };
+        let numbers = records
+            .iter()
+            .filter_map(|raw| self.number(lane.topic, waiting.batch.value(raw)).filter(is_unknown));
+        self.desk.foresee(numbers);
+        waiting.foreseen = until;
     }
 
     /// Whether a record may go on.
     fn may_pass(
         &mut self,
-        topic: Topic,
+        lane: Lane,
+        offset: u64,
         value: Option<&[u8]>,
         writers: &mut Vec<Writer>,
     ) -> Result<bool, LogError> {
-        match value.and_then(number_of) {
-            Some(id) if self.framing.subjects.contains_key(&topic) => {
-                self.settle_number(topic, id, writers)
+        let Some(id) = self.number(lane.topic, value) else { return Ok(true) };
+        let mut is_unreadable = false;
+        if let Some(offsets) = self.unreadable.get_mut(&lane) {
+            *offsets = offsets.split_off(&offset);
+            is_unreadable = offsets.contains(&offset);
+            if offsets.is_empty() {
+                self.unreadable.remove(&lane);
             }
-            _ => Ok(true),
         }
+        if is_unreadable { Ok(true) } else { self.settle_number(lane.topic, id, writers) }
     }
 
     /// Lets go on what was held back and is known by now; gives how many records went.
@@ -169,7 +185,7 @@ impl<L: Log> FramedLog<L> {
         for (lane, mut waiting) in std::mem::take(&mut self.waiting) {
             while let Some(raw) = waiting.batch.records.get(waiting.gone).filter(|_| count < max) {
                 let value = waiting.batch.value(raw);
-                if !self.may_pass(lane.topic, value, &mut out.writers)? {
+                if !self.may_pass(lane, raw.offset, value, &mut out.writers)? {
                     break;
                 }
                 out.push(lane, raw.offset, raw.appended_at, waiting.batch.key(raw), value);
@@ -177,6 +193,7 @@ impl<L: Log> FramedLog<L> {
                 count += 1;
             }
             if waiting.gone < waiting.batch.records.len() {
+                self.foresee(lane, &mut waiting);
                 self.waiting.insert(lane, waiting);
                 continue;
             }
@@ -201,7 +218,7 @@ impl<L: Log> FramedLog<L> {
             let lane = raw.lane;
             let value = raw.value.clone().map(|span| &batch.bytes[span]);
             let waits = self.waiting.contains_key(&lane)
-                || !self.may_pass(lane.topic, value, &mut batch.writers)?;
+                || !self.may_pass(lane, raw.offset, value, &mut batch.writers)?;
             if !waits {
                 batch.records.push(raw);
                 continue;
@@ -249,7 +266,11 @@ impl<L: Log> FramedLog<L> {
                 Some(why) => Err(RegistryError::Unanswered(String::clone(why))),
             };
             let id = match asked {
-                Ok(id) => id,
+                Ok(id) => {
+                    let schema = Some(Arc::from(schema_text(*topic)));
+                    self.found.push(Writer { topic: *topic, id, schema });
+                    id
+                }
                 Err(RegistryError::Unanswered(why)) => match self.known_number(*topic) {
                     Some(id) => {
                         unanswered = Some(why);
@@ -289,7 +310,7 @@ impl<L: Log> FramedLog<L> {
 impl Waiting {
     fn begin() -> Waiting {
         let (since, batch) = (Instant::now(), Batch::default());
-        Waiting { since, is_unreadable: false, batch, gone: 0, mark: None }
+        Waiting { since, is_unreadable: false, batch, gone: 0, foreseen: 0, mark: None }
     }
 }
 
@@ -300,6 +321,8 @@ impl<L: Log> Log for FramedLog<L> {
 
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
         self.told.clear();
+        self.reported.clear();
+        self.unreadable.clear();
         self.waiting.clear();
         self.flags.clear();
         self.held.clear();
@@ -320,6 +343,7 @@ impl<L: Log> Log for FramedLog<L> {
     }
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
+        batch.writers.append(&mut self.found);
         let (began, before) = (Instant::now(), (batch.records.len(), batch.marks.len()));
         loop {
             let released = self.release(batch, max)?;
@@ -349,6 +373,13 @@ impl<L: Log> Log for FramedLog<L> {
     fn know(&mut self, writers: &[Writer]) {
         let known = |it: &Writer| it.schema.as_ref().map(|text| (it.id, Arc::clone(text)));
         self.stored = writers.iter().filter_map(known).collect();
+    }
+
+    fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {
+        let framed = records.iter().filter(|it| self.framing.subjects.contains_key(&it.0.topic));
+        for (lane, offset) in framed {
+            self.unreadable.entry(*lane).or_default().insert(*offset);
+        }
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {

@@ -40,7 +40,7 @@ pub enum LearnError {
         /// Where and why.
         mismatch: Mismatch,
     },
-    /// The registry knows no schema of that number. Its records are garbled from now on.
+    /// The registry knows no schema of that number.
     #[error(
         "the registry has no schema {id}, which records of topic {topic} name: their writer used \
          another registry, or it was removed; put it back and say the records again"
@@ -88,6 +88,8 @@ pub struct Codec {
     /// Per topic, writers' schemas by a registry's number, in order. None for a topic that is not
     /// in Confluent framing.
     numbered: Vec<Vec<(u32, Way)>>,
+    /// Per topic, whether it is in Confluent framing.
+    is_framed: Vec<bool>,
     max_record_bytes: usize,
 }
 
@@ -141,6 +143,7 @@ impl Codec {
             ours: Topic::ALL.iter().map(|topic| fingerprint(*topic)).collect(),
             others: Topic::ALL.iter().map(|_| Vec::new()).collect(),
             numbered: Topic::ALL.iter().map(|_| Vec::new()).collect(),
+            is_framed: vec![false; Topic::ALL.len()],
             max_record_bytes: 0,
         };
         for topic in Topic::ALL {
@@ -170,14 +173,16 @@ impl Codec {
     }
 
     /// Takes up what a registry's number stands for: from now on records of that topic may carry
-    /// it. A schema that is none, or cannot be resolved, or a number without one, is kept too, so
-    /// that its records are [`Garbled::WrongSchema`].
+    /// it. A schema that is none, or cannot be resolved, is kept too, so that its records are
+    /// [`Garbled::WrongSchema`]. A number without a schema is not kept: its records are
+    /// [`Garbled::UnknownSchema`], as those of every number that is not known.
     pub fn learn_number(&mut self, writer: &Writer) -> Result<(), LearnError> {
         let Writer { topic, id, schema } = writer;
-        let way = match schema {
-            Some(text) => parse(*topic, text).and_then(|schema| self.find_way(*topic, &schema)),
-            None => Err(LearnError::Missing { topic: topic.name(), id: *id }),
+        self.is_framed[*topic as usize] = true;
+        let Some(text) = schema else {
+            return Err(LearnError::Missing { topic: topic.name(), id: *id });
         };
+        let way = parse(*topic, text).and_then(|schema| self.find_way(*topic, &schema));
         let kept = way.as_ref().map_or(Way::Never, Clone::clone);
         put(&mut self.numbered[*topic as usize], *id, kept);
         way.map(|_| ())
@@ -236,10 +241,10 @@ impl Codec {
         }
     }
 
-    /// A topic of which no number was ever learnt is not in Confluent framing.
+    /// A topic for which no number was ever asked is not in Confluent framing.
     fn prepare_numbered(&self, topic: Topic, value: &[u8], arena: &mut Arena) -> Prepared {
         let known = &self.numbered[topic as usize];
-        let Some(id) = number_of(value).filter(|_| !known.is_empty()) else {
+        let Some(id) = number_of(value).filter(|_| self.is_framed[topic as usize]) else {
             return Prepared::Garbled(Garbled::Framing);
         };
         match known.binary_search_by_key(&id, |(id, _)| *id) {

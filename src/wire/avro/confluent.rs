@@ -19,7 +19,8 @@ pub struct Writer {
     pub topic: Topic,
     /// The number, as in the records; one for the whole registry.
     pub id: u32,
-    /// The schema as text; `None`: the registry says that there is none of this number.
+    /// The schema as text; `None`: the registry says that there is none of this number. That is
+    /// not remembered by number: it may come to know it, and garbage has any number.
     pub schema: Option<Arc<str>>,
 }
 

@@ -35,6 +35,11 @@ fn absent_is_told_from_out_of_reach_and_from_a_wrong_path() {
     let client = Client::new(&setting(&[&registry.url])).unwrap();
     assert_eq!(client.schema(7), Ok(None));
     assert_eq!(client.versions("t-value"), Ok(Vec::new()));
+    registry.books().has_no_codes = true;
+    assert_eq!(client.schema(7), Ok(None));
+    let asked = registry.books().asked.len();
+    assert_eq!(client.schema(1 << 31), Ok(None));
+    assert_eq!(registry.books().asked.len(), asked, "no registry gives such a number");
     let out_of_reach = |urls: &[&str], part: &str| {
         let answer = Client::new(&setting(urls)).unwrap().schema(7);
         let Err(RegistryError::Unanswered(why)) = answer else { panic!("{answer:?}") };

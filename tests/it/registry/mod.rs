@@ -4,6 +4,7 @@
 mod client;
 mod desk;
 mod lane;
+mod missing;
 mod real;
 
 use crate::drive::yard::{T0, Yard, config};
