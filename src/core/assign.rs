@@ -149,6 +149,7 @@ impl Engine {
         let mut decision = self.blank(task, before, number);
         decision.policy_hash = policy.hash().to_owned();
         decision.notes = self.resolved.get(&(at, task.gshare.clone()))?.resolved.notes.clone();
+        decision.notes.extend(self.doubts(task, false));
         decision.notes.extend(self.time_notes());
         if let Some(held) = &found.choice.held {
             decision.notes.push(format!("held({})", held.reason));

@@ -145,6 +145,7 @@ impl Engine {
         let judgement = policy.judge(case, candidates, resolved);
         decision.policy_hash = policy.hash().to_owned();
         decision.notes = resolved.notes.clone();
+        decision.notes.extend(self.doubts(task, true));
         decision.notes.extend(self.time_notes());
         if let Some(held) = &judgement.held {
             decision.notes.push(format!("held({})", held.reason));

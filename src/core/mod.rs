@@ -13,6 +13,7 @@ pub mod decide;
 pub mod decision;
 pub mod dice;
 pub mod digest;
+mod doubts;
 pub mod engine;
 pub mod event;
 pub mod explain;

@@ -281,6 +281,12 @@ impl World {
         self.nucleus_of(name, true, None)
     }
 
+    /// Whether any queue has this name, this unified name or this site.
+    pub(super) fn names_queue(&self, name: &str) -> bool {
+        let is_it = |view: &QueueView| view.queue.unified == name || view.queue.site == name;
+        self.by_name.contains_key(name) || self.queues.iter().any(is_it)
+    }
+
     fn nucleus_of(&self, name: &str, active: bool, output: Option<u32>) -> NucleusView {
         let own = |view: &QueueView| view.queue.site == name && view.queue.production;
         let queues: Vec<u32> =

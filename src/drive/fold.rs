@@ -3,6 +3,7 @@
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
 use crate::core::fold::Ahead;
+use crate::core::oddity::Oddity;
 use crate::core::state::State;
 use crate::drive::port::{Batch, Raw};
 use crate::wire::avro::{Arena, Codec, Prepared};
@@ -56,10 +57,42 @@ pub fn fold_records<'a>(
             {
                 garbled.push((folded + place, why));
             }
+            if raw.offset >= state.next(raw.lane) && !is_key_right(batch.key(raw), &event) {
+                state.oddities.count(raw.lane.topic, Oddity::KeyMismatch);
+            }
             state.fold_sought(raw.lane, raw.offset, raw.appended_at, &event, sought);
         }
         garbled[named..].sort_unstable_by_key(|(place, _)| *place);
         folded += group.len();
+    }
+}
+
+/// Whether a record has the key that its schema asks for, or none. Requests may be keyed by task or
+/// by subject; topics whose keys are joined of several fields are not looked at.
+#[inline]
+fn is_key_right(key: Option<&[u8]>, event: &Event<'_>) -> bool {
+    let Some(key) = key else { return true };
+    let is = |name: &str| key == name.as_bytes();
+    match event {
+        Event::JobState(event) => is(event.job),
+        Event::Heartbeat(event) => is(event.job),
+        Event::Transfer(event) => is(event.request),
+        Event::Task(event) => is(&event.task) || is(&event.subject),
+        Event::Outcome(event) => is(&event.subject),
+        Event::Queue(event) => is(&event.name),
+        Event::Site(event) => is(&event.name),
+        Event::Storage(event) => is(&event.name),
+        Event::Release(event) => is(&event.queue),
+        Event::Share(event) => is(&event.name),
+        Event::Pilot(_)
+        | Event::Link(_)
+        | Event::Parameter(_)
+        | Event::Quota(_)
+        | Event::User(_)
+        | Event::Removed { .. }
+        | Event::Decided(_)
+        | Event::Throttled(_)
+        | Event::Garbled(_) => true,
     }
 }
 
@@ -154,6 +187,20 @@ mod tests {
         let mut bytes = Vec::new();
         write_job_state(&mut bytes, &event);
         bytes
+    }
+
+    #[test]
+    fn a_key_that_does_not_fit_is_counted_and_the_content_holds() {
+        let mut batch = Batch::default();
+        let keys = [Some(&b"0"[..]), Some(&b"7"[..]), None];
+        for (offset, key) in keys.into_iter().enumerate() {
+            batch.push(LANE, offset as u64, 1_000, key, Some(&job(&offset.to_string())));
+        }
+        let (mut state, codec, mut arena) = (state(), Codec::default(), Arena::default());
+        let mut garbled = Vec::new();
+        fold_batch(&mut state, &codec, &mut arena, &batch, &batch.records, &mut garbled);
+        assert_eq!(state.jobs.slab.len(), 3);
+        assert_eq!(state.oddities.take(), [(Topic::JobState, Oddity::KeyMismatch, 1)]);
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use super::start;
 use super::yard::*;
 use std::time::Duration;
+use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::{Decision, Outcome};
-use yardmaster::core::event::{Task, TaskPhase};
+use yardmaster::core::event::{Share, Task, TaskPhase};
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::drive::Drive;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::wire::record;
 
 /// The reason of a request's one decision that is no deferral.
 fn rejected(yard: &Yard, subject: &str, attempt: u32) -> String {
@@ -178,4 +180,27 @@ fn a_request_that_was_answered_long_ago_is_not_answered_again() {
         assert!(drive.state().asks.is_empty() && drive.state().answered.book.is_empty());
         check_replay(&yard, &mut drive);
     }
+}
+
+#[test]
+fn what_a_request_can_hardly_mean_is_noted_by_name() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let share = Share { name: "MC".into(), value: 100.0, changed_at: yard.now, ..Share::default() };
+    yard.say(Topic::Share, "MC", |out| record::write_share(out, &share));
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&Task { gshare: "MC".into(), ..task("1/1", 5, yard.now) });
+    let odd = Task { gshare: "NC".into(), site: "ATLANTIS".into(), ..task("2/1", 0, yard.now) };
+    yard.ask(&odd);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let notes = |subject: &str| {
+        let of = |it: &Decision| it.subject == subject;
+        yard.decisions().into_iter().find(of).expect("a decision").notes.join(" ")
+    };
+    for word in ["jobs_missing(0", "gshare_unknown(NC)", "site_unknown(ATLANTIS)"] {
+        assert!(!notes("1/1").contains(word), "{}", notes("1/1"));
+        assert!(notes("2/1").contains(word), "{word} is not in {}", notes("2/1"));
+    }
+    check_replay(&yard, &mut drive);
 }
