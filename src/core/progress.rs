@@ -40,6 +40,10 @@ pub struct Progress {
     pub quiet: bool,
     /// The leader stops in order: a standby may take over at once.
     pub farewell: bool,
+    /// Hash of each decision and throttle of this cycle without framing
+    /// ([`hash`](crate::core::id::hash)), lane by lane as in `outputs`, in each in the order of
+    /// offsets; empty when there are too many.
+    pub output_hashes: Vec<u64>,
 }
 
 /// What a cycle knew of a lane at its end, beyond its offset.

@@ -23,6 +23,8 @@ const LOOKS_MAX: u32 = 1_200;
 /// How far before its end `progress` is read to find its newest record: markers and aborted
 /// records lie between.
 const TAIL: u64 = 256;
+/// How many cycles beyond that of the store are looked at for it.
+const STRAYS_MAX: u32 = 10;
 
 impl<L: Log, S: Store> Drive<L, S> {
     /// Loads what was kept and begins to read where it ends; as a standby.
@@ -195,12 +197,14 @@ fn disagreement<L: Log>(
         return Ok(None);
     };
     let from = bound(&head.bounds, span.lane).unwrap_or(0).max(span.first);
-    let mut found = None;
+    let (mut is_found, mut others) = (false, 0);
     read_progress(log, span, from, &state.setting.domain, &mut |progress| {
-        found = (progress.number >= number).then_some((progress.epoch, progress.number));
-        found.is_some()
+        is_found = (progress.epoch, progress.number) == (epoch, number);
+        // A stray may claim any cycle, but there are not many in a row.
+        others += u32::from(progress.number >= number);
+        is_found || others >= STRAYS_MAX
     })?;
-    Ok((found != Some((epoch, number))).then(|| {
+    Ok((!is_found).then(|| {
         format!("the store is of cycle {number} of epoch {epoch}, which is not in progress")
     }))
 }

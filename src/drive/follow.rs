@@ -6,8 +6,9 @@ use crate::core::policy::Policy;
 use crate::core::progress::Progress;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
-use crate::drive::own::{Said, Word};
+use crate::drive::outputs::counted;
 use crate::drive::port::{Log, REMAKE, Raw, Store};
+use crate::drive::said::{Said, Word};
 use crate::drive::{Drive, Halt};
 use std::collections::BTreeSet;
 
@@ -80,7 +81,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 progress.number
             )));
         }
-        if !self.has_words(cycle.counted(), begins)? {
+        if !self.has_words(begins)? {
             return Ok(false);
         }
         if let Some(text) = &progress.policies {
@@ -110,11 +111,11 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Whether all words that the next cycle counts were read; at the beginning also those of
     /// cycles that are gone.
-    fn has_words(&mut self, counted: usize, begins: bool) -> Result<bool, Halt> {
+    fn has_words(&mut self, begins: bool) -> Result<bool, Halt> {
         let Some(cycle) = self.own.cycles.front() else { return Ok(false) };
-        let number = cycle.progress.number;
-        let read = self.own.words_of(number);
-        if read == counted {
+        let (number, counted) = (cycle.progress.number, counted(&cycle.progress));
+        let found = self.own.found(&cycle.progress, false);
+        if found == counted {
             self.wanting = None;
             return Ok(!begins || self.own.has_old_words(&self.feed));
         }
@@ -131,14 +132,20 @@ impl<L: Log, S: Store> Drive<L, S> {
         let is_read = |(lane, end): &(Lane, u64)| {
             self.feed.has(*lane, *end) && self.feed.waiting_in(*lane) == 0
         };
-        if read > counted || wanting.ends.as_ref().is_some_and(|ends| ends.iter().all(is_read)) {
-            return Err(Halt::Lost(format!(
-                "cycle {number} counts {counted} decisions and throttles, {read} are in the log: \
-                 topic decision or throttle was written by another program, or records were lost; \
-                 keep them longer than progress, or restore them"
-            )));
+        if !wanting.ends.as_ref().is_some_and(|ends| ends.iter().all(is_read)) {
+            return Ok(false);
         }
-        Ok(false)
+        // Verifying shows how an altered record differs.
+        if self.config.verify && self.own.found(&cycle.progress, true) == counted {
+            self.wanting = None;
+            return Ok(!begins || self.own.has_old_words(&self.feed));
+        }
+        Err(Halt::Lost(format!(
+            "cycle {number} counts {counted} decisions and throttles, {found} are in the log ({} \
+             records of own topics cannot be read): records were lost, altered, or written by a \
+             newer version; keep them longer than progress, restore them, or use that version",
+            self.own.strays.unreadable
+        )))
     }
 
     /// Folds what has arrived of a cycle's inputs; whether all of it has. Order within a cycle is
@@ -245,7 +252,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             flags: progress.flags.clone(),
         };
         self.engine.state.close(&closing);
-        let said = self.own.take_said(progress.number);
+        let said = self.own.take_outputs(&progress, self.config.verify);
         if self.config.verify && !begins {
             self.verify(&progress, said);
         } else {

@@ -13,10 +13,13 @@ pub mod intake;
 pub mod keep;
 mod lead;
 mod load;
+mod outputs;
 mod own;
 pub mod port;
 pub mod report;
+mod said;
 mod say;
+pub mod stray;
 mod take;
 pub mod tell;
 pub mod terms;
@@ -144,6 +147,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn take_report(&mut self) -> Report {
         self.report.oddities = self.engine.state.oddities.take();
         self.report.checkpoint_ns.append(&mut self.keeper.took_ns);
+        let (strays, mut named) = self.own.strays.take();
+        self.report.strays = strays;
+        self.report.notices.append(&mut named);
         std::mem::take(&mut self.report)
     }
 

@@ -1,85 +1,61 @@
 //! Our own words, read back: the cycles there were, the decisions made and the throttles said in
 //! each.
 
+mod words;
+
 use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::decision::Decision;
+use crate::core::event::Garbled;
 use crate::core::progress::Progress;
-use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::feed::{Feed, Run};
-use crate::drive::port::LaneSpan;
+use crate::drive::outputs::counted;
+use crate::drive::port::{LaneSpan, Raw};
+use crate::drive::said::{Cycle, Said};
+use crate::drive::stray::{Stray, Strays};
 use crate::wire::avro::{Codec, Writer};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Cycles that are read ahead of those counted; the rest stays in the log.
 const CYCLES_AHEAD: usize = 4_096;
 /// Words likewise, unless a cycle waits for further ones.
 const WORDS_AHEAD: usize = 4_096;
 
-/// A word of ours as it was said.
-pub(super) struct Said {
-    pub word: Word,
-    pub bytes: Vec<u8>,
-}
-
-/// What is counted like any fact.
-pub(super) enum Word {
-    Decision(Box<Decision>),
-    Throttle(Box<Throttle>),
-}
-
-impl Word {
-    /// Epoch, cycle and now it was said at.
-    pub fn moment(&self) -> (u64, u64, Millis) {
-        match self {
-            Word::Decision(it) => (it.epoch, it.cycle, it.now),
-            Word::Throttle(it) => (it.epoch, it.cycle, it.now),
-        }
-    }
-
-    /// The number of the cycle it was said in.
-    pub fn cycle(&self) -> u64 {
-        self.moment().1
-    }
-
-    /// The order in which words are made: cycle by cycle, decisions before throttles, by number.
-    fn order(&self) -> (u64, Topic, u32) {
-        match self {
-            Word::Decision(it) => (it.cycle, Topic::Decision, it.number),
-            Word::Throttle(it) => (it.cycle, Topic::Throttle, it.number),
-        }
-    }
-}
-
-/// A cycle as it was said.
-pub(super) struct Cycle {
-    pub progress: Progress,
-    pub appended_at: Millis,
-}
+/// How many cycles that follow each other, and not the last one read, mean that some are lost.
+const APART_MAX: usize = 10;
 
 /// Our own words that are not counted yet.
 pub(super) struct Own {
     /// Cycles in order of their numbers.
     pub cycles: VecDeque<Cycle>,
-    /// Words by the cycle they were said in.
-    pub said: BTreeMap<u64, Vec<Said>>,
+    /// Words by the cycle they claim.
+    said: BTreeMap<u64, Vec<Said>>,
     /// How many words are in `said`.
     words: usize,
     /// Per own lane: (cycle, offset after it) of what was read, oldest first. From these follows
-    /// where the words of later cycles begin.
+    /// where the words of later cycles begin. A stray has cycle 0.
     trail: BTreeMap<Lane, VecDeque<(u64, u64)>>,
     bounds: BTreeMap<Lane, u64>,
     /// Number of the last cycle that is counted already.
     counted: u64,
+    /// Number of the last cycle that was counted at the start. Words of those before may be read
+    /// again, up to `ends`.
+    loaded: u64,
     /// Whether nothing is counted yet: then older words count too.
     is_fresh: bool,
+    /// While nothing is counted: lanes that were read past the cycle a rebuild begins at.
+    past: BTreeSet<Lane>,
     /// Lanes of words with their ends at the start.
     ends: Vec<(Lane, u64)>,
+    /// Of a leader: hashes of the words it published and has not read back.
+    unread: Option<BTreeSet<u64>>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
     /// Unreadable inputs that cycles not counted yet name, since they were last taken.
     pub unreadable: Vec<(Lane, u64)>,
+    /// Cycles of this domain that do not follow the newest one but each other, with their offsets.
+    apart: Vec<(u64, Cycle)>,
+    pub strays: Strays,
     /// Reads our own records, however long.
     pub codec: Codec,
 }
@@ -94,6 +70,25 @@ pub(super) struct Newest {
     pub farewell: bool,
 }
 
+impl Newest {
+    fn of(progress: &Progress) -> Newest {
+        Newest {
+            epoch: progress.epoch,
+            number: progress.number,
+            now: progress.now,
+            instance: progress.instance.clone(),
+            farewell: progress.farewell,
+        }
+    }
+
+    /// Whether a cycle may be the one after this: the same leader's, or the first of an epoch.
+    fn is_followed_by(&self, next: &Progress) -> bool {
+        let is_same = (next.epoch, &next.instance) == (self.epoch, &self.instance);
+        let opens = next.epoch > self.epoch && next.full && next.policies.is_some();
+        next.number == self.number + 1 && (is_same || opens)
+    }
+}
+
 impl Own {
     pub fn new(spans: &[LaneSpan], cut: &Cut, counted: u64, is_fresh: bool) -> Own {
         let own = cut.0.iter().filter(|(lane, _)| lane.topic.is_own());
@@ -105,10 +100,15 @@ impl Own {
             trail: BTreeMap::new(),
             bounds: own.map(|(lane, next)| (*lane, *next)).collect(),
             counted,
+            loaded: counted,
             is_fresh,
+            past: BTreeSet::new(),
             ends: words.map(|span| (span.lane, span.stable_end)).collect(),
+            unread: None,
             newest: None,
             unreadable: Vec::new(),
+            apart: Vec::new(),
+            strays: Strays::default(),
             codec: Codec::new(usize::MAX),
         }
     }
@@ -135,32 +135,10 @@ impl Own {
 
     /// Whether the next cycle cannot be counted for want of words, of this lane or of any.
     fn is_wanting(&self, lane: Lane) -> bool {
-        let has_words = |cycle: &Cycle| self.words_of(cycle.progress.number) >= cycle.counted();
-        self.is_fresh && !self.is_past_beginning(lane)
+        let has_words =
+            |cycle: &Cycle| self.found(&cycle.progress, false) >= counted(&cycle.progress);
+        self.is_fresh && !self.past.contains(&lane)
             || self.cycles.front().is_some_and(|cycle| !has_words(cycle))
-    }
-
-    /// Whether a lane was read past the cycle that a rebuild begins at: one speaker writes it,
-    /// cycle after cycle, so nothing older comes after.
-    fn is_past_beginning(&self, lane: Lane) -> bool {
-        let newest = self.trail.get(&lane).and_then(|trail| trail.back());
-        let begins = self.cycles.iter().find(|cycle| cycle.progress.full);
-        match (newest, begins) {
-            (Some((newest, _)), Some(begins)) => *newest > begins.progress.number,
-            _ => false,
-        }
-    }
-
-    /// How many words of a cycle were read.
-    pub fn words_of(&self, number: u64) -> usize {
-        self.said.get(&number).map_or(0, Vec::len)
-    }
-
-    /// Whether all words up to the cycle that a rebuild begins at were read. They are held
-    /// until it is counted; those of later cycles come as they are counted.
-    pub fn has_old_words(&self, feed: &Feed) -> bool {
-        let is_read = |lane, end| feed.has(lane, end) && feed.waiting_in(lane) == 0;
-        self.ends.iter().all(|(lane, end)| self.is_past_beginning(*lane) || is_read(*lane, *end))
     }
 
     fn read_lane(
@@ -174,27 +152,19 @@ impl Own {
         let mut runs = Vec::new();
         feed.draw(lane, u64::MAX, most, &mut runs);
         for (batch, raw) in runs.iter().flat_map(Run::iter) {
-            let Some(value) = batch.value(raw) else { continue };
-            let done = match lane.topic {
-                Topic::Progress => self.progress(domain, lane, raw.offset, raw.appended_at, value),
-                Topic::Decision => self.decision(value).map(|word| {
-                    self.note(domain, lane, raw.offset, word, value);
-                }),
-                Topic::Throttle => self.throttle(value).map(|word| {
-                    self.note(domain, lane, raw.offset, word, value);
-                }),
+            let value = batch.value(raw);
+            match lane.topic {
+                Topic::Progress => {
+                    let is_keyed = batch.key(raw) == Some(domain.as_bytes());
+                    if let Err(why) = self.progress(domain, raw, is_keyed, value) {
+                        failed.get_or_insert(why);
+                    }
+                }
+                topic if topic.is_word() => self.word(domain, raw, value),
                 // Nothing is rebuilt from the others: what was read need not be read again.
                 _ => {
                     self.bounds.insert(lane, raw.offset + 1);
-                    Ok(())
                 }
-            };
-            if let Err(why) = done {
-                failed.get_or_insert(format!(
-                    "{lane} offset {}: {why}; it was written by another program or a newer \
-                     version: give every domain partitions of its own, or use that version",
-                    raw.offset
-                ));
             }
         }
         failed.map_or(Ok(()), |failed| Err(Halt::Lost(failed)))
@@ -203,79 +173,129 @@ impl Own {
     fn progress(
         &mut self,
         domain: &str,
-        lane: Lane,
-        offset: u64,
-        appended_at: Millis,
-        value: &[u8],
+        raw: &Raw,
+        is_keyed: bool,
+        value: Option<&[u8]>,
     ) -> Result<(), String> {
-        let progress = self
-            .codec
-            .read_progress(value)
-            .map_err(|why| format!("no progress record ({})", why.name()))?;
-        if progress.domain != domain {
-            return Ok(());
+        let (lane, offset) = (raw.lane, raw.offset);
+        let read = value.map_or(Err(Garbled::Null), |value| self.codec.read_progress(value));
+        let progress = match read {
+            Ok(progress) if progress.domain != domain => return Ok(()),
+            Ok(progress) => progress,
+            // Passed over, a newer version that leads would seem to be silent.
+            Err(Garbled::UnknownSchema) if is_keyed => {
+                return Err(format!(
+                    "{lane} offset {offset}: a progress record of {domain} in a schema that this \
+                     version does not know: a newer version wrote it; use that version"
+                ));
+            }
+            Err(why) => {
+                let why = format!("no progress record ({})", why.name());
+                self.strays.note(lane, offset, Stray::Unreadable, &why);
+                return Ok(());
+            }
+        };
+        if !self.goes_on(&progress) {
+            return self.set_apart(raw, progress);
         }
+        self.apart.clear();
         // A restart reads the last cycle it counted again: it tells who spoke last, and whether
         // that cycle was said at all.
         self.trail.entry(lane).or_default().push_back((progress.number, offset));
-        self.newest = Some(Newest {
-            epoch: progress.epoch,
-            number: progress.number,
-            now: progress.now,
-            instance: progress.instance.clone(),
-            farewell: progress.farewell,
-        });
+        self.newest = Some(Newest::of(&progress));
         if progress.number > self.counted {
             self.unreadable.extend(&progress.garbled);
-            self.cycles.push_back(Cycle { progress, appended_at });
+            self.cycles.push_back(Cycle { progress, appended_at: raw.appended_at });
+            self.note_past();
         }
         Ok(())
     }
 
-    fn decision(&self, value: &[u8]) -> Result<Word, String> {
-        let decision = self.codec.read_answer(value);
-        let decision = decision.map_err(|why| format!("no decision ({})", why.name()))?;
-        Ok(Word::Decision(Box::new(decision)))
-    }
-
-    fn throttle(&self, value: &[u8]) -> Result<Word, String> {
-        let throttle = self.codec.read_throttle(value);
-        let throttle = throttle.map_err(|why| format!("no throttle ({})", why.name()))?;
-        Ok(Word::Throttle(Box::new(throttle)))
-    }
-
-    /// Keeps a word of this domain until it is counted.
-    fn note(&mut self, domain: &str, lane: Lane, offset: u64, word: Word, value: &[u8]) {
-        let theirs = match &word {
-            Word::Decision(it) => &it.domain,
-            Word::Throttle(it) => &it.domain,
-        };
-        if theirs != domain {
-            return;
-        }
-        let cycle = word.cycle();
-        self.trail.entry(lane).or_default().push_back((cycle, offset + 1));
-        if cycle > self.counted || self.is_fresh {
-            self.said.entry(cycle).or_default().push(Said { word, bytes: value.to_vec() });
-            self.words += 1;
+    /// Whether a cycle is the next one that this domain published. The reading begins at one of
+    /// them: the last one counted, or one before it.
+    fn goes_on(&self, progress: &Progress) -> bool {
+        match &self.newest {
+            Some(newest) => newest.is_followed_by(progress),
+            None => true,
         }
     }
 
-    /// Takes out all words up to a cycle, in order.
-    pub fn take_said(&mut self, number: u64) -> Vec<Said> {
-        let later = self.said.split_off(&number.saturating_add(1));
-        let taken = std::mem::replace(&mut self.said, later);
-        let mut taken: Vec<Said> = taken.into_values().flatten().collect();
-        self.words -= taken.len();
-        taken.sort_by_key(|said| said.word.order());
-        taken
+    /// Passes over a cycle that is not the next one. If a number of them follow each other, and
+    /// none follows the last that was read, then it is not they that are wrong.
+    fn set_apart(&mut self, raw: &Raw, progress: Progress) -> Result<(), String> {
+        let Some(newest) = &self.newest else { return Ok(()) };
+        let (number, last) = (progress.number, newest.number);
+        let why = format!(
+            "cycle {number} of epoch {} by {} does not follow cycle {last} of epoch {}",
+            progress.epoch, progress.instance, newest.epoch
+        );
+        self.strays.note(raw.lane, raw.offset, Stray::Surplus, &why);
+        if number <= last && !self.is_fresh {
+            return Ok(());
+        }
+        let newest = |(_, cycle): &(u64, Cycle)| Newest::of(&cycle.progress);
+        if !self.apart.last().map(newest).is_some_and(|it| it.is_followed_by(&progress)) {
+            self.apart.clear();
+        }
+        self.apart.push((raw.offset, Cycle { progress, appended_at: raw.appended_at }));
+        match self.apart.len() {
+            APART_MAX.. if !self.is_fresh => {
+                Err(lost_cycles(self.apart[0].1.progress.number, last))
+            }
+            APART_MAX.. => {
+                self.begin_apart(raw.lane);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing is counted yet, and what the lane began with is not what it goes on with.
+    fn begin_apart(&mut self, lane: Lane) {
+        self.cycles.clear();
+        let trail = self.trail.entry(lane).or_default();
+        trail.clear();
+        for (offset, cycle) in std::mem::take(&mut self.apart) {
+            trail.push_back((cycle.progress.number, offset));
+            self.newest = Some(Newest::of(&cycle.progress));
+            self.unreadable.extend(&cycle.progress.garbled);
+            self.cycles.push_back(cycle);
+        }
+    }
+
+    /// An error if the log goes on without the cycles that follow the last one read.
+    pub fn check_apart(&self) -> Result<(), Halt> {
+        match (self.apart.as_slice(), &self.newest) {
+            ([(_, first), _, ..], Some(newest)) => {
+                Err(Halt::Lost(lost_cycles(first.progress.number, newest.number)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// From now on this process publishes: words are known by what it says.
+    pub fn lead(&mut self) {
+        self.unread = Some(BTreeSet::new());
+    }
+
+    /// What is about to be published.
+    pub fn publish(&mut self, hashes: &[u64]) {
+        self.unread.iter_mut().for_each(|unread| unread.extend(hashes));
+    }
+
+    /// No more is published: what follows is somebody else's.
+    pub fn stop_leading(&mut self, number: u64) {
+        self.unread = None;
+        self.is_fresh = false;
+        self.counted = self.counted.max(number);
+        self.loaded = self.counted;
+        self.ends.iter_mut().for_each(|(_, end)| *end = u64::MAX);
     }
 
     /// A cycle is counted: its words are not needed again.
     pub fn count(&mut self, number: u64) {
         self.counted = self.counted.max(number);
         self.is_fresh = false;
-        self.take_said(number);
         self.shorten_trail(number);
         while self.cycles.front().is_some_and(|cycle| cycle.progress.number <= number) {
             self.cycles.pop_front();
@@ -300,104 +320,12 @@ impl Own {
     }
 }
 
-impl Cycle {
-    /// How many words it counts.
-    pub fn counted(&self) -> usize {
-        let words = self.progress.outputs.iter().filter(|(it, _)| it.topic.is_word());
-        words.map(|(_, records)| *records as usize).sum()
-    }
+fn lost_cycles(found: u64, last: u64) -> String {
+    format!(
+        "progress goes on with cycle {found} after cycle {last}: cycles between are lost; \
+         delete the store to rebuild from the first full cut that is left"
+    )
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::decision::{DecisionId, Outcome};
-    use crate::drive::port::Batch;
-    use crate::wire::record::{write_decision, write_progress};
-
-    const CYCLES: u64 = 3_000;
-    const BEGINS: u64 = 100;
-    const EACH: u64 = 10;
-    const TAKEN: u64 = 500;
-    const SAID: Lane = Lane::new(Topic::Progress, 0);
-    const WORDS: Lane = Lane::new(Topic::Decision, 0);
-
-    fn progress(number: u64) -> Vec<u8> {
-        let full = number == BEGINS;
-        let outputs = vec![(WORDS, EACH as u32)];
-        let domain = "atlas".to_owned();
-        let mut value = Vec::new();
-        write_progress(
-            &mut value,
-            &Progress { domain, number, full, outputs, ..Default::default() },
-        );
-        value
-    }
-
-    fn decision(cycle: u64, number: u64) -> Vec<u8> {
-        let text = String::new;
-        let subject = format!("{cycle}/{number}");
-        let decision = Decision {
-            id: DecisionId::derive("atlas", &subject, 0, 1),
-            domain: "atlas".to_owned(),
-            subject,
-            attempt: 0,
-            task: text(),
-            ordinal: 1,
-            epoch: 1,
-            cycle,
-            number: number as u32,
-            now: 0,
-            policy: text(),
-            policy_hash: text(),
-            gshare: text(),
-            nucleus: text(),
-            outcome: Outcome::Defer { until: 0 },
-            factor_names: vec![],
-            counts: vec![],
-            fates: vec![],
-            full: true,
-            fates_cut: 0,
-            notes: vec![],
-        };
-        let mut value = Vec::new();
-        write_decision(&mut value, &decision);
-        value
-    }
-
-    /// Cycles before the first full cut are gone, all their decisions are not.
-    #[test]
-    fn a_rebuild_holds_the_decisions_from_before_it_begins_and_few_more() {
-        let span = |lane, end| LaneSpan { lane, first: 0, stable_end: end, end };
-        let spans = [span(SAID, CYCLES), span(WORDS, CYCLES * EACH)];
-        let mut cut = Cut::default();
-        spans.iter().for_each(|span| cut.advance(span.lane, 0));
-        let (mut own, mut feed) = (Own::new(&spans, &cut, 0, true), Feed::new(&cut));
-        let mut batch = Batch::default();
-        for number in BEGINS..=CYCLES {
-            batch.push(SAID, number, 0, None, Some(&progress(number)));
-        }
-        feed.pour(batch);
-        let (mut most, mut counted, mut taken, mut next) = (0, 0, 0, BEGINS);
-        for offset in (0..CYCLES * EACH).step_by(TAKEN as usize) {
-            let mut batch = Batch::default();
-            for at in offset..offset + TAKEN {
-                batch.push(WORDS, at, 0, None, Some(&decision(at / EACH + 1, at % EACH)));
-            }
-            feed.pour(batch);
-            own.read(&mut feed, "atlas").unwrap();
-            most = most.max(own.words);
-            while own.cycles.front().is_some_and(|cycle| own.words_of(next) == cycle.counted())
-                && (counted > 0 || own.has_old_words(&feed))
-            {
-                taken += own.take_said(next).len() as u64;
-                own.count(next);
-                (counted, next) = (counted + 1, next + 1);
-                own.read(&mut feed, "atlas").unwrap();
-            }
-        }
-        assert_eq!((next, taken), (CYCLES + 1, CYCLES * EACH), "all were counted, none was lost");
-        let bound = BEGINS * EACH + WORDS_AHEAD as u64 + TAKEN;
-        assert!(most as u64 <= bound, "{most} decisions were held, {bound} are enough");
-    }
-}
+mod tests;

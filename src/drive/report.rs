@@ -6,6 +6,7 @@ use crate::core::event::Garbled;
 use crate::core::oddity::Oddity;
 use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
+use crate::drive::stray::StrayCounts;
 use std::collections::BTreeMap;
 
 /// What happened since the last report was taken.
@@ -17,6 +18,8 @@ pub struct Report {
     pub garbled: BTreeMap<(Topic, Garbled), u64>,
     /// Oddities.
     pub oddities: Vec<(Topic, Oddity, u64)>,
+    /// Records on our own topics that are no outputs, by topic and by what is wrong with them.
+    pub strays: StrayCounts,
     /// Decisions made and said, or read back and counted when following.
     pub decisions: Vec<Decision>,
     /// Words on throttles said, or read back and counted when following.

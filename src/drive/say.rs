@@ -5,6 +5,7 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::event::Garbled;
 use crate::core::progress::{LaneFlags, Progress};
 use crate::core::unit::Millis;
+use crate::drive::outputs::{listed, output_hashes};
 use crate::drive::port::{Log, LogError, Output, Store};
 use crate::drive::{Drive, Halt, Role};
 use crate::wire::record::write_progress;
@@ -69,6 +70,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             *counts.entry(output.lane).or_default() += 1;
         }
         progress.outputs = counts.into_iter().collect();
+        let hashes = output_hashes(&outputs);
+        self.own.publish(&hashes);
+        let most = self.engine.state.setting.limits.max_output_bytes;
+        progress.output_hashes = listed(hashes, most);
         let mut value = Vec::new();
         write_progress(&mut value, &progress);
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
@@ -144,7 +149,6 @@ impl<L: Log, S: Store> Drive<L, S> {
                 instance: self.config.instance.clone(),
             });
         }
-        self.own.take_said(u64::MAX);
         Ok(())
     }
 
@@ -177,6 +181,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         self.keeper.hand_over(&mut self.store, true)?;
         self.store.flush()?;
+        if self.leads() {
+            self.own.stop_leading(self.engine.state.number);
+        }
         self.role = Role::Standby;
         Ok(())
     }

@@ -3,8 +3,8 @@
 use crate::core::cut::{Lane, Topic};
 use crate::core::unit::Millis;
 use crate::drive::lead::Lead;
-use crate::drive::own::Said;
 use crate::drive::port::{Log, Store};
+use crate::drive::said::Said;
 use crate::drive::{Drive, Halt, Role};
 use std::time::Duration;
 
@@ -54,8 +54,17 @@ impl<L: Log, S: Store> Drive<L, S> {
             .iter()
             .filter_map(|lane| stable(lane).map(|span| (*lane, span.stable_end)))
             .collect();
-        let strays = self.own.take_said(u64::MAX);
-        self.skip_what_is_lost(&strays);
+        self.own.check_apart()?;
+        // Of cycles that are gone; a cycle that is there was counted with all its outputs.
+        let mut past = Vec::new();
+        if self.engine.state.number == 0 {
+            let newest = self.own.newest.as_ref().map_or(u64::MAX, |newest| newest.number);
+            past = self.own.take_said(newest);
+            past = self.own.without_copies(past);
+        }
+        self.own.drop_said();
+        self.own.lead();
+        self.skip_what_is_lost(&past);
         let state = &mut self.engine.state;
         for span in &self.inputs {
             let held = state.times.lanes.at(span.lane);
@@ -68,7 +77,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.take_terms(&text)?;
         let now = self.engine.state.now;
         let mut progress = self.close_cycle(now, true);
-        strays.iter().for_each(|said| self.count_word(said));
+        past.iter().for_each(|said| self.count_word(said));
         self.engine.pass();
         if self.config.counters.is_some() {
             self.engine.state.ledger.watch();
@@ -78,14 +87,13 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// When no cycle is left that a rebuild could begin at, though there were some: the numbers go
-    /// on after the last of them, and what came before is not known, but for `strays`, their
-    /// words.
-    fn skip_what_is_lost(&mut self, strays: &[Said]) {
+    /// on after the last of them, and what came before is not known, but for `past`, their words.
+    fn skip_what_is_lost(&mut self, past: &[Said]) {
         let state = &mut self.engine.state;
         if state.number > 0 {
             return;
         }
-        for (epoch, cycle, now) in strays.iter().map(|said| said.word.moment()) {
+        for (epoch, cycle, now) in past.iter().map(|said| said.word.moment()) {
             state.number = state.number.max(cycle);
             state.epoch = state.epoch.max(epoch);
             state.now = state.now.max(now);

@@ -5,8 +5,8 @@ use crate::core::event::Event;
 use crate::core::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
 use crate::drive::Drive;
-use crate::drive::own::{Said, Word};
 use crate::drive::port::{Log, Store};
+use crate::drive::said::{Said, Word};
 use crate::wire::avro::{number_of, numbered};
 use crate::wire::record::{write_decision, write_throttle};
 

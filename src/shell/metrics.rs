@@ -15,6 +15,7 @@ use crate::core::policy::rule::Rule;
 use crate::core::throttle::Throttle;
 use crate::core::unit::{Millis, SECOND};
 use crate::drive::intake::Taken;
+use crate::drive::stray::{Stray, StrayCounts};
 use crate::shell::intake::Told;
 use crate::wire::dialect::Dialect;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder};
@@ -43,6 +44,7 @@ pub struct Metrics {
     queues: Arc<Queues>,
     events: Vec<Tally>,
     oddities: BTreeMap<(Topic, Oddity), Tally>,
+    strays: BTreeMap<(Topic, Stray), Tally>,
     decisions: Pairs,
     rejections: Pairs,
     throttles: Pairs,
@@ -120,6 +122,7 @@ impl Metrics {
             queues: Arc::new(Queues { shown_max: queues_max, loads: Mutex::default() }),
             events: events.map(|labels| tally(&recorder, Metric::Events, &labels)).collect(),
             oddities: BTreeMap::new(),
+            strays: BTreeMap::new(),
             decisions: Pairs::new(Metric::Decisions),
             rejections: Pairs::new(Metric::Rejections),
             throttles: Pairs::new(Metric::Throttles),
@@ -161,6 +164,14 @@ impl Metrics {
         for (topic, oddity, count) in seen {
             let new = || tally(&self.recorder, Metric::Oddities, &[topic.name(), oddity.name()]);
             self.oddities.entry((*topic, *oddity)).or_insert_with(new).pending += count;
+        }
+    }
+
+    /// Records on our own topics that were passed over.
+    pub fn record_strays(&mut self, seen: &StrayCounts) {
+        for ((topic, stray), count) in seen {
+            let new = || tally(&self.recorder, Metric::Strays, &[topic.name(), stray.name()]);
+            self.strays.entry((*topic, *stray)).or_insert_with(new).pending += count;
         }
     }
 
@@ -286,6 +297,7 @@ impl Metrics {
     pub fn add(&mut self) {
         self.events.iter_mut().for_each(Tally::add);
         self.oddities.values_mut().for_each(Tally::add);
+        self.strays.values_mut().for_each(Tally::add);
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
         pairs.into_iter().flat_map(|it| it.tallies.values_mut()).for_each(|by_second| {
             by_second.values_mut().for_each(Tally::add);

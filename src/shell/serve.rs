@@ -149,6 +149,7 @@ impl Show {
             metrics.record_events(*topic, EventOutcome::Folded, folded);
         }
         metrics.record_oddities(&report.oddities);
+        metrics.record_strays(&report.strays);
         let events: u64 = report.events.values().sum();
         if events > 0 {
             metrics.record_fold(events, Duration::from_nanos(report.fold_ns));

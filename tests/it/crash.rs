@@ -11,6 +11,7 @@ pub mod ports;
 mod quiet;
 mod standby;
 mod storm;
+mod stray;
 mod terms;
 
 use check::*;

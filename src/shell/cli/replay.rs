@@ -51,6 +51,9 @@ impl Replay {
         println!("jobs {}", state.jobs.slab.len());
         println!("events/s {:.0}", rebuilt.events as f64 / rebuilt.seconds.max(1e-9));
         println!("digest {}", digest(state));
+        if rebuilt.strays > 0 {
+            println!("strays {}", rebuilt.strays);
+        }
         if !self.verify {
             return Ok(ExitCode::SUCCESS);
         }
@@ -77,6 +80,8 @@ pub struct Rebuilt {
     pub decisions: u64,
     /// Words on throttles read.
     pub throttles: u64,
+    /// Records on own topics that are no output of a cycle.
+    pub strays: u64,
     /// Wall time; s.
     pub seconds: f64,
     /// Decisions and throttles made again: same, different, not verifiable.
@@ -113,6 +118,7 @@ pub fn rebuild(
         events: 0,
         decisions: 0,
         throttles: 0,
+        strays: 0,
         seconds: 0.0,
         verified: [0; 3],
         unread: 0,
@@ -157,6 +163,7 @@ impl Rebuilt {
         self.events += report.events.values().sum::<u64>();
         self.decisions += report.decisions.len() as u64;
         self.throttles += report.throttles.len() as u64;
+        self.strays += report.strays.values().sum::<u64>();
         for (sum, count) in self.verified.iter_mut().zip(report.verified) {
             *sum += count;
         }

@@ -61,6 +61,8 @@ metrics! {
         "Records read, by topic and by what became of them.";
     Oddities Kind::Counter, "yardmaster_seen_oddities_total" ["topic", "kind"]
         "What was unexpected in the log and had no effect, by topic and kind.";
+    Strays Kind::Counter, "yardmaster_stray_records_total" ["topic", "reason"]
+        "Records on our own topics that are no output of a cycle and were passed over.";
     Fold Kind::Histogram(STEP), "yardmaster_fold_seconds" []
         "Time to decode and fold one record: the mean of a batch, one observation a batch.";
     Judge Kind::Histogram(STEP), "yardmaster_judge_seconds" []

@@ -95,6 +95,7 @@ fn all() -> Metrics {
     metrics.record_events(Topic::JobState, EventOutcome::Folded, 7);
     metrics.record_events(Topic::JobState, EventOutcome::Folded, 2);
     metrics.record_oddities(&[(Topic::Pilot, Oddity::Stale, 4)]);
+    metrics.record_strays(&BTreeMap::from([((Topic::Decision, Stray::Surplus), 2)]));
     metrics.record_fold(1000, took);
     metrics.record_judged(took);
     metrics.record_answer(took);

@@ -31,6 +31,16 @@ pub fn number_of(value: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*rest.first_chunk::<4>()?))
 }
 
+/// A record without its framing, whichever of the two it has; all of it if it has none.
+pub fn unframed(value: &[u8]) -> &[u8] {
+    let header = match value {
+        [first, ..] if *first == MAGIC => NUMBERED_BYTES,
+        _ if value.starts_with(&MARKER) => HEADER_BYTES,
+        _ => 0,
+    };
+    value.get(header..).unwrap_or_default()
+}
+
 /// A record of ours, made in single-object encoding, in Confluent framing instead.
 pub fn numbered(record: &[u8], id: u32) -> Vec<u8> {
     debug_assert!(record.starts_with(&MARKER), "records are made in single-object encoding");

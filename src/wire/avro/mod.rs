@@ -23,7 +23,7 @@ mod sink;
 pub use canonical::{canonical_form, rabin};
 pub use codec::{Arena, Codec, LearnError, Prepared};
 pub use compile::{Mismatch, compile};
-pub use confluent::{MAGIC, NUMBERED_BYTES, Writer, number_of, numbered};
+pub use confluent::{MAGIC, NUMBERED_BYTES, Writer, number_of, numbered, unframed};
 pub use cursor::{Cursor, Fault};
 pub use peek::{Peek, peek};
 pub use plan::Plan;

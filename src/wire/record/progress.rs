@@ -25,6 +25,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         engine: count(at)?,
         quiet: at.boolean()?,
         farewell: at.boolean()?,
+        output_hashes: list(at, |at| Ok(at.long()? as u64))?,
     };
     at.end()?;
     Ok(progress)
@@ -77,6 +78,7 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
     sink.count(progress.engine);
     sink.boolean(progress.quiet);
     sink.boolean(progress.farewell);
+    sink.array(&progress.output_hashes, |sink, hash| sink.long(*hash as i64));
 }
 
 /// Kafka counts partitions in 31 bits.

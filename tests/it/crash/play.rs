@@ -264,6 +264,8 @@ pub struct Play {
     pub schedules: Vec<Schedule>,
     pub left: Left,
     pub late: bool,
+    /// What else happens after each step.
+    pub beside: fn(&Yard),
     /// Processes started so far.
     pub started: usize,
     /// Every state of the store that a process left behind.
@@ -280,6 +282,7 @@ impl Play {
             schedules,
             left,
             late,
+            beside: |_| (),
             started: 0,
             stores: Vec::new(),
             drive: None,
@@ -291,6 +294,7 @@ impl Play {
         for step in 0..STEPS {
             self.yard.pass(wait(step));
             act(&self.yard, step);
+            (self.beside)(&self.yard);
             for _ in 0..3 {
                 self.turn();
                 self.yard.pass(120);

@@ -17,6 +17,9 @@ use yardmaster::wire::topology;
 /// The yard's first moment.
 pub const T0: i64 = 1_760_000_000_000;
 
+/// Header of a record that no process published.
+const STRAY: &str = "stray";
+
 /// Topics that are read, and own ones.
 pub const TOPICS: [Topic; 19] = [
     Topic::JobState,
@@ -133,13 +136,18 @@ impl Yard {
         self.say(Topic::JobState, job.job, |out| record::write_job_state(out, job));
     }
 
+    /// Appends a record that is none of the process's outputs; the readers below leave it out.
+    pub fn stray(&self, lane: Lane, key: Option<&[u8]>, value: Option<&[u8]>) {
+        self.paper.append(lane, key, value, &[(STRAY.to_owned(), Vec::new())], None);
+    }
+
     /// Every decision in the log, in order of cycle and number.
     pub fn decisions(&self) -> Vec<Decision> {
         let codec = Codec::new(usize::MAX);
         let mut all = Vec::new();
         let spans = self.paper.spans().into_iter();
         for span in spans.filter(|span| span.lane.topic == Topic::Decision) {
-            for note in self.paper.records(span.lane) {
+            for note in outputs(&self.paper, span.lane) {
                 let mut arena = Arena::default();
                 let value = note.value.as_deref();
                 match codec.read(Topic::Decision, None, value, &mut arena) {
@@ -157,7 +165,7 @@ impl Yard {
         let codec = Codec::new(usize::MAX);
         let spans = self.paper.spans().into_iter();
         let lanes = spans.filter(|span| span.lane.topic == Topic::Throttle);
-        let notes = lanes.flat_map(|span| self.paper.records(span.lane));
+        let notes = lanes.flat_map(|span| outputs(&self.paper, span.lane));
         let read = |note: Note| codec.read_throttle(note.value.as_deref().unwrap()).unwrap();
         let mut all: Vec<Throttle> = notes.map(read).collect();
         all.sort_by_key(|throttle| (throttle.cycle, throttle.number));
@@ -173,9 +181,15 @@ impl Yard {
 /// Every cycle on a paper, in order.
 pub fn progress(paper: &Paper) -> Vec<Progress> {
     let codec = Codec::default();
-    let records = paper.records(Lane::new(Topic::Progress, 0));
+    let records = outputs(paper, Lane::new(Topic::Progress, 0));
     let read = |note: &Note| codec.read_progress(note.value.as_deref().unwrap()).unwrap();
     records.iter().map(read).collect()
+}
+
+/// The records of an own lane without strays.
+pub fn outputs(paper: &Paper, lane: Lane) -> Vec<Note> {
+    let is_stray = |note: &Note| note.headers.iter().any(|(name, _)| name == STRAY);
+    paper.records(lane).into_iter().filter(|note| !is_stray(note)).collect()
 }
 
 /// Runs a drive as leader for so many rounds of 20 ms.

@@ -342,5 +342,6 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
         garbled: dice.list(|dice| (lane(dice), u64::from(dice.count()))),
         quiet: dice.flag(),
         farewell: dice.flag(),
+        output_hashes: dice.list(|dice| dice.long() as u64),
     }
 }
