@@ -68,6 +68,7 @@ pub fn config(instance: &str) -> Config {
         stopwatch,
         verify: false,
         keeps: true,
+        uptime: None,
         counters: None,
     }
 }
