@@ -190,7 +190,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.say(outputs, progress, clock, asked_at)
     }
 
-    /// Folds at most `most` of the records that have arrived, up to the limit on one cycle. A record
+    /// Folds at most `most` of the records that have arrived, up to the limit on one cycle. One
     /// that is stamped ahead of `clock` by more than the limit is named in `progress`, like one
     /// that cannot be read: the stamp bounds its own times, and this one bounds nothing.
     fn fold_waiting(&mut self, most: usize, clock: Millis) {

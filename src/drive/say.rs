@@ -153,14 +153,14 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// The `now` of a cycle that is closed at `clock`. If the clock stepped since the broker's time
-    /// was last found to agree with it, the cycle keeps the `now` of the one before: reading it back
+    /// was last found to agree with it, the cycle keeps the `now` before it: reading it back
     /// shows whether the machine was suspended, or the clock is wrong, which ends the lead.
     pub(super) fn now_at(&self, clock: Millis) -> Millis {
         let now = self.engine.state.now;
         if self.has_stepped(clock) { now } else { now.max(clock) }
     }
 
-    /// Whether more or less time passed by the clock than by the uptime since both were found right.
+    /// Whether clock and uptime differ in how much time passed since both were found right.
     fn has_stepped(&self, clock: Millis) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
         let (Some(uptime), Some((clock_then, uptime_then))) = (self.config.uptime, lead.agreed)

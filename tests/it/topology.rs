@@ -284,7 +284,7 @@ fn lacks(topic: Topic, partitions: u32, configs: &[(&str, &str)], wanted: &[(&st
         ("max.message.bytes".to_owned(), "1048588".to_owned()),
         ("retention.bytes".to_owned(), "-1".to_owned()),
         ("min.compaction.lag.ms".to_owned(), "0".to_owned()),
-        ("message.timestamp.type".to_owned(), "CreateTime".to_owned()),
+        ("message.timestamp.type".to_owned(), "LogAppendTime".to_owned()),
     ]);
     all.extend(configs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
     let found = shortfalls(&topology, topic, partitions, &all);

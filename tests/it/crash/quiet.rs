@@ -300,7 +300,8 @@ fn a_now_that_the_broker_does_not_confirm_is_never_published() {
         // Right again, the same host leads at once, and so does any other.
         let mut again = begin_with_uptime(&yard, "one again");
         stepped(&mut yard, &mut again, 0).unwrap();
-        assert_eq!(yard.progress().last().unwrap().now, yard.now);
+        let age = yard.now - yard.progress().last().unwrap().now;
+        assert!((0..=1_000).contains(&age), "the last cycle is {age} ms old");
         check_words(&yard);
     }
 }
@@ -329,7 +330,8 @@ fn a_suspended_machine_looks_at_the_brokers_time_and_goes_on() {
     assert!(drive.leads());
     let first = yard.progress().into_iter().find(|it| it.number == before.number + 1).unwrap();
     assert_eq!(first.now, before.now, "not before the broker confirmed the clock");
-    assert_eq!(yard.progress().last().unwrap().now, yard.now);
+    let age = yard.now - yard.progress().last().unwrap().now;
+    assert!((0..=1_000).contains(&age), "the last cycle is {age} ms old");
     check_words(&yard);
 }
 
