@@ -174,8 +174,11 @@ impl Engine {
         for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {
             let time = state.times.of(topic);
             if !time.is_fresh && state.setting.silence[topic as usize].is_some() {
-                let age = (state.now - time.time) / SECOND;
-                notes.push(format!("input_stale({}, {age} s)", topic.name()));
+                let age = match time.time {
+                    0 => "absent".to_owned(),
+                    time => format!("{} s", (state.now - time) / SECOND),
+                };
+                notes.push(format!("input_stale({}, {age})", topic.name()));
             }
         }
         let window = state.setting.limits.node_window_ms;

@@ -89,7 +89,8 @@ pub struct Decision {
     pub full: bool,
     /// How many fates were left out for the size limit.
     pub fates_cut: u32,
-    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`.
+    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
+    /// where the age of a topic without any record is `absent`.
     pub notes: Vec<String>,
 }
 

@@ -128,7 +128,9 @@ limits! {
     "Largest difference between our clock (or the last now found) and the broker's append time; \
      beyond it we are silent and say so."
     clock_skew_ms: Millis = "clock_skew_s" * SECOND, 5 in 1..=3_600;
-    "An own-time further ahead of the broker's time than this is taken as that bound."
+    "A report whose own time lies further ahead of its append time than this has no effect, and a \
+     request or configuration is taken as of that bound; a record stamped further ahead of the \
+     leader's clock is a dead letter."
     own_time_ahead_ms: Millis = "own_time_ahead_s" * SECOND, 300 in 0..=86_400;
     "A lane that cannot be read for so long counts as lagging at its cut."
     lane_unreadable_ms: Millis = "lane_unreadable_s" * SECOND, 60 in 1..=86_400;

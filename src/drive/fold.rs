@@ -5,6 +5,7 @@ use crate::core::event::{Event, Garbled};
 use crate::core::fold::Ahead;
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
+use crate::core::unit::Millis;
 use crate::drive::port::{Batch, Raw};
 use crate::wire::avro::{Arena, Codec, Prepared};
 
@@ -15,12 +16,14 @@ const GROUP: usize = 64;
 /// The order of topics is nothing within a cycle, and like after like is faster.
 ///
 /// What could not be read is counted too, and named in `garbled`: its place among the records, and
-/// why. A record below the cut was counted before: it has no effect and is not named again.
+/// why. A record below the cut was counted before: it has no effect and is not named again. So is
+/// one whose stamp lies after `latest`; but a request is read all the same, for it wants an answer.
 pub fn fold_records<'a>(
     state: &mut State,
     codec: &Codec,
     arena: &mut Arena,
     mut records: impl Iterator<Item = (&'a Batch, &'a Raw)>,
+    latest: Millis,
     garbled: &mut Vec<(usize, Garbled)>,
 ) {
     let mut group: Vec<(&Batch, &Raw)> = Vec::with_capacity(GROUP);
@@ -50,8 +53,13 @@ pub fn fold_records<'a>(
         ahead.look(state);
         let named = garbled.len();
         for (Next { place, batch, raw, value, prepared }, sought) in run.iter().zip(ahead.run()) {
-            let event =
-                codec.read_prepared(prepared, raw.lane.topic, batch.key(raw), *value, arena);
+            let topic = raw.lane.topic;
+            let event = match value {
+                Some(_) if raw.appended_at > latest && topic != Topic::Task => {
+                    Event::Garbled(Garbled::StampAhead)
+                }
+                _ => codec.read_prepared(prepared, topic, batch.key(raw), *value, arena),
+            };
             if let Event::Garbled(why) = event
                 && raw.offset >= state.next(raw.lane)
             {
@@ -135,7 +143,7 @@ pub fn fold_batch(
     garbled: &mut Vec<(usize, Garbled)>,
 ) {
     let records = records.iter().map(|raw| (batch, raw));
-    fold_records(state, codec, arena, records, garbled);
+    fold_records(state, codec, arena, records, Millis::MAX, garbled);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
 use crate::core::policy::Policy;
 use crate::core::progress::Progress;
+use crate::core::unit::Millis;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
 use crate::drive::outputs::counted;
@@ -228,7 +229,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let all = || runs.iter().flat_map(Run::iter);
         let mut unreadable = Vec::new();
         if garbled.is_empty() {
-            fold_records(&mut engine.state, codec, arena, all(), &mut unreadable);
+            fold_records(&mut engine.state, codec, arena, all(), Millis::MAX, &mut unreadable);
             return;
         }
         for (batch, raw) in all() {
@@ -236,7 +237,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 engine.state.pass(raw.lane, raw.offset);
             } else {
                 let one = std::iter::once((batch, raw));
-                fold_records(&mut engine.state, codec, arena, one, &mut unreadable);
+                fold_records(&mut engine.state, codec, arena, one, Millis::MAX, &mut unreadable);
             }
         }
     }

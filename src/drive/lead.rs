@@ -24,6 +24,8 @@ pub(super) struct Lead {
     pub caught_up: bool,
     /// Our first word was read back, and the clocks agree: before, nothing else is said.
     pub is_opened: bool,
+    /// Our clock and the uptime before the newest cycle whose append time agreed with the clock.
+    pub agreed: Option<(Millis, Millis)>,
     pub progress_lane: Lane,
     pub decision_lanes: u32,
     pub throttle_lanes: u32,
@@ -68,6 +70,7 @@ impl Lead {
             speak_after,
             caught_up: false,
             is_opened: false,
+            agreed: None,
             progress_lane: Lane::new(Topic::Progress, 0),
             decision_lanes: lanes(Topic::Decision),
             throttle_lanes: lanes(Topic::Throttle),
@@ -92,7 +95,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             return Ok(false);
         }
         if self.may_fold_on(clock) {
-            self.fold_waiting(STEP);
+            self.fold_waiting(STEP, clock);
             return Ok(false);
         }
         self.make_cycle(clock)?;
@@ -171,8 +174,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// runs meanwhile, and nothing of this one is sent before that is confirmed.
     pub(super) fn make_cycle(&mut self, clock: Millis) -> Result<(), Halt> {
         let began = (self.config.stopwatch)();
-        let now = self.engine.state.now.max(clock);
-        self.fold_waiting(usize::MAX);
+        let now = self.now_at(clock);
+        self.fold_waiting(usize::MAX, clock);
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
         let Folded { unreadable, asked_at, .. } = std::mem::take(&mut lead.folded);
         let quiet = !self.has_caught_up();
@@ -187,8 +190,10 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.say(outputs, progress, clock, asked_at)
     }
 
-    /// Folds at most `most` of the records that have arrived, up to the limit on one cycle.
-    fn fold_waiting(&mut self, most: usize) {
+    /// Folds at most `most` of the records that have arrived, up to the limit on one cycle. One
+    /// that is stamped ahead of `clock` by more than the limit is named in `progress`, like one
+    /// that cannot be read: the stamp bounds its own times, and this one bounds nothing.
+    fn fold_waiting(&mut self, most: usize, clock: Millis) {
         let began = (self.config.stopwatch)();
         let limits = &self.engine.state.setting.limits;
         let mut left = limits.batch_records.saturating_sub(self.folded()).min(most);
@@ -210,7 +215,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         let Drive { engine, codec, arena, .. } = self;
         let mut garbled = Vec::new();
         let all = runs.iter().flat_map(Run::iter);
-        fold_records(&mut engine.state, codec, arena, all, &mut garbled);
+        let ahead = engine.state.setting.limits.own_time_ahead_ms;
+        let latest = engine.state.now.max(clock).saturating_add(ahead);
+        fold_records(&mut engine.state, codec, arena, all, latest, &mut garbled);
         self.input_lanes().into_iter().for_each(|lane| self.pass_markers(lane));
         self.note_unreadable(&runs, &garbled);
         if let Role::Leader(lead) = &mut self.role {

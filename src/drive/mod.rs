@@ -48,6 +48,9 @@ pub struct Config {
     pub terms: Terms,
     /// A stopwatch; ns. For reports only: no decision reads it.
     pub stopwatch: fn() -> u64,
+    /// Time since some fixed moment; ms. Never steps, whatever happens to the host's clock, which a
+    /// leader compares with it. `None` where time is simulated: nothing is compared.
+    pub uptime: Option<fn() -> Millis>,
     /// Whether every recorded decision is made again and compared.
     pub verify: bool,
     /// Whether anything is kept in the store.

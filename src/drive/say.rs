@@ -23,6 +23,8 @@ pub(super) struct InFlight {
 pub(super) struct Spoken {
     pub number: u64,
     pub before: Millis,
+    /// The uptime then; 0 without one.
+    pub uptime: Millis,
 }
 
 /// A record nobody could read, and where it stands.
@@ -90,7 +92,8 @@ impl<L: Log, S: Store> Drive<L, S> {
             asked_at: asked_at.filter(|_| answered),
         });
         lead.closed_at = clock;
-        lead.spoken.push_back(Spoken { number: progress.number, before: clock });
+        let uptime = self.config.uptime.map_or(0, |uptime| uptime());
+        lead.spoken.push_back(Spoken { number: progress.number, before: clock, uptime });
         self.log.say(outputs, record)?;
         Ok(())
     }
@@ -140,6 +143,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 ("our clock", after - at)
             } else {
                 lead.is_opened = true;
+                lead.agreed = Some((spoken.before, spoken.uptime));
                 continue;
             };
             return Err(Halt::Clock {
@@ -152,6 +156,25 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(())
     }
 
+    /// The `now` of a cycle that is closed at `clock`. If the clock stepped since the broker's time
+    /// was last found to agree with it, the cycle keeps the `now` before it: reading it back
+    /// shows whether the machine was suspended, or the clock is wrong, which ends the lead.
+    pub(super) fn now_at(&self, clock: Millis) -> Millis {
+        let now = self.engine.state.now;
+        if self.has_stepped(clock) { now } else { now.max(clock) }
+    }
+
+    /// Whether clock and uptime differ in how much time passed since both were found right.
+    fn has_stepped(&self, clock: Millis) -> bool {
+        let Role::Leader(lead) = &self.role else { return false };
+        let (Some(uptime), Some((clock_then, uptime_then))) = (self.config.uptime, lead.agreed)
+        else {
+            return false;
+        };
+        let step = (clock - clock_then) - (uptime() - uptime_then);
+        step.abs() > self.engine.state.setting.limits.clock_skew_ms
+    }
+
     /// Stops in order: confirms what was said, says farewell, keeps everything.
     pub fn farewell(&mut self, clock: Millis) -> Result<(), Halt> {
         if self.leads() {
@@ -162,8 +185,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             }
             self.keeper.hand_over(&mut self.store, true)?;
             let is_opened = matches!(&self.role, Role::Leader(lead) if lead.is_opened);
-            let now = self.engine.state.now;
-            let now = if is_opened { now.max(clock) } else { now };
+            let now = if is_opened { self.now_at(clock) } else { self.engine.state.now };
             let mut progress = self.close_cycle(now, true);
             self.engine.pass();
             progress.farewell = true;

@@ -11,6 +11,12 @@ pub fn now() -> Millis {
         .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// Milliseconds since the first look; never steps when the clock is set. Stands still while the
+/// machine is suspended, but not while the process is stopped.
+pub fn uptime() -> Millis {
+    i64::try_from(stopwatch() / 1_000_000).unwrap_or(i64::MAX)
+}
+
 /// Nanoseconds since the first look; never goes back. For reports.
 pub fn stopwatch() -> u64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();

@@ -284,7 +284,7 @@ fn lacks(topic: Topic, partitions: u32, configs: &[(&str, &str)], wanted: &[(&st
         ("max.message.bytes".to_owned(), "1048588".to_owned()),
         ("retention.bytes".to_owned(), "-1".to_owned()),
         ("min.compaction.lag.ms".to_owned(), "0".to_owned()),
-        ("message.timestamp.type".to_owned(), "CreateTime".to_owned()),
+        ("message.timestamp.type".to_owned(), "LogAppendTime".to_owned()),
     ]);
     all.extend(configs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
     let found = shortfalls(&topology, topic, partitions, &all);
@@ -344,7 +344,10 @@ fn what_each_topic_is_for_is_held_against_the_broker() {
     let months = ("retention.ms", "5184000000");
     lacks(Topic::Decision, 2, &[delete, months, small], &[("max.message.bytes", &["900000"])]);
     let stamp: (&str, &[&str]) = ("message.timestamp.type", &["LogAppendTime"]);
-    lacks(Topic::Progress, 2, &[delete, month], &[("partitions", &["2", "order"]), stamp]);
+    let create = ("message.timestamp.type", "CreateTime");
+    lacks(Topic::Progress, 2, &[delete, month, create], &[("partitions", &["2", "order"]), stamp]);
+    let month = ("retention.ms", "2678400000");
+    lacks(Topic::JobState, 8, &[delete, month, create], &[stamp]);
 }
 
 #[test]

@@ -92,17 +92,21 @@ pub enum Garbled {
     Malformed,
     /// A null where no record can be removed.
     Null,
+    /// The log's stamp on it lies ahead of the leader's clock by more than the limit, so nothing
+    /// bounds the times that it states. The bytes may be fine.
+    StampAhead,
 }
 
 impl Garbled {
     /// All reasons, in order of their numbers.
-    pub const ALL: [Garbled; 6] = [
+    pub const ALL: [Garbled; 7] = [
         Garbled::Oversized,
         Garbled::Framing,
         Garbled::UnknownSchema,
         Garbled::WrongSchema,
         Garbled::Malformed,
         Garbled::Null,
+        Garbled::StampAhead,
     ];
 
     /// The word for it in headers and metrics.
@@ -114,6 +118,7 @@ impl Garbled {
             Garbled::WrongSchema => "wrong_schema",
             Garbled::Malformed => "malformed",
             Garbled::Null => "null",
+            Garbled::StampAhead => "stamp_ahead",
         }
     }
 }

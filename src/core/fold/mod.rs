@@ -40,11 +40,17 @@ impl State {
     ) {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
         let own = if lane.topic.is_own() { None } else { own_time(event) };
-        if !self.times.read(lane, offset, own.unwrap_or(0).min(bound)) {
+        let is_ahead = own.is_some_and(|own| own > bound);
+        let is_void = is_ahead && is_report(lane.topic);
+        let newest = if is_void { 0 } else { own.unwrap_or(0).min(bound) };
+        if !self.times.read(lane, offset, newest) {
             return self.odd(lane.topic, Oddity::BelowCut);
         }
-        if own.is_some_and(|own| own > bound) {
+        if is_ahead {
             self.odd(lane.topic, Oddity::FromTheFuture);
+        }
+        if is_void {
+            return;
         }
         match event {
             Event::JobState(event) => self.fold_job_state(event, sought, bound),
@@ -79,6 +85,14 @@ impl State {
     pub(super) fn odd(&mut self, topic: Topic, oddity: Oddity) {
         self.oddities.count(topic, oddity);
     }
+}
+
+/// Whether a record of a topic reports what happened, so that it has no effect if it states a time
+/// ahead of the log's. A request wants an answer and configuration holds until it is replaced: both
+/// are taken as of the bound.
+fn is_report(topic: Topic) -> bool {
+    use Topic::{Heartbeat, JobState, Outcome, Pilot, Transfer};
+    matches!(topic, JobState | Heartbeat | Transfer | Pilot | Outcome)
 }
 
 /// The time an event itself tells; `None` where it tells none.

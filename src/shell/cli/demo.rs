@@ -214,6 +214,7 @@ impl Live {
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: true,
+            uptime: None,
             counters: None,
         };
         let store = open_store(&dir.join("store"))?;

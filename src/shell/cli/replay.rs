@@ -109,6 +109,7 @@ pub fn rebuild(
         stopwatch: clock::stopwatch,
         verify,
         keeps: false,
+        uptime: None,
         counters: None,
     };
     let began = clock::stopwatch();

@@ -157,6 +157,7 @@ impl Run {
             instance: instance(),
             terms: read.terms()?,
             stopwatch: clock::stopwatch,
+            uptime: Some(clock::uptime),
             verify: false,
             keeps: true,
             counters: tells.then(|| tell(read.topology.limits.tell_interval_ms)),
@@ -263,7 +264,8 @@ fn serve(
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
     let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
-    let (mut newest, mut heard_at) = (drive.newest(), clock::now());
+    // By uptime: a step of the clock is no silence of the leader.
+    let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
     let mut was_leading = false;
     while !stop.load(Ordering::Relaxed) {
         let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
@@ -272,7 +274,7 @@ fn serve(
         }
         if drive.log().is_unreachable() {
             unreachable_since(show);
-            heard_at = clock::now();
+            heard_at = clock::uptime();
         } else {
             show.status.update(|status| status.broker_unreachable_since = None);
         }
@@ -283,9 +285,9 @@ fn serve(
         } else {
             drive.follow()?;
             if drive.newest() != newest {
-                (newest, heard_at) = (drive.newest(), clock::now());
+                (newest, heard_at) = (drive.newest(), clock::uptime());
             }
-            if drive.may_lead(clock::now(), heard_at, jitter) {
+            if drive.may_lead(clock::uptime(), heard_at, jitter) {
                 drive.take_lead(clock::now())?;
             }
         }

@@ -6,7 +6,7 @@ use crate::shell::cli::place::Place;
 use crate::shell::cli::schemas;
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 use crate::wire::topology::{
-    self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls,
+    self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls, why_append,
 };
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
@@ -187,6 +187,7 @@ fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
         }
         return schemas::apply(&read.topology, dry_run);
     }
+    println!("inputs are stamped by the broker (LogAppendTime): {}", why_append(Topic::JobState));
     for (name, created) in admin.create(&specs)? {
         match created {
             Created::Made => println!("{name}: made"),
@@ -263,7 +264,8 @@ mod tests {
             [
                 "cleanup.policy=compact,delete",
                 "retention.ms=2678400000",
-                "min.compaction.lag.ms=172800000"
+                "min.compaction.lag.ms=172800000",
+                "message.timestamp.type=LogAppendTime"
             ]
         );
     }

@@ -1,7 +1,7 @@
 //! What runs, for a reader: as text, and as a Mermaid flow chart.
 
 use super::check::hours;
-use super::{TopicReader, TopicSettings, Topology, readers};
+use super::{Timestamp, TopicReader, TopicSettings, Topology, readers, why_append};
 use crate::core::cut::Topic;
 use crate::core::limits::Limits;
 use crate::core::policy::rule::Rule;
@@ -43,6 +43,9 @@ fn describe_topic(text: &mut String, topology: &Topology, topic: Topic) {
     let _ = writeln!(text, "  {word}: {name}, {count}{partitioned}, {}", keeping(settings));
     let (framing, clock) = (settings.framing.name(), settings.timestamp.broker_name());
     let _ = writeln!(text, "      framing {framing}, stamped with {clock}{}", silence(settings));
+    if settings.timestamp == Timestamp::Append {
+        let _ = writeln!(text, "      {clock}: {}", why_append(topic));
+    }
     let (writer, reader) = flow(topic);
     let _ = writeln!(text, "      written by {writer}; read by {reader}");
     let shown = |reader: &TopicReader| format!("{} {}", reader.name, hours(reader.length));

@@ -14,7 +14,7 @@ mod topic;
 pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
 pub use intake::IntakeSettings;
-pub use need::{Reader as TopicReader, Shortfall, readers, shortfalls};
+pub use need::{Reader as TopicReader, Shortfall, readers, shortfalls, why_append};
 pub use registry::{Registry, Strategy};
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 

@@ -74,7 +74,7 @@ pub fn shortfalls(
         age(settings, &found, &readers),
         size(settings, &found, &readers),
         compaction(settings, &found, &readers),
-        stamp(settings, &found),
+        stamp(topic, settings, &found),
         length(topology, topic, &found),
     ]
     .into_iter()
@@ -186,14 +186,22 @@ fn compaction(
     Some(Shortfall { setting: "min.compaction.lag.ms", found, why, wanted })
 }
 
-fn stamp(settings: &TopicSettings, found: &Found<'_>) -> Option<Shortfall> {
+/// Why a topic's records are stamped by the broker, for people.
+pub const fn why_append(topic: Topic) -> &'static str {
+    match topic {
+        Topic::Progress => "the broker's clock is held against ours by it",
+        _ => "the stamp bounds the times that records state, and a producer's clock may be wrong",
+    }
+}
+
+fn stamp(topic: Topic, settings: &TopicSettings, found: &Found<'_>) -> Option<Shortfall> {
     let wanted = settings.timestamp.broker_name();
     let told = found.text("message.timestamp.type");
     let wrong = settings.timestamp == Timestamp::Append && told != wanted;
     wrong.then(|| Shortfall {
         setting: "message.timestamp.type",
         found: told.to_owned(),
-        why: "the broker's clock is held against ours by it".to_owned(),
+        why: why_append(topic).to_owned(),
         wanted: wanted.to_owned(),
     })
 }

@@ -87,6 +87,16 @@ impl Timestamp {
         }
     }
 
+    /// What holds where the file does not state it: inputs are stamped by the broker, for the stamp
+    /// bounds the times that their records state.
+    pub fn default_of(topic: Topic) -> Timestamp {
+        match topic {
+            Topic::Progress => Timestamp::Append,
+            topic if topic.is_own() => Timestamp::Create,
+            _ => Timestamp::Append,
+        }
+    }
+
     /// The broker's word for it: `message.timestamp.type`.
     pub const fn broker_name(self) -> &'static str {
         match self {
@@ -170,7 +180,7 @@ fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -
         retention_ms: None,
         compact_after_ms: 0,
         framing: Framing::SingleObject,
-        timestamp: Timestamp::Create,
+        timestamp: Timestamp::default_of(topic),
         silence_limit_ms: None,
         line,
     };

@@ -199,6 +199,7 @@ fn verify_compacted(compact_after: &str) -> [u64; 3] {
             stopwatch: super::play::stopwatch,
             verify,
             keeps,
+            uptime: None,
             counters: None,
         }
     };

@@ -47,6 +47,7 @@ pub fn config(instance: &str) -> Config {
         stopwatch,
         verify: false,
         keeps: true,
+        uptime: None,
         counters: None,
     }
 }

@@ -2,14 +2,16 @@
 
 use super::check::*;
 use crate::drive::yard::*;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Outcome;
-use yardmaster::core::event::{Queue, Status, Task};
+use yardmaster::core::event::{Pilot, Queue, Status, Task};
+use yardmaster::core::oddity::Oddity;
 use yardmaster::core::progress::Progress;
 use yardmaster::drive::port::{Log, Store};
-use yardmaster::drive::{Drive, Halt};
+use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::faulty::{Fault, Faulty, Schedule};
 use yardmaster::sim::paper::store::PaperStore;
@@ -249,4 +251,176 @@ fn nothing_is_said_before_the_first_word_came_back() {
     yard.paper.set_unreadable(lane, false);
     turns(&mut yard, &mut drive, 10, 100).unwrap();
     assert_eq!(yard.decisions().len(), 1);
+}
+
+thread_local! {
+    static UPTIME: Cell<i64> = const { Cell::new(0) };
+}
+
+fn begin_with_uptime(yard: &Yard, name: &str) -> Drive<PaperLog, PaperStore> {
+    let uptime = Some((|| UPTIME.get()) as fn() -> i64);
+    let config = Config { uptime, ..super::play::config(name) };
+    Drive::start(yard.log(), PaperStore::default(), config).unwrap()
+}
+
+/// Turns of 100 ms with a clock that is `step` ms ahead, until one fails.
+fn stepped(
+    yard: &mut Yard,
+    drive: &mut Drive<PaperLog, PaperStore>,
+    step: i64,
+) -> Result<(), Halt> {
+    for _ in 0..30 {
+        yard.pass(100);
+        UPTIME.set(UPTIME.get() + 100);
+        drive.pump(Duration::ZERO)?;
+        if drive.leads() {
+            drive.lead(yard.now + step)?;
+        } else {
+            drive.follow()?;
+            drive.take_lead(yard.now + step)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_now_that_the_broker_does_not_confirm_is_never_published() {
+    for step in [240_000, 366 * 86_400_000, -240_000] {
+        let mut yard = Yard::new();
+        yard.build(2);
+        let mut drive = begin_with_uptime(&yard, "one");
+        stepped(&mut yard, &mut drive, 0).unwrap();
+        let halt = stepped(&mut yard, &mut drive, step).unwrap_err();
+        assert!(matches!(halt, Halt::Clock { .. }), "{halt}");
+        for part in ["our clock", "(one)", "clock_skew_s", "NTP"] {
+            assert!(halt.to_string().contains(part), "{halt}");
+        }
+        let newest = yard.progress().iter().map(|it| it.now).max().unwrap();
+        assert!(newest <= yard.now, "{} ms ahead was published", newest - yard.now);
+        // Right again, the same host leads at once, and so does any other.
+        let mut again = begin_with_uptime(&yard, "one again");
+        stepped(&mut yard, &mut again, 0).unwrap();
+        let age = yard.now - yard.progress().last().unwrap().now;
+        assert!((0..=1_000).contains(&age), "the last cycle is {age} ms old");
+        check_words(&yard);
+    }
+}
+
+#[test]
+fn a_clock_that_stepped_while_stopping_is_not_published_either() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin_with_uptime(&yard, "one");
+    stepped(&mut yard, &mut drive, 0).unwrap();
+    drive.farewell(yard.now + 240_000).unwrap();
+    let last = yard.progress().pop().unwrap();
+    assert!(last.farewell && last.now <= yard.now, "{last:?}");
+}
+
+#[test]
+fn a_suspended_machine_looks_at_the_brokers_time_and_goes_on() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin_with_uptime(&yard, "one");
+    stepped(&mut yard, &mut drive, 0).unwrap();
+    let before = yard.progress().last().unwrap().clone();
+    // An hour passes for all but the uptime.
+    yard.pass(3_600_000);
+    stepped(&mut yard, &mut drive, 0).unwrap();
+    assert!(drive.leads());
+    let first = yard.progress().into_iter().find(|it| it.number == before.number + 1).unwrap();
+    assert_eq!(first.now, before.now, "not before the broker confirmed the clock");
+    let age = yard.now - yard.progress().last().unwrap().now;
+    assert!((0..=1_000).contains(&age), "the last cycle is {age} ms old");
+    check_words(&yard);
+}
+
+const YEAR: i64 = 366 * 86_400_000;
+
+fn report(yard: &Yard, topic: Topic, at: Option<i64>, write: impl Fn(&mut Vec<u8>)) {
+    let mut value = Vec::new();
+    write(&mut value);
+    yard.paper.append(Lane::new(topic, 0), Some(b"key"), Some(&value), &[], at);
+}
+
+fn report_all(yard: &Yard, at: i64, stamp: Option<i64>) {
+    use yardmaster::wire::record;
+    let pilot = Pilot::AskedJob { queue: "QUEUE_00", node: "a node of next year", at };
+    report(yard, Topic::Pilot, stamp, |out| record::write_pilot(out, &pilot));
+    let state = job("4711", "QUEUE_00", "", Status::Running, at);
+    report(yard, Topic::JobState, stamp, |out| record::write_job_state(out, &state));
+    let beat = yardmaster::core::event::Heartbeat {
+        job: "4712",
+        at,
+        attempt: 0,
+        cpu_s: 1,
+        disk_io_kbps: 1,
+        rss_mb: 1,
+        events: 1,
+    };
+    report(yard, Topic::Heartbeat, stamp, |out| record::write_heartbeat(out, &beat));
+}
+
+/// Nothing that is known lies after `now`.
+fn assert_of_this_year(drive: &Drive<PaperLog, PaperStore>, now: i64) {
+    let state = drive.state();
+    let newest = state.marks.values().map(|marks| marks.pilot.max(marks.start)).max();
+    assert!(newest.unwrap_or(0) <= now, "a queue was active in {newest:?}, now is {now}");
+    assert_eq!((state.jobs.slab.len(), state.stubs.len()), (0, 0));
+    assert!(state.times.lanes.iter().all(|(_, lane)| lane.newest <= now));
+}
+
+#[test]
+fn records_stamped_a_year_ahead_have_no_effect_and_are_dead_letters() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    let at = yard.now + YEAR;
+    report_all(&yard, at, Some(at));
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    assert_of_this_year(&drive, yard.now);
+    let garbled: usize = yard.progress().iter().map(|cycle| cycle.garbled.len()).sum();
+    assert_eq!(garbled, 3, "each is named in progress");
+    let letters = yard.paper.records(Lane::new(Topic::DeadLetter, 0));
+    let reason = |(name, value): &(String, Vec<u8>)| name == "reason" && value == b"stamp_ahead";
+    assert_eq!(letters.iter().filter(|it| it.headers.iter().any(reason)).count(), 3);
+    // Who follows knows the same, whatever its clock.
+    let mut other = begin(&yard, "two");
+    for _ in 0..40 {
+        other.pump(Duration::ZERO).unwrap();
+        other.follow().unwrap();
+    }
+    assert_eq!(other.state().number, drive.state().number);
+    assert_of_this_year(&other, yard.now);
+    check_words(&yard);
+}
+
+#[test]
+fn reports_that_state_a_time_a_year_ahead_have_no_effect_and_are_counted() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    drive.take_report();
+    report_all(&yard, yard.now + YEAR, None);
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    assert_of_this_year(&drive, yard.now);
+    let oddities = drive.take_report().oddities;
+    for topic in [Topic::Pilot, Topic::JobState, Topic::Heartbeat] {
+        assert!(oddities.contains(&(topic, Oddity::FromTheFuture, 1)), "{oddities:?}");
+    }
+    check_words(&yard);
+}
+
+#[test]
+fn a_topic_without_any_record_is_absent_and_not_decades_old() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    yard.ask(&task("1/1", 40, yard.now));
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    let notes = yard.decisions()[0].notes.clone();
+    assert!(notes.contains(&"input_stale(transfer, absent)".to_owned()), "{notes:?}");
 }

@@ -37,6 +37,7 @@ fn config(instance: &str) -> Config {
         stopwatch,
         verify: false,
         keeps: true,
+        uptime: None,
         counters: None,
     }
 }

@@ -21,6 +21,7 @@ fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
         stopwatch,
         verify: false,
         keeps: true,
+        uptime: None,
         counters: None,
     }
 }

@@ -71,6 +71,7 @@ pub fn config(instance: &str) -> Config {
         stopwatch,
         verify: false,
         keeps: true,
+        uptime: None,
         counters: None,
     }
 }

@@ -68,6 +68,17 @@ impl Twin {
 
     fn fold(&mut self, said: &Said, before: &State) {
         let bound = said.appended_at + before.setting.limits.own_time_ahead_ms;
+        let own = match &said.event {
+            Event::JobState(it) => it.changed_at,
+            Event::Heartbeat(it) => it.at,
+            Event::Transfer(it) => it.changed_at,
+            Event::Pilot(it) => it.at(),
+            Event::Outcome(it) => it.at,
+            _ => 0,
+        };
+        if own > bound {
+            return;
+        }
         match &said.event {
             Event::JobState(event) => {
                 let new = bounded(event, bound);

@@ -104,6 +104,7 @@ fn spawn_leader(conf: KafkaConf, read: &Read, stop: Arc<AtomicBool>) -> anyhow::
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: false,
+            uptime: None,
             counters: None,
         };
         let mut drive = Drive::start(log, AnyStore::Nothing, config)?;

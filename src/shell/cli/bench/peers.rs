@@ -172,6 +172,7 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
         instance: task.id.clone(),
         terms,
         stopwatch: clock::stopwatch,
+        uptime: None,
         verify: false,
         keeps: true,
         counters: Some(tell),

@@ -56,6 +56,7 @@ fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, Di
         stopwatch: clock::stopwatch,
         verify: false,
         keeps: true,
+        uptime: None,
         counters: None,
     };
     let store = open_store(&dir.join("store"))?;
