@@ -44,6 +44,10 @@ pub struct Progress {
     /// ([`hash`](crate::core::id::hash)), lane by lane as in `outputs`, in each in the order of
     /// offsets; empty when there are too many.
     pub output_hashes: Vec<u64>,
+    /// The counters published in this cycle go on with those of an earlier one.
+    pub counters_continue: bool,
+    /// Further counters that had changed then are published in later cycles.
+    pub counters_follow: bool,
 }
 
 /// What a cycle knew of a lane at its end, beyond its offset.

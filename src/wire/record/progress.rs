@@ -26,6 +26,8 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         quiet: at.boolean()?,
         farewell: at.boolean()?,
         output_hashes: list(at, |at| Ok(at.long()? as u64))?,
+        counters_continue: at.boolean()?,
+        counters_follow: at.boolean()?,
     };
     at.end()?;
     Ok(progress)
@@ -79,6 +81,8 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
     sink.boolean(progress.quiet);
     sink.boolean(progress.farewell);
     sink.array(&progress.output_hashes, |sink, hash| sink.long(*hash as i64));
+    sink.boolean(progress.counters_continue);
+    sink.boolean(progress.counters_follow);
 }
 
 /// Kafka counts partitions in 31 bits.

@@ -343,5 +343,7 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
         quiet: dice.flag(),
         farewell: dice.flag(),
         output_hashes: dice.list(|dice| dice.long() as u64),
+        counters_continue: dice.flag(),
+        counters_follow: dice.flag(),
     }
 }
