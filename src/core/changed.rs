@@ -1,7 +1,8 @@
 //! Counters that changed, for telling others: absolute values, each with what it is of.
 //!
-//! What is told is a function of the state alone, so whoever follows the cycles in which counters
-//! were told knows what the reader of that topic knows.
+//! They are published in slices, a cycle each. What is noted when the first is published counts as
+//! published once the last is, at the leader and at whoever follows it: what changed in between is
+//! noted anew.
 
 use crate::core::event::Status;
 use crate::core::id::{Name, Names};
@@ -51,28 +52,54 @@ impl Ledger {
         self.nucleus.note_all(figures);
     }
 
-    /// Whether every change was told.
-    pub fn is_told(&self) -> bool {
-        self.load.is_told() && self.who.is_told() && self.nucleus.is_told()
+    /// Begins to publish every counter that is noted as changed.
+    pub fn begin_publishing(&mut self) {
+        self.load.begin_publishing();
+        self.who.begin_publishing();
+        self.nucleus.begin_publishing();
     }
 
-    /// Shows every counter that changed since this was last asked.
-    pub fn tell(&mut self, names: &Names, show: &mut dyn FnMut(Changed<'_>)) {
+    /// Whether the publishing under way has counters left.
+    pub fn is_publishing(&self) -> bool {
+        self.load.is_publishing() || self.who.is_publishing() || self.nucleus.is_publishing()
+    }
+
+    /// Shows counters of the publishing under way, until at least `most` were shown or none is
+    /// left.
+    pub fn publish(
+        &mut self,
+        most: usize,
+        names: &Names,
+        show: &mut dyn FnMut(Changed<'_>),
+    ) -> usize {
         let text = |name: u32| names.text(Name(name));
-        self.load.tell(|key, figures, load| {
+        let mut shown = self.load.publish(most, |key, figures, load| {
             let of = Of::Load([text(key[0]), text(key[1]), text(key[2])]);
             show_each(of, figures, &load.count, show);
         });
-        self.tell_people(names, show);
-        self.nucleus.tell(|key, figures, count| {
+        shown += self.publish_people(most.saturating_sub(shown), names, show);
+        shown += self.nucleus.publish(most.saturating_sub(shown), |key, figures, count| {
             show_each(Of::Nucleus(text(key[0])), figures, count, show);
         });
+        shown
     }
 
-    /// Users and groups at queues: told are their jobs of all shares together.
-    fn tell_people(&mut self, names: &Names, show: &mut dyn FnMut(Changed<'_>)) {
+    /// Somebody else published all that was noted when the publishing began.
+    pub fn end_publishing(&mut self) {
+        self.load.publish(usize::MAX, |_, _, _| ());
+        self.who.publish(usize::MAX, |_, _, _| ());
+        self.nucleus.publish(usize::MAX, |_, _, _| ());
+    }
+
+    /// Users and groups at queues: published are their jobs of all shares together.
+    fn publish_people(
+        &mut self,
+        most: usize,
+        names: &Names,
+        show: &mut dyn FnMut(Changed<'_>),
+    ) -> usize {
         let mut changed: BTreeMap<[u32; 3], u16> = BTreeMap::new();
-        self.who.tell(|[name, queue, kind, _], figures, _| {
+        let shown = self.who.publish(most, |[name, queue, kind, _], figures, _| {
             *changed.entry([name, queue, u32::from(kind == GROUP)]).or_default() |= figures;
         });
         // Whoever has a job of a share at a queue has it where jobs of that share are counted.
@@ -92,29 +119,84 @@ impl Ledger {
             let of = if is_group == 1 { Of::Group(who) } else { Of::User(who) };
             show_each(of, figures, &sum, show);
         }
+        shown
     }
 }
 
+/// A note that figures of a counter changed, by names: it outlasts the rows of one state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The counter.
+    pub of: NoteOf,
+    /// The figures, a bit each.
+    pub figures: u16,
+}
+
+/// The counter that a [`Note`] is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoteOf {
+    /// Queue, gshare, resource type.
+    Load([String; 3]),
+    /// User or working group, queue and gshare, and which row of the ledger.
+    Who([String; 3], u32),
+    /// Nucleus.
+    Nucleus(String),
+}
+
 impl State {
-    /// Takes over the notes of changes of another state of the same records. A counter that fell to
-    /// 0 is told then too, though nothing in the records speaks of it any more.
-    pub fn take_notes(&mut self, other: &State) {
+    /// Notes of changes that were not published yet.
+    pub fn notes(&self) -> Vec<Note> {
+        self.notes_where(|_, _| true)
+    }
+
+    /// Of these, the figures that are 0: nothing in the records leads to them any more.
+    pub fn notes_of_zero(&self) -> Vec<Note> {
+        self.notes_where(|count, at| count.by[at].jobs == 0 && count.by[at].cores == 0)
+    }
+
+    fn notes_where(&self, is_wanted: impl Fn(&Count, usize) -> bool) -> Vec<Note> {
+        let text = |name: u32| self.names.text(Name(name)).to_owned();
+        let wanted = |figures: u16, count: &Count| -> u16 {
+            let is_in = |at: &usize| figures >> at & 1 == 1 && is_wanted(count, *at);
+            (0..Status::COUNT).filter(is_in).map(|at| 1 << at).sum()
+        };
+        let loads = self.ledger.load.changed().map(|(key, figures, load)| Note {
+            of: NoteOf::Load([text(key[0]), text(key[1]), text(key[2])]),
+            figures: wanted(figures, &load.count),
+        });
+        let people = self.ledger.who.changed().map(|(key, figures, count)| Note {
+            of: NoteOf::Who([text(key[0]), text(key[1]), text(key[3])], key[2]),
+            figures: wanted(figures, count),
+        });
+        let nuclei = self.ledger.nucleus.changed().map(|(key, figures, count)| Note {
+            of: NoteOf::Nucleus(text(key[0])),
+            figures: wanted(figures, count),
+        });
+        loads.chain(people).chain(nuclei).filter(|note| note.figures != 0).collect()
+    }
+
+    /// Takes over notes of changes: of another state of the same records, or from a store. A
+    /// counter that fell to 0 is published then too, though nothing in the records leads to it.
+    pub fn take_notes(&mut self, notes: &[Note]) {
         self.ledger.watch_from_here();
-        let text = |name: u32| other.names.text(Name(name));
-        for (key, figures) in other.ledger.load.changed() {
-            let [queue, gshare, resource_type] = [0, 1, 2].map(|at| self.name(text(key[at])));
-            let row = self.ledger.load_row(queue, gshare, resource_type);
-            self.ledger.load.note(row, figures);
-        }
-        for (key, figures) in other.ledger.who.changed() {
-            let [who, queue, gshare] = [0, 1, 3].map(|at| self.name(text(key[at])));
-            let row = self.ledger.who.row([who.0, queue.0, key[2], gshare.0]);
-            self.ledger.who.note(row, figures);
-        }
-        for (key, figures) in other.ledger.nucleus.changed() {
-            let nucleus = self.name(text(key[0]));
-            let row = self.ledger.nucleus.row([nucleus.0, 0, 0, 0]);
-            self.ledger.nucleus.note(row, figures);
+        for Note { of, figures } in notes {
+            match of {
+                NoteOf::Load(names) => {
+                    let [queue, gshare, resource_type] = [0, 1, 2].map(|at| self.name(&names[at]));
+                    let row = self.ledger.load_row(queue, gshare, resource_type);
+                    self.ledger.load.note(row, *figures);
+                }
+                NoteOf::Who(names, kind) => {
+                    let [who, queue, gshare] = [0, 1, 2].map(|at| self.name(&names[at]));
+                    let row = self.ledger.who.row([who.0, queue.0, *kind, gshare.0]);
+                    self.ledger.who.note(row, *figures);
+                }
+                NoteOf::Nucleus(nucleus) => {
+                    let nucleus = self.name(nucleus);
+                    let row = self.ledger.nucleus.row([nucleus.0, 0, 0, 0]);
+                    self.ledger.nucleus.note(row, *figures);
+                }
+            }
         }
     }
 }

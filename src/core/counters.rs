@@ -21,10 +21,20 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Its readable key: kind and names with slashes between.
+    /// Its readable key: kind and names with slashes between. A slash or backslash in a name has a
+    /// backslash before it, so that no two counters have the same key.
     pub fn key(&self) -> String {
-        let names: Vec<&str> = self.names.iter().map(|(_, name)| name.as_str()).collect();
-        format!("{}/{}", self.kind, names.join("/"))
+        let mut key = self.kind.to_owned();
+        for (_, name) in &self.names {
+            key.push('/');
+            for letter in name.chars() {
+                if matches!(letter, '/' | '\\') {
+                    key.push('\\');
+                }
+                key.push(letter);
+            }
+        }
+        key
     }
 }
 
@@ -195,5 +205,29 @@ fn links(state: &State, all: &mut Vec<Counter>) {
         }
         let names = names(state, key, ["source", "destination"]);
         all.push(Counter { kind: "rate", names, figures });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_different_names_have_different_keys() {
+        let texts = ["a", "a/b", "b", "a\\", "\\", "/", "", "a\\/b"];
+        let mut keys = BTreeMap::new();
+        for one in texts {
+            for other in texts {
+                for third in texts {
+                    let names = [one, other, third].map(|name| ("name", name.to_owned()));
+                    let counter = Counter { kind: "link", names: names.into(), figures: vec![] };
+                    let before = keys.insert(counter.key(), counter.names.clone());
+                    assert_eq!(before, None, "{:?} has the same key", counter.names);
+                }
+            }
+        }
+        let names = vec![("queue", "CERN, T0=1%".to_owned()), ("gshare", String::new())];
+        let counter = Counter { kind: "share", names, figures: vec![] };
+        assert_eq!(counter.key(), "share/CERN, T0=1%/");
     }
 }

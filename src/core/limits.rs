@@ -154,6 +154,9 @@ limits! {
     counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
     "Counters that changed are told on their topic at most this often."
     tell_interval_ms: Millis = "tell_interval_s" * SECOND, 10 in 1..=86_400;
+    "Most counters published on their topic in one cycle; counters (of jobs and of their cores). \
+     Further ones are for the next cycles."
+    counters_per_cycle: usize = "counters_per_cycle" * 1, 5_000 in 1..=1_000_000;
     "Most label values of one metric (queues, links ...); further ones are summed as `other`."
     metric_labels_max: usize = "metric_labels_max" * 1, 1_000 in 1..=100_000;
     "An HTTP request is answered within this, or given up."

@@ -40,6 +40,10 @@ pub struct Progress {
     pub quiet: bool,
     /// The leader stops in order: a standby may take over at once.
     pub farewell: bool,
+    /// The counters published in this cycle go on with those of an earlier one.
+    pub counters_continue: bool,
+    /// Further counters that had changed then are published in later cycles.
+    pub counters_follow: bool,
 }
 
 /// What a cycle knew of a lane at its end, beyond its offset.

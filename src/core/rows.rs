@@ -19,6 +19,8 @@ pub struct Rows<V> {
     idle: Vec<u32>,
     /// Rows with a note of changes; empty unless somebody wants to know.
     changed: Vec<u32>,
+    /// Rows that the publishing under way has yet to reach, and what had changed when it began.
+    publishing: Vec<u32>,
     is_watched: bool,
 }
 
@@ -29,6 +31,8 @@ struct Row<V> {
     live: bool,
     /// Which of its figures changed since that was last asked.
     changed: u16,
+    /// Which of them the publishing under way has yet to show.
+    publishing: u16,
     value: V,
 }
 
@@ -40,8 +44,20 @@ impl<V> Default for Rows<V> {
             free: Vec::new(),
             idle: Vec::new(),
             changed: Vec::new(),
+            publishing: Vec::new(),
             is_watched: false,
         }
+    }
+}
+
+impl<V: Default> Row<V> {
+    fn new(key: RowKey) -> Row<V> {
+        Row { key, refs: 0, live: true, changed: 0, publishing: 0, value: V::default() }
+    }
+
+    /// Whether nothing counts in it and nobody has to be shown a change of it.
+    fn can_go(&self) -> bool {
+        self.live && self.refs == 0 && self.changed == 0 && self.publishing == 0
     }
 }
 
@@ -57,7 +73,7 @@ impl<V: Default> Rows<V> {
         if let Some(row) = self.find(key) {
             return row;
         }
-        let fresh = Row { key, refs: 0, live: true, changed: 0, value: V::default() };
+        let fresh = Row::new(key);
         let row = match self.free.pop() {
             Some(row) => {
                 self.rows[row as usize] = fresh;
@@ -150,15 +166,48 @@ impl<V: Default> Rows<V> {
         }
     }
 
-    /// Whether no change is noted.
-    pub fn is_told(&self) -> bool {
-        self.changed.is_empty()
+    /// Rows with a note of changes, which of their figures changed, and what they are now. Those
+    /// that the publishing under way has yet to show are among them.
+    pub fn changed(&self) -> impl Iterator<Item = (RowKey, u16, &V)> {
+        let all = self.changed.iter().chain(&self.publishing);
+        let rows = all.map(|row| &self.rows[*row as usize]);
+        rows.map(|row| (row.key, row.changed | row.publishing, &row.value))
     }
 
-    /// Rows with a note of changes, and which of their figures changed.
-    pub fn changed(&self) -> impl Iterator<Item = (RowKey, u16)> {
-        let rows = self.changed.iter().map(|row| &self.rows[*row as usize]);
-        rows.map(|row| (row.key, row.changed))
+    /// Begins to publish what is noted so far; what an earlier publishing did not reach is
+    /// included.
+    pub fn begin_publishing(&mut self) {
+        for row in self.changed.drain(..) {
+            let held = &mut self.rows[row as usize];
+            if held.publishing == 0 {
+                self.publishing.push(row);
+            }
+            held.publishing |= std::mem::take(&mut held.changed);
+        }
+    }
+
+    /// Shows rows of the publishing under way with their figures as they are now, until at least
+    /// `most` figures were shown or no row is left. Returns how many were. A row in which nothing
+    /// counts any more is shown too, and can go at the next sweep.
+    pub fn publish(&mut self, most: usize, mut show: impl FnMut(RowKey, u16, &V)) -> usize {
+        let mut shown = 0;
+        while shown < most
+            && let Some(row) = self.publishing.pop()
+        {
+            let held = &mut self.rows[row as usize];
+            let figures = std::mem::take(&mut held.publishing);
+            shown += figures.count_ones() as usize;
+            show(held.key, figures, &held.value);
+            if held.can_go() {
+                self.idle.push(row);
+            }
+        }
+        shown
+    }
+
+    /// Whether the publishing under way has rows left.
+    pub fn is_publishing(&self) -> bool {
+        !self.publishing.is_empty()
     }
 
     /// Shows every row with a note of changes, and clears the notes. A row in which nothing counts
@@ -167,7 +216,7 @@ impl<V: Default> Rows<V> {
         for row in self.changed.drain(..) {
             let held = &mut self.rows[row as usize];
             show(held.key, std::mem::take(&mut held.changed), &held.value);
-            if held.refs == 0 {
+            if held.can_go() {
                 self.idle.push(row);
             }
         }
@@ -177,7 +226,7 @@ impl<V: Default> Rows<V> {
     pub fn sweep(&mut self) {
         for row in std::mem::take(&mut self.idle) {
             let held = &mut self.rows[row as usize];
-            if held.refs == 0 && held.live && held.changed == 0 {
+            if held.can_go() {
                 held.live = false;
                 held.value = V::default();
                 let key = mix(held.key);

@@ -38,6 +38,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             keeper.refuse(&why);
             // Of another log, so perhaps of another registry.
             keeper.writers.clear();
+            keeper.notes.clear();
             log.know(&[]);
             loaded = None;
         }
@@ -74,7 +75,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         drive.report.notices.append(&mut drive.keeper.notices);
         drive.take_terms(&head.policies)?;
         if drive.config.counters.is_some() {
-            drive.engine.state.ledger.watch_from_here();
+            let notes = drive.keeper.notes.clone();
+            drive.engine.state.take_notes(&notes);
         }
         Ok(drive)
     }
@@ -109,7 +111,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             // would be after a restart.
             let mut anew = remade(&state, State::new(terms.setting.clone()))?;
             if self.config.counters.is_some() {
-                anew.take_notes(&state);
+                anew.take_notes(&state.notes());
             }
             state = anew;
             self.keeper.begin_anew();

@@ -1,6 +1,7 @@
 //! What is kept: copied at the end of a cycle, before the next one folds, and handed to the store
 //! once that cycle's commit is confirmed.
 
+use crate::core::changed::Note;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
@@ -41,6 +42,8 @@ pub struct Keeper {
     pub writers: Vec<Writer>,
     /// Whether more was learnt since they were last copied.
     has_learnt: bool,
+    /// Counters that fell to 0 and were not published since, as the store last had them.
+    pub notes: Vec<Note>,
     /// What an operator should know of the store.
     pub notices: Vec<String>,
     /// How long copies took; ns.
@@ -71,6 +74,7 @@ impl Keeper {
             keeps,
             writers: Vec::new(),
             has_learnt: false,
+            notes: Vec::new(),
             notices: Vec::new(),
             took_ns: Vec::new(),
         };
@@ -85,8 +89,9 @@ impl Keeper {
         // What was read just now need not be written at once.
         keeper.copied_ns = stopwatch();
         match loaded {
-            Ok(Loaded { state, head, has_counters, writers }) => {
+            Ok(Loaded { state, head, has_counters, writers, notes }) => {
                 keeper.writers = writers;
+                keeper.notes = notes;
                 keeper.is_fresh = false;
                 keeper.pass_began = keeper.sequence;
                 keeper.covered = first_delta.unwrap_or(keeper.sequence);
@@ -157,6 +162,11 @@ impl Keeper {
         let mut bases = self.bases(state, &deltas, fresh);
         if std::mem::take(&mut self.has_learnt) || fresh && !self.writers.is_empty() {
             bases.push((cell::WRITERS_PAGE, cell::write_writers(&self.writers)));
+        }
+        let notes = state.notes_of_zero();
+        if notes != self.notes || fresh && !notes.is_empty() {
+            bases.push((cell::NOTES_PAGE, cell::write_notes(&notes)));
+            self.notes = notes;
         }
         let deltas = if fresh { Vec::new() } else { deltas };
         let useful = self.sequence.saturating_sub(self.covered);

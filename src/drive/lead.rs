@@ -29,8 +29,10 @@ pub(super) struct Lead {
     pub throttle_lanes: u32,
     pub dead_letter_lanes: u32,
     pub counter_lanes: u32,
-    /// The `now` at which counters were last told.
-    pub told_at: Millis,
+    /// The `now` at which this leader last began to publish all that had changed.
+    pub counters_begun_at: Option<Millis>,
+    /// The `now` at which counters were last published.
+    pub counters_at: Millis,
     /// What is being said.
     pub in_flight: Option<InFlight>,
     /// When the last cycle was closed, by our clock.
@@ -73,7 +75,8 @@ impl Lead {
             throttle_lanes: lanes(Topic::Throttle),
             dead_letter_lanes: lanes(Topic::DeadLetter),
             counter_lanes: lanes(Topic::Counter),
-            told_at: 0,
+            counters_begun_at: None,
+            counters_at: clock,
             in_flight: None,
             closed_at: clock,
             full_at: 0,
@@ -163,7 +166,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         let least = if waits { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         let is_timer = self.engine.next_due().is_some_and(|due| due <= clock);
         let has_more = self.feed.waiting() > 0 || self.folded() > 0;
-        let has_work = waits || has_more || is_timer || since >= limits.tick_ms;
+        let has_work =
+            waits || has_more || is_timer || self.has_counters() || since >= limits.tick_ms;
         self.has_backlog() || since >= least && has_work
     }
 
@@ -180,7 +184,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         progress.garbled = unreadable.iter().map(|it| (it.lane, it.offset)).collect();
         let mut outputs = self.judge(quiet);
         outputs.extend(unreadable.into_iter().map(|it| self.dead_letter(it)));
-        outputs.extend(self.counters(false));
+        outputs.extend(self.counters(&mut progress, false));
         self.copy(false);
         self.report.cycle_ns.push((self.config.stopwatch)() - began);
         self.report.cycles += 1;
@@ -346,9 +350,6 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     pub(super) fn copy(&mut self, is_last: bool) {
-        if !self.is_told() {
-            return;
-        }
         let number = self.engine.state.number;
         let own = &mut self.own;
         let text = self.epoch_text.as_str();

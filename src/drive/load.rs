@@ -1,5 +1,6 @@
 //! From the pieces a store shows to a state, with the counters compared.
 
+use crate::core::changed::Note;
 use crate::core::counters::counters;
 use crate::core::state::State;
 use crate::drive::port::Piece;
@@ -24,6 +25,7 @@ pub(super) struct Loading<'a> {
     pub(super) first_delta: Option<u64>,
     counters: Lines,
     writers: Vec<Writer>,
+    notes: Vec<Note>,
     restore: Result<Restore, String>,
 }
 
@@ -37,13 +39,22 @@ pub(super) struct Loaded {
     pub(super) has_counters: bool,
     /// What registry's numbers stand for.
     pub(super) writers: Vec<Writer>,
+    /// Counters that fell to 0 and were not published since.
+    pub(super) notes: Vec<Note>,
 }
 
 impl<'a> Loading<'a> {
     pub(super) fn new(terms: &'a Terms) -> Loading<'a> {
         let restore = Err("what the store kept has no head".to_owned());
-        let (counters, writers) = (Vec::new(), Vec::new());
-        Loading { terms, sequence: 0, first_delta: None, counters, writers, restore }
+        Loading {
+            terms,
+            sequence: 0,
+            first_delta: None,
+            counters: Vec::new(),
+            writers: Vec::new(),
+            notes: Vec::new(),
+            restore,
+        }
     }
 
     /// Takes in a piece.
@@ -55,6 +66,10 @@ impl<'a> Loading<'a> {
             }
             Piece::Base(cell::WRITERS_PAGE, page) => match cell::read_writers(page) {
                 Ok(writers) => self.writers = writers,
+                Err(_) => self.restore = Err(UNREADABLE.to_owned()),
+            },
+            Piece::Base(cell::NOTES_PAGE, page) => match cell::read_notes(page) {
+                Ok(notes) => self.notes = notes,
                 Err(_) => self.restore = Err(UNREADABLE.to_owned()),
             },
             Piece::Base(_, cells) => self.chunk(cells),
@@ -78,7 +93,7 @@ impl<'a> Loading<'a> {
     pub(super) fn end(self) -> Result<Loaded, String> {
         let (state, head) = self.restore?.end();
         let has_counters = compare(&state, self.counters)?;
-        Ok(Loaded { state, head, has_counters, writers: self.writers })
+        Ok(Loaded { state, head, has_counters, writers: self.writers, notes: self.notes })
     }
 }
 

@@ -163,7 +163,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             let mut progress = self.close_cycle(now, true);
             self.engine.pass();
             progress.farewell = true;
-            let counters = self.counters(true);
+            let counters = self.counters(&mut progress, true);
             self.copy(true);
             self.say(counters, progress, clock, None)?;
             self.settle(clock)?;

@@ -1,10 +1,12 @@
-//! Telling counters: those that changed, as absolute values, in the transaction of the cycle at
+//! Publishing counters: those that changed, as absolute values, in the transaction of the cycle at
 //! whose end they stood so.
 //!
-//! At the beginning of an epoch every counter that is not 0 is told, later what changed since they
-//! were last told. A follower that counts a cycle in which counters were told knows that all its
-//! own notes of changes are told too. A store is written only at a cycle where nothing is left to
-//! tell, so no fall to 0 is forgotten in a restart.
+//! At the beginning of an epoch every counter that is not 0 is published, later what changed since.
+//! They go out in slices of `counters_per_cycle`, so that no request waits for a long transaction.
+//! `progress` says of a slice whether it is the first or the last of all that had changed: whoever
+//! follows the last one clears its own notes from before the first. A store holds the notes of
+//! counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
+//! restart.
 
 use crate::core::changed::Changed;
 use crate::core::cut::{Lane, Topic};
@@ -43,40 +45,60 @@ pub struct Tell {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// What is to be told at the end of this cycle. The last cycle tells everything, so that it can
-    /// be kept.
-    pub(super) fn counters(&mut self, is_last: bool) -> Vec<Output> {
+    /// The counters that go out with this cycle. Requests that found no place in it come first, for
+    /// `tell.interval` at most. The last cycle of a leader begins to publish all that changed.
+    pub(super) fn counters(&mut self, progress: &mut Progress, is_last: bool) -> Vec<Output> {
         let Some(tell) = self.config.counters else { return Vec::new() };
+        let somebody_waits = self.engine.has_ready();
         let Role::Leader(lead) = &mut self.role else { return Vec::new() };
         let state = &mut self.engine.state;
-        let is_due = is_last || state.now - lead.told_at >= tell.interval;
         let is_blind = !lead.caught_up && !tell.is_early;
-        if lead.counter_lanes == 0 || !is_due || is_blind {
+        let gives_way = somebody_waits && state.now - lead.counters_at < tell.interval && !is_last;
+        if lead.counter_lanes == 0 || is_blind || gives_way {
             return Vec::new();
         }
-        lead.told_at = state.now;
+        let begun_at = lead.counters_begun_at;
+        let is_due = is_last || begun_at.is_none_or(|at| state.now - at >= tell.interval);
+        // What an earlier leader left unpublished belongs to our first.
+        let goes_on = begun_at.is_some() && state.ledger.is_publishing() && !is_last;
+        progress.counters_continue = goes_on;
+        if !goes_on {
+            if !is_due {
+                return Vec::new();
+            }
+            lead.counters_begun_at = Some(state.now);
+            state.ledger.begin_publishing();
+        }
+        lead.counters_at = state.now;
         let (lanes, domain) = (u64::from(lead.counter_lanes), state.setting.domain.as_str());
         let moment = Moment { domain, epoch: lead.epoch, cycle: state.number, now: state.now };
         let mut outputs = Vec::new();
-        state.ledger.tell(&state.names, &mut |changed| {
+        let most = state.setting.limits.counters_per_cycle;
+        state.ledger.publish(most, &state.names, &mut |changed| {
             (tell.write)(&changed, &moment, &mut |key, value| {
                 let lane = Lane::new(Topic::Counter, (hash(&key) % lanes) as u32);
                 outputs.push(Output { lane, key, value: Some(value), headers: Vec::new() });
             });
         });
+        progress.counters_follow = state.ledger.is_publishing();
         outputs
     }
 
-    /// A cycle was counted: what was told in it need not be told by us.
-    pub(super) fn hear(&mut self, progress: &Progress) {
-        if progress.outputs.iter().any(|(lane, _)| lane.topic == Topic::Counter) {
-            let state = &mut self.engine.state;
-            state.ledger.tell(&state.names, &mut |_| ());
-        }
+    /// Whether counters that changed wait for the next cycle.
+    pub(super) fn has_counters(&self) -> bool {
+        self.engine.state.ledger.is_publishing() && self.has_spoken()
     }
 
-    /// Whether a store may be written at this cycle.
-    pub(super) fn is_told(&self) -> bool {
-        self.config.counters.is_none() || self.engine.state.ledger.is_told()
+    /// A cycle was counted: what was published with it, and before, need not be published by us.
+    pub(super) fn hear(&mut self, progress: &Progress) {
+        if progress.outputs.iter().any(|(lane, _)| lane.topic == Topic::Counter) {
+            let ledger = &mut self.engine.state.ledger;
+            if !progress.counters_continue {
+                ledger.begin_publishing();
+            }
+            if !progress.counters_follow {
+                ledger.end_publishing();
+            }
+        }
     }
 }

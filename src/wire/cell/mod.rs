@@ -10,11 +10,13 @@ mod head;
 mod job;
 mod left;
 mod load;
+mod notes;
 mod throttle;
 mod writers;
 
 pub use head::{Bounds, Head, policies_of, read_head, write_head};
 pub use load::Restore;
+pub use notes::{NOTES_PAGE, read_notes, write_notes};
 pub use writers::{WRITERS_PAGE, read_writers, write_writers};
 
 use crate::core::slab::{PAGE, Slab};

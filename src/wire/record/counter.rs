@@ -4,6 +4,7 @@ use crate::core::changed::{Changed, Of};
 use crate::core::cut::Topic;
 use crate::core::unit::Millis;
 use crate::wire::avro::Sink;
+use std::borrow::Cow;
 
 /// Gives `put` the key and the value of each record that says a counter that changed: one of the
 /// jobs, one of their cores. They stood so at the end of cycle `cycle` of epoch `epoch`, at `now`.
@@ -17,7 +18,7 @@ pub fn write_counter(
     for (name, value) in [("jobs", changed.jobs), ("cores", changed.cores)] {
         let mut key = name.to_owned();
         for (label, value) in &labels {
-            key.extend([",", label, "=", value]);
+            key.extend([",", label, "=", &distinct(value)]);
         }
         let mut bytes = Vec::with_capacity(192);
         let mut sink = Sink::begin(&mut bytes, Topic::Counter);
@@ -33,6 +34,16 @@ pub fn write_counter(
         sink.amount(cycle);
         sink.long(now);
         put(key.into_bytes(), bytes);
+    }
+}
+
+/// A name as it stands in a key. One with a comma and an equals sign could be taken for a name and
+/// the next label: each of its equals signs and backslashes has a backslash before it.
+fn distinct(name: &str) -> Cow<'_, str> {
+    if name.contains(',') && name.contains('=') {
+        Cow::Owned(name.replace('\\', "\\\\").replace('=', "\\="))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -54,6 +65,19 @@ mod tests {
     use crate::wire::avro::schema;
     use apache_avro::reader::datum::GenericDatumReader;
     use apache_avro::types::Value;
+
+    #[test]
+    fn counters_of_different_names_have_different_keys() {
+        let key_of = |names| {
+            let of = Of::User(names);
+            let changed = Changed { of, status: Status::Running, jobs: 3, cores: 24 };
+            let mut keys = Vec::new();
+            write_counter(&changed, ("atlas", 7, 8, 9), &mut |key, _| keys.push(key));
+            String::from_utf8(keys.remove(0)).unwrap()
+        };
+        assert_ne!(key_of(["jo,queue=A", "B"]), key_of(["jo", "A,queue=B"]));
+        assert_eq!(key_of(["Doe, J\\o", "A=B"]), "jobs,user=Doe, J\\o,queue=A=B,status=running");
+    }
 
     /// The reference library reads what is written, and it says what it should.
     #[test]

@@ -25,6 +25,8 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         engine: count(at)?,
         quiet: at.boolean()?,
         farewell: at.boolean()?,
+        counters_continue: at.boolean()?,
+        counters_follow: at.boolean()?,
     };
     at.end()?;
     Ok(progress)
@@ -77,6 +79,8 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
     sink.count(progress.engine);
     sink.boolean(progress.quiet);
     sink.boolean(progress.farewell);
+    sink.boolean(progress.counters_continue);
+    sink.boolean(progress.counters_follow);
 }
 
 /// Kafka counts partitions in 31 bits.

@@ -8,6 +8,7 @@ use yardmaster::core::changed::{Changed, Of};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Status;
 use yardmaster::core::id::stir;
+use yardmaster::core::progress::Progress;
 use yardmaster::core::state::State;
 use yardmaster::drive::tell::Tell;
 use yardmaster::drive::{Config, Drive};
@@ -34,10 +35,17 @@ fn name_of(changed: &Changed<'_>) -> String {
     format!("{of} {}", changed.status.name())
 }
 
-/// Every other life goes by another topology, under which the state is made anew.
+/// Every other life goes by another topology, under which the state is made anew. Some publish few
+/// counters in a cycle.
 fn config_that_tells(number: usize) -> Config {
-    let other = [("ended_job_lifetime_h = 24", "ended_job_lifetime_h = 25")];
-    let terms = if number.is_multiple_of(2) { terms() } else { terms_with(&other) };
+    let mut changes = Vec::new();
+    if number % 2 == 1 {
+        changes.push(("ended_job_lifetime_h = 24", "ended_job_lifetime_h = 25"));
+    }
+    if !number.is_multiple_of(3) {
+        changes.push(("counters_per_cycle = 5_000", "counters_per_cycle = 3"));
+    }
+    let terms = terms_with(&changes);
     Config { counters: Some(TELL), terms, ..config(&format!("life {number}")) }
 }
 
@@ -59,7 +67,8 @@ fn counted(state: &State) -> BTreeMap<String, String> {
     let mut ledger = state.ledger.clone();
     ledger.watch();
     let mut counted = BTreeMap::new();
-    ledger.tell(&state.names, &mut |changed| {
+    ledger.begin_publishing();
+    ledger.publish(usize::MAX, &state.names, &mut |changed| {
         counted.insert(name_of(&changed), format!("{} {}", changed.jobs, changed.cores));
     });
     counted.retain(|_, figures| figures != "0 0");
@@ -136,6 +145,83 @@ fn a_reader_of_counters_knows_what_a_recount_gives() {
     }
 }
 
+/// How many counters each cycle published.
+fn published(yard: &Yard) -> Vec<u32> {
+    let cycles = yard.progress();
+    let counters = |cycle: &Progress| {
+        let lanes = cycle.outputs.iter().filter(|(lane, _)| lane.topic == Topic::Counter);
+        lanes.map(|(_, records)| records).sum()
+    };
+    cycles.iter().map(counters).collect()
+}
+
+#[test]
+fn many_counters_are_published_in_slices_and_requests_come_first() {
+    let mut yard = Yard::new();
+    (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
+    yard.build(4);
+    let mut dice = 3;
+    (0..20).for_each(|_| some_jobs(&yard, &mut dice));
+    let asked: Vec<String> = (0..6).map(|task| format!("{task}/1")).collect();
+    asked.iter().for_each(|subject| yard.ask(&task(subject, 1, yard.now)));
+    let few = [
+        ("counters_per_cycle = 5_000", "counters_per_cycle = 2"),
+        ("judgements_per_cycle = 256", "judgements_per_cycle = 2"),
+    ];
+    let tell = Tell { interval: 60_000, ..TELL };
+    let config = Config { counters: Some(tell), terms: terms_with(&few), ..config("one") };
+    let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
+    for _ in 0..2_000 {
+        lead(&mut yard, &mut drive, 1).unwrap();
+        if drive.has_spoken() && known(&yard) == counted(drive.state()) {
+            break;
+        }
+    }
+    assert_eq!(known(&yard), counted(drive.state()), "all are published within one interval");
+    let slices = published(&yard);
+    assert!(slices.iter().all(|slice| *slice <= 2 + Status::COUNT as u32), "{slices:?}");
+    let counters = counted(drive.state()).len() as u32;
+    assert!(counters > 20 && slices.iter().sum::<u32>() >= counters, "{slices:?}");
+    let first = slices.iter().position(|slice| *slice > 0).expect("a slice");
+    let answers = |cycle: &Progress| cycle.outputs.iter().any(|it| it.0.topic == Topic::Decision);
+    let answered: Vec<usize> =
+        yard.progress().iter().enumerate().filter(|it| answers(it.1)).map(|it| it.0).collect();
+    assert!(answered.len() >= 3, "{answered:?}");
+    assert!(answered[..answered.len() - 1].iter().all(|cycle| *cycle < first), "{slices:?}");
+}
+
+/// While counters change all the time there is no cycle at which none is left to be published.
+#[test]
+fn a_store_is_written_while_counters_wait_and_forgets_no_fall_to_0() {
+    let mut yard = Yard::new();
+    (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
+    yard.build(4);
+    let slow = Tell { interval: 3_600_000, ..TELL };
+    let config = |instance: &str, tell| Config { counters: Some(tell), ..config(instance) };
+    let store = PaperStore::default();
+    let mut drive = Drive::start(yard.log(), store, config("one", TELL)).unwrap();
+    lead_after_silence(&mut yard, &mut drive);
+    yard.job(&job("1", "QUEUE_00", "", Status::Running, yard.now));
+    lead(&mut yard, &mut drive, 100).unwrap();
+    assert!(known(&yard).keys().any(|name| name.ends_with("running")), "{:?}", known(&yard));
+    let (_, store) = drive.into_ports();
+    // The next one publishes once, and then not again for an hour.
+    let mut drive = Drive::start(yard.log(), store, config("two", slow)).unwrap();
+    lead_after_silence(&mut yard, &mut drive);
+    let mut ended = job("1", "QUEUE_00", "", Status::Finished, yard.now);
+    ended.attempt = 1;
+    yard.job(&ended);
+    lead(&mut yard, &mut drive, 30).unwrap();
+    assert_ne!(known(&yard), counted(drive.state()), "it was not published yet");
+    let (_, store) = drive.into_ports();
+    let mut drive = Drive::start(yard.log(), store, config("three", TELL)).unwrap();
+    let kept = counted(drive.state());
+    assert!(kept.keys().any(|name| name.ends_with("finished")), "written meanwhile: {kept:?}");
+    lead_after_silence(&mut yard, &mut drive);
+    assert_eq!(known(&yard), counted(drive.state()));
+    assert!(!known(&yard).keys().any(|name| name.ends_with("running")), "{:?}", known(&yard));
+}
+
 #[test]
 fn a_farewell_tells_and_keeps_everything() {
     let mut yard = Yard::new();
@@ -165,7 +251,14 @@ fn lead_after_silence(yard: &mut Yard, drive: &mut Drive<PaperLog, PaperStore>) 
     for _ in 0..200 {
         lead(yard, drive, 1).unwrap();
         if drive.leads() {
-            return lead(yard, drive, 150).unwrap();
+            lead(yard, drive, 150).unwrap();
+            // A few counters a cycle take longer.
+            for _ in 0..20 {
+                if known(yard) != counted(drive.state()) {
+                    lead(yard, drive, 50).unwrap();
+                }
+            }
+            return;
         }
     }
     panic!("nobody leads");

@@ -342,5 +342,7 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
         garbled: dice.list(|dice| (lane(dice), u64::from(dice.count()))),
         quiet: dice.flag(),
         farewell: dice.flag(),
+        counters_continue: dice.flag(),
+        counters_follow: dice.flag(),
     }
 }
