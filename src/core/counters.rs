@@ -53,6 +53,19 @@ pub fn counters(state: &State) -> Vec<Counter> {
     all
 }
 
+/// A copy of what [`counters`] reads, and of nothing else.
+pub fn copy_for_counters(state: &State) -> State {
+    State {
+        number: state.number,
+        now: state.now,
+        names: state.names.clone(),
+        ledger: state.ledger.clone(),
+        slots: state.slots.clone(),
+        marks: state.marks.clone(),
+        ..State::new(state.setting.clone())
+    }
+}
+
 fn names<const N: usize>(
     state: &State,
     key: RowKey,

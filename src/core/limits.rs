@@ -151,6 +151,12 @@ limits! {
     "Most that a standby adds to that, by its own jitter."
     takeover_jitter_ms: Millis = "takeover_jitter_ms" * 1, 1_000 in 0..=60_000;
 
+    "How often the lead may change within lead_changes_window_min before every process tells of it."
+    lead_changes_max: usize = "lead_changes_max" * 1, 4 in 1..=1_000;
+    "Changes of the lead are counted over so long; a process that was fenced by an installation \
+     with other topics does not lead for so long."
+    lead_changes_window_ms: Millis = "lead_changes_window_min" * MINUTE, 10 in 1..=1_440;
+
     "The store is written at most this often."
     checkpoint_interval_ms: Millis = "checkpoint_interval_ms" * 1, 1_000 in 10..=3_600_000;
     "Readable counters are written to the store at most this often, and less often where that takes \
@@ -165,6 +171,9 @@ limits! {
     metric_labels_max: usize = "metric_labels_max" * 1, 1_000 in 1..=100_000;
     "An HTTP request is answered within this, or given up."
     http_timeout_ms: Millis = "http_timeout_s" * SECOND, 10 in 1..=600;
+    "Most HTTP connections at a time; fewer where the process may open few files. The oldest that \
+     has asked nothing yet makes room for a new one."
+    http_connections_max: usize = "http_connections_max" * 1, 64 in 4..=1_024;
     "Longest wait between two tries to reach the broker."
     backoff_max_ms: Millis = "backoff_max_s" * SECOND, 30 in 1..=3_600;
 }

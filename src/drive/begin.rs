@@ -68,6 +68,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             compact_after: config.terms.compact_after,
             newest_now,
             wanting: None,
+            is_half_folded: false,
             lacking: None,
             is_unread: false,
             was_unread: false,

@@ -88,6 +88,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         if let Some(text) = &progress.policies {
             self.take_terms(text)?;
         }
+        self.is_half_folded = true;
         if !self.fold_to_cut(&progress) {
             self.look_for_inputs(&progress)?;
             return Ok(false);
@@ -95,6 +96,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.lacking = None;
         self.own.cycles.pop_front();
         self.close_as_said(progress, begins);
+        self.is_half_folded = false;
         Ok(true)
     }
 

@@ -107,7 +107,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Whether the state is that of a cycle's end: nothing of the next one is folded yet.
     pub fn is_between_cycles(&self) -> bool {
-        self.folded() == 0
+        self.folded() == 0 && !self.is_half_folded
     }
 
     /// How many records of the next cycle are folded.

@@ -117,6 +117,8 @@ pub struct Drive<L: Log, S: Store> {
     newest_now: Millis,
     /// A cycle of which decisions are missing.
     wanting: Option<follow::Wanting>,
+    /// A standby has folded part of a cycle, and not all of it.
+    is_half_folded: bool,
     /// A lane that does not bring what the next cycle was made of.
     lacking: Option<follow::Lacking>,
     /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
@@ -154,6 +156,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.report.strays = strays;
         self.report.notices.append(&mut named);
         std::mem::take(&mut self.report)
+    }
+
+    /// Who this is, as it stands in `progress`.
+    pub fn instance(&self) -> &str {
+        &self.config.instance
     }
 
     /// The log, for whoever started the drive.

@@ -42,6 +42,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.own.newest.as_ref().map_or(0, |newest| newest.number)
     }
 
+    /// Epoch and instance of the newest cycle that was read.
+    pub fn newest_leader(&self) -> Option<(u64, &str)> {
+        self.own.newest.as_ref().map(|newest| (newest.epoch, newest.instance.as_str()))
+    }
+
     /// Takes the lead: fences whoever spoke before, counts all it said, opens an epoch.
     pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
         self.log.lead()?;

@@ -2,6 +2,10 @@
 //!
 //! It runs on a thread of its own and sees the fold only through what the loop hands out.
 
+mod door;
+
+pub use door::Door;
+
 use crate::shell::metrics::Scrape;
 use crate::shell::status::Status;
 use axum::Router;
@@ -29,7 +33,6 @@ const END_MAX: Duration = Duration::from_secs(1);
 /// How often observations are tidied up, scraped or not.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const JSON: &str = "application/json";
 
@@ -60,6 +63,18 @@ pub enum Answer {
 }
 
 impl Ask {
+    /// A question, and where its answer comes out.
+    #[cfg(test)]
+    pub fn new(verb: &str) -> (Ask, oneshot::Receiver<Answer>) {
+        let (reply, answer) = oneshot::channel();
+        (Ask { verb: verb.to_owned(), query: BTreeMap::new(), reply }, answer)
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub fn is_gone(&self) -> bool {
+        self.reply.is_closed()
+    }
+
     /// Answers. Whoever asked may have gone; then the answer goes nowhere.
     pub fn answer(self, answer: Answer) {
         let _ = self.reply.send(answer);
@@ -85,12 +100,12 @@ struct Shared {
 
 impl Server {
     /// Listens on `address` (port 0: any free one) and serves. The questions come out of the
-    /// receiver; one not answered within `answer_max` gets a 503.
+    /// receiver; one not answered within `door.answer_max` gets a 503.
     pub fn start(
         address: SocketAddr,
         scrape: Scrape,
         status: Arc<Status>,
-        answer_max: Duration,
+        door: Door,
     ) -> Result<(Server, Receiver<Ask>), HttpError> {
         let fail = |source| HttpError { address, source };
         let listener = TcpListener::bind(address).map_err(fail)?;
@@ -99,12 +114,12 @@ impl Server {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
         let (asks, asked) = sync_channel(ASKS_MAX);
-        let shared = Shared { scrape, status, asks, answer_max };
+        let shared = Shared { scrape, status, asks, answer_max: door.answer_max };
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("http".to_string())
             .spawn(move || {
-                if let Err(error) = runtime.block_on(serve(listener, shared, stopped)) {
+                if let Err(error) = runtime.block_on(serve(listener, shared, door, stopped)) {
                     tracing::error!("http: serving {address} ended: {error}");
                 }
                 runtime.shutdown_timeout(END_MAX);
@@ -153,6 +168,7 @@ pub struct HttpError {
 async fn serve(
     listener: TcpListener,
     shared: Shared,
+    door: Door,
     stopped: oneshot::Receiver<()>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -163,22 +179,14 @@ async fn serve(
             scrape.upkeep();
         }
     };
-    let (ending, ended) = oneshot::channel::<()>();
-    let stopped = async move {
-        // An error means that the handle is gone, which is as good as a word.
-        let _ = stopped.await;
-        drop(ending);
-    };
-    let too_long = async {
-        let _ = ended.await;
-        tokio::time::sleep(END_MAX).await;
-    };
-    let server = axum::serve(listener, router(shared)).with_graceful_shutdown(stopped);
+    let router = router(shared);
     tokio::select! {
-        result = server => result,
-        () = too_long => Ok(()),
-        () = upkeep => Ok(()),
+        () = door::accept(&listener, router, &door) => {}
+        () = upkeep => {}
+        // An error means that the handle is gone, which is as good as an order to stop.
+        _ = stopped => {}
     }
+    Ok(())
 }
 
 fn router(shared: Shared) -> Router {
@@ -187,7 +195,10 @@ fn router(shared: Shared) -> Router {
         .route("/livez", get(async || (StatusCode::OK, "alive\n")))
         .route("/readyz", get(readyz))
         .route("/v1/{verb}", get(ask))
-        .fallback(async || text(StatusCode::NOT_FOUND, "try /metrics, /livez, /readyz, /v1/VERB"))
+        .fallback(async || {
+            let there_is = "try /metrics, /livez, /readyz, /v1/audit, /v1/counters";
+            problem(StatusCode::NOT_FOUND, "there is nothing of that name", there_is)
+        })
         .with_state(shared)
 }
 
@@ -198,7 +209,7 @@ async fn metrics(State(shared): State<Shared>) -> Response {
 /// 200 or 503, with the reason and all that is known as JSON.
 async fn readyz(State(shared): State<Shared>) -> Response {
     let state = shared.status.get();
-    let reason = state.not_ready();
+    let reason = state.not_ready().or_else(|| shared.status.stands_still());
     let code = match reason {
         None => StatusCode::OK,
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -213,24 +224,35 @@ async fn ask(
     Query(query): Query<BTreeMap<String, String>>,
 ) -> Response {
     let (reply, answer) = oneshot::channel();
+    let later = "ask again later";
     if shared.asks.try_send(Ask { verb, query, reply }).is_err() {
-        return text(StatusCode::SERVICE_UNAVAILABLE, "too many questions wait; ask again later");
+        return problem(StatusCode::SERVICE_UNAVAILABLE, "too many questions wait", later);
     }
     match tokio::time::timeout(shared.answer_max, answer).await {
         Ok(Ok(Answer::Found { content_type, body })) => {
             ([(header::CONTENT_TYPE, content_type)], body).into_response()
         }
-        Ok(Ok(Answer::Unknown(what))) => text(StatusCode::NOT_FOUND, &what),
-        Ok(Ok(Answer::Wrong(what))) => text(StatusCode::BAD_REQUEST, &what),
-        Ok(Err(_)) => text(StatusCode::SERVICE_UNAVAILABLE, "the process is stopping"),
+        Ok(Ok(Answer::Unknown(what))) => {
+            problem(StatusCode::NOT_FOUND, &what, "ask for one of those")
+        }
+        Ok(Ok(Answer::Wrong(what))) => {
+            problem(StatusCode::BAD_REQUEST, &what, "ask for what is allowed")
+        }
+        Ok(Err(_)) => {
+            let what = "the process is stopping, or could not answer; its log says which";
+            problem(StatusCode::SERVICE_UNAVAILABLE, what, later)
+        }
         Err(_) => {
             let waited = shared.answer_max.as_secs_f64();
-            let what = format!("no cycle ended within {waited} s; ask again later");
-            text(StatusCode::SERVICE_UNAVAILABLE, &what)
+            let what = format!("no answer within {waited} s");
+            let remedy = "ask again later, or raise http_timeout_s in the topology";
+            problem(StatusCode::SERVICE_UNAVAILABLE, &what, remedy)
         }
     }
 }
 
-fn text(code: StatusCode, what: &str) -> Response {
-    (code, [(header::CONTENT_TYPE, TEXT)], format!("{what}\n")).into_response()
+/// What went wrong, and what can be done about it.
+fn problem(code: StatusCode, error: &str, remedy: &str) -> Response {
+    let body = serde_json::json!({ "error": error, "remedy": remedy });
+    (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }

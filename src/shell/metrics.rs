@@ -50,6 +50,7 @@ pub struct Metrics {
     throttles: Pairs,
     standing: BTreeMap<&'static str, Gauge>,
     restored: Tally,
+    lead_changes: Tally,
     restore_ratio: Gauge,
     intake: BTreeMap<(Dialect, Taken), Tally>,
     intake_dropped: Option<Tally>,
@@ -128,6 +129,7 @@ impl Metrics {
             throttles: Pairs::new(Metric::Throttles),
             standing: BTreeMap::new(),
             restored: tally(&recorder, Metric::RestoredRecords, &[]),
+            lead_changes: tally(&recorder, Metric::LeadChanges, &[]),
             restore_ratio: recorder.register_gauge(&key(Metric::RestoreRatio, &[]), &METADATA),
             intake: BTreeMap::new(),
             intake_dropped: None,
@@ -288,6 +290,11 @@ impl Metrics {
         self.restore_ratio.set(ratio.clamp(0.0, 1.0));
     }
 
+    /// How often the lead was seen to change.
+    pub fn record_lead_change(&mut self, changes: u64) {
+        self.lead_changes.pending += changes;
+    }
+
     /// The load of all queues, in place of what was told before.
     pub fn record_queues(&mut self, loads: Vec<QueueLoad>) {
         *self.queues.loads.lock().unwrap_or_else(PoisonError::into_inner) = loads;
@@ -303,6 +310,7 @@ impl Metrics {
             by_second.values_mut().for_each(Tally::add);
         });
         self.restored.add();
+        self.lead_changes.add();
         self.intake.values_mut().chain(&mut self.intake_dropped).for_each(Tally::add);
     }
 }

@@ -1,6 +1,7 @@
 //! Hands: everything that touches the world.
 
 pub mod ahead;
+pub mod answers;
 pub mod cli;
 pub mod clock;
 pub mod dirlog;
@@ -11,6 +12,7 @@ pub mod metrics;
 pub mod pages;
 pub mod ports;
 pub mod registry;
+pub mod rivals;
 pub mod serve;
 pub mod status;
 pub mod store;

@@ -1,7 +1,5 @@
 //! What a serving process shows of itself: metrics, status, answers to questions.
 
-use crate::core::audit::audit;
-use crate::core::counters::counters;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Status as JobStatus;
 use crate::core::id::Name;
@@ -9,23 +7,21 @@ use crate::core::progress::LaneFlags;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
-use crate::shell::http::{Answer, Ask, Server};
+use crate::shell::answers::Answers;
+use crate::shell::clock;
+use crate::shell::http::{Door, Server};
 use crate::shell::intake::Told;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
+use crate::shell::rivals::Rivals;
 use crate::shell::status::Status;
 use crate::shell::stuck::Stuck;
-use crate::wire::counter::to_json;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How often gauges are brought up to date.
 const GAUGES: Duration = Duration::from_secs(2);
-
-const JSON_LINES: &str = "application/x-ndjson";
-const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Metrics, status and the HTTP server of one process.
 pub struct Show {
@@ -33,7 +29,7 @@ pub struct Show {
     pub status: Arc<Status>,
     metrics: Metrics,
     server: Option<Server>,
-    asked: Option<Receiver<Ask>>,
+    answers: Option<Answers>,
     gauged: Option<Instant>,
 }
 
@@ -44,18 +40,18 @@ impl Show {
             status: Arc::new(Status::default()),
             metrics: Metrics::new(labels_max),
             server: None,
-            asked: None,
+            answers: None,
             gauged: None,
         }
     }
 
     /// Serves on an address.
-    pub fn listen(&mut self, address: SocketAddr, wait: Duration) -> anyhow::Result<SocketAddr> {
+    pub fn listen(&mut self, address: SocketAddr, door: Door) -> anyhow::Result<SocketAddr> {
         let (server, asked) =
-            Server::start(address, self.metrics.scrape(), Arc::clone(&self.status), wait)?;
+            Server::start(address, self.metrics.scrape(), Arc::clone(&self.status), door)?;
         let bound = server.address();
         self.server = Some(server);
-        self.asked = Some(asked);
+        self.answers = Some(Answers::new(asked));
         Ok(bound)
     }
 
@@ -85,10 +81,9 @@ impl Show {
             self.gauge(drive);
         }
         self.metrics.add();
-        while drive.is_between_cycles()
-            && let Some(ask) = self.asked.as_ref().and_then(|asked| asked.try_recv().ok())
-        {
-            answer(ask, drive);
+        self.status.turn();
+        if let Some(answers) = &mut self.answers {
+            answers.turn(drive.state(), drive.is_between_cycles());
         }
         report
     }
@@ -119,6 +114,22 @@ impl Show {
         let (count, why) = held.map_or((0, None), |(count, why)| (count, Some(why)));
         self.metrics.record_held_back(count);
         self.status.update(|status| status.waits_for_schemas = why);
+    }
+
+    /// Tells whether the lead changed, and why it is not safe if it is not: in the log once, in the
+    /// status as long as it is so.
+    pub fn tell_lead(&mut self, has_changed: bool, rivals: &mut Rivals) {
+        let (why, unsteady) = (rivals.contested(clock::now()), rivals.unsteady());
+        self.metrics.record_lead_change(u64::from(has_changed));
+        self.status.update(|status| {
+            if let Some(why) = why.as_ref().filter(|_| status.contested.is_none()) {
+                tracing::warn!("{why}");
+            }
+            if let Some(unsteady) = unsteady.as_ref().filter(|_| status.unsteady.is_none()) {
+                tracing::warn!("{unsteady}");
+            }
+            (status.contested, status.unsteady) = (why, unsteady);
+        });
     }
 
     /// Tells which lanes cannot be read on: in the log once, in the status as long as it is so.
@@ -200,32 +211,4 @@ impl Show {
             server.stop();
         }
     }
-}
-
-fn answer<L: Log, S: Store>(ask: Ask, drive: &Drive<L, S>) {
-    let state = drive.state();
-    let found =
-        |content_type, text: String| Answer::Found { content_type, body: text.into_bytes() };
-    let answer = match ask.verb.as_str() {
-        "counters" => {
-            let lines: Vec<String> = counters(state).iter().map(to_json).collect();
-            found(JSON_LINES, lines.join("\n") + "\n")
-        }
-        "audit" => {
-            let drifts = audit(state);
-            let mut text = format!(
-                "{} counters at cycle {}, {} drifted\n",
-                counters(state).len(),
-                state.number,
-                drifts.len()
-            );
-            for it in drifts {
-                let (kept, recount) = (&it.kept, &it.recount);
-                text += &format!("{}: kept {kept}, recount {recount}\n", it.counter);
-            }
-            found(TEXT, text)
-        }
-        other => Answer::Unknown(format!("{other:?} is not known; there is: audit, counters")),
-    };
-    ask.answer(answer);
 }

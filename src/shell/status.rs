@@ -3,10 +3,18 @@
 use crate::core::unit::Millis;
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A loop that has not turned for so long stands still.
+const STILL_AFTER: Duration = Duration::from_secs(10);
 
 /// Shared between the loop, which writes it, and the server, which reads it.
 #[derive(Debug, Default)]
-pub struct Status(Mutex<State>);
+pub struct Status {
+    state: Mutex<State>,
+    /// When the loop last turned.
+    turned: Mutex<Option<Instant>>,
+}
 
 /// What the process is doing. Times in ms since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -27,6 +35,10 @@ pub struct State {
     pub stuck: Vec<String>,
     /// Why nothing is said although it leads, such as a clock that is wrong.
     pub silent_because: Option<String>,
+    /// Why it is not sure of the lead: another installation uses the same transactional id.
+    pub contested: Option<String>,
+    /// The lead changes too often, and what to look for. It is ready all the same.
+    pub unsteady: Option<String>,
     /// Epoch of the last cycle known.
     pub epoch: u64,
     /// Number of the last cycle known.
@@ -41,6 +53,18 @@ impl Status {
         change(&mut self.state());
     }
 
+    /// The loop turns.
+    pub fn turn(&self) {
+        *self.turned.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Why it is not ready if the loop stands still.
+    pub fn stands_still(&self) -> Option<String> {
+        let turned = *self.turned.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = turned.map(|turned| turned.elapsed()).filter(|since| *since > STILL_AFTER)?;
+        Some(format!("the loop has not turned for {} s: it waits or works", since.as_secs()))
+    }
+
     /// What is told now.
     pub fn get(&self) -> State {
         self.state().clone()
@@ -48,7 +72,7 @@ impl Status {
 
     /// A change is a few plain assignments: a panic in one leaves nothing half done that matters.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -58,6 +82,9 @@ impl State {
     pub fn not_ready(&self) -> Option<String> {
         if let Some(since) = self.broker_unreachable_since {
             return Some(format!("the broker cannot be reached since {since} ms after 1970"));
+        }
+        if let Some(why) = &self.contested {
+            return Some(why.clone());
         }
         if let Some(why) = &self.waits_for_schemas {
             return Some(format!("waiting for schemas: {why}"));
@@ -84,7 +111,7 @@ mod tests {
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
         type Change = fn(&mut State);
-        let cases: [(Change, &str); 5] = [
+        let cases: [(Change, &str); 6] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
             (
@@ -92,6 +119,7 @@ mod tests {
                 "restoring: 99 % of the cycles are replayed",
             ),
             (|state| state.waits_for_schemas = Some("why".into()), "waiting for schemas: why"),
+            (|state| state.contested = Some("two of a domain".into()), "two of a domain"),
             (
                 |state| state.broker_unreachable_since = Some(7),
                 "the broker cannot be reached since 7 ms after 1970",

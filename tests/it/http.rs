@@ -6,9 +6,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::Topic;
-use yardmaster::shell::http::{ADDRESS, Answer, Ask, Server};
+use yardmaster::shell::http::{ADDRESS, Answer, Ask, Door, Server};
 use yardmaster::shell::metrics::{EventOutcome, Metrics};
 use yardmaster::shell::status::Status;
+
+fn door(answer_max: Duration) -> Door {
+    Door { answer_max, connections_max: 4, hosts: vec!["metrics.example.org".to_owned()] }
+}
 
 fn start(answer_max: Duration) -> (Server, Receiver<Ask>, Arc<Status>) {
     let status = Arc::new(Status::default());
@@ -16,7 +20,8 @@ fn start(answer_max: Duration) -> (Server, Receiver<Ask>, Arc<Status>) {
     metrics.record_events(Topic::Task, EventOutcome::Folded, 3);
     metrics.add();
     let any = "127.0.0.1:0".parse().unwrap();
-    let (server, asks) = Server::start(any, metrics.scrape(), status.clone(), answer_max).unwrap();
+    let (server, asks) =
+        Server::start(any, metrics.scrape(), status.clone(), door(answer_max)).unwrap();
     (server, asks, status)
 }
 
@@ -24,11 +29,89 @@ fn start(answer_max: Duration) -> (Server, Receiver<Ask>, Arc<Status>) {
 fn ask(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
     (head.to_string(), body.to_string())
+}
+
+/// What an answer in JSON says went wrong; a remedy comes with it.
+fn problem(body: &str) -> String {
+    let told: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert!(told["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{body}");
+    told["error"].as_str().unwrap().to_owned()
+}
+
+/// The head and the body of an answer to a request that is sent as it is.
+fn send(address: SocketAddr, request: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.to_string(), body.to_string())
+}
+
+#[test]
+fn only_addresses_and_own_names_are_answered_and_no_body_is_read() {
+    let (server, _asks, _) = start(Duration::from_secs(10));
+    let get = |host: &str, more: &str| {
+        send(server.address(), &format!("GET /livez HTTP/1.1\r\nHost: {host}\r\n{more}\r\n"))
+    };
+    let own = ["127.0.0.1:9187", "[::1]:9187", "localhost", "Metrics.example.org:80"];
+    for host in own {
+        let (head, _) = get(host, "");
+        assert!(head.starts_with("HTTP/1.1 200"), "{host}: {head}");
+    }
+    let (head, body) = get("evil.example.org", "");
+    assert!(head.starts_with("HTTP/1.1 421"), "{head}");
+    assert!(problem(&body).contains("evil.example.org") && body.contains("--http-host"), "{body}");
+    let (head, body) = get("localhost", "Content-Length: 4\r\n");
+    assert!(head.starts_with("HTTP/1.1 413"), "{head}");
+    problem(&body);
+    let (head, body) = send(server.address(), "GET /livez HTTP/1.1\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 400"), "{head}");
+    problem(&body);
+    let (head, _) = send(server.address(), "GET /livez HTTP/1.0\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.0 200"), "{head}");
+    let long = "x".repeat(100_000);
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    // It may hang up before it has read all of it.
+    let _ = write!(stream, "GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP/1.1 2"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[test]
+fn half_open_connections_make_room_for_who_asks() {
+    let (server, _asks, _) = start(Duration::from_secs(10));
+    let half_open: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream.write_all(b"GET /livez HTTP/1.1\r\nHost").unwrap();
+            stream
+        })
+        .collect();
+    assert!(ask(server.address(), "/livez").0.starts_with("HTTP/1.1 200"));
+    // Of 4 connections at most one was for the question, so all but 4 of the others are closed by
+    // now; the rest when their heads do not come.
+    let is_closed = |mut stream: &TcpStream| !matches!(stream.read(&mut [0; 64]), Ok(1..));
+    let open = |stream: &&TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        let mut reader: &TcpStream = stream;
+        let read = reader.read(&mut [0; 64]);
+        let waits = read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+        stream.set_nonblocking(false).unwrap();
+        waits
+    };
+    let left = half_open.iter().filter(open).count();
+    assert!(left <= 4, "{left} are open");
+    assert!(half_open.iter().all(is_closed));
+    assert!(ask(server.address(), "/livez").0.starts_with("HTTP/1.1 200"));
 }
 
 #[test]
@@ -80,8 +163,8 @@ fn a_question_reaches_the_loop_and_its_answer_comes_back() {
     let [found, unknown, wrong] = outside.join().unwrap();
     assert!(found.0.starts_with("HTTP/1.1 200") && found.0.contains("application/json"));
     assert_eq!(found.1, "[1]");
-    assert!(unknown.0.starts_with("HTTP/1.1 404") && unknown.1 == "try counters\n");
-    assert!(wrong.0.starts_with("HTTP/1.1 400") && wrong.1 == "at: a number\n");
+    assert!(unknown.0.starts_with("HTTP/1.1 404") && problem(&unknown.1) == "try counters");
+    assert!(wrong.0.starts_with("HTTP/1.1 400") && problem(&wrong.1) == "at: a number");
     assert!(ask(address, "/elsewhere").0.starts_with("HTTP/1.1 404"));
 }
 
@@ -90,7 +173,7 @@ fn a_loop_that_does_not_answer_holds_nobody_for_long() {
     let (server, asks, _) = start(Duration::from_millis(200));
     let (head, body) = ask(server.address(), "/v1/counters");
     assert!(head.starts_with("HTTP/1.1 503"), "{head}");
-    assert_eq!(body, "no cycle ended within 0.2 s; ask again later\n");
+    assert_eq!(problem(&body), "no answer within 0.2 s");
     // The late answer goes nowhere.
     asks.recv().unwrap().answer(Answer::Unknown(String::new()));
     drop(asks);
@@ -104,7 +187,7 @@ fn stopping_waits_for_nobody_and_frees_the_port() {
     let address = server.address();
     let asking = std::thread::spawn(move || {
         let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "GET /v1/counters HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+        write!(stream, "GET /v1/counters HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut text = String::new();
         let _ = stream.read_to_string(&mut text);
     });
@@ -122,7 +205,7 @@ fn stopping_waits_for_nobody_and_frees_the_port() {
 fn an_address_in_use_is_named_with_the_remedy() {
     let (server, _asks, status) = start(Duration::from_secs(10));
     let scrape = Metrics::new(1).scrape();
-    let again = Server::start(server.address(), scrape, status, Duration::from_secs(1));
+    let again = Server::start(server.address(), scrape, status, door(Duration::from_secs(1)));
     let error = again.unwrap_err().to_string();
     assert!(error.contains(&server.address().to_string()) && error.contains("another address"));
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());

@@ -8,6 +8,7 @@ mod beside;
 pub mod bus;
 mod intake;
 pub mod process;
+mod rivals;
 pub mod witness;
 
 use bus::{Bus, text};

@@ -5,6 +5,7 @@ mod polled;
 use crate::core::audit::audit;
 use crate::core::decision::Decision;
 use crate::core::event::Event;
+use crate::core::limits::Limits;
 use crate::core::throttle::Throttle;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::{Config, Drive};
@@ -12,6 +13,7 @@ use crate::shell::cli::place::{Read, dir_topics, open_store};
 use crate::shell::cli::{Ended, Usage, complaints, import};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
+use crate::shell::http::Door;
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::serve::Show;
 use crate::sim::grid::{Facts, Grid, Plan, Record, Summary};
@@ -106,8 +108,8 @@ impl Demo {
     /// The port may be taken, by another demo perhaps: then any free one will do.
     fn listen(&self, show: &mut Show) {
         let any = SocketAddr::new(self.http.ip(), 0);
-        let wait = Duration::from_secs(10);
-        match show.listen(self.http, wait).or_else(|_| show.listen(any, wait)) {
+        let door = Door::new(&Limits::default(), &[]);
+        match show.listen(self.http, door.clone()).or_else(|_| show.listen(any, door)) {
             Ok(bound) => println!("metrics on http://{bound}/metrics"),
             Err(error) => println!("no metrics: {error:#}"),
         }

@@ -3,6 +3,7 @@
 use crate::drive::port::LogError;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::{Ended, Usage};
+use crate::shell::http::Door;
 use crate::shell::intake::{Told, live};
 use crate::shell::kafka::KafkaConf;
 use crate::shell::serve::Show;
@@ -29,6 +30,10 @@ pub struct Intake {
     /// Where metrics, /livez and /readyz are served; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9188")]
     http: SocketAddr,
+    /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
+    /// own name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    http_host: Vec<String>,
     /// Go on where a source begins if it no longer holds what is to be read next: what lay between
     /// is lost.
     #[arg(long)]
@@ -55,7 +60,7 @@ impl Intake {
         }
         let limits = &read.topology.limits;
         let mut show = Show::new(limits.metric_labels_max);
-        let bound = show.listen(self.http, Duration::from_millis(limits.http_timeout_ms as u64))?;
+        let bound = show.listen(self.http, Door::new(limits, &self.http_host))?;
         tracing::info!("serving metrics on http://{bound}");
         let goes_on = || !stop.load(Ordering::Relaxed);
         let mut pause = Pause::new(&read);

@@ -10,8 +10,10 @@ use crate::shell::cli::intake::Beside;
 use crate::shell::cli::place::{Place, Read, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
+use crate::shell::http::Door;
 use crate::shell::kafka::{KafkaAdmin, KafkaLog, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
+use crate::shell::rivals::Rivals;
 use crate::shell::serve::Show;
 use crate::shell::stuck::Stuck;
 use crate::wire::record::write_counter;
@@ -44,6 +46,10 @@ pub struct Run {
     /// With --dir: make a new log if the directory is missing or empty.
     #[arg(long)]
     create: bool,
+    /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
+    /// own name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    http_host: Vec<String>,
     /// Read the topology and what it says of the log, say what would be done, and stop.
     #[arg(long)]
     dry_run: bool,
@@ -84,15 +90,23 @@ impl Run {
         }
         let limits = read.topology.limits.clone();
         let mut show = Show::new(limits.metric_labels_max);
-        let wait = Duration::from_millis(limits.http_timeout_ms as u64);
-        let bound = show.listen(self.http, wait)?;
+        let bound = show.listen(self.http, Door::new(&limits, &self.http_host))?;
         tracing::info!("serving metrics and questions on http://{bound}");
         let beside = Beside::start(&self.place, &read)?;
+        let progress = &read.topology.topic(Topic::Progress).name;
+        let mut rivals = Rivals::new(&read.topology.domain, progress, &limits);
         let mut pause = Duration::from_millis(200);
         let longest = Duration::from_millis(limits.backoff_max_ms as u64);
         while !stop.load(Ordering::Relaxed) {
             let began = clock::stopwatch();
-            match self.live(&read, &store, &mut show, bound, &stop, beside.as_ref())? {
+            match self.live(
+                &read,
+                (&store, bound),
+                &mut show,
+                &stop,
+                beside.as_ref(),
+                &mut rivals,
+            )? {
                 End::Stopped => break,
                 End::Again(why) => {
                     tracing::warn!("{why}; starting again as a standby in {pause:?}");
@@ -112,11 +126,11 @@ impl Run {
     fn live(
         &self,
         read: &Read,
-        store: &std::path::Path,
+        (store, bound): (&std::path::Path, SocketAddr),
         show: &mut Show,
-        bound: SocketAddr,
         stop: &AtomicBool,
         beside: Option<&Beside>,
+        rivals: &mut Rivals,
     ) -> anyhow::Result<End> {
         show.status.update(|status| status.restoring = true);
         let mut drive = match self.begin(read, store, bound) {
@@ -126,13 +140,16 @@ impl Run {
         show.status.update(|status| status.broker_unreachable_since = None);
         let names = read.topology.topics.iter();
         let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));
-        let served = match serve(&mut drive, show, &mut stuck, stop, beside) {
+        let served = match serve(&mut drive, show, &mut stuck, stop, beside, rivals) {
             // Nothing was lost, so the next life need not wait for the lead to become free.
             Err(Halt::Log(error @ LogError::Grown { .. })) => {
                 drive.farewell(clock::now()).and(Err(Halt::Log(error)))
             }
             served => served,
         };
+        if drive.leads() && matches!(&served, Err(Halt::Log(LogError::Fenced(_)))) {
+            rivals.fenced(drive.instance());
+        }
         if let Some(beside) = beside {
             beside.tell(false, show);
         }
@@ -261,6 +278,7 @@ fn serve(
     stuck: &mut Stuck,
     stop: &AtomicBool,
     beside: Option<&Beside>,
+    rivals: &mut Rivals,
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
     let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
@@ -287,10 +305,17 @@ fn serve(
             if drive.newest() != newest {
                 (newest, heard_at) = (drive.newest(), clock::uptime());
             }
-            if drive.may_lead(clock::uptime(), heard_at, jitter) {
+            let leader = drive.newest_leader().map(|(_, leader)| leader);
+            if drive.may_lead(clock::uptime(), heard_at, jitter)
+                && rivals.may_lead(leader, clock::uptime())
+            {
                 drive.take_lead(clock::now())?;
             }
         }
+        let newest_leader = drive.newest_leader();
+        let has_changed =
+            newest_leader.is_some_and(|(epoch, leader)| rivals.see(epoch, leader, clock::now()));
+        show.tell_lead(has_changed, rivals);
         if drive.leads() != was_leading {
             was_leading = drive.leads();
             let state = drive.state();

@@ -97,6 +97,8 @@ metrics! {
         "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []
         "Records held back until the schema registry has said what they are written with.";
+    LeadChanges Kind::Counter, "yardmaster_lead_changes_total" []
+        "How often this process saw the lead change.";
     RestoreRatio Kind::Gauge, "yardmaster_restore_ratio" []
         "How much of the log to be replayed at the start has been, from 0 to 1.";
     RestoredRecords Kind::Counter, "yardmaster_restored_records_total" []

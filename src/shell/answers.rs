@@ -1,0 +1,173 @@
+//! Expensive questions, answered beside the loop: the loop copies what the answer needs, at a
+//! cycle's boundary, and a thread works on the copy.
+//!
+//! There is one copy and one such thread at a time, it answers all who asked before the copy was
+//! made, and those who have gone are not answered. Copying takes at most a tenth of the time. It is
+//! a copy of the live state and not of the store, which holds the records only: a counter that
+//! drifted in memory would not be found there.
+
+use crate::core::audit::audit;
+use crate::core::counters::{copy_for_counters, counters};
+use crate::core::state::State;
+use crate::shell::http::{Answer, Ask};
+use crate::wire::counter::to_json;
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// How many times as long as copying took passes before the next copy.
+const REST: u32 = 10;
+
+const JSON_LINES: &str = "application/x-ndjson";
+const TEXT: &str = "text/plain; charset=utf-8";
+/// Questions that are answered from a copy.
+const VERBS: [&str; 2] = ["audit", "counters"];
+
+/// Works out the answer to a verb.
+type Work = fn(&str, &State) -> Answer;
+
+/// Who waits for an answer, and who works on one.
+pub struct Answers {
+    asked: Receiver<Ask>,
+    waiting: Vec<Ask>,
+    worker: Option<JoinHandle<()>>,
+    rests_until: Instant,
+    work: Work,
+}
+
+impl Answers {
+    /// Nobody has asked yet.
+    pub fn new(asked: Receiver<Ask>) -> Answers {
+        let (waiting, rests_until) = (Vec::new(), Instant::now());
+        Answers { asked, waiting, worker: None, rests_until, work }
+    }
+
+    /// Takes questions up, and begins to answer them if the state is that of a cycle's end.
+    pub fn turn(&mut self, state: &State, is_cycle_end: bool) {
+        for ask in self.asked.try_iter() {
+            if VERBS.contains(&ask.verb.as_str()) {
+                self.waiting.push(ask);
+            } else {
+                let what = format!("{:?} is not known; there is: {}", ask.verb, VERBS.join(", "));
+                ask.answer(Answer::Unknown(what));
+            }
+        }
+        self.waiting.retain(|ask| !ask.is_gone());
+        let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
+        let is_resting = Instant::now() < self.rests_until;
+        if self.waiting.is_empty() || is_working || is_resting || !is_cycle_end {
+            return;
+        }
+        let began = Instant::now();
+        let copy = match self.waiting.iter().any(|ask| ask.verb == "audit") {
+            true => state.clone(),
+            false => copy_for_counters(state),
+        };
+        let took = began.elapsed();
+        self.rests_until = Instant::now() + took * REST;
+        tracing::debug!("copied the state in {took:?} to answer questions");
+        let (asks, work) = (std::mem::take(&mut self.waiting), self.work);
+        let worker = std::thread::Builder::new()
+            .name("answers".to_owned())
+            .spawn(move || answer_all(asks, &copy, work));
+        // Without a thread nobody is answered: those who asked are told that it did not work.
+        self.worker = worker
+            .map_err(|error| tracing::error!("cannot start the thread that answers: {error}"))
+            .ok();
+    }
+}
+
+fn answer_all(mut asks: Vec<Ask>, state: &State, work: Work) {
+    for verb in VERBS {
+        let (these, others): (Vec<Ask>, Vec<Ask>) =
+            asks.into_iter().partition(|ask| ask.verb == verb);
+        asks = others;
+        if these.iter().all(Ask::is_gone) {
+            continue;
+        }
+        let answer = work(verb, state);
+        these.into_iter().for_each(|ask| ask.answer(answer.clone()));
+    }
+}
+
+fn work(verb: &str, state: &State) -> Answer {
+    let all = counters(state);
+    let (content_type, text) = if verb == "audit" {
+        (TEXT, audit_text(state, all.len()))
+    } else {
+        let lines: Vec<String> = all.iter().map(to_json).collect();
+        (JSON_LINES, lines.join("\n") + "\n")
+    };
+    Answer::Found { content_type, body: text.into_bytes() }
+}
+
+fn audit_text(state: &State, count: usize) -> String {
+    let drifts = audit(state);
+    let (number, drifted) = (state.number, drifts.len());
+    let mut text = format!("{count} counters at cycle {number}, {drifted} drifted\n");
+    for it in drifts {
+        text += &format!("{}: kept {}, recount {}\n", it.counter, it.kept, it.recount);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Topic;
+    use crate::core::limits::Limits;
+    use crate::core::state::Setting;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+    use std::sync::mpsc::sync_channel;
+    use std::time::Duration;
+
+    static BEGUN: AtomicU32 = AtomicU32::new(0);
+    static MAY_END: AtomicBool = AtomicBool::new(false);
+
+    /// An answer that takes as long as the test wants.
+    fn slow(_: &str, state: &State) -> Answer {
+        BEGUN.fetch_add(1, Ordering::SeqCst);
+        while !MAY_END.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Answer::Unknown(format!("cycle {}", state.number))
+    }
+
+    #[test]
+    fn the_loop_goes_on_while_one_copy_answers_everybody_who_has_not_gone() {
+        let silence = [None; Topic::ALL.len()];
+        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
+        let mut state = State::new(setting);
+        let (asks, asked) = sync_channel(32);
+        let mut answers = Answers { work: slow, ..Answers::new(asked) };
+        let ask = |verb| {
+            let (ask, reply) = Ask::new(verb);
+            asks.send(ask).unwrap();
+            reply
+        };
+        // A cycle that is half folded is shown to nobody.
+        let mut first = ask("audit");
+        answers.turn(&state, false);
+        assert!(answers.worker.is_none());
+        answers.turn(&state, true);
+        let mut later: Vec<_> = (0..15).map(|_| ask("audit")).collect();
+        drop(ask("audit"));
+        for number in 1..=100 {
+            state.number = number;
+            answers.turn(&state, true);
+        }
+        assert!(BEGUN.load(Ordering::SeqCst) <= 1, "one at a time");
+        assert_eq!(answers.waiting.len(), 15, "who has gone is not answered");
+        MAY_END.store(true, Ordering::SeqCst);
+        let mut got = Vec::new();
+        while got.len() < later.len() {
+            answers.turn(&state, true);
+            got.extend(later.iter_mut().filter_map(|reply| reply.try_recv().ok()));
+            std::thread::yield_now();
+        }
+        let told = |number| Answer::Unknown(format!("cycle {number}"));
+        assert_eq!(first.try_recv(), Ok(told(0)));
+        assert!(got.iter().all(|answer| *answer == told(100)), "{got:?}");
+        assert_eq!(BEGUN.load(Ordering::SeqCst), 2, "those who asked meanwhile share one answer");
+    }
+}
