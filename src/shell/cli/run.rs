@@ -314,7 +314,7 @@ fn serve(
         }
         let newest_leader = drive.newest_leader();
         let has_changed =
-            newest_leader.is_some_and(|(epoch, leader)| rivals.see(epoch, leader, clock::now()));
+            newest_leader.is_some_and(|(epoch, leader)| rivals.see(epoch, leader, clock::uptime()));
         show.tell_lead(has_changed, rivals);
         if drive.leads() != was_leading {
             was_leading = drive.leads();
