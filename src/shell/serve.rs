@@ -119,7 +119,7 @@ impl Show {
     /// Tells whether the lead changed, and why it is not safe if it is not: in the log once, in the
     /// status as long as it is so.
     pub fn tell_lead(&mut self, has_changed: bool, rivals: &mut Rivals) {
-        let (why, unsteady) = (rivals.contested(clock::now()), rivals.unsteady());
+        let (why, unsteady) = (rivals.contested(clock::uptime()), rivals.unsteady());
         self.metrics.record_lead_change(u64::from(has_changed));
         self.status.update(|status| {
             if let Some(why) = why.as_ref().filter(|_| status.contested.is_none()) {
