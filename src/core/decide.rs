@@ -8,6 +8,7 @@ use crate::core::engine::Engine;
 use crate::core::event::{Task, history_since};
 use crate::core::fold::{is_newer, parameter_name};
 use crate::core::gather::Gathered;
+use crate::core::id::cut;
 use crate::core::policy::rule::{Rule, Words};
 use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy, Resolved};
 use crate::core::record::Answer;
@@ -50,8 +51,8 @@ impl Engine {
         let Some(at) = self.policy(&task.policy) else {
             let names: Vec<&str> =
                 self.policies.iter().map(|policy| policy.spec.name.as_str()).collect();
-            let reason =
-                format!("unknown_policy {:?}; there is: {}", task.policy, names.join(", "));
+            let named = cut(&task.policy, 128);
+            let reason = format!("unknown_policy {named:?}; there is: {}", names.join(", "));
             return Some(self.plain(task, before, number, reason));
         };
         let gshare = task.gshare.clone();
@@ -99,6 +100,7 @@ impl Engine {
     fn plain(&self, task: &Task, before: Option<&Answer>, number: u32, reason: String) -> Decision {
         let mut decision = self.blank(task, before, number);
         decision.outcome = Outcome::Reject { reason };
+        limit(&mut decision, self.state.setting.limits.max_output_bytes);
         decision
     }
 
@@ -269,9 +271,22 @@ fn fates(
     }
 }
 
-/// Keeps an answer below the limit on what is said: fates beyond it become counts, and it says so.
+/// Keeps an answer below the limit on what is published: fates beyond it become counts, notes
+/// beyond a quarter of it are left out, and it says so.
 pub(super) fn limit(decision: &mut Decision, max_output_bytes: usize) {
+    limit_notes(&mut decision.notes, max_output_bytes / 4);
+    let names = [
+        &decision.subject,
+        &decision.task,
+        &decision.policy,
+        &decision.gshare,
+        &decision.nucleus,
+        &decision.domain,
+    ];
     let fixed = 4_096
+        // The subject is the record's key as well.
+        + decision.subject.len()
+        + names.into_iter().map(String::len).sum::<usize>()
         + decision.notes.iter().map(String::len).sum::<usize>()
         + match &decision.outcome {
             Outcome::Assign(ranked) => ranked
@@ -293,4 +308,19 @@ pub(super) fn limit(decision: &mut Decision, max_output_bytes: usize) {
     }
     decision.fates_cut = (decision.fates.len() - kept) as u32;
     decision.fates.truncate(kept);
+}
+
+/// Leaves out the notes beyond so many bytes; one more note counts them.
+fn limit_notes(notes: &mut Vec<String>, bytes: usize) {
+    let mut used = 0;
+    let fits = |note: &&String| {
+        used += note.len() + 8;
+        used <= bytes
+    };
+    let kept = notes.iter().take_while(fits).count();
+    let left_out = notes.len() - kept;
+    if left_out > 0 {
+        notes.truncate(kept);
+        notes.push(format!("notes_cut({left_out})"));
+    }
 }

@@ -23,6 +23,9 @@ pub struct Limit {
     pub set: fn(&mut Limits, i64),
 }
 
+/// Most bytes that `progress` takes to name one unreadable record.
+const UNREADABLE_BYTES: usize = 28;
+
 macro_rules! limits {
     ($($doc:literal
        $field:ident: $type:ty = $key:literal * $scale:expr,
@@ -38,6 +41,12 @@ macro_rules! limits {
         }
 
         impl Limits {
+            /// Most records folded in one cycle: `batch_records`, or fewer if the `progress` record
+            /// of the cycle could not name them all should none be readable.
+            pub fn records_per_cycle(&self) -> usize {
+                self.batch_records.min(self.max_output_bytes / UNREADABLE_BYTES / 2).max(1)
+            }
+
             /// Every limit, in the order of the fields.
             pub const ALL: &'static [Limit] = &[$(Limit {
                 key: $key,

@@ -9,7 +9,7 @@ use crate::drive::keep::Keeper;
 use crate::drive::own::Own;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Store};
 use crate::drive::report::Report;
-use crate::drive::terms::Terms;
+use crate::drive::terms::{Terms, hash_of};
 use crate::drive::{Config, Drive, Halt, Role};
 use crate::wire::avro::{Arena, Codec, Fault};
 use crate::wire::cell::{self, Bounds, Head, Restore};
@@ -71,6 +71,8 @@ impl<L: Log, S: Store> Drive<L, S> {
             is_half_folded: false,
             lacking: None,
             is_unread: false,
+            epoch_hash: String::new(),
+            is_other_policy: false,
             was_unread: false,
             is_cut_off: false,
             config,
@@ -125,9 +127,29 @@ impl<L: Log, S: Store> Drive<L, S> {
             let _ = self.codec.learn_number(writer);
         }
         self.compact_after = terms.compact_after;
+        self.epoch_hash = hash_of(&text);
         self.engine = Engine::new(state, terms.policies);
         self.epoch_text = text;
         Ok(())
+    }
+}
+
+impl<L: Log, S: Store> Drive<L, S> {
+    /// Compares the hash in a cycle's record with that of the text its epoch began with. Where they
+    /// differ, the policies that answered are not known: the cycle is counted, its decisions cannot
+    /// be made again, and the operator is told.
+    pub(super) fn check_policy_hash(&mut self, progress: &Progress) {
+        let was_other = self.is_other_policy;
+        self.is_other_policy = !self.is_unread && progress.policy_hash != self.epoch_hash;
+        if !self.is_other_policy || was_other {
+            return;
+        }
+        self.report.notices.push(format!(
+            "cycle {} of epoch {} was published with policy_hash {}, but the topology text of its \
+             epoch has {}: the record or the text is damaged, or a version wrote it that resolves \
+             the text in another way; its decisions cannot be verified",
+            progress.number, progress.epoch, progress.policy_hash, self.epoch_hash
+        ));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Many records at once: from bytes to counters.
 
 use crate::core::cut::Topic;
-use crate::core::event::{Event, Garbled};
+use crate::core::event::{Event, Garbled, longest_name};
 use crate::core::fold::Ahead;
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
@@ -60,6 +60,11 @@ pub fn fold_records<'a>(
                 }
                 _ => codec.read_prepared(prepared, topic, batch.key(raw), *value, arena),
             };
+            let event = if is_too_long(&event, *value, state.setting.limits.name_bytes) {
+                Event::Garbled(Garbled::Oversized)
+            } else {
+                event
+            };
             if let Event::Garbled(why) = event
                 && raw.offset >= state.next(raw.lane)
             {
@@ -73,6 +78,12 @@ pub fn fold_records<'a>(
         garbled[named..].sort_unstable_by_key(|(place, _)| *place);
         folded += group.len();
     }
+}
+
+/// Whether a record has a name that is too long. Most records are shorter than one name may be.
+#[inline]
+fn is_too_long(event: &Event<'_>, value: Option<&[u8]>, name_bytes: usize) -> bool {
+    value.is_some_and(|value| value.len() > name_bytes) && longest_name(event) > name_bytes
 }
 
 /// Whether a record has the key that its schema asks for, or none. Requests may be keyed by task or

@@ -88,6 +88,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         if let Some(text) = &progress.policies {
             self.take_terms(text)?;
         }
+        self.check_policy_hash(&progress);
         self.is_half_folded = true;
         if !self.fold_to_cut(&progress) {
             self.look_for_inputs(&progress)?;

@@ -125,7 +125,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let Role::Leader(lead) = &self.role else { return false };
         let limits = &self.engine.state.setting.limits;
         let has_time = (0..limits.tick_ms).contains(&(clock - lead.closed_at));
-        let has_room = lead.folded.records < limits.batch_records;
+        let has_room = lead.folded.records < limits.records_per_cycle();
         lead.in_flight.is_some() && has_time && has_room && !self.somebody_waits()
     }
 
@@ -147,7 +147,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// need to read before it.
     pub fn has_backlog(&self) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
-        let most = self.engine.state.setting.limits.batch_records;
+        let most = self.engine.state.setting.limits.records_per_cycle();
         lead.is_opened && lead.folded.records + self.feed.inputs() >= most
     }
 
@@ -200,7 +200,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     fn fold_waiting(&mut self, most: usize, clock: Millis) {
         let began = (self.config.stopwatch)();
         let limits = &self.engine.state.setting.limits;
-        let mut left = limits.batch_records.saturating_sub(self.folded()).min(most);
+        let mut left = limits.records_per_cycle().saturating_sub(self.folded()).min(most);
         let mut runs = Vec::new();
         let (mut asked_at, mut records) = (None, 0);
         for lane in self.input_lanes() {
@@ -254,13 +254,15 @@ impl<L: Log, S: Store> Drive<L, S> {
             let Some((_, (batch, raw))) = records.find(|(at, _)| at == place) else { break };
             *self.report.garbled.entry((raw.lane.topic, *why)).or_default() += 1;
             let value = batch.value(raw).unwrap_or_default();
+            let key = batch.key(raw);
             let cut = value.len().min(longest).min(room);
             room -= cut;
             unreadable.push(Unreadable {
                 lane: raw.lane,
                 offset: raw.offset,
                 why: *why,
-                key: batch.key(raw).map(<[u8]>::to_vec),
+                key: key.map(|key| key[..key.len().min(limits.name_bytes)].to_vec()),
+                key_length: key.map(<[u8]>::len).filter(|length| *length > limits.name_bytes),
                 value: value[..cut].to_vec(),
                 length: value.len(),
             });

@@ -123,6 +123,10 @@ pub struct Drive<L: Log, S: Store> {
     lacking: Option<follow::Lacking>,
     /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
     is_unread: bool,
+    /// Hash of the topology text that the cycles of the epoch are counted by.
+    epoch_hash: String,
+    /// Whether the last cycle was published with the hash of another text.
+    is_other_policy: bool,
     /// So it was in some epoch since the start: what is known may differ from what was known.
     was_unread: bool,
     /// The log no longer holds all that the cycles since the start were made of.

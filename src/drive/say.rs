@@ -32,7 +32,10 @@ pub(super) struct Unreadable {
     pub lane: Lane,
     pub offset: u64,
     pub why: Garbled,
+    /// Its key, or the beginning of it.
     pub key: Option<Vec<u8>>,
+    /// The whole key's length, where the key was cut; bytes.
+    pub key_length: Option<usize>,
     pub value: Vec<u8>,
     pub length: usize,
 }
@@ -54,6 +57,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         ];
         if it.value.len() < it.length {
             headers.push(text("cut_to", it.value.len().to_string()));
+        }
+        if let Some(length) = it.key_length {
+            let kept = it.key.as_ref().map_or(0, Vec::len);
+            headers.push(text("key_cut_to", kept.to_string()));
+            headers.push(text("key_length", length.to_string()));
         }
         let lane = Lane::new(Topic::DeadLetter, partition);
         Output { lane, key: it.key.unwrap_or_default(), value: Some(it.value), headers }

@@ -39,9 +39,7 @@ impl Terms {
             compact_after[*topic as usize] =
                 settings.cleanup.compacts().then_some(settings.compact_after_ms);
         }
-        let mut hash: String =
-            Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        hash.truncate(16);
+        let hash = hash_of(&text);
         let setting =
             Setting { domain: topology.domain.clone(), limits: topology.limits.clone(), silence };
         let mut policies = Vec::new();
@@ -54,6 +52,12 @@ impl Terms {
         }
         Ok(Terms { text, hash, setting, policies, compact_after })
     }
+}
+
+/// First 16 hex digits of a text's SHA-256.
+pub fn hash_of(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The text without the parts that say how broker and registry are reached, which decide nothing

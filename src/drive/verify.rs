@@ -23,10 +23,11 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it,
     /// then its throttles.
     pub(super) fn verify(&mut self, progress: &Progress, said: Vec<Said>) {
-        if progress.engine != ENGINE_REVISION || self.is_unread {
+        let is_unread = self.is_unread || self.is_other_policy;
+        if progress.engine != ENGINE_REVISION || is_unread {
             let count = said.len() as u64;
             self.report.verified[2] += count;
-            self.report.unread += if self.is_unread { count } else { 0 };
+            self.report.unread += if is_unread { count } else { 0 };
             said.into_iter().for_each(|said| self.take_word(said));
             return self.engine.pass();
         }

@@ -5,6 +5,7 @@ mod account;
 mod config;
 mod input;
 mod job;
+mod names;
 mod options;
 mod pilot;
 mod software;
@@ -17,6 +18,7 @@ pub use config::{
 };
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
+pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use pilot::Pilot;
 pub use software::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
@@ -80,7 +82,7 @@ pub enum Event<'a> {
 /// Why bytes could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Garbled {
-    /// Longer than the limit on one record.
+    /// Longer than the limit on one record, or with a name longer than the limit on names.
     Oversized,
     /// Not framed as the topology says (no single-object marker).
     Framing,

@@ -183,6 +183,7 @@ impl Intake {
             )),
             false => read(dialect, value),
         };
+        let said = said.and_then(|said| self.with_short_names(said));
         let is_known = match said {
             Ok(Foreign::Job(job)) => self.job(&job, words),
             Ok(Foreign::Task(task)) => self.task_said(task, words),
@@ -201,6 +202,17 @@ impl Intake {
             (false, false) => Taken::Ignored,
         };
         self.tally.count(dialect, taken);
+    }
+
+    /// Refuses a message with a name that no record of ours may have.
+    fn with_short_names<'a>(&self, said: Foreign<'a>) -> Result<Foreign<'a>, String> {
+        match said.longest_name() {
+            longest if longest <= self.limits.name_bytes => Ok(said),
+            longest => Err(format!(
+                "a name of {longest} bytes, more than name_bytes of {}",
+                self.limits.name_bytes
+            )),
+        }
     }
 
     fn job(&mut self, said: &JobSaid<'_>, words: &mut Words) -> bool {

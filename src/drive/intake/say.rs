@@ -4,6 +4,7 @@ use super::facts::End;
 use super::{Intake, Origin, Words, decimal};
 use crate::core::cut::Topic;
 use crate::core::event::{Pilot, Task, TaskPhase, Transfer};
+use crate::core::id::cut;
 use crate::wire::dialect::{Dialect, Report, TransferSaid, Workers, transfer_revision};
 use crate::wire::record;
 
@@ -32,7 +33,7 @@ impl Intake {
             destination: self.site(&said.destination),
             bytes: said.bytes,
             files: 1,
-            error: &said.error,
+            error: cut(&said.error, self.limits.name_bytes),
         };
         let key = said.request.as_bytes();
         words.say(Topic::Transfer, key, |out| record::write_transfer(out, &transfer));
@@ -79,7 +80,9 @@ impl Intake {
         words: &mut Words,
     ) {
         let kept = &value[..value.len().min(self.limits.dead_letter_bytes)];
-        let headers = vec![
+        let whole_key = key;
+        let key = &key[..key.len().min(self.limits.name_bytes)];
+        let mut headers = vec![
             ("topic", origin.topic.to_owned()),
             ("partition", origin.partition.to_string()),
             ("offset", origin.offset.to_string()),
@@ -88,8 +91,12 @@ impl Intake {
             ("cut_to", kept.len().to_string()),
             ("appended_at", origin.appended_at.to_string()),
             ("dialect", dialect.name().to_owned()),
-            ("detail", why),
+            ("detail", cut(&why, self.limits.name_bytes).to_owned()),
         ];
+        if key.len() < whole_key.len() {
+            headers.push(("key_cut_to", key.len().to_string()));
+            headers.push(("key_length", whole_key.len().to_string()));
+        }
         words.say_with(Topic::DeadLetter, key, headers, |out| out.extend_from_slice(kept));
     }
 }

@@ -201,6 +201,7 @@ impl Place {
             .collect();
         let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
         let unreadable = topology.limits.lane_unreadable_ms;
+        conf.max_output_bytes = topology.limits.max_output_bytes;
         conf.unreadable_after = Duration::from_millis(unreadable.max(0) as u64);
         for (name, value) in &topology.kafka.properties {
             secret::is_hidden(name, value, "the topology's [kafka.properties]")?;

@@ -247,7 +247,8 @@ mod tests {
             spec.configs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
         };
         let month = "retention.ms=2592000000";
-        assert_eq!(configs(Topic::Decision), ["cleanup.policy=delete", month]);
+        let two_months = "retention.ms=5184000000";
+        assert_eq!(configs(Topic::Decision), ["cleanup.policy=delete", two_months]);
         assert_eq!(configs(Topic::DeadLetter), ["cleanup.policy=delete", month]);
         assert_eq!(configs(Topic::Command), ["cleanup.policy=delete", month]);
         assert_eq!(configs(Topic::Counter), ["cleanup.policy=compact"]);

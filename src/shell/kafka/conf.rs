@@ -1,6 +1,7 @@
 //! How to reach a Kafka, and which librdkafka property goes to which client.
 
 use crate::core::cut::Topic;
+use crate::core::limits::Limits;
 use crate::drive::port::LogError;
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
@@ -38,9 +39,18 @@ pub struct KafkaConf {
     pub turn: Option<Turn>,
     /// How long one question to the broker may take.
     pub patience: Duration,
+    /// Longest record that is published, key included; bytes. The client takes no less.
+    pub max_output_bytes: usize,
     /// How long a lane may fail before it counts as unreadable (design: 60 s).
     pub unreadable_after: Duration,
 }
+
+/// The client's own limit on a record; by default librdkafka refuses what is longer than so many
+/// bytes, whatever the topic takes.
+const MESSAGE_BYTES: &str = "message.max.bytes";
+const CLIENT_BYTES: usize = 1_000_000;
+/// What the client counts beside key and value: headers, and the framing of a batch.
+const RECORD_OVERHEAD_BYTES: usize = 65_536;
 
 /// Properties on which the guarantees rest, set by us alone.
 const OURS: [&str; 10] = [
@@ -137,6 +147,7 @@ impl KafkaConf {
             topics,
             turn: None,
             patience: Duration::from_secs(10),
+            max_output_bytes: Limits::default().max_output_bytes,
             unreadable_after: Duration::from_secs(60),
         }
     }
@@ -178,6 +189,11 @@ impl KafkaConf {
         config.set("bootstrap.servers", &self.bootstrap);
         for (name, value) in fixed(role) {
             config.set(*name, *value);
+        }
+        if matches!(role, Role::Speaker | Role::Writer) {
+            let given = self.properties.get(MESSAGE_BYTES).and_then(|value| value.parse().ok());
+            let least = self.max_output_bytes + RECORD_OVERHEAD_BYTES;
+            config.set(MESSAGE_BYTES, least.max(given.unwrap_or(CLIENT_BYTES)).to_string());
         }
         match role {
             Role::Reader | Role::Looker => {
@@ -302,6 +318,21 @@ mod tests {
         assert_eq!(speaker.get("fetch.wait.max.ms"), None);
         assert_eq!(speaker.get("transactional.id"), Some("yardmaster-test"));
         assert_eq!(conf.client(Role::Admin).unwrap().get("linger.ms"), None);
+    }
+
+    #[test]
+    fn the_client_takes_whatever_may_be_published() {
+        let mut small = conf(&[("message.max.bytes", "2000")]);
+        small.max_output_bytes = 5_000_000;
+        for role in [Role::Speaker, Role::Writer] {
+            assert_eq!(small.client(role).unwrap().get("message.max.bytes"), Some("5065536"));
+        }
+        let large = conf(&[("message.max.bytes", "9000000")]);
+        assert_eq!(large.client(Role::Speaker).unwrap().get("message.max.bytes"), Some("9000000"));
+        assert_eq!(
+            conf(&[]).client(Role::Speaker).unwrap().get("message.max.bytes"),
+            Some("1000000")
+        );
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {
             "compare the topic's settings with `yardmaster topology check --bootstrap-server`"
         }
         Code::MessageSizeTooLarge => {
-            "raise max.message.bytes of the topic (and the property message.max.bytes), or lower \
+            "raise max.message.bytes of the topic to max_output_bytes and some overhead, or lower \
              max_output_bytes"
         }
         Code::MessageBatchTooLarge => {

@@ -5,8 +5,9 @@ use crate::shell::intake::Told;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 12] = [
+const UNITS: [&str; 13] = [
     "events",
+    "changes",
     "oddities",
     "seconds",
     "decisions",

@@ -57,6 +57,28 @@ pub enum Foreign<'a> {
     Other,
 }
 
+impl Foreign<'_> {
+    /// Length of the longest name in the message; bytes. Names become keys of our records.
+    pub fn longest_name(&self) -> usize {
+        match self {
+            Foreign::Job(job) => job.queue.len(),
+            Foreign::Transfer(it) => {
+                let names = [&it.request, &it.activity, &it.source, &it.destination];
+                names.into_iter().map(|name| name.len()).max().unwrap_or(0)
+            }
+            Foreign::Workers(workers) => {
+                let names = workers.running.iter().map(|it| it.queue.len().max(it.node.len()));
+                names.max().unwrap_or(0)
+            }
+            Foreign::Report(report) => {
+                let types = report.counts.keys().map(String::len).max().unwrap_or(0);
+                report.queue.len().max(report.harvester.len()).max(types)
+            }
+            Foreign::Task(_) | Foreign::Other => 0,
+        }
+    }
+}
+
 /// Reads a message. The error is the reason, for a person.
 pub fn read(dialect: Dialect, bytes: &[u8]) -> Result<Foreign<'_>, String> {
     let read = match dialect {

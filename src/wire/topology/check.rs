@@ -47,6 +47,9 @@ const fn counting(reader: &'static str, topic: Topic, length: fn(&Topology) -> M
     Window { reader, topic, every_record: true, length }
 }
 
+/// A decision has six names and its key; the rest is for candidates.
+const NAMES_PER_OUTPUT: usize = 16;
+
 /// Names everything in the file that does not go together.
 pub(super) fn check(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
     names(reader, topology);
@@ -56,6 +59,7 @@ pub(super) fn check(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<
     windows(reader, topology, limits);
     histories(reader, topology, limits);
     lifetimes(reader, topology, limits);
+    sizes(reader, topology, limits);
 }
 
 fn names(reader: &mut Reader, topology: &Topology) {
@@ -200,6 +204,18 @@ fn lifetimes(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String,
             let found = format!("{less} of {a} ms, {more} of {b} ms");
             reader.complain(line, found, format!("{less} no longer than {more}"));
         }
+    }
+}
+
+/// A record that names things must fit into one that is published, however long the names are.
+fn sizes(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
+    let (name, output) = (topology.limits.name_bytes, topology.limits.max_output_bytes);
+    if name.saturating_mul(NAMES_PER_OUTPUT) > output {
+        let line = limits.get("name_bytes").or(limits.get("max_output_bytes"));
+        let line = line.copied().unwrap_or(1);
+        let found = format!("name_bytes of {name}, max_output_bytes of {output}");
+        let wants = format!("max_output_bytes at least {NAMES_PER_OUTPUT} times name_bytes");
+        reader.complain(line, found, wants);
     }
 }
 

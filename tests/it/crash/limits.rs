@@ -2,12 +2,14 @@
 
 use super::check::*;
 use crate::drive::yard::{Yard, config, job, lead, queue, task, terms_with};
+use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Outcome;
+use yardmaster::core::digest::digest;
 use yardmaster::core::event::*;
 use yardmaster::drive::{Config, Drive};
-use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::sim::paper::{Note, PaperLog};
 use yardmaster::wire::record;
 
 fn begin(yard: &Yard, changes: &[(&str, &str)]) -> Drive<PaperLog, PaperStore> {
@@ -239,4 +241,86 @@ fn a_flood_of_unreadable_records_is_said_in_bounded_transactions() {
     assert!(letters.iter().filter(is_cut).count() > 35);
     let garbled: usize = yard.progress().iter().map(|cycle| cycle.garbled.len()).sum();
     assert_eq!(garbled, 60);
+}
+
+/// The value of a header, as text.
+fn header(letter: &Note, wanted: &str) -> Option<String> {
+    let found = letter.headers.iter().find(|(name, _)| name == wanted);
+    found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+}
+
+/// A key of a megabyte, or a request with a name of half a megabyte: one record stops nothing, and
+/// whatever is published about it fits.
+#[test]
+fn names_that_are_too_long_are_dead_letters_and_keys_are_cut() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, &[]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let long = "k".repeat(1_010_000);
+    yard.paper.append(Lane::new(Topic::Heartbeat, 0), Some(long.as_bytes()), Some(b"x"), &[], None);
+    let name = "n".repeat(500_000);
+    let good = task("1/1", 20, yard.now);
+    yard.ask(&Task { subject: "2/1".into(), policy: name.clone(), ..good.clone() });
+    yard.ask(&Task { subject: name.clone(), ..good.clone() });
+    yard.ask(&Task { subject: "4/1".into(), user: "u".repeat(1_025), ..good.clone() });
+    yard.ask(&good);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let letters: Vec<Note> =
+        (0..2).flat_map(|at| yard.paper.records(Lane::new(Topic::DeadLetter, at))).collect();
+    let oversized = |letter: &&Note| header(letter, "reason").as_deref() == Some("oversized");
+    assert_eq!((letters.len(), letters.iter().filter(oversized).count()), (4, 3));
+    let limits = &drive.state().setting.limits;
+    for letter in &letters {
+        assert!(letter.key.as_ref().unwrap().len() <= limits.name_bytes);
+    }
+    let cut = letters.iter().find(|it| header(it, "key_length").as_deref() == Some("1010000"));
+    assert_eq!(header(cut.expect("one is cut"), "key_cut_to").as_deref(), Some("1024"));
+    for lane in (0..2).map(|at| Lane::new(Topic::Decision, at)) {
+        for note in yard.paper.records(lane) {
+            let bytes = note.value.unwrap().len() + note.key.unwrap().len();
+            assert!(bytes <= limits.max_output_bytes, "{bytes}");
+        }
+    }
+    let answered: Vec<String> = yard.decisions().into_iter().map(|it| it.subject).collect();
+    assert_eq!(answered, ["1/1"]);
+    let known = digest(drive.state());
+    drive.farewell(yard.now).unwrap();
+    let mut again =
+        Drive::start(yard.log(), PaperStore::default(), crate::drive::yard::config("again"))
+            .unwrap();
+    for _ in 0..20 {
+        again.pump(Duration::ZERO).unwrap();
+        again.follow().unwrap();
+    }
+    assert_eq!(digest(again.state()), known, "a rebuild passes them over likewise");
+}
+
+/// An answer without a judgement is bounded like every other.
+#[test]
+fn a_rejection_and_its_notes_fit_into_what_may_be_published() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let small = [("max_output_bytes = 900_000", "max_output_bytes = 16_384")];
+    let mut drive = begin(&yard, &small);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let long = |letter: &str| letter.repeat(1_024);
+    let good = task("1/1", 20, yard.now);
+    yard.ask(&Task {
+        subject: long("s"),
+        task: long("t"),
+        policy: "\u{1}".repeat(1_024),
+        gshare: long("g"),
+        nucleus: long("n"),
+        ..good
+    });
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let records: Vec<Note> =
+        (0..2).flat_map(|at| yard.paper.records(Lane::new(Topic::Decision, at))).collect();
+    assert_eq!(records.len(), 1);
+    let bytes = records[0].value.as_ref().unwrap().len() + records[0].key.as_ref().unwrap().len();
+    assert!(bytes <= 16_384, "{bytes}");
+    assert!(
+        matches!(&yard.decisions()[0].outcome, Outcome::Reject { reason } if reason.starts_with("unknown_policy"))
+    );
 }

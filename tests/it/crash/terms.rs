@@ -129,6 +129,38 @@ fn terms_of_another_version_stop_nobody_and_verify_nothing() {
     check_words(&yard);
 }
 
+/// The record of a cycle names the policies by a hash: one that does not fit the text of its epoch
+/// is told, and nothing made under it counts as verified.
+#[test]
+fn a_policy_hash_that_does_not_fit_the_published_text_is_named() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut other = config("other", &[]);
+    other.terms.hash = "0123456789abcdef".into();
+    let mut drive = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&task("1/1", 20, yard.now));
+    lead(&mut yard, &mut drive, 5).unwrap();
+    drive.farewell(yard.now).unwrap();
+    let mut next = Drive::start(yard.log(), PaperStore::default(), config("next", &[])).unwrap();
+    lead(&mut yard, &mut next, 10).unwrap();
+    let notices = next.take_report().notices;
+    assert!(notices.iter().any(|it| it.contains("0123456789abcdef")), "{notices:?}");
+    yard.ask(&task("2/1", 20, yard.now));
+    lead(&mut yard, &mut next, 5).unwrap();
+    next.farewell(yard.now).unwrap();
+    let verify = Config { verify: true, ..config("reader", &[]) };
+    let mut reader = Drive::start(yard.log(), PaperStore::default(), verify).unwrap();
+    for _ in 0..20 {
+        reader.pump(Duration::ZERO).unwrap();
+        reader.follow().unwrap();
+    }
+    let report = reader.take_report();
+    assert_eq!((report.verified, report.unread), ([1, 0, 1], 1), "{:?}", report.differences);
+    let named = report.notices.iter().filter(|it| it.contains("policy_hash")).count();
+    assert_eq!(named, 1, "once an epoch: {:?}", report.notices);
+}
+
 #[test]
 fn a_new_lane_counts_from_the_epoch_that_knows_it() {
     let mut yard = Yard::new();

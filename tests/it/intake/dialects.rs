@@ -353,10 +353,22 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
     let long = format!("{{\"msg_type\": \"{}\"}}", "x".repeat(3_000));
     let said = says(&mut intake, Dialect::Panda, &long);
     assert!(said[0].2.contains("max_record_bytes of 2048"), "{}", said[0].2);
+    let named = with(job(), "computingsite", Some("q".repeat(1_025).into()));
+    let said = says(&mut intake, Dialect::Panda, &named);
+    assert!(said[0].2.contains("a name of 1025 bytes"), "{}", said[0].2);
+    let mut words = Words::default();
+    intake.meet(Dialect::Panda, super::ORIGIN, Some(&[b'k'; 3_000]), Some(b"x"), &mut words);
+    let letter = words.iter().next().unwrap();
+    assert_eq!(letter.key.len(), limits.name_bytes);
+    let header = |wanted: &str| {
+        let found = letter.headers.iter().find(|(name, _)| *name == wanted);
+        found.map(|(_, value)| value.as_str())
+    };
+    assert_eq!((header("key_cut_to"), header("key_length")), (Some("1024"), Some("3000")));
     let mut words = Words::default();
     intake.meet(Dialect::Panda, super::ORIGIN, None, None, &mut words);
     assert!(events(&words).is_empty(), "a null is nothing");
     let tally = intake.take_tally();
-    assert_eq!(tally.of(Dialect::Panda, Taken::DeadLetter), 2);
+    assert_eq!(tally.of(Dialect::Panda, Taken::DeadLetter), 4);
     assert_eq!(tally.of(Dialect::Panda, Taken::Ignored), 1);
 }

@@ -1,0 +1,107 @@
+//! The names in an event: how long the longest is.
+
+use super::{Event, Heartbeat, JobState, Outcome, Pilot, Queue, Task, Transfer};
+
+/// Length of the longest name by which an event refers to things; bytes. Names become keys of our
+/// own records, labels of counters and parts of decisions, so one that is longer than `name_bytes`
+/// makes its record unreadable. Text that is only looked into (patterns, lists of software) is
+/// bounded by the record's own length.
+pub fn longest_name(event: &Event<'_>) -> usize {
+    match event {
+        Event::JobState(event) => of_job(event),
+        Event::Heartbeat(Heartbeat { job, .. }) => job.len(),
+        Event::Transfer(Transfer { request, activity, source, destination, .. }) => {
+            longest(&[request, activity, source, destination])
+        }
+        Event::Pilot(event) => of_pilot(event),
+        Event::Task(event) => of_task(event),
+        Event::Outcome(Outcome { subject, .. }) => subject.len(),
+        Event::Queue(event) => of_queue(event),
+        Event::Site(event) => longest(&[&event.name, &event.output_endpoint]),
+        Event::Storage(event) => longest(&[&event.name, &event.site, &event.kind]),
+        Event::Link(event) => {
+            let activities = event.queued.iter().map(|queued| queued.activity.len()).max();
+            longest(&[&event.source, &event.destination]).max(activities.unwrap_or(0))
+        }
+        Event::Parameter(event) => longest(&[&event.app, &event.component, &event.key, &event.vo]),
+        Event::Release(event) => event.queue.len(),
+        Event::Share(event) => longest(&[&event.name, &event.parent, &event.vo]),
+        Event::Quota(event) => longest(&[&event.subject, &event.expression]),
+        Event::User(event) => {
+            let groups = event.groups.iter().map(String::len).max();
+            longest(&[&event.name, &event.country]).max(groups.unwrap_or(0))
+        }
+        // A null removes what it names, and a name that was never taken removes nothing.
+        Event::Removed { .. } | Event::Decided(_) | Event::Throttled(_) | Event::Garbled(_) => 0,
+    }
+}
+
+fn of_job(event: &JobState<'_>) -> usize {
+    longest(&[
+        event.job,
+        event.task,
+        event.request,
+        event.queue,
+        event.user,
+        event.group,
+        event.gshare,
+        event.resource_type,
+        event.nucleus,
+        event.workflow,
+        event.label,
+        event.processing_type,
+        event.sub_status,
+    ])
+}
+
+fn of_pilot(event: &Pilot<'_>) -> usize {
+    match event {
+        Pilot::AskedJob { queue, node, .. } | Pilot::UpdatedJob { queue, node, .. } => {
+            longest(&[queue, node])
+        }
+        Pilot::Workers { queue, harvester, resource_type, .. } => {
+            longest(&[queue, harvester, resource_type])
+        }
+        Pilot::Slots { queue, gshare, resource_type, .. } => {
+            longest(&[queue, gshare, resource_type])
+        }
+    }
+}
+
+fn of_task(event: &Task) -> usize {
+    let endpoints = event.replicas.iter().map(|replica| replica.endpoint.len()).max();
+    longest(&[
+        &event.subject,
+        &event.task,
+        &event.domain,
+        &event.policy,
+        &event.label,
+        &event.processing_type,
+        &event.working_group,
+        &event.user,
+        &event.gshare,
+        &event.resource_type,
+        &event.nucleus,
+    ])
+    .max(endpoints.unwrap_or(0))
+}
+
+fn of_queue(event: &Queue) -> usize {
+    let both = [&event.endpoints, &event.analysis_endpoints];
+    let endpoints = both.into_iter().flat_map(|it| it.read.iter().chain(&it.write));
+    let endpoints = endpoints.map(String::len).max();
+    longest(&[
+        &event.name,
+        &event.unified,
+        &event.resource_type,
+        &event.cloud,
+        &event.site,
+        &event.storage_site,
+        &event.workflow,
+    ])
+    .max(endpoints.unwrap_or(0))
+}
+
+fn longest(names: &[&str]) -> usize {
+    names.iter().map(|name| name.len()).max().unwrap_or(0)
+}
