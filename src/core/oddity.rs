@@ -29,7 +29,7 @@ oddities! {
     UnknownJob "unknown_job" "A heartbeat of a job of which nothing else is known.",
     UnknownQueue "unknown_queue" "About a queue that is not configured.",
     TooLate "too_late" "About a thing that ended so long ago that it may have been forgotten.",
-    FromTheFuture "from_the_future" "Its own time is too far ahead of the log's; reports have no effect.",
+    FromTheFuture "from_the_future" "Its own time is ahead of the log's beyond the limit.",
     NameMeeting "name_meeting" "Two names with the same number; the later one has no effect.",
     UnknownDecision "unknown_decision" "An outcome of a decision that is not known.",
     OtherDomain "other_domain" "A request or answer of another domain.",
