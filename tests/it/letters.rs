@@ -164,6 +164,7 @@ fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
     let small = |limits: &mut toml::Table, _: &mut toml::Table| {
         limits.insert("max_record_bytes".into(), 2_048.into());
         limits.insert("dead_letter_bytes".into(), 100.into());
+        limits.insert("name_bytes".into(), 4_096.into());
     };
     let Some(bus) = Bus::real(small) else { return };
     bus.write(Topic::Site, "long", Some(&site(&"LONG".repeat(800))));

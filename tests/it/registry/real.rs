@@ -64,5 +64,5 @@ fn schemas_are_checked_and_registered_by_the_program_and_read_by_their_numbers()
         let mut notes = lanes.flat_map(|lane| yard.paper.records(lane));
         notes.any(|note| note.value.as_deref().and_then(number_of).is_some())
     });
-    assert_eq!(dead_letters(&yard), ["wrong_schema"]);
+    assert_eq!(dead_letters(&yard), ["unknown_schema"]);
 }

@@ -86,7 +86,8 @@ impl Letter {
 
     /// Whether part of the value was left behind.
     pub fn is_cut(&self) -> bool {
-        (self.value.len() as u64) < self.length
+        let is_key_cut = self.headers.iter().any(|(name, _)| name == "key_cut_to");
+        (self.value.len() as u64) < self.length || is_key_cut
     }
 
     /// The origin as text.

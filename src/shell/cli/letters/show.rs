@@ -3,7 +3,7 @@
 use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
 use super::{Filter, each_letter, lane_of, moment, open, origin};
-use crate::core::event::{Event, Garbled};
+use crate::core::event::{Event, Garbled, longest_name};
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::Mode;
@@ -71,6 +71,7 @@ pub fn reads(
     let codec = Codec::new(read.topology.limits.max_record_bytes);
     match codec.read(topic, Some(key), value, &mut Arena::default()) {
         Event::Garbled(why) => Err(why),
+        event if longest_name(&event) > read.topology.limits.name_bytes => Err(Garbled::Oversized),
         _ => Ok(()),
     }
 }
