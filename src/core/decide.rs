@@ -15,6 +15,7 @@ use crate::core::record::Answer;
 use crate::core::throttle::key;
 use crate::core::unit::{Millis, SECOND};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// About what a fate takes of a record beyond its texts; bytes.
 const FATE_BYTES: usize = 24;
@@ -183,12 +184,25 @@ impl Engine {
                 notes.push(format!("input_stale({}, {age})", topic.name()));
             }
         }
+        notes.extend(self.unreadable_notes());
         let window = state.setting.limits.node_window_ms;
         let since = state.known_since.max(self.intake_knows_since());
         if since > 0 && state.now - since < window {
             notes.push("partial_history".to_owned());
         }
         notes
+    }
+
+    /// Topics without a silence limit of which a partition cannot be read: what is known of them may
+    /// be old.
+    fn unreadable_notes(&self) -> impl Iterator<Item = String> {
+        let state = &self.state;
+        let is_noted = |topic: Topic| state.setting.silence[topic as usize].is_some();
+        let unreadable = state.times.lanes.iter().filter(move |(lane, held)| {
+            held.flags.unreadable && !lane.topic.is_own() && !is_noted(lane.topic)
+        });
+        let topics: BTreeSet<&str> = unreadable.map(|(lane, _)| lane.topic.name()).collect();
+        topics.into_iter().map(|topic| format!("input_stale({topic}, unreadable)"))
     }
 
     /// Since when intake knows all that foreign topics said; 0: from the beginning.

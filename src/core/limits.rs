@@ -141,6 +141,9 @@ limits! {
      request or configuration is taken as of that bound; a record stamped further ahead of the \
      leader's clock is a dead letter."
     own_time_ahead_ms: Millis = "own_time_ahead_s" * SECOND, 300 in 0..=86_400;
+    "A start waits so long for partitions without a leader, then goes on without them; not for those \
+     of task and of our own topics, for which it always waits."
+    start_without_lane_ms: Millis = "start_without_lane_s" * SECOND, 20 in 0..=86_400;
     "A lane that cannot be read for so long counts as lagging at its cut."
     lane_unreadable_ms: Millis = "lane_unreadable_s" * SECOND, 60 in 1..=86_400;
     "Most schema ids that are remembered, for a minute, as missing in the registry; ids."

@@ -201,6 +201,8 @@ impl Place {
             .collect();
         let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
         let unreadable = topology.limits.lane_unreadable_ms;
+        let without = topology.limits.start_without_lane_ms;
+        conf.start_without_after = Duration::from_millis(without.max(0) as u64);
         conf.max_output_bytes = topology.limits.max_output_bytes;
         conf.unreadable_after = Duration::from_millis(unreadable.max(0) as u64);
         for (name, value) in &topology.kafka.properties {

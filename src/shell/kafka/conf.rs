@@ -41,6 +41,8 @@ pub struct KafkaConf {
     pub patience: Duration,
     /// Longest record that is published, key included; bytes. The client takes no less.
     pub max_output_bytes: usize,
+    /// How long a start waits for partitions without a leader before it goes on without them.
+    pub start_without_after: Duration,
     /// How long a lane may fail before it counts as unreadable (design: 60 s).
     pub unreadable_after: Duration,
 }
@@ -147,6 +149,7 @@ impl KafkaConf {
             topics,
             turn: None,
             patience: Duration::from_secs(10),
+            start_without_after: Duration::from_secs(20),
             max_output_bytes: Limits::default().max_output_bytes,
             unreadable_after: Duration::from_secs(60),
         }

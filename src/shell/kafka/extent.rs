@@ -9,7 +9,7 @@ use rdkafka::Offset;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How many of a client's tidings are heard when something failed: the newest matter, and a client
@@ -25,6 +25,29 @@ pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, Stri
         lanes.extend((0..count).map(lane));
     }
     Ok(lanes)
+}
+
+/// Lanes whose partition has no leader now. While there is one, a question about all lanes gets no
+/// answer at all.
+pub(super) fn leaderless(
+    client: &Client,
+    lanes: &[(Lane, String)],
+    wait: Duration,
+) -> Result<BTreeSet<Lane>, KafkaError> {
+    let mut found = BTreeSet::new();
+    let names: BTreeSet<&String> = lanes.iter().map(|(_, name)| name).collect();
+    for name in names {
+        let metadata = client.fetch_metadata(Some(name), wait)?;
+        let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == name) else {
+            continue;
+        };
+        let without: BTreeSet<i32> =
+            topic.partitions().iter().filter(|it| it.leader() < 0).map(|it| it.id()).collect();
+        let is_without = |lane: &Lane| without.contains(&(lane.partition as i32));
+        let of_topic = lanes.iter().filter(|(_, other)| other == name).map(|(lane, _)| *lane);
+        found.extend(of_topic.filter(is_without));
+    }
+    Ok(found)
 }
 
 /// How many partitions a topic has; an error when it is not there.

@@ -174,7 +174,7 @@ fn look<'a>(
     lanes: &'a [(Lane, String)],
     shared: &Mutex<Findings>,
 ) -> Vec<&'a (Lane, String)> {
-    let answer = extent::stable_ends(client, lanes, PERIOD);
+    let answer = ends_of_the_led(client, lanes, shared);
     let now = Instant::now();
     let mut findings = lock(shared);
     for (lane, _) in lanes {
@@ -193,6 +193,23 @@ fn look<'a>(
         since.is_some_and(|since| now.duration_since(*since) >= GONE_AFTER)
     };
     lanes.iter().filter(|(lane, _)| is_old(lane)).collect()
+}
+
+/// The last stable offsets. A partition without a leader takes the answer from all others, so once
+/// a lane has failed, only those that have a leader are asked.
+fn ends_of_the_led(
+    client: &Client,
+    lanes: &[(Lane, String)],
+    shared: &Mutex<Findings>,
+) -> Result<BTreeMap<Lane, u64>, KafkaError> {
+    let has_failed = !lock(shared).failing.is_empty();
+    if !has_failed {
+        return extent::stable_ends(client, lanes, PERIOD);
+    }
+    let without = extent::leaderless(client, lanes, PERIOD)?;
+    let mut led = lanes.to_vec();
+    led.retain(|(lane, _)| !without.contains(lane));
+    extent::stable_ends(client, &led, PERIOD)
 }
 
 /// Whether a topic has more partitions than are read. What else the answer may be is for others to

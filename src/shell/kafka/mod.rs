@@ -9,6 +9,7 @@ mod admin;
 mod conf;
 mod extent;
 mod health;
+mod leaders;
 mod place;
 mod queue;
 mod reader;
@@ -29,6 +30,7 @@ use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
 use conf::Role;
 use health::Width;
+use leaders::Leaders;
 use queue::Client;
 use reader::Reader;
 use reading::Reading;
@@ -45,6 +47,7 @@ pub struct KafkaLog {
     looker: Arc<Client>,
     reading: Option<Reading>,
     speaker: Option<Speaker>,
+    leaders: Leaders,
     /// Whether there is a speaker.
     leads: Arc<AtomicBool>,
 }
@@ -55,7 +58,8 @@ impl KafkaLog {
         let reader = reader::open(&conf, Role::Reader)?;
         let looker = reader::open(&conf, Role::Looker)?;
         let leads = Arc::default();
-        Ok(KafkaLog { conf, reader, looker, reading: None, speaker: None, leads })
+        let leaders = Leaders::default();
+        Ok(KafkaLog { conf, reader, looker, reading: None, speaker: None, leaders, leads })
     }
 
     /// For how long the broker has not answered; `None` while it does, or before anything is
@@ -75,12 +79,23 @@ impl KafkaLog {
         extent::lanes(&self.conf, &self.reader)
     }
 
-    fn spans(&self, lanes: &[(Lane, String)]) -> Result<Vec<LaneSpan>, LogError> {
+    fn spans(&mut self, lanes: &[(Lane, String)]) -> Result<Vec<LaneSpan>, LogError> {
         // These clients are asked only, so their events would pile up unseen.
         for client in [&self.reader, &self.looker] {
             let _ = client.poll(Duration::ZERO);
         }
-        extent::spans(&self.conf, &self.reader, &self.looker, lanes)
+        let failing = |lane| self.reading.as_ref().and_then(|it| it.extent().failing(lane));
+        let (patience, answer) = (self.conf.start_without_after, self.conf.patience);
+        let without = self.leaders.wait(&self.reader, lanes, failing, patience, answer)?;
+        if without.is_empty() {
+            return extent::spans(&self.conf, &self.reader, &self.looker, lanes);
+        }
+        let mut led = lanes.to_vec();
+        led.retain(|(lane, _)| !without.contains(lane));
+        let mut spans = extent::spans(&self.conf, &self.reader, &self.looker, &led)?;
+        spans.extend(without.into_iter().map(leaders::unknown));
+        spans.sort_by_key(|span| span.lane);
+        Ok(spans)
     }
 }
 

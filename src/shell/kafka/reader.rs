@@ -224,6 +224,11 @@ impl Extent {
         self.probe.unreachable()
     }
 
+    /// Since when a lane has failed.
+    pub fn failing(&self, lane: Lane) -> Option<Instant> {
+        self.probe.failing(lane)
+    }
+
     /// How far each lane reaches: what the client knows of its last fetch, or the probe of its last
     /// question. A lane that is held is not fetched, so of that the probe knows more.
     pub fn ends(&self) -> Vec<(Lane, u64)> {

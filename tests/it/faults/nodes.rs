@@ -1,12 +1,13 @@
 //! A cluster of three, of which one is killed: the one that leads our topics, then the one that
 //! keeps our transactions.
 
-use super::quick;
+use super::{admin, quick};
 use crate::broker::{Broker, Wanted, free_ports, is_possible};
-use crate::kill::bus::Bus;
+use crate::kill::bus::{Bus, parts};
 use crate::kill::process::{Process, wait_until};
 use crate::kill::{SECOND, settle_accounts, wait_for_answers, wait_for_lead};
 use rdkafka::ClientConfig;
+use rdkafka::admin::NewPartitions;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -106,4 +107,85 @@ fn of_three_brokers_any_one_may_die() {
     let [process] = process;
     assert_eq!(process.stop().code(), Some(0));
     println!("{}", settle_accounts(&bus, &subjects, &[&store]));
+}
+
+/// Node 2, a broker without a vote: node 1 goes on when it is gone.
+fn second(first: &Broker, controller: u16) -> Broker {
+    let [port, unused] = free_ports();
+    let properties = format!(
+        "node.id=2\nprocess.roles=broker\ncontroller.quorum.voters=1@127.0.0.1:{controller}\n\
+         listeners=PLAINTEXT://127.0.0.1:{port}\nbroker.session.timeout.ms=3000\n\
+         broker.heartbeat.interval.ms=500\n"
+    );
+    assert_ne!(first.port, port);
+    Broker::start(&Wanted { port, controller: unused, properties, format: Vec::new() })
+}
+
+/// The only replica of a partition of pilot reports is gone: a start and a takeover go on without
+/// it, and take it up when it is back.
+#[test]
+fn a_start_and_a_takeover_go_on_without_a_partition_whose_broker_is_dead() {
+    if !is_possible() {
+        return;
+    }
+    let [port, controller] = free_ports();
+    let properties = "broker.session.timeout.ms=3000\n".to_owned();
+    let first = Broker::start(&Wanted { port, controller, properties, format: Vec::new() });
+    let bus = Bus::on(&first.address(), &[], |file| {
+        quick(file);
+        parts(file, |limits, _| drop(limits.insert("start_without_lane_s".into(), 2.into())));
+    });
+    bus.queue("QUEUE_00", 1, 200);
+    bus.flush();
+    // Kafka's own topics are made while node 1 is alone.
+    let stores = [bus.path("store-a"), bus.path("store-b"), bus.path("store-c")];
+    let start = |at: usize| Process::start(&bus.bootstrap, &bus.topology, &stores[at]);
+    let process = start(0);
+    wait_for_lead(&process, 60 * SECOND);
+    assert_eq!(process.stop().code(), Some(0));
+    let node = second(&first, controller);
+    let pilot = bus.topic(Topic::Pilot);
+    let count = partitions(&bus, &pilot).len();
+    let wanted = [NewPartitions::new(&pilot, count + 1).assign(&[&[2]])];
+    admin(&bus, async |admin, options| admin.create_partitions(&wanted, &options).await);
+    let leaders = || partitions(&bus, &pilot);
+    wait_until(60 * SECOND, || format!("{:?}", leaders()), || leaders().get(count) == Some(&2));
+    node.kill();
+    wait_until(60 * SECOND, || format!("{:?}", leaders()), || leaders().get(count) == Some(&-1));
+
+    // From a store that does not know the partition, and without a store.
+    let leader = start(0);
+    wait_for_lead(&leader, 60 * SECOND);
+    let name = format!("{pilot}[{count}]");
+    assert!(leader.told().contains(&name), "it is named: {}", leader.told());
+    let mut subjects = BTreeSet::new();
+    let mut pair = [leader, start(1)];
+    crate::kill::ask(&bus, &mut subjects, &mut pair);
+    wait_for_answers(&bus, &subjects, &mut pair);
+    let is_standing_by = || pair[1].ready().is_some_and(|ready| ready.speaks && !ready.leading);
+    wait_until(60 * SECOND, || pair[1].told(), is_standing_by);
+    let [leader, standby] = pair;
+    leader.kill();
+    let mut standby = [standby];
+    crate::kill::ask(&bus, &mut subjects, &mut standby);
+    wait_for_answers(&bus, &subjects, &mut standby);
+
+    // The partition is back: what is written there is read.
+    node.start_again();
+    wait_until(60 * SECOND, || format!("{:?}", leaders()), || leaders().get(count) == Some(&2));
+    let [process] = standby;
+    assert_eq!(process.stop().code(), Some(0));
+    println!("{}", settle_accounts(&bus, &subjects, &[&stores[1]]));
+}
+
+/// The node that leads each partition of a topic; -1 for none.
+fn partitions(bus: &Bus, topic: &str) -> Vec<i32> {
+    let mut config = ClientConfig::new();
+    let client: BaseConsumer = config.set("bootstrap.servers", &bus.bootstrap).create().unwrap();
+    let metadata = client.fetch_metadata(Some(topic), 10 * SECOND).expect("metadata");
+    let topic = metadata.topics().first().expect("the topic");
+    let mut leaders: Vec<(i32, i32)> =
+        topic.partitions().iter().map(|it| (it.id(), it.leader())).collect();
+    leaders.sort_unstable();
+    leaders.into_iter().map(|(_, leader)| leader).collect()
 }

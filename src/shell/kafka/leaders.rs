@@ -1,0 +1,82 @@
+//! Partitions without a leader: a start waits for them for a stated time, then goes on without.
+
+use super::extent;
+use super::queue::Client;
+use crate::core::cut::{Lane, Topic};
+use crate::drive::port::{LaneSpan, LogError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Between two looks while a start waits.
+const NAP: Duration = Duration::from_millis(250);
+
+/// Since when each lane has no leader.
+#[derive(Default)]
+pub(super) struct Leaders {
+    missing: BTreeMap<Lane, Instant>,
+}
+
+impl Leaders {
+    /// Returns the lanes that a start goes on without, once each of them has had no leader for
+    /// `patience`. Waits until then. `failing` says since when a lane that is being read has failed.
+    ///
+    /// # Errors
+    /// A partition that nothing can be decided without has no leader: one of our own, or one of
+    /// requests.
+    pub fn wait(
+        &mut self,
+        client: &Client,
+        lanes: &[(Lane, String)],
+        failing: impl Fn(Lane) -> Option<Instant>,
+        patience: Duration,
+        answer: Duration,
+    ) -> Result<BTreeSet<Lane>, LogError> {
+        loop {
+            let found = extent::leaderless(client, lanes, answer);
+            let found = found.map_err(|error| extent::trouble(client, &error))?;
+            let now = Instant::now();
+            let is_new = found.iter().any(|lane| !self.missing.contains_key(lane));
+            self.missing.retain(|lane, _| found.contains(lane));
+            for lane in &found {
+                let since = failing(*lane).unwrap_or(now);
+                self.missing.entry(*lane).or_insert(since);
+            }
+            let is_needed = |lane: &&Lane| lane.topic.is_own() || lane.topic == Topic::Task;
+            if let Some(lane) = found.iter().find(is_needed) {
+                return Err(LogError::Unreachable(format!(
+                    "partition {} of {} has no leader, and nothing can be answered without it: \
+                     bring its broker back",
+                    lane.partition,
+                    name_of(lanes, *lane)
+                )));
+            }
+            if is_new {
+                tell(lanes, &found, patience);
+            }
+            let is_over = |since: &Instant| now.duration_since(*since) >= patience;
+            if self.missing.values().all(is_over) {
+                return Ok(found);
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+}
+
+/// What stands for a lane of which nothing is known: whatever was read of it may be so.
+pub(super) fn unknown(lane: Lane) -> LaneSpan {
+    LaneSpan { lane, first: 0, stable_end: 0, end: u64::MAX }
+}
+
+fn name_of(lanes: &[(Lane, String)], lane: Lane) -> &str {
+    lanes.iter().find(|(known, _)| *known == lane).map_or("?", |(_, name)| name)
+}
+
+fn tell(lanes: &[(Lane, String)], found: &BTreeSet<Lane>, patience: Duration) {
+    let named = found.iter().map(|lane| format!("{}[{}]", name_of(lanes, *lane), lane.partition));
+    tracing::warn!(
+        "without a leader: {}; the start waits for {} s (start_without_lane_s), then goes on \
+         without what is there, and decisions say input_stale; bring their broker back",
+        named.collect::<Vec<_>>().join(", "),
+        patience.as_secs()
+    );
+}
