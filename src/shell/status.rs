@@ -116,7 +116,7 @@ mod tests {
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
         type Change = fn(&mut State);
-        let cases: [(Change, &str); 6] = [
+        let cases: [(Change, &str); 7] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
             (|state| state.intake_down = Some("gone".into()), "intake is down: gone"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
