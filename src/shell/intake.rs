@@ -53,7 +53,7 @@ pub fn live(
     let names: Vec<(&str, Dialect)> =
         topology.intake.sources.iter().map(|(name, dialect)| (name.as_str(), *dialect)).collect();
     let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-    let begun = voice.read(&topics, skip_lost)?;
+    let begun = voice.read(&topics, skip_lost, intake.has_published())?;
     for note in &begun.notes {
         tracing::warn!("intake: {note}; decisions note partial_history until a window is past it");
     }

@@ -97,6 +97,11 @@ impl Show {
         self.metrics.add();
     }
 
+    /// Tells why intake beside the loop does not work; `None`: it works, or is not wanted.
+    pub fn tell_intake_down(&mut self, why: Option<String>) {
+        self.status.update(|status| status.intake_down = why);
+    }
+
     /// Counts what became of foreign messages.
     pub fn count_intake(&mut self, told: &Told) {
         self.metrics.record_intake(told);

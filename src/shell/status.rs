@@ -33,6 +33,8 @@ pub struct State {
     pub waits_for_schemas: Option<String>,
     /// Lanes that cannot be read on while the others are, each with the reason and the remedy.
     pub stuck: Vec<String>,
+    /// Why intake, which is to run beside the loop, does not work.
+    pub intake_down: Option<String>,
     /// Why nothing is said although it leads, such as a clock that is wrong.
     pub silent_because: Option<String>,
     /// Why it is not sure of the lead: another installation uses the same transactional id.
@@ -96,6 +98,9 @@ impl State {
         if self.catching_up {
             return Some("catching up with lanes as they were at the start".to_string());
         }
+        if let Some(why) = &self.intake_down {
+            return Some(format!("intake is down: {why}"));
+        }
         self.silent_because.as_ref().map(|why| format!("silent: {why}"))
     }
 }
@@ -111,8 +116,9 @@ mod tests {
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
         type Change = fn(&mut State);
-        let cases: [(Change, &str); 6] = [
+        let cases: [(Change, &str); 7] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
+            (|state| state.intake_down = Some("gone".into()), "intake is down: gone"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
             (
                 |state| (state.restoring, state.restored_ratio) = (true, 0.999),

@@ -6,7 +6,7 @@
 
 mod beside;
 pub mod bus;
-mod intake;
+pub mod intake;
 pub mod process;
 mod rivals;
 pub mod witness;

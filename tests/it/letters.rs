@@ -1,7 +1,9 @@
 //! Dead letters: listed, shown, and said again once, from a directory and from a real Kafka.
 
 use crate::kill::bus::{Bus, text};
+use crate::kill::intake::Place;
 use crate::kill::process::{Process, wait_until, yardmaster};
+use crate::kill::witness::{committed, glance};
 use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
@@ -199,4 +201,76 @@ fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
     wait_until(Duration::from_secs(90), || process.told(), || process.leads());
     assert_eq!(process.stop().code(), Some(0));
     assert_eq!(listed(&["--json"]).lines().count(), 2, "nothing new is unreadable");
+}
+
+/// `dead-letters` with intake's topology: what it printed; it must exit with `code`.
+#[track_caller]
+fn of_intake(place: &Place, code: i32, verb: &[&str], more: &[&str]) -> String {
+    let flags = ["--bootstrap-server", &place.bus.bootstrap, "--topology", text(&place.topology)];
+    let output = yardmaster(&[&["dead-letters"], verb, &flags[..], more].concat());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{verb:?} {more:?}: {printed}");
+    printed
+}
+
+/// One message too long for the topology, which is mended then, and one that nobody can read.
+#[test]
+fn on_a_real_kafka_a_dead_letter_of_intake_is_redriven_to_its_source() {
+    let small = |limits: &mut toml::Table| {
+        limits.insert("max_record_bytes".into(), 2_048.into());
+        limits.insert("dead_letter_bytes".into(), 100.into());
+    };
+    let Some(place) = Place::with(2, "", small) else { return };
+    let long = format!(
+        "{{\"msg_type\": \"job_status\", \"jobid\": 7, \"taskid\": 4, \"status\": \"running\", \
+         \"timestamp\": 1760000000, \"computingsite\": \"CERN\", \"pad\": \"{}\"}}",
+        "x".repeat(3_000)
+    );
+    place.put("7", &long);
+    place.put("bad", "{\"msg_type\": \"job_status\"}");
+    place.writer.flush().unwrap();
+    let stage = place.start_with(&[]);
+    let listed = || of_intake(&place, 0, &[], &["--json", "--topic", &place.foreign]);
+    let is_listed = |count| listed().lines().count() == count;
+    wait_until(Duration::from_secs(90), || stage.told(), || is_listed(2));
+    stage.kill();
+    let letters: Vec<Value> =
+        listed().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let home = |key: &str| {
+        let found = letters.iter().find(|it| it["key"] == key).expect(key);
+        format!("{}/{}", place.foreign, found["partition"])
+    };
+    let origin = |key: &str| {
+        let found = letters.iter().find(|it| it["key"] == key).expect(key);
+        format!("{}/{}", home(key), found["offset"])
+    };
+    let shown = of_intake(&place, 0, &["show", &origin("bad")], &[]);
+    for part in ["dialect: panda", "still unreadable: panda: ", "7b 22 6d 73"] {
+        assert!(shown.contains(part), "no {part:?} in\n{shown}");
+    }
+    let redrive = ["redrive"];
+    let all = ["--reason", "malformed"];
+    let said = of_intake(&place, 1, &redrive, &all);
+    assert!(said.contains("more than max_record_bytes of 2048"), "{said}");
+    assert!(said.contains("2 chosen, 0 redriven and read back, 0 were before, 2 not"), "{said}");
+
+    let topology = std::fs::read_to_string(&place.topology).unwrap();
+    let mended = topology.replace("max_record_bytes = 2048", "max_record_bytes = 20480");
+    assert_ne!(topology, mended);
+    std::fs::write(&place.topology, mended).unwrap();
+    let said = of_intake(&place, 1, &redrive, &all);
+    assert!(said.contains("2 chosen, 1 redriven and read back, 0 were before, 1 not"), "{said}");
+    assert!(said.contains(&format!("{}: 1 redriven", home("7"))), "{said}");
+    let said = of_intake(&place, 0, &redrive, &[&origin("7")]);
+    assert!(said.contains("0 redriven and read back, 1 were before"), "{said}");
+    let said = of_intake(&place, 0, &redrive, &[&origin("bad"), "--even-unreadable"]);
+    assert!(said.contains("1 redriven and read back"), "{said}");
+    let messages = committed(&place.bus.bootstrap, &place.foreign);
+    let same = messages.iter().filter(|(key, value)| key == b"7" && value == long.as_bytes());
+    assert_eq!((messages.len(), same.count()), (4, 2));
+
+    let stage = place.start_with(&[]);
+    let states = || glance(&place.bus.bootstrap, &place.bus.topic(Topic::JobState)).len();
+    wait_until(Duration::from_secs(90), || stage.told(), || states() == 1 && is_listed(3));
 }

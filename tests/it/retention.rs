@@ -1,6 +1,8 @@
 //! A broker that really compacts and expires, in small segments: what it leaves is enough. With the
 //! store gone, the rebuild finds the counters that there were, and deciding goes on.
 
+mod offsets;
+
 use crate::broker::{Broker, is_possible};
 use crate::drive::yard;
 use crate::kill::bus::{Bus, now, parts, text};

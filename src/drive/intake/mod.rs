@@ -24,7 +24,7 @@ use crate::core::id::Key;
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec};
-use crate::wire::dialect::{Dialect, Foreign, JobSaid, TaskSaid, read};
+use crate::wire::dialect::{Dialect, Foreign, JobSaid, OWN, TaskSaid, read, told};
 use crate::wire::record;
 use again::Again;
 use facts::{Facts, Tasks};
@@ -77,6 +77,7 @@ pub struct Intake {
     queues: HashSet<Arc<str>>,
     shared: HashSet<Arc<Facts>>,
     is_reading_back: bool,
+    has_published: bool,
     tally: Tally,
     /// Facts of a job of which none are known.
     nothing: Facts,
@@ -100,6 +101,7 @@ impl Intake {
             queues: HashSet::new(),
             shared: HashSet::new(),
             is_reading_back: true,
+            has_published: false,
             tally: Tally::default(),
             nothing: Facts::default(),
         }
@@ -108,6 +110,12 @@ impl Intake {
     /// How many jobs wait for their task's facts.
     pub fn waiting(&self) -> usize {
         self.waiting_count
+    }
+
+    /// Whether a record that intake published was read back: one of a job with a revision of
+    /// intake's own, and facts that are its task's.
+    pub fn has_published(&self) -> bool {
+        self.has_published
     }
 
     /// How many jobs are remembered.
@@ -268,6 +276,7 @@ impl Intake {
         if !number.is_decimal() {
             return;
         }
+        self.has_published |= told(record).is_some_and(|told| told != OWN);
         let task = if task.is_decimal() { task.0 } else { 0 };
         let queue = share(&mut self.queues, record.queue, self.limits.names_max);
         let shared = &mut self.shared;

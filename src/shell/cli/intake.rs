@@ -123,6 +123,8 @@ pub(super) struct Beside {
     leads: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
     told: Arc<Mutex<Option<Told>>>,
+    /// Why it does not work now.
+    down: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -138,7 +140,7 @@ impl Beside {
         }
         let conf = place.kafka(&read.topology)?;
         let (leads, ends, told) = (Arc::default(), Arc::default(), Arc::default());
-        let mut beside = Beside { leads, ends, told, thread: None };
+        let mut beside = Beside { leads, ends, told, down: Arc::default(), thread: None };
         let work = beside.work(conf, read);
         beside.thread = Some(std::thread::Builder::new().name("intake".into()).spawn(work)?);
         Ok(Some(beside))
@@ -147,6 +149,10 @@ impl Beside {
     fn work(&self, conf: KafkaConf, read: &Read) -> impl FnOnce() + Send + 'static {
         let (leads, ends, told) = (self.leads.clone(), self.ends.clone(), self.told.clone());
         let (topology, mut pause) = (read.topology.clone(), Pause::new(read));
+        let down = Arc::clone(&self.down);
+        let is_down = move |why: Option<String>| {
+            *down.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        };
         move || {
             let works = || leads.load(Ordering::Relaxed) && !ends.load(Ordering::Relaxed);
             while !ends.load(Ordering::Relaxed) {
@@ -157,6 +163,7 @@ impl Beside {
                 let lived = live(&conf, &topology, false, &works, &mut |new| {
                     if !new.is_reading_back {
                         pause.reset();
+                        is_down(None);
                     }
                     let mut sum = told.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut new = new;
@@ -166,6 +173,7 @@ impl Beside {
                     *sum = Some(new);
                 });
                 if let Err(error) = lived {
+                    is_down(Some(error.to_string()));
                     pause.wait(&error, &works);
                 }
             }
@@ -179,6 +187,8 @@ impl Beside {
         if let Some(told) = told {
             show.count_intake(&told);
         }
+        let down = self.down.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        show.tell_intake_down(down.filter(|_| leads));
     }
 }
 

@@ -68,6 +68,9 @@ impl Topology {
     }
 }
 
+/// Shortest time that a source of intake should be kept; ms.
+const SOURCE_KEPT: i64 = 24 * 3_600_000;
+
 fn check(place: &Place) -> Ended {
     let read = place.read()?;
     println!("{}: no mistake found", read.name);
@@ -92,12 +95,55 @@ fn check(place: &Place) -> Ended {
             wrong += 1;
         }
     }
+    for name in read.topology.intake.sources.keys() {
+        let found = admin.describe(std::slice::from_ref(name))?;
+        let found = found.get(name).and_then(Option::as_ref);
+        for complaint in compare_source(name, found, bootstrap) {
+            println!("{name}: {complaint}");
+            wrong += 1;
+        }
+    }
     if wrong == 0 {
         println!("all {} topics are as the topology needs them", read.topology.topics.len());
         return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     println!("{wrong} differences, each with what would mend it");
     Ok(ExitCode::FAILURE)
+}
+
+/// What is wrong with a topic that intake reads, each with the command that mends it.
+fn compare_source(name: &str, found: Option<&TopicFound>, bootstrap: &str) -> Vec<String> {
+    let Some(found) = found else {
+        return vec![format!(
+            "is not there, and intake is to read it: correct its name in [[intake.source]], or make \
+             it\n    kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {name}"
+        )];
+    };
+    let setting = |key: &str| found.configs.get(key).map_or("", String::as_str);
+    let mend = |change: &str| {
+        format!(
+            "kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics \
+             --entity-name {name} --add-config {change}"
+        )
+    };
+    let mut wrong = Vec::new();
+    let cleanup = setting("cleanup.policy");
+    if cleanup.contains("compact") {
+        wrong.push(format!(
+            "cleanup.policy is {cleanup}: messages under one key are removed before intake has read \
+             them\n    {}",
+            mend("cleanup.policy=delete")
+        ));
+    }
+    let retention = setting("retention.ms");
+    if retention.parse().is_ok_and(|kept: i64| (0..SOURCE_KEPT).contains(&kept)) {
+        wrong.push(format!(
+            "retention.ms is {retention}: what intake does not read within that is lost, so keep it \
+             for a day at least, a week is better\n    {}",
+            mend("retention.ms=604800000")
+        ));
+    }
+    wrong
 }
 
 /// What a topic as found lacks, each with the command that mends it.
@@ -219,6 +265,27 @@ mod tests {
             "would be made with 1 partition, cleanup.policy=delete retention.ms=1209600000 \
              message.timestamp.type=LogAppendTime"
         );
+    }
+
+    #[test]
+    fn a_source_that_is_missing_compacted_or_kept_shortly_is_named_with_the_remedy() {
+        let found = |cleanup: &str, retention: &str| TopicFound {
+            partitions: 1,
+            configs: [("cleanup.policy", cleanup), ("retention.ms", retention)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+        };
+        let wrong = |found: Option<&TopicFound>| compare_source("jobs", found, "b:1");
+        for right in ["604800000", "-1", "86400000"] {
+            assert_eq!(wrong(Some(&found("delete", right))), Vec::<String>::new());
+        }
+        let missing = wrong(None).join("");
+        assert!(missing.contains("[[intake.source]]") && missing.contains("--create --topic jobs"));
+        assert!(!missing.contains("topology apply"), "{missing}");
+        let both = wrong(Some(&found("compact,delete", "3600000")));
+        assert_eq!(both.len(), 2);
+        assert!(both[0].contains("cleanup.policy=delete"), "{both:?}");
+        assert!(both[1].contains("retention.ms=604800000"), "{both:?}");
     }
 
     #[test]

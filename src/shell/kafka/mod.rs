@@ -8,6 +8,7 @@
 mod admin;
 mod conf;
 mod extent;
+mod group;
 mod health;
 mod leaders;
 mod place;

@@ -3,6 +3,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
+use super::group::{Committed, Group, metadata};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether the topics have changed, and how long one answer may take.
 const COUNT: Duration = Duration::from_secs(10);
 const COUNT_WAIT: Duration = Duration::from_secs(1);
+/// How often the offsets of all partitions are committed, moved or not: a broker forgets an offset
+/// that was not committed for `offsets.retention.minutes`, seven days by default.
+const COMMIT_ALL: Duration = Duration::from_secs(24 * 3_600);
 
 /// A foreign message, borrowed from the client.
 pub struct ForeignRecord<'a> {
@@ -69,6 +73,8 @@ pub struct KafkaIntake {
     sources: Vec<Source>,
     /// What is not said yet to have been read.
     moved: BTreeMap<(usize, i32), u64>,
+    /// When the offsets of all partitions were committed; `None`: not since the start.
+    committed_all: Option<Instant>,
     lost: Option<LogError>,
     /// When the topics were last asked for by name.
     counted: Instant,
@@ -98,25 +104,37 @@ impl KafkaIntake {
             queue,
             sources: Vec::new(),
             moved: BTreeMap::new(),
+            committed_all: None,
             lost: None,
             counted: Instant::now(),
         })
     }
 
     /// Begins to read topics where what was said ends, at their beginning if nothing was. With
-    /// `skip_lost` a partition that no longer holds that place is read from where it begins.
-    pub fn read(&mut self, topics: &[&str], skip_lost: bool) -> Result<Begun, LogError> {
+    /// `skip_lost` a partition that no longer holds that place, or whose offset is gone, is read
+    /// from where it begins. `has_published`: records that intake published were read back.
+    pub fn read(
+        &mut self,
+        topics: &[&str],
+        skip_lost: bool,
+        has_published: bool,
+    ) -> Result<Begun, LogError> {
         let wait = self.conf.patience;
+        let mut counts = Vec::new();
+        for topic in topics {
+            let count = extent::count(&self.client, topic, wait)?.ok_or_else(|| missing(topic))?;
+            counts.push((*topic, count));
+        }
+        let group = self.committed(&counts, has_published)?;
         let mut assigned = TopicPartitionList::new();
         let mut begun = Begun::default();
-        for topic in topics {
-            let name = CString::new(*topic)
+        for (topic, count) in counts {
+            let name = CString::new(topic)
                 .map_err(|_| LogError::Stop(format!("{topic:?} cannot be the name of a topic")))?;
-            let count = extent::partitions(&self.client, topic, wait)
-                .map_err(|error| missing(topic, error))?;
             let (mut next, mut gaps) = (BTreeMap::new(), BTreeSet::new());
             for partition in 0..count as i32 {
-                let Beginning { at, gap, is_empty } = self.begin(topic, partition, skip_lost)?;
+                let Beginning { at, gap, is_empty } =
+                    self.begin(topic, partition, &group, skip_lost)?;
                 if let Some(note) = gap {
                     begun.notes.push(note);
                     gaps.insert(partition);
@@ -133,35 +151,49 @@ impl KafkaIntake {
                 added.map_err(|error| LogError::Stop(format!("{topic}[{partition}]: {error}")))?;
                 next.insert(partition, at);
             }
-            self.sources.push(Source { text: (*topic).to_owned(), name, next, gaps });
+            self.sources.push(Source { text: topic.to_owned(), name, next, gaps });
         }
         let done = self.client.assign(&assigned);
         done.map_err(|error| extent::trouble(&self.client, &error))?;
         Ok(begun)
     }
 
-    /// Where the reading of a partition goes on.
-    fn begin(&self, topic: &str, partition: i32, skip_lost: bool) -> Result<Beginning, LogError> {
-        let wait = self.conf.patience;
-        let asked = |error| extent::trouble(&self.client, &error);
-        let mut place = TopicPartitionList::new();
-        place.add_partition(topic, partition);
-        let said = self.client.committed_offsets(place, wait).map_err(|error| {
-            let trouble = asked(error);
+    /// What is committed of topics with so many partitions.
+    fn committed(&self, counts: &[(&str, usize)], has_published: bool) -> Result<Group, LogError> {
+        let mut places = TopicPartitionList::new();
+        for (topic, count) in counts {
+            for partition in 0..*count as i32 {
+                places.add_partition(topic, partition);
+            }
+        }
+        let answer = self.client.committed_offsets(places, self.conf.patience);
+        let answer = answer.map_err(|error| {
+            let trouble = extent::trouble(&self.client, &error);
             // The broker tells the client, which goes on asking until the question times out.
             let group = RDKafkaErrorCode::GroupAuthorizationFailed;
             let what = format!("Read of group {}", self.conf.transactional_id);
             let is_refused = self.client.context().is_group_refused();
             is_refused.then(|| refusal(group, &what)).flatten().unwrap_or(trouble)
         })?;
-        let said = said.find_partition(topic, partition).map(|it| it.offset());
+        Ok(Group::new(&answer, has_published))
+    }
+
+    /// Where the reading of a partition goes on.
+    fn begin(
+        &self,
+        topic: &str,
+        partition: i32,
+        group: &Group,
+        skip_lost: bool,
+    ) -> Result<Beginning, LogError> {
+        let wait = self.conf.patience;
+        let asked = |error| extent::trouble(&self.client, &error);
         let (first, end) = self.client.fetch_watermarks(topic, partition, wait).map_err(asked)?;
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);
         let place = format!("{topic}[{partition}]");
         let begins = |at, gap| Beginning { at, gap, is_empty: first == end };
-        match said {
-            Some(Offset::Offset(said)) => {
-                let said = said.max(0) as u64;
+        match group.place(topic, partition) {
+            Committed::At(said) => {
                 if (first..=end).contains(&said) {
                     return Ok(begins(said, None));
                 }
@@ -176,13 +208,21 @@ impl KafkaIntake {
                      jobs`, keep the topic longer, and start with --skip-lost"
                 )))
             }
-            _ if first > 0 => {
+            // A partition that never held anything has lost nothing.
+            Committed::Lost if end > 0 && !skip_lost => Err(LogError::Stop(format!(
+                "{place} was read before, and the offset of group {} is gone: the broker forgets \
+                 offsets that are not committed for offsets.retention.minutes. Start `yardmaster \
+                 intake` with --skip-lost: it reads again what the topic still holds, {first} to \
+                 {end}; bring in what is older by `yardmaster import jobs`",
+                self.conf.transactional_id
+            ))),
+            Committed::Lost | Committed::Never if first > 0 => {
                 let note = format!(
                     "{place} begins at {first}: what is older is known by `yardmaster import jobs` alone"
                 );
                 Ok(begins(first, Some(note)))
             }
-            _ => Ok(begins(first, None)),
+            Committed::Lost | Committed::Never => Ok(begins(first, None)),
         }
     }
 
@@ -240,32 +280,51 @@ impl KafkaIntake {
         }
         self.counted = Instant::now();
         for Source { text, next, .. } in &self.sources {
-            match extent::partitions(&self.client, text, COUNT_WAIT) {
-                Ok(found) if found > next.len() => {
+            match extent::count(&self.client, text, COUNT_WAIT) {
+                Ok(Some(found)) if found > next.len() => {
                     let known = next.len();
                     // A new life reads the new ones from their beginning.
                     return Err(LogError::Aborted(format!(
                         "topic {text} has {found} partitions, {known} are read"
                     )));
                 }
-                Err(error @ LogError::Stop(_)) => return Err(missing(text, error)),
-                Ok(_) | Err(_) => {}
+                Ok(None) => return Err(missing(text)),
+                Err(error @ LogError::Stop(_)) => return Err(error),
+                Ok(Some(_)) | Err(_) => {}
             }
         }
         Ok(())
     }
 
+    /// Notes the places of all partitions as to be committed, but for those of which the first
+    /// message that is left did not come yet: their gap is published with it.
+    fn note_all(&mut self) {
+        for (number, source) in self.sources.iter().enumerate() {
+            let read = source.next.iter().filter(|(it, _)| !source.gaps.contains(it));
+            self.moved.extend(read.map(|(partition, next)| ((number, *partition), *next)));
+        }
+    }
+
     /// Says words, and that everything taken was taken: all or nothing. Waits for it.
     pub fn say(&mut self, words: &Words) -> Result<(), LogError> {
+        let commits_all = self.committed_all.is_none_or(|at| at.elapsed() >= COMMIT_ALL);
+        if commits_all {
+            self.note_all();
+        }
         if words.is_empty() && self.moved.is_empty() {
             return Ok(());
         }
+        let whole = self.sources.iter().filter(|source| source.gaps.is_empty());
+        let metadata = metadata(whole.map(|it| (it.text.as_str(), it.next.len())));
         let mut next = TopicPartitionList::new();
         for ((source, partition), offset) in &self.moved {
             let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
             let name = &self.sources[*source].text;
             let added = next.add_partition_offset(name, *partition, offset);
             added.map_err(|error| LogError::Stop(format!("{name}[{partition}]: {error}")))?;
+            if let Some(mut place) = next.find_partition(name, *partition) {
+                place.set_metadata(&metadata);
+            }
         }
         let reader = self.client.group_metadata();
         let reader = reader.ok_or_else(|| LogError::Stop("the client has no group".to_owned()))?;
@@ -291,6 +350,9 @@ impl KafkaIntake {
         let offsets = (!self.moved.is_empty()).then_some((&next, &reader));
         self.mouth.transact(send, offsets)?;
         self.moved.clear();
+        if commits_all {
+            self.committed_all = Some(Instant::now());
+        }
         Ok(())
     }
 }
@@ -311,11 +373,10 @@ fn trouble(code: RDKafkaErrorCode, topic: &str, partition: i32) -> Option<LogErr
 }
 
 /// A topic of somebody else's is not ours to make.
-fn missing(topic: &str, error: LogError) -> LogError {
-    match error {
-        LogError::Stop(why) => LogError::Stop(format!(
-            "intake source {topic:?}: {why}; or mend its name in [[intake.source]] of the topology"
-        )),
-        other => other,
-    }
+fn missing(topic: &str) -> LogError {
+    LogError::Stop(format!(
+        "intake source {topic:?}: the broker has no topic of this name; create it with \
+         kafka-topics.sh --create --topic {topic} (`topology apply` makes no sources), or correct \
+         its name in [[intake.source]] of the topology"
+    ))
 }

@@ -8,6 +8,7 @@ use super::witness::glance;
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Status};
+use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, NewTopicSpec};
 use yardmaster::wire::avro::{Arena, Codec};
 
 /// How often each state of each of PanDA's jobs was said.
@@ -93,4 +94,41 @@ fn who_leads_does_intake_and_who_takes_over_goes_on_with_it() {
     let counters = bus.verb("counters", 0, &["--store", bus.path("second").to_str().unwrap()]);
     assert!(counters.contains("CERN"), "what intake says is folded: {counters}");
     assert_eq!(second.stop().code(), Some(0));
+}
+
+#[test]
+fn whoever_leads_is_not_ready_while_its_intake_is_down() {
+    let hasty = |limits: &mut toml::Table| {
+        limits.insert("takeover_s".into(), 1.into());
+        limits.insert("takeover_jitter_ms".into(), 0.into());
+        limits.insert("backoff_max_s".into(), 1.into());
+    };
+    let Some(place) = Place::with(1, "in_run = true", hasty) else { return };
+    let bus = &place.bus;
+    let absent = format!("{}.absent", bus.domain);
+    let topology = std::fs::read_to_string(&place.topology).unwrap()
+        + &format!("\n[[intake.source]]\ntopic = \"{absent}\"\ndialect = \"rucio\"\n");
+    std::fs::write(&place.topology, topology).unwrap();
+    let flags = ["--bootstrap-server", &bus.bootstrap, "--topology"];
+    let check = || {
+        let file = place.topology.to_str().unwrap();
+        let output = yardmaster(&[&["topology", "check"], &flags[..], &[file]].concat());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(check().contains(&format!("{absent}: is not there")), "{}", check());
+    let process = Process::start(&bus.bootstrap, &place.topology, &bus.path("store"));
+    let page = || process.page("/readyz").unwrap_or_default();
+    let is_down = || {
+        let page = page();
+        [absent.as_str(), "intake is down", "kafka-topics.sh"].iter().all(|it| page.contains(it))
+    };
+    wait_until(60 * SECOND, || format!("{}\n{}", page(), process.told()), is_down);
+    assert!(process.ready().is_some_and(|it| it.leading && !it.speaks), "{}", page());
+    let configs = Vec::new();
+    let spec = NewTopicSpec { name: absent.clone(), partitions: 1, replication: -1, configs };
+    let conf = KafkaConf::new(&bus.bootstrap, &bus.domain, Vec::new());
+    KafkaAdmin::open(&conf).unwrap().create(&[spec]).unwrap();
+    wait_until(60 * SECOND, || format!("{}\n{}", page(), process.told()), || process.leads());
+    assert!(!check().contains("is not there"), "{}", check());
+    assert_eq!(process.stop().code(), Some(0));
 }

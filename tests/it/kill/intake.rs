@@ -32,17 +32,18 @@ const TASKS: u64 = 20;
 const T0: i64 = 1_760_000_000;
 
 /// A running `yardmaster intake`, killed when it is dropped.
-struct Stage {
-    child: Child,
+pub struct Stage {
+    pub child: Child,
     log: PathBuf,
 }
 
 impl Stage {
-    fn start(bootstrap: &str, topology: &Path, log: PathBuf) -> Stage {
+    fn start(bootstrap: &str, topology: &Path, log: PathBuf, flags: &[&str]) -> Stage {
         let stderr = OpenOptions::new().create(true).append(true).open(&log).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
             .args(["intake", "--bootstrap-server", bootstrap, "--http", "127.0.0.1:0"])
             .args(["--topology", text(topology)])
+            .args(flags)
             .stdin(Stdio::null())
             .stderr(stderr)
             .spawn()
@@ -50,13 +51,13 @@ impl Stage {
         Stage { child, log }
     }
 
-    fn must_live(&mut self) {
+    pub fn must_live(&mut self) {
         if let Some(status) = self.child.try_wait().unwrap() {
             panic!("intake ended by itself ({status}):\n{}", self.told());
         }
     }
 
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         self.must_live();
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -68,7 +69,7 @@ impl Stage {
         told.matches("jobs read back").count()
     }
 
-    fn told(&self) -> String {
+    pub fn told(&self) -> String {
         let told = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = told.lines().collect();
         lines[lines.len().saturating_sub(25)..].join("\n")
@@ -83,7 +84,7 @@ impl Drop for Stage {
 }
 
 /// The topics of a test with one foreign topic besides.
-pub(super) struct Place {
+pub struct Place {
     pub bus: Bus,
     pub topology: PathBuf,
     pub foreign: String,
@@ -102,7 +103,11 @@ impl Place {
         settings: &str,
         change: impl FnOnce(&mut toml::Table),
     ) -> Option<Place> {
-        let bus = Bus::real(|limits, _| change(limits))?;
+        Some(Place::on(Bus::real(|limits, _| change(limits))?, partitions, settings))
+    }
+
+    /// The same with the topics of a bus.
+    pub fn on(bus: Bus, partitions: u32, settings: &str) -> Place {
         let foreign = format!("{}.panda", bus.domain);
         let conf = KafkaConf::new(&bus.bootstrap, &bus.domain, Vec::new());
         let configs = Vec::new();
@@ -115,14 +120,19 @@ impl Place {
         let whole = std::fs::read_to_string(&bus.topology).unwrap() + &source;
         std::fs::write(&topology, whole).unwrap();
         let writer = KafkaWriter::open(&conf).unwrap();
-        Some(Place { bus, topology, foreign, writer })
+        Place { bus, topology, foreign, writer }
     }
 
     fn start(&self) -> Stage {
-        Stage::start(&self.bus.bootstrap, &self.topology, self.bus.path("intake.log"))
+        self.start_with(&[])
     }
 
-    fn put(&self, key: &str, json: &str) {
+    pub fn start_with(&self, flags: &[&str]) -> Stage {
+        let log = self.bus.path("intake.log");
+        Stage::start(&self.bus.bootstrap, &self.topology, log, flags)
+    }
+
+    pub fn put(&self, key: &str, json: &str) {
         let (key, value) = (Some(key.as_bytes()), Some(json.as_bytes()));
         self.writer.append(&self.foreign, None, key, value, &[], None).unwrap();
     }

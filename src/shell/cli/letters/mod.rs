@@ -1,16 +1,17 @@
 //! `dead-letters`: what nobody could read, where it came from, and its way back.
 
+mod home;
 mod letter;
 mod list;
 mod redrive;
 mod show;
 
-use crate::core::cut::{Lane, Topic};
+use crate::core::cut::Topic;
 use crate::core::event::Garbled;
 use crate::core::unit::Millis;
 use crate::drive::port::LogError;
+use crate::shell::cli::Ended;
 use crate::shell::cli::place::{Place, Read};
-use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use crate::shell::whole::Whole;
@@ -137,21 +138,6 @@ fn each_letter(
 /// The log a verb of this family reads.
 fn open(place: &Place, read: &Read, mode: Mode) -> anyhow::Result<Whole> {
     place.whole(&read.topology, mode)
-}
-
-/// The lane a record stood in; what is wrong with its topic, if it is none of the topology.
-fn lane_of(read: &Read, origin: &Origin) -> Result<Lane, Usage> {
-    let topics = Topic::ALL.iter();
-    let mut named = topics.filter(|topic| {
-        topic.name() == origin.topic || read.topology.topic(**topic).name == origin.topic
-    });
-    match named.next() {
-        Some(topic) if !topic.is_own() => Ok(Lane::new(*topic, origin.partition)),
-        _ => Err(Usage(format!(
-            "{origin}: {} is no topic that is read; name one that is",
-            origin.topic
-        ))),
-    }
 }
 
 #[cfg(test)]

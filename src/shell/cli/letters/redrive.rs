@@ -4,13 +4,13 @@
 //! place it was taken from in a header. That header is the memory: before anything is written the
 //! lane is searched for it, so a letter is not said twice, whoever said it, however this ended.
 
+use super::home::{Home, Homes};
 use super::letter::{Letter, Origin};
-use super::show::reads;
-use super::{Filter, each_letter, lane_of, open, origin};
+use super::{Filter, each_letter, open, origin};
 use crate::core::cut::Lane;
 use crate::core::event::Garbled;
 use crate::core::id::hash;
-use crate::drive::port::LogError;
+use crate::drive::port::{LaneSpan, LogError};
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
@@ -50,7 +50,8 @@ pub struct Redrive {
 /// Where new records go.
 enum Pen {
     Dir(DirWriter),
-    Kafka(KafkaWriter),
+    /// With the partitions that are there. What stood on another goes where its key belongs.
+    Kafka(KafkaWriter, BTreeSet<Home>),
     /// Nowhere: it is a dry run.
     Dry,
 }
@@ -58,7 +59,7 @@ enum Pen {
 /// What became of the chosen letters.
 #[derive(Default)]
 struct Tally {
-    written: BTreeMap<Lane, BTreeSet<String>>,
+    written: BTreeMap<Home, BTreeSet<String>>,
     /// Letters that were said again earlier.
     before: usize,
     /// Why others were not.
@@ -71,8 +72,7 @@ impl Redrive {
         let read = self.place.read()?;
         let mut wanted = BTreeSet::new();
         for from in &self.from {
-            let topic = lane_of(&read, from)?.topic.name().to_owned();
-            wanted.insert(Origin { topic, ..from.clone() });
+            wanted.insert(Home::of(&read, from)?.origin(from));
         }
         let mode = if self.dry_run { Mode::Read } else { Mode::Write };
         let mut log = open(&self.place, &read, mode)?;
@@ -82,60 +82,66 @@ impl Redrive {
             let why = "no dead letter of it; `yardmaster dead-letters` lists what there is";
             return Err(Usage(format!("{origin}: {why}")).into());
         }
-        let ends = log.spans()?.iter().map(|span| (span.lane, span.stable_end)).collect();
-        let mut marked = BTreeSet::new();
-        for (lane, origins) in &chosen {
+        let mut homes = Homes::new(log, &self.place, &read);
+        let (mut ends, mut marked) = (BTreeMap::new(), BTreeSet::new());
+        for (home, origins) in &chosen {
             let first = origins.first().map_or(0, |origin| origin.offset);
-            marked.extend(marks(&mut log, *lane, first)?);
+            let log = homes.log(home)?;
+            if let Some(span) = log.spans()?.iter().find(|span| span.lane == home.lane) {
+                ends.insert(home.clone(), span.stable_end);
+            }
+            marked.extend(marks(log, home.lane, first)?);
         }
-        let pen = self.pen(&read, &log)?;
-        let mut tally = self.write(&mut log, &read, &chosen, &marked, pen)?;
-        self.confirm(&mut log, &ends, &mut tally)?;
+        let pen = self.pen(&read, &homes.log, ends.keys().cloned().collect())?;
+        let mut tally = self.write(&mut homes, &read, &chosen, &marked, pen)?;
+        self.confirm(&mut homes, &ends, &mut tally)?;
         Ok(self.tell(chosen.values().map(BTreeSet::len).sum(), &tally))
     }
 
-    /// The letters that are meant, by the lane they stood in, without their bytes.
+    /// The letters that are meant, by where their records stood, without their bytes.
     fn choose(
         &self,
         log: &mut Whole,
         read: &Read,
         wanted: &BTreeSet<Origin>,
-    ) -> anyhow::Result<BTreeMap<Lane, BTreeSet<Origin>>> {
-        let mut chosen: BTreeMap<Lane, BTreeSet<Origin>> = BTreeMap::new();
+    ) -> anyhow::Result<BTreeMap<Home, BTreeSet<Origin>>> {
+        let mut chosen: BTreeMap<Home, BTreeSet<Origin>> = BTreeMap::new();
         each_letter(log, read, &self.filter, &mut |letter| {
             let Some(origin) = letter.origin else { return Ok(()) };
-            let Ok(lane) = lane_of(read, &origin) else { return Ok(()) };
+            let Ok(home) = Home::of(read, &origin) else { return Ok(()) };
             if wanted.is_empty() || wanted.contains(&origin) {
-                chosen.entry(lane).or_default().insert(origin);
+                chosen.entry(home).or_default().insert(origin);
             }
             Ok(())
         })?;
         Ok(chosen)
     }
 
-    fn pen(&self, read: &Read, log: &Whole) -> anyhow::Result<Pen> {
+    fn pen(&self, read: &Read, log: &Whole, there: BTreeSet<Home>) -> anyhow::Result<Pen> {
         Ok(match log {
             _ if self.dry_run => Pen::Dry,
             Whole::Dir(log) => Pen::Dir(log.writer()?),
-            Whole::Kafka(_) => Pen::Kafka(KafkaWriter::open(&self.place.kafka(&read.topology)?)?),
+            Whole::Kafka(_) => {
+                Pen::Kafka(KafkaWriter::open(&self.place.kafka(&read.topology)?)?, there)
+            }
         })
     }
 
     /// Reads the chosen letters once more, now with their bytes, and writes one after the other.
     fn write(
         &self,
-        log: &mut Whole,
+        homes: &mut Homes<'_>,
         read: &Read,
-        chosen: &BTreeMap<Lane, BTreeSet<Origin>>,
+        chosen: &BTreeMap<Home, BTreeSet<Origin>>,
         marked: &BTreeSet<String>,
         mut pen: Pen,
     ) -> anyhow::Result<Tally> {
         let mut tally = Tally::default();
         let (mut cut, mut done) = (Vec::new(), BTreeSet::new());
-        each_letter(log, read, &self.filter, &mut |letter| {
+        each_letter(&mut homes.log, read, &self.filter, &mut |letter| {
             let Some(origin) = letter.origin.clone() else { return Ok(()) };
-            let Ok(lane) = lane_of(read, &origin) else { return Ok(()) };
-            let meant = chosen.get(&lane).is_some_and(|origins| origins.contains(&origin));
+            let Ok(home) = Home::of(read, &origin) else { return Ok(()) };
+            let meant = chosen.get(&home).is_some_and(|origins| origins.contains(&origin));
             if !meant || !done.insert(origin.clone()) {
                 return Ok(());
             }
@@ -144,20 +150,20 @@ impl Redrive {
                 return Ok(());
             }
             if letter.is_cut() {
-                cut.push(Cut::of(lane, origin, &letter));
+                cut.push(Cut::of(home, origin, &letter));
                 return Ok(());
             }
-            self.put(read, &mut pen, &Record::of(read, lane, origin, letter), &mut tally)
+            self.put(read, &mut pen, &Record::of(read, home, origin, letter), &mut tally)
         })?;
         for cut in cut {
-            match cut.fetch(log)? {
+            match cut.fetch(homes.log(&cut.home)?)? {
                 Ok(record) => self.put(read, &mut pen, &record, &mut tally)?,
                 Err(why) => tally.troubles.push(format!("{}: {why}", cut.origin)),
             }
         }
         match &mut pen {
             Pen::Dir(writer) => writer.flush()?,
-            Pen::Kafka(writer) => writer.flush()?,
+            Pen::Kafka(writer, _) => writer.flush()?,
             Pen::Dry => {}
         }
         Ok(tally)
@@ -170,47 +176,47 @@ impl Redrive {
         record: &Record,
         tally: &mut Tally,
     ) -> Result<(), LogError> {
-        let Record { lane, origin, key, value, headers } = record;
+        let Record { home, origin, key, value, headers } = record;
         let (key, value) = (key.as_deref(), value.as_deref());
-        if let Err(why) = reads(read, lane.topic, key.unwrap_or_default(), value)
+        if let Err(why) = home.reads(read, key.unwrap_or_default(), value)
             && !self.even_unreadable
         {
             tally.troubles.push(format!(
-                "{origin}: still unreadable to this version by this topology: {}; mend that first, \
-                 or give --even-unreadable",
-                why.name()
+                "{origin}: still unreadable to this version by this topology: {why}; mend that \
+                 first, or give --even-unreadable"
             ));
             return Ok(());
         }
         match pen {
             Pen::Dir(writer) => {
-                writer.append(*lane, key, value, headers, clock::now())?;
+                writer.append(home.lane, key, value, headers, clock::now())?;
             }
-            Pen::Kafka(writer) => {
-                let name = &read.topology.topic(lane.topic).name;
-                writer.append(name, Some(lane.partition), key, value, headers, None)?;
+            Pen::Kafka(writer, there) => {
+                let partition = there.contains(home).then_some(home.lane.partition);
+                writer.append(home.topic(read), partition, key, value, headers, None)?;
             }
             Pen::Dry => {}
         }
-        tally.written.entry(*lane).or_default().insert(origin.to_string());
+        tally.written.entry(home.clone()).or_default().insert(origin.to_string());
         Ok(())
     }
 
     /// Reads back what was written: what is not found again is a trouble.
     fn confirm(
         &self,
-        log: &mut Whole,
-        ends: &BTreeMap<Lane, u64>,
+        homes: &mut Homes<'_>,
+        ends: &BTreeMap<Home, u64>,
         tally: &mut Tally,
     ) -> anyhow::Result<()> {
         if self.dry_run {
             return Ok(());
         }
-        for (lane, origins) in &tally.written {
-            let found = marks(log, *lane, ends.get(lane).copied().unwrap_or(0))?;
+        for (home, origins) in &tally.written {
+            let from = ends.get(home).copied().unwrap_or(0);
+            let found = marks(homes.log(home)?, home.lane, from)?;
             let lost = origins.iter().filter(|origin| !found.contains(*origin));
             let lost =
-                lost.map(|origin| format!("{origin}: written, and not found again in {lane}"));
+                lost.map(|origin| format!("{origin}: written, and not found again in {home}"));
             tally.troubles.extend(lost);
         }
         Ok(())
@@ -222,8 +228,8 @@ impl Redrive {
         }
         let written: usize = tally.written.values().map(BTreeSet::len).sum();
         let did = if self.dry_run { "would be redriven" } else { "redriven and read back" };
-        for (lane, origins) in &tally.written {
-            println!("{lane}: {} {did}", origins.len());
+        for (home, origins) in &tally.written {
+            println!("{home}: {} {did}", origins.len());
         }
         let (before, failed) = (tally.before, tally.troubles.len());
         println!("{chosen} chosen, {written} {did}, {before} were before, {failed} not");
@@ -236,7 +242,7 @@ impl Redrive {
 
 /// A record to be written.
 struct Record {
-    lane: Lane,
+    home: Home,
     origin: Origin,
     key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
@@ -246,12 +252,11 @@ struct Record {
 impl Record {
     /// From a letter that holds all bytes. A letter's key is empty where there was none; on a
     /// compacted topic there always was one.
-    fn of(read: &Read, lane: Lane, origin: Origin, letter: Letter) -> Record {
-        let compacts = read.topology.topic(lane.topic).cleanup.compacts();
-        let key = Some(letter.key).filter(|key| compacts || !key.is_empty());
+    fn of(read: &Read, home: Home, origin: Origin, letter: Letter) -> Record {
+        let key = Some(letter.key).filter(|key| !home.may_lack_key(read) || !key.is_empty());
         let value = Some(letter.value).filter(|_| letter.reason != Garbled::Null.name());
         let headers = vec![mark(&origin)];
-        Record { lane, origin, key, value, headers }
+        Record { home, origin, key, value, headers }
     }
 }
 
@@ -261,7 +266,7 @@ fn mark(origin: &Origin) -> (String, Vec<u8>) {
 
 /// A letter that lacks bytes: they have to be where it came from.
 struct Cut {
-    lane: Lane,
+    home: Home,
     origin: Origin,
     length: u64,
     /// What the letter kept: how much, and its hash.
@@ -269,20 +274,21 @@ struct Cut {
 }
 
 impl Cut {
-    fn of(lane: Lane, origin: Origin, letter: &Letter) -> Cut {
+    fn of(home: Home, origin: Origin, letter: &Letter) -> Cut {
         let kept = (letter.value.len(), hash(&letter.value));
-        Cut { lane, origin, length: letter.length, kept }
+        Cut { home, origin, length: letter.length, kept }
     }
 
     /// The whole record, or why there is none.
     fn fetch(&self, log: &mut Whole) -> Result<Result<Record, String>, LogError> {
-        let Cut { lane, origin, length, kept } = self;
+        let Cut { home, origin, length, kept } = self;
+        let lane = home.lane;
         let spans = log.spans()?;
-        let span = spans.iter().find(|span| span.lane == *lane);
+        let span = spans.iter().find(|span| span.lane == lane);
         let there = span.is_some_and(|span| (span.first..span.stable_end).contains(&origin.offset));
         let mut found = None;
         if there {
-            log.read(*lane, origin.offset, origin.offset + 1, &mut |record| {
+            log.read(lane, origin.offset, origin.offset + 1, &mut |record| {
                 let value = record.value.unwrap_or_default();
                 let same = value.len() as u64 == *length
                     && value.get(..kept.0).is_some_and(|head| hash(head) == kept.1);
@@ -290,7 +296,7 @@ impl Cut {
                 headers.retain(|(name, _)| name != REDRIVEN_FROM);
                 headers.push(mark(origin));
                 found = same.then(|| Record {
-                    lane: *lane,
+                    home: home.clone(),
                     origin: origin.clone(),
                     key: record.key.map(<[u8]>::to_vec),
                     value: record.value.map(<[u8]>::to_vec),
@@ -309,15 +315,20 @@ impl Cut {
     }
 }
 
-/// The places named by records of a lane that were said again, from an offset on.
+/// The places named by records of a lane that were said again, from an offset on. Where that lane
+/// is no more, by all records of its topic.
 fn marks(log: &mut Whole, lane: Lane, from: u64) -> anyhow::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let spans = log.spans()?;
-    let Some(span) = spans.iter().find(|span| span.lane == lane) else { return Ok(found) };
-    log.read(lane, from.max(span.first), span.stable_end, &mut |record: &Envelope<'_>| {
-        let named = record.headers.iter().filter(|(name, _)| name == REDRIVEN_FROM);
-        found.extend(named.map(|(_, value)| String::from_utf8_lossy(value).into_owned()));
-        Ok(())
-    })?;
+    let is_there = spans.iter().any(|span| span.lane == lane);
+    let wanted = |span: &&LaneSpan| span.lane == lane || !is_there && span.lane.topic == lane.topic;
+    for span in spans.iter().filter(wanted) {
+        let from = if is_there { from.max(span.first) } else { span.first };
+        log.read(span.lane, from, span.stable_end, &mut |record: &Envelope<'_>| {
+            let named = record.headers.iter().filter(|(name, _)| name == REDRIVEN_FROM);
+            found.extend(named.map(|(_, value)| String::from_utf8_lossy(value).into_owned()));
+            Ok(())
+        })?;
+    }
     Ok(found)
 }

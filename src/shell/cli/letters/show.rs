@@ -1,13 +1,13 @@
 //! One dead letter, with its bytes.
 
+use super::home::Home;
 use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
-use super::{Filter, each_letter, lane_of, moment, open, origin};
-use crate::core::event::{Event, Garbled, longest_name};
+use super::{Filter, each_letter, moment, open, origin};
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::Mode;
-use crate::wire::avro::{Arena, Codec, Peek, peek};
+use crate::wire::avro::{Peek, peek};
 use clap::Args;
 use serde_json::json;
 use std::fmt::Write;
@@ -36,8 +36,7 @@ impl Show {
     /// Prints the letter.
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
-        let lane = lane_of(&read, &self.from)?;
-        let wanted = Origin { topic: lane.topic.name().to_owned(), ..self.from.clone() };
+        let wanted = Home::of(&read, &self.from)?.origin(&self.from);
         let mut log = open(&self.place, &read, Mode::Read)?;
         let mut found = None;
         let filter = Filter { topic: Some(wanted.topic.clone()), reason: None, since: None };
@@ -61,31 +60,16 @@ impl Show {
     }
 }
 
-/// What this version, by this topology, makes of the record today.
-pub fn reads(
-    read: &Read,
-    topic: crate::core::cut::Topic,
-    key: &[u8],
-    value: Option<&[u8]>,
-) -> Result<(), Garbled> {
-    let codec = Codec::new(read.topology.limits.max_record_bytes);
-    match codec.read(topic, Some(key), value, &mut Arena::default()) {
-        Event::Garbled(why) => Err(why),
-        event if longest_name(&event) > read.topology.limits.name_bytes => Err(Garbled::Oversized),
-        _ => Ok(()),
-    }
-}
-
 fn now_reads(read: &Read, letter: &Letter) -> String {
-    let Some(lane) = letter.origin.as_ref().and_then(|origin| lane_of(read, origin).ok()) else {
+    let Some(home) = letter.origin.as_ref().and_then(|origin| Home::of(read, origin).ok()) else {
         return "its topic is none that is read".into();
     };
     if letter.is_cut() {
         return "cut: not known without all its bytes".into();
     }
-    match reads(read, lane.topic, &letter.key, Some(&letter.value)) {
+    match home.reads(read, &letter.key, Some(&letter.value)) {
         Ok(()) => "can be read: redrive it".into(),
-        Err(why) => format!("still unreadable: {}", why.name()),
+        Err(why) => format!("still unreadable: {why}"),
     }
 }
 

@@ -1,0 +1,141 @@
+//! Where records stood before they became dead letters: on a lane of ours, or on a topic that
+//! intake reads.
+
+use super::letter::Origin;
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Event, longest_name};
+use crate::shell::cli::Usage;
+use crate::shell::cli::place::{Place, Read};
+use crate::shell::kafka::{KafkaWhole, TopicMap};
+use crate::shell::whole::Whole;
+use crate::wire::avro::{Arena, Codec};
+use crate::wire::dialect;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A source is read as a log of one topic; this is what that topic is called there.
+const ONLY: Topic = Topic::DeadLetter;
+
+/// A partition that dead letters came from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Home {
+    /// Name of a topic that intake reads; `None`: the topic is ours.
+    pub source: Option<String>,
+    /// The lane; of a source it says the partition alone.
+    pub lane: Lane,
+}
+
+impl Home {
+    /// The home of a record; what is wrong with its topic, if nobody here reads it.
+    pub fn of(read: &Read, origin: &Origin) -> Result<Home, Usage> {
+        let mut topics = Topic::ALL.iter();
+        let ours = topics.find(|topic| {
+            topic.name() == origin.topic || read.topology.topic(**topic).name == origin.topic
+        });
+        match ours {
+            Some(topic) if !topic.is_own() => {
+                Ok(Home { source: None, lane: Lane::new(*topic, origin.partition) })
+            }
+            None if read.topology.intake.sources.contains_key(&origin.topic) => Ok(Home {
+                source: Some(origin.topic.clone()),
+                lane: Lane::new(ONLY, origin.partition),
+            }),
+            _ => Err(Usage(format!(
+                "{origin}: {} is no topic that is read; name one that is, or give the topology \
+                 that has it as an [[intake.source]]",
+                origin.topic
+            ))),
+        }
+    }
+
+    /// A record's place as letters name it.
+    pub fn origin(&self, origin: &Origin) -> Origin {
+        let ours = || self.lane.topic.name().to_owned();
+        Origin { topic: self.source.clone().unwrap_or_else(ours), ..origin.clone() }
+    }
+
+    /// Name of the topic on the bus.
+    pub fn topic<'a>(&'a self, read: &'a Read) -> &'a str {
+        self.source.as_ref().unwrap_or_else(|| &read.topology.topic(self.lane.topic).name)
+    }
+
+    /// Whether records of the topic may lack a key.
+    pub fn may_lack_key(&self, read: &Read) -> bool {
+        self.source.is_some() || !read.topology.topic(self.lane.topic).cleanup.compacts()
+    }
+
+    /// What this version, by this topology, makes of a record today: nothing, and why not.
+    pub fn reads(&self, read: &Read, key: &[u8], value: Option<&[u8]>) -> Result<(), String> {
+        let most = read.topology.limits.max_record_bytes;
+        let Some(name) = &self.source else {
+            let codec = Codec::new(most);
+            return match codec.read(self.lane.topic, Some(key), value, &mut Arena::default()) {
+                Event::Garbled(why) => Err(why.name().to_owned()),
+                event => is_short(longest_name(&event), read),
+            };
+        };
+        let (Some(dialect), Some(value)) = (read.topology.intake.sources.get(name), value) else {
+            return Ok(());
+        };
+        if value.len() > most {
+            return Err(format!("{} bytes, more than max_record_bytes of {most}", value.len()));
+        }
+        dialect::read(*dialect, value).and_then(|said| is_short(said.longest_name(), read))
+    }
+}
+
+/// Refuses a record whose longest name has more bytes than the topology allows.
+fn is_short(longest: usize, read: &Read) -> Result<(), String> {
+    match read.topology.limits.name_bytes {
+        most if longest <= most => Ok(()),
+        most => {
+            Err(format!("oversized: a name of {longest} bytes, more than name_bytes of {most}"))
+        }
+    }
+}
+
+impl fmt::Display for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(name) => write!(f, "{name}/{}", self.lane.partition),
+            None => write!(f, "{}", self.lane),
+        }
+    }
+}
+
+/// The logs that records came from.
+pub struct Homes<'a> {
+    /// Ours.
+    pub log: Whole,
+    place: &'a Place,
+    read: &'a Read,
+    sources: BTreeMap<String, Whole>,
+}
+
+impl Homes<'_> {
+    /// Ours, and sources when they are asked for.
+    pub fn new<'a>(log: Whole, place: &'a Place, read: &'a Read) -> Homes<'a> {
+        Homes { log, place, read, sources: BTreeMap::new() }
+    }
+
+    /// The log in which a home is a lane.
+    pub fn log(&mut self, home: &Home) -> anyhow::Result<&mut Whole> {
+        let Some(name) = &home.source else { return Ok(&mut self.log) };
+        if !self.sources.contains_key(name) {
+            if self.place.dir.is_some() {
+                let why = "intake read it from a Kafka, and this is a directory: give \
+                           --bootstrap-server HOST:PORT, or leave it out";
+                return Err(Usage(format!("{home}: {why}")).into());
+            }
+            let mut conf = self.place.kafka(&self.read.topology)?;
+            conf.topics = vec![TopicMap { topic: ONLY, name: name.clone() }];
+            let source = KafkaWhole::open(conf, &[])?;
+            if !source.absent().is_empty() {
+                let why = "the broker has no topic of this name any more";
+                return Err(Usage(format!("{home}: {why}; leave its dead letters out")).into());
+            }
+            self.sources.insert(name.clone(), Whole::Kafka(Box::new(source)));
+        }
+        self.sources.get_mut(name).ok_or_else(|| anyhow::anyhow!("{home}: no log"))
+    }
+}

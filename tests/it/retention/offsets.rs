@@ -1,0 +1,116 @@
+//! A broker that forgets the offsets of a group after a minute: intake finds out, stops with the
+//! remedy, and reads nothing again by itself.
+
+use crate::broker::{Broker, is_possible};
+use crate::kill::bus::Bus;
+use crate::kill::intake::{Place, Stage};
+use crate::kill::process::wait_until;
+use crate::kill::witness::{committed, glance};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Event, Status};
+use yardmaster::wire::avro::{Arena, Codec};
+
+const SECOND: Duration = Duration::from_secs(1);
+const FORGETFUL: &str = "offsets.retention.minutes=1\noffsets.retention.check.interval.ms=1000\n";
+const PARTITIONS: u32 = 2;
+const T0: i64 = 1_760_000_000;
+
+/// Offset and metadata that intake's group has committed for each partition of its source.
+fn offsets(place: &Place) -> Vec<Option<(i64, String)>> {
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", &place.bus.bootstrap);
+    config.set("group.id", format!("yardmaster-{}-intake", place.bus.domain));
+    let client: BaseConsumer = config.create().unwrap();
+    let mut asked = TopicPartitionList::new();
+    asked.add_partition_range(&place.foreign, 0, PARTITIONS as i32 - 1);
+    let answer = client.committed_offsets(asked, 10 * SECOND).unwrap();
+    let found = answer.elements().into_iter().map(|it| match it.offset() {
+        Offset::Offset(at) => Some((at, it.metadata().to_owned())),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// How many records are there of jobs' states, and of what could not be read.
+fn published(place: &Place) -> (usize, usize) {
+    let count = |topic| glance(&place.bus.bootstrap, &place.bus.topic(topic)).len();
+    (count(Topic::JobState), count(Topic::DeadLetter))
+}
+
+/// Waits until intake ends by itself; its last line.
+fn last_line(mut stage: Stage) -> String {
+    let mut code = None;
+    let told = stage.told();
+    wait_until(
+        60 * SECOND,
+        || told.clone(),
+        || {
+            code = stage.child.try_wait().unwrap();
+            code.is_some()
+        },
+    );
+    assert_eq!(code.and_then(|code| code.code()), Some(1), "{}", stage.told());
+    stage.told().lines().last().unwrap_or_default().to_owned()
+}
+
+/// Job and state of every record.
+fn states(place: &Place) -> Vec<(String, Status)> {
+    let (codec, mut found) = (Codec::default(), Vec::new());
+    for (_, value) in committed(&place.bus.bootstrap, &place.bus.topic(Topic::JobState)) {
+        let mut arena = Arena::default();
+        let event = codec.read(Topic::JobState, None, Some(&value), &mut arena);
+        let Event::JobState(job) = event else { panic!("{event:?}") };
+        found.push((job.job.to_owned(), job.status));
+    }
+    found
+}
+
+#[test]
+fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twice() {
+    if !is_possible() {
+        return;
+    }
+    let broker = Broker::with(FORGETFUL);
+    let place = Place::on(Bus::on(&broker.address(), &[], |_| ()), PARTITIONS, "");
+    // One key, one partition: the other stays idle, and is committed all the same.
+    place.job(1, Status::Running, T0);
+    place.writer.flush().unwrap();
+    let stage = place.start_with(&[]);
+    wait_until(60 * SECOND, || stage.told(), || published(&place) == (1, 0));
+    let known = format!("{}={PARTITIONS}", place.foreign);
+    let all_known = || {
+        let found = offsets(&place);
+        let is_whole = |it: &Option<(i64, String)>| it.as_ref().is_some_and(|it| it.1 == known);
+        found.iter().all(is_whole) && found.iter().flatten().map(|it| it.0).sum::<i64>() == 1
+    };
+    wait_until(20 * SECOND, || format!("{:?}", offsets(&place)), all_known);
+    place.put("1", "{\"msg_type\": \"job_status\"}");
+    place.writer.flush().unwrap();
+    wait_until(60 * SECOND, || stage.told(), || published(&place) == (1, 1));
+    stage.kill();
+
+    let all_gone = || offsets(&place).iter().all(Option::is_none);
+    wait_until(180 * SECOND, || format!("{:?}", offsets(&place)), all_gone);
+    let last = last_line(place.start_with(&[]));
+    println!("{last}");
+    let group = format!("yardmaster-{}-intake", place.bus.domain);
+    for part in [&place.foreign, &group, "--skip-lost", "import jobs", "offsets.retention.minutes"]
+    {
+        assert!(last.contains(part), "{part:?} is not in {last:?}");
+    }
+    assert_eq!(published(&place), (1, 1), "it stopped, and published all the same");
+
+    place.job(1, Status::Finished, T0 + 60);
+    place.writer.flush().unwrap();
+    let mut stage = place.start_with(&["--skip-lost"]);
+    wait_until(60 * SECOND, || stage.told(), || published(&place).0 == 2);
+    stage.must_live();
+    // What intake published it knows: a job's state is not published again. A dead letter is.
+    let found = states(&place);
+    assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), 2, "{found:?}");
+    assert_eq!(published(&place), (2, 2));
+}
