@@ -193,8 +193,8 @@ impl Engine {
         notes
     }
 
-    /// Topics without a silence limit of which a partition cannot be read: what is known of them may
-    /// be old.
+    /// Topics without a silence limit of which a partition cannot be read: what is known of them
+    /// may be old.
     fn unreadable_notes(&self) -> impl Iterator<Item = String> {
         let state = &self.state;
         let is_noted = |topic: Topic| state.setting.silence[topic as usize].is_some();
