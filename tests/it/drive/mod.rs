@@ -1,6 +1,7 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
 mod admit;
+mod names;
 mod nucleus;
 mod onward;
 mod owner;
