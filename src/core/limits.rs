@@ -121,8 +121,8 @@ limits! {
     "Most of what was read and waits to be folded, all lanes together; beyond it the fullest lanes \
      are paused."
     read_ahead_bytes: usize = "read_ahead_mb" * MIB, 512 in 1..=65_536;
-    "At so many distinct names (queues, users, shares, sites, nodes ...) a process starts again from \
-     its store, which gives back those that no record refers to; names. Never below twice as many as \
+    "At so many distinct names (queues, users, shares, sites, nodes ...) a process starts again \
+     from its store, which gives back those that no record refers to; names. Never below twice as many as \
      it started with. No decision depends on it."
     names_max: usize = "names_max" * 1, 5_000_000 in 1_000..=100_000_000;
     "Longest name that is taken as it is; a longer one is cut."
