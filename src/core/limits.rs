@@ -118,8 +118,12 @@ limits! {
     throttles_per_cycle: usize = "throttles_per_cycle" * 1, 1_000 in 10..=1_000_000;
     "Most records folded in one cycle."
     batch_records: usize = "batch_records" * 1, 10_000 in 1..=10_000_000;
-    "Most distinct names held (queues, users, shares, sites, nodes ...); names. Further ones are \
-     counted under one name, and said."
+    "Most of what was read and waits to be folded, all lanes together; beyond it the fullest lanes \
+     are paused."
+    read_ahead_bytes: usize = "read_ahead_mb" * MIB, 512 in 1..=65_536;
+    "At so many distinct names (queues, users, shares, sites, nodes ...) a process starts again \
+     from its store, which gives back those that no record refers to; names. Never below twice as many as \
+     it started with. No decision depends on it."
     names_max: usize = "names_max" * 1, 5_000_000 in 1_000..=100_000_000;
     "Longest name that is taken as it is; a longer one is cut."
     name_bytes: usize = "name_bytes" * 1, 1_024 in 64..=65_536;

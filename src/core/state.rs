@@ -8,7 +8,7 @@ use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
 use crate::core::ledger::Ledger;
 use crate::core::limits::Limits;
-use crate::core::oddity::{Oddities, Oddity};
+use crate::core::oddity::Oddities;
 use crate::core::record::{Ask, Fact, Job, Move, Node, Slots, Workers};
 use crate::core::slab::{Index, Slab};
 use crate::core::throttle::{Subject, Throttle};
@@ -379,18 +379,12 @@ impl State {
         self.times.next(lane)
     }
 
-    /// A name's number, given now if it is new. A name beyond the limit on its length is cut; names
-    /// beyond the limit on their number share one.
+    /// A name's number, given now if it is new. A name beyond the limit on its length is cut. Which
+    /// names are held depends on when the process started, so a limit here would make decisions
+    /// depend on that too: see `Drive::check_names`.
     #[inline]
     pub(crate) fn name(&mut self, text: &str) -> Name {
-        let text = cut(text, self.setting.limits.name_bytes);
-        if self.names.len() < self.setting.limits.names_max {
-            return self.names.intern(text);
-        }
-        self.names.find(text).unwrap_or_else(|| {
-            self.oddities.count(Topic::Counter, Oddity::TooMany);
-            self.names.intern(OTHERS)
-        })
+        self.names.intern(cut(text, self.setting.limits.name_bytes))
     }
 
     /// The value of a run-time parameter (spec atlas 11): of this domain before any, of the task
@@ -406,13 +400,9 @@ impl State {
 
     /// The number that [`State::name`] gave for a text.
     pub(crate) fn known_name(&self, text: &str) -> Option<Name> {
-        let known = self.names.find(cut(text, self.setting.limits.name_bytes));
-        known.or_else(|| self.names.find(OTHERS))
+        self.names.find(cut(text, self.setting.limits.name_bytes))
     }
 }
-
-/// What names beyond the limit on their number are counted under.
-const OTHERS: &str = "(others)";
 
 impl<T> Fact<T> {
     /// The record that holds: the newest over all lanes, by `newer`.

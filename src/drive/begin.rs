@@ -50,7 +50,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));
         let cut = read_from(&spans, &state, &head.bounds);
         log.assign(&cut)?;
+        let (names_at_start, made_at_start) = (state.names.len(), keeper.made());
         let mut drive = Drive {
+            names_at_start,
+            made_at_start,
             feed: Feed::new(&cut),
             log,
             store,

@@ -17,6 +17,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The memory of so many of its records: a share of the batch's, so that sums come out even.
+    fn bytes(&self, records: usize) -> usize {
+        records * (self.batch.bytes.len() / self.batch.records.len().max(1) + RECORD_BYTES)
+    }
+
     /// The batch they lie in.
     pub fn batch(&self) -> &Batch {
         &self.batch
@@ -38,20 +43,27 @@ impl Run {
 struct Strand {
     runs: VecDeque<Run>,
     waiting: usize,
+    /// Memory of the waiting records; bytes.
+    bytes: usize,
     /// Everything below was delivered to the feed, or is not there.
     seen: u64,
     flags: LaneFlags,
     is_held: bool,
 }
 
-/// Batches whose memory is kept for others.
+/// Batches whose memory is kept for others, and the most memory of one of them; bytes.
 const SPARE_MAX: usize = 64;
+const SPARE_BYTES: usize = 8 << 20;
+/// What a waiting record takes beside key and value; bytes.
+const RECORD_BYTES: usize = std::mem::size_of::<Raw>();
 
 /// Waiting records of all lanes.
 #[derive(Default)]
 pub struct Feed {
     strands: BTreeMap<Lane, Strand>,
     waiting: usize,
+    /// Memory of all waiting records; bytes.
+    bytes: usize,
     /// Which lanes the log holds is not known.
     is_unsure: bool,
     /// Of `waiting`, how many are nobody's own words.
@@ -77,8 +89,12 @@ impl Feed {
             // One lane may lag: what lies behind its oldest batch is let go all the same.
             for batch in std::mem::take(&mut self.poured) {
                 match Rc::try_unwrap(batch) {
-                    Ok(batch) if self.drawn.len() < SPARE_MAX => self.drawn.push(batch),
-                    Ok(_) => {}
+                    Ok(batch) => {
+                        let is_small = batch.bytes.capacity() <= SPARE_BYTES;
+                        if is_small && self.drawn.len() < SPARE_MAX {
+                            self.drawn.push(batch);
+                        }
+                    }
                     Err(wanted) => self.poured.push(wanted),
                 }
             }
@@ -102,7 +118,10 @@ impl Feed {
             strand.seen = strand.seen.max(batch.records[end - 1].offset + 1);
             strand.waiting += length;
             strand.flags.at_end = false;
-            strand.runs.push_back(Run { batch: Rc::clone(&batch), records: start..end });
+            let run = Run { batch: Rc::clone(&batch), records: start..end };
+            strand.bytes += run.bytes(length);
+            self.bytes += run.bytes(length);
+            strand.runs.push_back(run);
             self.waiting += length;
             self.inputs += if lane.topic.is_own() { 0 } else { length };
             start = end;
@@ -176,6 +195,9 @@ impl Feed {
             if below == 0 {
                 break;
             }
+            let bytes = run.bytes(below);
+            strand.bytes -= bytes;
+            self.bytes -= bytes;
             let start = run.records.start;
             runs.push(Run { batch: Rc::clone(&run.batch), records: start..start + below });
             run.records.start += below;
@@ -191,14 +213,23 @@ impl Feed {
         drawn
     }
 
-    /// Lanes that run more than `most` records ahead and are not held yet, and lanes that are held
+    /// Memory of all waiting records; bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Lanes that run more than `most` records ahead, or hold more than their share of `most_bytes`
+    /// while all lanes together hold more than that, and are not held yet; and lanes that are held
     /// and ran half empty; both noted as done.
-    pub fn balance(&mut self, most: usize) -> (Vec<Lane>, Vec<Lane>) {
+    pub fn balance(&mut self, most: usize, most_bytes: usize) -> (Vec<Lane>, Vec<Lane>) {
+        let (lanes, total) = (self.strands.len(), self.bytes);
         let all = std::mem::take(&mut self.is_unsure);
         let (mut hold, mut release) = (Vec::new(), Vec::new());
         for (lane, strand) in &mut self.strands {
-            let least = if strand.is_held { most / 2 } else { most };
-            let is_far = strand.waiting > least;
+            let part = if strand.is_held { 2 } else { 1 };
+            let share = most_bytes / lanes.max(1) / part;
+            let is_far =
+                strand.waiting > most / part || total > most_bytes / part && strand.bytes > share;
             if is_far != strand.is_held || all {
                 strand.is_held = is_far;
                 if is_far { hold.push(*lane) } else { release.push(*lane) }
@@ -246,6 +277,46 @@ mod tests {
         assert_eq!(drawn, vec![3, 5, 6]);
         assert!(feed.flags(lane).at_end);
         assert_eq!(feed.waiting(), 1);
+    }
+
+    /// Few records of a megabyte are as much memory as very many small ones.
+    #[test]
+    fn lanes_with_large_records_are_held_by_their_bytes() {
+        let [small, large] = [0, 1].map(|partition| Lane::new(Topic::Heartbeat, partition));
+        let mut feed = Feed::new(&Cut::default());
+        let pour = |feed: &mut Feed, lane: Lane, offset: u64, bytes: usize| {
+            let mut batch = feed.spare();
+            batch.push(lane, offset, 0, None, Some(&vec![7; bytes]));
+            feed.pour(batch);
+        };
+        let most = 10 << 20;
+        for offset in 0..9 {
+            pour(&mut feed, small, offset, 10);
+            pour(&mut feed, large, offset, 1 << 20);
+        }
+        assert_eq!(feed.balance(1_000, most), (vec![], vec![]));
+        pour(&mut feed, large, 9, 1 << 20);
+        assert!(feed.bytes() > most);
+        assert_eq!(feed.balance(1_000, most), (vec![large], vec![]));
+        feed.draw(large, 3, 100, &mut Vec::new());
+        assert_eq!(feed.balance(1_000, most), (vec![], vec![]), "more than half is there still");
+        feed.draw(large, 6, 100, &mut Vec::new());
+        assert_eq!(feed.balance(1_000, most), (vec![], vec![large]));
+        feed.draw(large, 99, 100, &mut Vec::new());
+        feed.draw(small, 99, 100, &mut Vec::new());
+        assert_eq!((feed.bytes(), feed.waiting()), (0, 0));
+    }
+
+    /// One batch of large records must not stay for ever.
+    #[test]
+    fn memory_of_large_batches_is_given_back() {
+        let lane = Lane::new(Topic::Heartbeat, 0);
+        let mut feed = Feed::new(&Cut::default());
+        let mut batch = feed.spare();
+        batch.push(lane, 0, 0, None, Some(&vec![7; SPARE_BYTES + 1]));
+        feed.pour(batch);
+        feed.draw(lane, 1, 1, &mut Vec::new());
+        assert_eq!(feed.spare().bytes.capacity(), 0);
     }
 
     #[test]

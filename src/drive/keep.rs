@@ -113,6 +113,11 @@ impl Keeper {
         self.notices.push(format!("{why}; it is rebuilt from the log"));
     }
 
+    /// Checkpoints made so far, in the store's counting.
+    pub fn made(&self) -> u64 {
+        self.sequence
+    }
+
     /// Slots have changed: the next copy is of everything.
     pub fn begin_anew(&mut self) {
         self.is_fresh = true;

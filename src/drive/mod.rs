@@ -87,6 +87,18 @@ pub enum Halt {
     /// What the log says cannot be followed; the text names the remedy.
     #[error("{0}")]
     Lost(String),
+    /// Most names that are held may be of records that were forgotten.
+    #[error(
+        "{held} names are held, {most} are allowed (names_max, or twice those at the start): \
+         starting again from the store gives back those that no record refers to; if this repeats, \
+         look for a producer that invents names, or raise names_max"
+    )]
+    Names {
+        /// Names held.
+        held: usize,
+        /// Names at which a process starts again.
+        most: usize,
+    },
 }
 
 /// Folding, judging, saying, keeping: one domain.
@@ -131,6 +143,9 @@ pub struct Drive<L: Log, S: Store> {
     was_unread: bool,
     /// The log no longer holds all that the cycles since the start were made of.
     is_cut_off: bool,
+    /// Names at the start: those of live records. And checkpoints that were made by then.
+    names_at_start: usize,
+    made_at_start: u64,
 }
 
 /// What a process does now.
@@ -182,6 +197,16 @@ impl<L: Log, S: Store> Drive<L, S> {
         matches!(self.role, Role::Leader(_))
     }
 
+    /// Whether names may be held that no record refers to, so many that the drive is to be started
+    /// again from its store (after a farewell). Only then if the store has got further meanwhile:
+    /// each start gets further than the one before.
+    pub fn check_names(&self) -> Result<(), Halt> {
+        let held = self.engine.state.names.len();
+        let most = self.engine.state.setting.limits.names_max.max(2 * self.names_at_start);
+        let may_restart = self.behind() == 0 || self.keeper.made() > self.made_at_start;
+        if held > most && may_restart { Err(Halt::Names { held, most }) } else { Ok(()) }
+    }
+
     /// Ends the drive and gives the ports back.
     pub fn into_ports(self) -> (L, S) {
         (self.log, self.store)
@@ -192,7 +217,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// elsewhere, the drive is to be dropped with all it knows, and started again.
     pub fn pump(&mut self, wait: Duration) -> Result<usize, Halt> {
         let limits = &self.engine.state.setting.limits;
-        let most = limits.batch_records;
+        let (most, most_bytes) = (limits.batch_records, limits.read_ahead_bytes);
         let mut batch = self.feed.spare();
         let taken = self.log.take(&mut batch, most, wait);
         let count = batch.records.len();
@@ -201,7 +226,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         self.feed.pour(batch);
         taken?;
-        self.balance(most * 8)?;
+        self.balance(most * 8, most_bytes)?;
         self.own.read(&mut self.feed, &self.engine.state.setting.domain)?;
         let unreadable = std::mem::take(&mut self.own.unreadable);
         if !unreadable.is_empty() && !self.leads() {
@@ -221,8 +246,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// Holds lanes that run too far ahead, lets go those that were held long enough.
-    fn balance(&mut self, most: usize) -> Result<(), Halt> {
-        let (hold, release) = self.feed.balance(most);
+    fn balance(&mut self, most: usize, most_bytes: usize) -> Result<(), Halt> {
+        let (hold, release) = self.feed.balance(most, most_bytes);
         for (lanes, held) in [(hold, true), (release, false)] {
             if !lanes.is_empty()
                 && let Err(error) = self.log.hold(&lanes, held)

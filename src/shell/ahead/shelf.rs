@@ -4,6 +4,9 @@ use crate::core::cut::Lane;
 use crate::drive::port::{Batch, LogError, Mark};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The most memory of a batch that is used again; bytes.
+const SPARE_BYTES: usize = 32 << 20;
+
 /// What one look at a log brought.
 pub struct Look {
     batch: Batch,
@@ -45,7 +48,8 @@ struct Aside {
 impl Shelf {
     /// Memory for a look.
     pub fn spare(&mut self) -> Batch {
-        let mut batch = self.spare.pop().unwrap_or_default();
+        let is_small = |batch: &Batch| batch.bytes.capacity() <= SPARE_BYTES;
+        let mut batch = self.spare.pop().filter(is_small).unwrap_or_default();
         batch.clear();
         batch
     }

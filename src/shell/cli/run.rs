@@ -142,8 +142,8 @@ impl Run {
         let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));
         let served = match serve(&mut drive, show, &mut stuck, stop, beside, rivals) {
             // Nothing was lost, so the next life need not wait for the lead to become free.
-            Err(Halt::Log(error @ LogError::Grown { .. })) => {
-                drive.farewell(clock::now()).and(Err(Halt::Log(error)))
+            Err(halt @ (Halt::Log(LogError::Grown { .. }) | Halt::Names { .. })) => {
+                drive.farewell(clock::now()).and(Err(halt))
             }
             served => served,
         };
@@ -240,6 +240,7 @@ fn remedy(error: &anyhow::Error) -> Remedy {
     match (error.downcast_ref::<Halt>(), error.downcast_ref::<LogError>()) {
         (Some(Halt::Log(error)), _) | (None, Some(error)) => of_log(error),
         (Some(Halt::Clock { .. }), _) => Remedy::Clock,
+        (Some(Halt::Names { .. }), _) => Remedy::Nothing,
         (Some(Halt::Store(StoreError::Stop(_)) | Halt::Lost(_)), _) | (None, None) => {
             Remedy::Person
         }
@@ -326,6 +327,7 @@ fn serve(
             beside.tell(drive.leads(), show);
         }
         show.tell(drive);
+        drive.check_names()?;
     }
     tracing::info!("asked to stop: finishing the cycle");
     drive.farewell(clock::now())

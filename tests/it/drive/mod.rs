@@ -2,6 +2,7 @@
 
 mod admit;
 mod month;
+mod names;
 mod nucleus;
 mod onward;
 mod owner;

@@ -361,20 +361,3 @@ fn nothing_that_can_be_said_panics_or_makes_a_counter_drift() {
         }
     }
 }
-
-/// More names than are allowed: counted under one, said as an oddity, and no more are held.
-#[test]
-fn names_are_bounded() {
-    use yardmaster::core::oddity::Oddity;
-    let mut state = state_with(Limits { names_max: 1_000, ..Limits::default() });
-    for number in 0..3_000 {
-        let (name, user) = (text(number.to_string()), text(format!("user-{number}")));
-        let job = JobState { job: name, user, ..job("") };
-        fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
-    }
-    assert!(state.names.len() <= 1_001, "{}", state.names.len());
-    assert_eq!(state.jobs.slab.len(), 3_000);
-    close(&mut state, DAWN);
-    assert_audit_clean(&state, "many users");
-    assert!(state.oddities.take().iter().any(|(_, oddity, _)| *oddity == Oddity::TooMany));
-}
