@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// How often in a row this process may be fenced without a trace before it refuses to lead.
 const FENCED_MAX: u32 = 2;
-/// A lead that held for so many takeover times is not contested any more.
+/// A lead that held for so many takeover times does not show as contested any more.
 const HELD: i64 = 3;
 
 /// What is known of others that want the lead.
@@ -99,10 +99,13 @@ impl Rivals {
 
     /// Why this process is not sure of the lead; `None` if nobody contests it.
     pub fn contested(&mut self, clock: Millis) -> Option<String> {
-        if self.led_at > 0 && clock - self.led_at > self.held_after {
+        let held = if self.led_at > 0 { clock - self.led_at } else { 0 };
+        // The pause before a fenced process starts again grows, so the other installation may be
+        // back only after a while: how often this one was fenced is forgotten later than it shows.
+        if held > self.window {
             self.in_vain = 0;
         }
-        if self.in_vain == 0 {
+        if self.in_vain == 0 || held > self.held_after {
             return None;
         }
         let Rivals { domain, progress, .. } = self;
