@@ -6,7 +6,7 @@
 # the log. Ends with one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
-#   ./test.sh --long     the same with 200 faults, which take about an hour
+#   ./test.sh --long     the same with 200 faults, which take about an hour, and a store's whole month
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # YARDMASTER_KILLER_SEED=1  which faults the killer inflicts in which order, and which records it writes
@@ -24,7 +24,7 @@ faults=20
 case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
---long) faults=200 ;;
+--long) faults=200; export YARDMASTER_LONG=1 ;;
 *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
