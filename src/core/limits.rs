@@ -122,10 +122,10 @@ limits! {
      are paused."
     read_ahead_bytes: usize = "read_ahead_mb" * MIB, 512 in 1..=65_536;
     "At so many distinct names (queues, users, shares, sites, nodes ...) a process starts again \
-     from its store, which gives back those that no record refers to; names. Never below twice as many as \
-     it started with. No decision depends on it."
+     from its store, which gives back those that no record refers to; names. Never below twice as \
+     many as it started with. No decision depends on it."
     names_max: usize = "names_max" * 1, 5_000_000 in 1_000..=100_000_000;
-    "Longest name that is taken as it is; a longer one is cut."
+    "Longest name; a record with a longer one is not read, and keys of dead letters are cut at it."
     name_bytes: usize = "name_bytes" * 1, 1_024 in 64..=65_536;
 
     "Most jobs that intake remembers; jobs. Those that ended go first."
