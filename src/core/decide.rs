@@ -207,7 +207,7 @@ fn fates(
         let filter = name(at as u16).to_owned();
         decision.counts.push(FilterCount { filter, rejected: *rejected });
     }
-    let known = before.filter(|_| !decision.full).map(|answer| &answer.objections);
+    let known = before.filter(|_| !decision.full).map(|answer| &answer.blockers);
     if known.is_none() {
         decision.fates.reserve_exact(judgement.fates.len());
     }
@@ -215,8 +215,8 @@ fn fates(
         let queue = &candidates.queue(refused.candidate).name;
         let (filter, reason) = (name(refused.filter), refused.objection.reason);
         let same = known
-            .and_then(|known| known.get(queue))
-            .is_some_and(|stand| stand.filter == filter && stand.reason == reason);
+            .and_then(|known| known.of(queue))
+            .is_some_and(|cause| (&*cause.filter, &*cause.reason) == (filter, reason));
         if !same {
             decision.fates.push(Fate {
                 queue: queue.clone(),
@@ -232,10 +232,10 @@ fn fates(
     let mut standing: Vec<&str> =
         standing.map(|refused| candidates.queue(refused.candidate).name.as_str()).collect();
     standing.sort_unstable();
-    for queue in known.keys() {
-        if standing.binary_search(&queue.as_str()).is_err() {
+    for queue in known.queues().iter() {
+        if standing.binary_search(&queue.as_ref()).is_err() {
             let (filter, reason) = (Cow::Borrowed(""), Cow::Borrowed(""));
-            let queue = queue.clone();
+            let queue = queue.to_string();
             decision.fates.push(Fate { queue, filter, reason, measured: 0.0, limit: 0.0 });
         }
     }

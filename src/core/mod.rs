@@ -3,6 +3,7 @@
 
 mod assign;
 pub mod audit;
+pub mod blockers;
 pub mod changed;
 pub mod close;
 pub mod counters;
@@ -37,7 +38,9 @@ pub mod student;
 pub mod throttle;
 pub mod time;
 pub mod timer;
+mod touch;
 pub mod unit;
+mod waiting;
 pub mod wake;
 pub mod window;
 pub mod world;

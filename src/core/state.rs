@@ -1,5 +1,6 @@
 //! State: all that is known as of a cut.
 
+use crate::core::blockers::BlockerTable;
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
 use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
@@ -231,6 +232,8 @@ pub struct State {
     pub slots: BTreeMap<(Name, Name, Name), Slots>,
     /// Requests, answers, promises.
     pub asks: Book<Ask>,
+    /// What the blockers of their answers refer to; derived.
+    pub blockers: BlockerTable,
     /// Subjects of each task; derived.
     pub chunks: BTreeMap<String, BTreeSet<String>>,
     /// The newest word on each throttle, by subject and rule.
@@ -323,6 +326,11 @@ impl Flags {
         self.names.is_empty()
     }
 
+    /// The names in the set.
+    pub fn iter(&self) -> impl Iterator<Item = Name> {
+        self.names.iter().copied()
+    }
+
     /// Empties the set.
     pub fn clear(&mut self) {
         for name in self.names.drain(..) {
@@ -354,6 +362,7 @@ impl State {
             workers: Table::default(),
             slots: BTreeMap::new(),
             asks: Book::default(),
+            blockers: BlockerTable::default(),
             chunks: BTreeMap::new(),
             throttles: Book::default(),
             lifted_in: 0,
