@@ -53,6 +53,12 @@ impl Engine {
         if before.is_none() && task.asked_at < self.state.known_since {
             return Some(self.plain(task, before, number, "history_missing".to_owned()));
         }
+        let most = self.state.setting.limits.open_requests_max;
+        if before.is_none() && self.waiting.len() >= most {
+            let reason =
+                format!("open_requests_max: {most} requests wait; ask again when fewer do");
+            return Some(self.plain(task, before, number, reason));
+        }
         let gshare = task.gshare.clone();
         self.resolve(at, &gshare);
         if self.policies[at].flavour.judges_nuclei() {

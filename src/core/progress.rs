@@ -5,7 +5,7 @@ use crate::core::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
 /// `replay --verify` can tell "made by another engine" from "wrong".
-pub const ENGINE_REVISION: u32 = 2;
+pub const ENGINE_REVISION: u32 = 3;
 
 /// One cycle. Replaying these in order is the one way to recover, and it is exact.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -54,6 +54,8 @@ impl Engine {
         let stirred = self.stirred(waiting)?;
         if !waiting.is_cold && !waiting.is_held && stirred.is_empty() {
             waiting.evaluated_in = self.state.number;
+            // No blocker is left whose objection expires.
+            waiting.recheck_at = waiting.recheck_at.filter(|at| *at > self.state.now);
             return Some(false);
         }
         let gshare = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?.gshare.clone();

@@ -3,7 +3,7 @@
 use super::check::*;
 use crate::drive::yard::{Yard, config, job, lead, queue, task, terms_with};
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::Outcome;
+use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::event::*;
 use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;
@@ -102,6 +102,39 @@ fn those_who_wake_share_the_budget_and_none_is_lost() {
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
     assert_eq!(again.take_report().verified, [8, 0, 0]);
+}
+
+#[test]
+fn a_request_beyond_the_most_that_may_wait_is_rejected_by_name() {
+    let mut yard = Yard::new();
+    add_queue(&yard, "QUEUE_00", 2_000);
+    let changes = [("open_requests_max = 200_000", "open_requests_max = 2")];
+    let mut drive = begin(&yard, &changes);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    for number in 0..3 {
+        let priority = 500 - number;
+        yard.ask(&Task { priority, ..hungry(&format!("{number}/1"), yard.now) });
+    }
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    let outcomes: Vec<&Outcome> = decisions.iter().map(|decision| &decision.outcome).collect();
+    let Outcome::Reject { reason } = outcomes[2] else { panic!("{outcomes:?}") };
+    assert!(reason.starts_with("open_requests_max: 2 requests wait"), "{reason}");
+    assert!(outcomes[..2].iter().all(|outcome| !outcome.is_final()), "{outcomes:?}");
+    // Those that wait are judged again, and with room a new one is too.
+    yard.pass(61_000);
+    add_queue(&yard, "QUEUE_BIG", 16_000);
+    lead(&mut yard, &mut drive, 60).unwrap();
+    yard.ask(&hungry("3/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let assigned = |decision: &&Decision| matches!(decision.outcome, Outcome::Assign(_));
+    assert_eq!(yard.decisions().iter().filter(assigned).count(), 3);
+    let mut other = config("two");
+    other.terms = terms_with(&changes);
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    follow_to_end(&mut again);
+    assert_eq!(again.take_report().verified, [6, 0, 0]);
 }
 
 #[test]
