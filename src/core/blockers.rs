@@ -32,7 +32,7 @@ pub struct Blockers {
 
 impl fmt::Debug for Blockers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter().map(|(queue, cause)| (queue, cause))).finish()
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 
