@@ -1,4 +1,5 @@
-//! Admission: requests that are rejected before any candidate is judged.
+//! Admission: requests that are rejected before any candidate is judged, and those for which no
+//! room is left to be deferred.
 //!
 //! Every reason is one variant of [`Refusal`], found by [`State::refusal`] from what is known at
 //! the cut alone, so that a refusal replays like any other decision. A refused request takes its
@@ -37,6 +38,12 @@ pub enum Refusal {
     Expired(Age),
     /// It was deferred until it was too old.
     GaveUp(Age),
+    /// It would be deferred, and as many requests as may be deferred are. Found by
+    /// [`Engine::no_room`](crate::core::engine::Engine), after the judgement.
+    NoRoom {
+        /// `open_requests_max`.
+        most: usize,
+    },
 }
 
 /// The age of a request at a cut.
@@ -51,7 +58,7 @@ pub struct Age {
 }
 
 /// Each reason's word, and what can be done about it.
-const REMEDIES: [(&str, &str); 6] = [
+const REMEDIES: [(&str, &str); 7] = [
     ("superseded", "nothing: the answer to the higher attempt follows"),
     (
         "task_ended",
@@ -66,6 +73,10 @@ const REMEDIES: [(&str, &str); 6] = [
     (
         "gave_up",
         "ask again with a higher attempt if the work is still wanted; a request that is published again with a newer changed_at does not expire",
+    ),
+    (
+        "open_requests_max",
+        "ask again with a higher attempt when fewer requests are deferred, or raise open_requests_max in the topology (see the README for what each takes)",
     ),
 ];
 
@@ -88,6 +99,7 @@ impl Refusal {
             Refusal::HistoryMissing => "history_missing".to_owned(),
             Refusal::Expired(age) => format!("expired({})", age.text()),
             Refusal::GaveUp(age) => format!("gave_up({})", age.text()),
+            Refusal::NoRoom { most } => format!("open_requests_max({most} requests are deferred)"),
         }
     }
 }

@@ -49,7 +49,7 @@ impl Answered {
             now: self.now,
             policy_hash: String::new(),
             nucleus: String::new(),
-            objections: Default::default(),
+            blockers: Default::default(),
         }
     }
 }

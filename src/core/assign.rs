@@ -2,13 +2,15 @@
 
 use crate::core::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::dice::Dice;
-use crate::core::engine::{Engine, Hang};
+use crate::core::engine::Engine;
 use crate::core::event::{FullChain, Task, TaskPhase};
 use crate::core::nuclei::{JobCheck, Work, as_jobs};
 use crate::core::policy::task::{Choice, job_check};
-use crate::core::policy::{Policy, PolicySpec, Reads, kind};
+use crate::core::policy::{Policy, PolicySpec, Refused, kind};
 use crate::core::record::Answer;
 use crate::core::state::State;
+use crate::core::touch::Kinds;
+use crate::core::waiting::Waiting;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -197,25 +199,24 @@ impl Engine {
     /// Whether a deferred task finds a nucleus now; it is looked at when something changed that one
     /// of the objections reads. Work that remains changes with every task, so what hangs on it
     /// alone waits for the deadline.
-    pub(crate) fn finds_nucleus(&mut self, at: usize, subject: &str) -> bool {
-        let Some(waiting) = self.waiting.get_mut(subject) else { return false };
+    pub(crate) fn finds_nucleus(&mut self, at: usize, waiting: &mut Waiting) -> bool {
         let is_cold = std::mem::take(&mut waiting.is_cold);
         let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
-        let (policy, world, state) = (&self.policies[at], &self.world, &self.state);
-        let moved = |(name, hang): &(String, Hang)| {
-            world.is_nucleus_touched(state, name, policy.reads(usize::from(hang.filter)))
+        let before = std::mem::replace(&mut waiting.evaluated_in, self.state.number);
+        let reads = self.reads.get(at).map_or(&[][..], Vec::as_slice);
+        let moved = |(nucleus, filter): &(u32, u16)| {
+            let reads = reads.get(usize::from(*filter)).copied().unwrap_or(Kinds::MAX);
+            self.touch_log.of_nucleus(*nucleus, before) & reads != 0
         };
         if !is_cold && !is_due && !waiting.nuclei.iter().any(moved) {
             return false;
         }
-        let Some(found) = self.find_nucleus(at, subject) else { return false };
-        let Some(waiting) = self.waiting.get_mut(subject) else { return false };
-        let hang = |refused: &crate::core::policy::Refused| {
-            let (filter, recheck_at) = (refused.filter, refused.objection.recheck_at);
-            (found.names[refused.candidate as usize].clone(), Hang { filter, recheck_at })
-        };
-        waiting.nuclei = found.choice.fates.iter().map(hang).collect();
-        waiting.recheck_at = waiting.nuclei.iter().filter_map(|(_, hang)| hang.recheck_at).min();
+        let Some(found) = self.find_nucleus(at, &waiting.turn.2) else { return false };
+        let fates = found.choice.fates.iter();
+        let name = |refused: &Refused| found.names[refused.candidate as usize].as_str();
+        let blocked = fates.clone().map(|it| (self.touch_log.nucleus(name(it)), it.filter));
+        waiting.nuclei = blocked.collect();
+        waiting.recheck_at = fates.filter_map(|refused| refused.objection.recheck_at).min();
         // One that wakes may find no room in this cycle: then all is asked again.
         waiting.is_cold = found.nucleus.is_some();
         found.nucleus.is_some()
@@ -260,16 +261,5 @@ fn tell(decision: &mut Decision, policy: &Policy, found: &Found) {
             measured: passed.weighed.total,
             limit: drawn.weighed.total,
         });
-    }
-}
-
-impl crate::core::world::World {
-    /// Whether any of what a filter reads of a nucleus was touched.
-    fn is_nucleus_touched(&self, state: &State, name: &str, reads: &[Reads]) -> bool {
-        let nucleus = state.known_name(name);
-        let own = self.queues_of(name).iter().any(|at| self.is_touched(state, *at, nucleus, reads));
-        let is_read = |what: Reads| reads.contains(&what);
-        own || is_read(Reads::Storage) && state.touched.storage
-            || is_read(Reads::Nucleus) && nucleus.is_some_and(|it| state.touched.into.has(it))
     }
 }

@@ -248,7 +248,13 @@ impl State {
         let time = self.times.of(Topic::Task).time;
         // All are asked before any goes: a chunk's end may be that of a task that goes with it.
         let mut due = self.timers.subjects.take(time);
-        due.retain(|subject| self.subject_over(subject).is_some_and(|over| over <= time));
+        due.retain(|subject| {
+            let over = self.subject_over(subject);
+            if let Some(over) = over.filter(|over| *over > time) {
+                self.timers.subjects.set(over, subject);
+            }
+            over.is_some_and(|over| over <= time)
+        });
         for subject in due {
             if self.asks.of(&subject).is_some_and(is_open) {
                 // It gets its final answer first; that sets the deadline again.

@@ -39,7 +39,20 @@ impl Engine {
         self.answered(&decision.subject);
     }
 
+    /// The answer to a request; a first deferral only while there is room for it.
     fn decide(&mut self, subject: &str, number: u32) -> Option<Decision> {
+        let decision = self.answer(subject, number)?;
+        let is_first_deferral = !decision.outcome.is_final() && decision.ordinal == 1;
+        match self.no_room().filter(|_| is_first_deferral) {
+            Some(refusal) => {
+                let task = self.state.asks.of(subject)?.task.as_ref()?;
+                Some(self.refuse(task, None, number, &refusal))
+            }
+            None => Some(decision),
+        }
+    }
+
+    fn answer(&mut self, subject: &str, number: u32) -> Option<Decision> {
         let ask = self.state.asks.of(subject)?;
         let task = ask.task.as_ref()?;
         if !is_open(ask) {
@@ -251,7 +264,7 @@ fn fates(
         let filter = name(at as u16).to_owned();
         decision.counts.push(FilterCount { filter, rejected: *rejected });
     }
-    let known = before.filter(|_| !decision.full).map(|answer| &answer.objections);
+    let known = before.filter(|_| !decision.full).map(|answer| &answer.blockers);
     if known.is_none() {
         decision.fates.reserve_exact(judgement.fates.len());
     }
@@ -259,8 +272,8 @@ fn fates(
         let queue = &candidates.queue(refused.candidate).name;
         let (filter, reason) = (name(refused.filter), refused.objection.reason);
         let same = known
-            .and_then(|known| known.get(queue))
-            .is_some_and(|stand| stand.filter == filter && stand.reason == reason);
+            .and_then(|known| known.of(queue))
+            .is_some_and(|cause| (&*cause.filter, &*cause.reason) == (filter, reason));
         if !same {
             decision.fates.push(Fate {
                 queue: queue.clone(),
@@ -276,10 +289,10 @@ fn fates(
     let mut standing: Vec<&str> =
         standing.map(|refused| candidates.queue(refused.candidate).name.as_str()).collect();
     standing.sort_unstable();
-    for queue in known.keys() {
-        if standing.binary_search(&queue.as_str()).is_err() {
+    for queue in known.queues().iter() {
+        if standing.binary_search(&queue.as_ref()).is_err() {
             let (filter, reason) = (Cow::Borrowed(""), Cow::Borrowed(""));
-            let queue = queue.clone();
+            let queue = queue.to_string();
             decision.fates.push(Fate { queue, filter, reason, measured: 0.0, limit: 0.0 });
         }
     }

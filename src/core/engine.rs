@@ -5,20 +5,19 @@
 //! whether a waiting request wakes depends on what is known now, not on how it came to be. What is
 //! remembered here beside the state only says which of them need not be looked at again.
 
-use crate::core::admit::is_open;
+use crate::core::admit::{Refusal, is_open};
 use crate::core::assign::{WorkBook, check_of};
 use crate::core::holding::Holding;
-use crate::core::policy::{Case, Locality, Policy, Preassigned, Resolved};
+use crate::core::policy::{Case, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
 use crate::core::state::State;
+use crate::core::touch::{Kinds, TouchLog, kinds};
 use crate::core::unit::Millis;
+use crate::core::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
 use crate::core::world::World;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A place in the order of judgement: priority, asked-at, subject.
-pub type Turn = (Reverse<i32>, Millis, String);
 
 /// State and policies.
 pub struct Engine {
@@ -31,8 +30,17 @@ pub struct Engine {
     ready: BTreeSet<Turn>,
     /// The turns in `ready`, by subject: a priority may change while one waits.
     ready_at: BTreeMap<String, Turn>,
+    /// Deferred subjects among those in `ready`: their deferral is due, or its policy changed.
+    ready_again: BTreeSet<String>,
     /// Deferred, by subject.
-    pub(crate) waiting: BTreeMap<String, Waiting>,
+    pub(crate) waiting: WaitingList,
+    /// When what blockers read last changed.
+    pub(crate) touch_log: TouchLog,
+    /// By policy, what each of its filters reads.
+    pub(crate) reads: Vec<Vec<Kinds>>,
+    /// For so many cycles more some waiting requests have not had their turn since everything
+    /// changed or the budget was short.
+    turns_left: u64,
     /// Nothing derived is up to date: after loading, after folding without judging.
     is_cold: bool,
     /// What is left to be judged in this cycle, first last.
@@ -61,58 +69,6 @@ pub(crate) struct Ready {
     pub(crate) check: Option<Resolved>,
 }
 
-/// A deferred request, and what it hangs on.
-pub(crate) struct Waiting {
-    pub(crate) turn: Turn,
-    /// Not judged again before this.
-    pub(crate) rests_until: Millis,
-    /// Per rejected queue, by its place, the filter that objects now. Places last until everything
-    /// is cold.
-    pub(crate) hangs: Vec<(u32, Hang)>,
-    /// The same per rejected nucleus, by its name.
-    pub(crate) nuclei: Vec<(String, Hang)>,
-    /// Everything may have changed, the list of candidates included: so it is while it rests.
-    pub(crate) is_cold: bool,
-    /// When an objection may fall by the passing of time alone.
-    pub(crate) recheck_at: Option<Millis>,
-    /// Nothing was said against any queue: the task as a whole must wait.
-    pub(crate) is_held: bool,
-    /// What the last judgement of all candidates together found out first.
-    pub(crate) prepared: Option<Prepared>,
-}
-
-/// What a judgement of all candidates together finds out before it asks any filter.
-pub(crate) struct Prepared {
-    pass: u8,
-    preassigned: Preassigned,
-    remote_source: bool,
-    locality: Option<Locality>,
-    included: Vec<String>,
-}
-
-impl Prepared {
-    /// Takes it from a case that was judged.
-    pub(crate) fn of(case: &mut Case<'_>) -> Prepared {
-        let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
-        let Case { pass, preassigned, remote_source, .. } = *case;
-        Prepared { pass, preassigned, remote_source, locality, included }
-    }
-
-    /// Puts it into a case.
-    pub(crate) fn lend(self, case: &mut Case<'_>) {
-        (case.pass, case.preassigned) = (self.pass, self.preassigned);
-        (case.locality, case.included) = (self.locality, self.included);
-        case.remote_source = self.remote_source;
-    }
-}
-
-/// An objection as it stands now.
-#[derive(Clone, Copy)]
-pub(crate) struct Hang {
-    pub(crate) filter: u16,
-    pub(crate) recheck_at: Option<Millis>,
-}
-
 /// Where a subject stands.
 enum Standing {
     /// Nothing is wanted, or the last word was said.
@@ -137,6 +93,7 @@ impl Engine {
     /// Joins a state with the policies that answer from now on.
     pub fn new(state: State, policies: Vec<Policy>) -> Engine {
         let checks = policies.iter().map(|policy| check_of(policy, &policies)).collect();
+        let reads = policies.iter().map(kinds).collect();
         Engine {
             state,
             checks,
@@ -146,7 +103,11 @@ impl Engine {
             resolved: BTreeMap::new(),
             ready: BTreeSet::new(),
             ready_at: BTreeMap::new(),
-            waiting: BTreeMap::new(),
+            ready_again: BTreeSet::new(),
+            waiting: WaitingList::default(),
+            touch_log: TouchLog::default(),
+            reads,
+            turns_left: 0,
             is_cold: true,
             queue: Vec::new(),
             judged: 0,
@@ -166,9 +127,17 @@ impl Engine {
         self.ready.len() + self.waiting.len()
     }
 
+    /// Why one more request cannot be deferred, if so many are. It depends on the state alone: each
+    /// deferred request waits, or is ready to be judged again.
+    pub(crate) fn no_room(&self) -> Option<Refusal> {
+        let most = self.state.setting.limits.open_requests_max;
+        let deferred = self.waiting.len() + self.ready_again.len();
+        (deferred >= most).then_some(Refusal::NoRoom { most })
+    }
+
     /// Whether a request could be judged at the next cut without anything new being read.
     pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty() || self.is_crowded
+        !self.ready.is_empty() || self.is_crowded || self.turns_left > 0
     }
 
     /// The earliest moment at which a deferral is due.
@@ -185,6 +154,12 @@ impl Engine {
         self.take_due();
     }
 
+    /// Forgets everything derived, so that the next cycle evaluates all waiting requests in their
+    /// turns. The answers are the same: derived knowledge only tells what need not be evaluated.
+    pub fn forget_derived(&mut self) {
+        self.is_cold = true;
+    }
+
     /// Takes up what changed up to the cut that was just closed: who is ready, who wakes. `next`
     /// then gives the judgements in order.
     pub fn settle(&mut self) {
@@ -194,7 +169,9 @@ impl Engine {
         self.world.update(&mut self.state, is_cold);
         if everything {
             self.resolved.clear();
-            self.waiting.values_mut().for_each(|waiting| waiting.is_cold = true);
+            self.waiting.cool();
+            self.touch_log.begin(&self.world);
+            self.turns_left = u64::MAX;
         }
         self.settle_holding(is_cold);
         self.settle_subjects(is_cold);
@@ -208,7 +185,7 @@ impl Engine {
         let budget = self.state.setting.limits.judgements_per_cycle;
         self.is_crowded = queue.len() > budget;
         for (_, _, subject) in queue.drain(budget.min(queue.len())..) {
-            // Those who woke and found no room are asked again at the next cut.
+            // Those who woke and found no room are asked again when it is their turn.
             if let Some(waiting) = self.waiting.get_mut(&subject) {
                 waiting.is_cold = true;
             }
@@ -241,7 +218,8 @@ impl Engine {
         if everything {
             self.ready.clear();
             self.ready_at.clear();
-            self.waiting.clear();
+            self.ready_again.clear();
+            self.waiting = WaitingList::default();
             let all: Vec<String> = self.state.asks.by_name.keys().cloned().collect();
             all.iter().for_each(|subject| self.place(subject));
         } else {
@@ -255,17 +233,21 @@ impl Engine {
         if let Some(turn) = self.ready_at.remove(subject) {
             self.ready.remove(&turn);
         }
+        self.ready_again.remove(subject);
         let Some(ask) = self.state.asks.of(subject) else { return };
         let Some(turn) = turn_of(ask) else { return };
         match self.standing(ask) {
             Standing::Quiet => {}
             Standing::Ready => {
+                if ask.answer.as_ref().is_some_and(|answer| !answer.is_final) {
+                    self.ready_again.insert(subject.to_owned());
+                }
                 self.ready_at.insert(subject.to_owned(), turn.clone());
                 self.ready.insert(turn);
             }
             Standing::Waiting => {
                 let waiting = self.wait(ask, turn);
-                self.waiting.insert(subject.to_owned(), waiting);
+                self.waiting.insert(waiting);
             }
         }
     }
@@ -295,20 +277,28 @@ impl Engine {
 
     fn wait(&self, ask: &Ask, turn: Turn) -> Waiting {
         let answer = ask.answer.as_ref();
-        let policy = ask.task.as_ref().and_then(|task| self.policy(&task.policy));
-        let policy = policy.map(|at| &self.policies[at]);
+        let index = ask.task.as_ref().and_then(|task| self.policy(&task.policy));
+        let policy = index.map(|at| &self.policies[at]);
         let dwell = policy.map_or(0, |policy| policy.spec.dwell);
         Waiting {
             turn,
+            policy: index.unwrap_or(0),
             rests_until: answer.map_or(0, |answer| answer.now + dwell),
-            hangs: Vec::new(),
+            queues: QueueBlockers::default(),
             nuclei: Vec::new(),
             is_cold: true,
+            evaluated_in: 0,
             recheck_at: None,
             is_held: policy.is_some_and(|policy| policy.flavour.plan.is_some())
-                && answer.is_some_and(|answer| answer.objections.is_empty()),
+                && answer.is_some_and(|answer| answer.blockers.is_empty()),
             prepared: None,
         }
+    }
+
+    /// A part of the waiting requests had its turn, of `parts`. The next cycles are made soon until
+    /// all have had theirs.
+    pub(crate) fn note_turns(&mut self, parts: u64) {
+        self.turns_left = self.turns_left.min(parts).saturating_sub(1);
     }
 
     fn settle_due(&mut self) {
@@ -326,19 +316,10 @@ impl Engine {
         }
     }
 
-    /// Deferrals whose time has come. What only lies in the turn that has begun is set again.
+    /// Deferrals whose time has come.
     fn take_due(&mut self) -> Vec<String> {
-        let now = self.state.now;
-        let mut due = Vec::new();
-        for subject in self.state.timers.deferrals.take(now) {
-            let Some(ask) = self.state.asks.of(&subject) else { continue };
-            match ask.answer.as_ref().map_or(0, |answer| answer.until) {
-                until if until <= now => due.push(subject),
-                until if until < now + 2_000 => self.state.timers.deferrals.set(until, subject),
-                _ => {}
-            }
-        }
-        due
+        let due = self.state.timers.deferrals.take(self.state.now).into_iter();
+        due.filter(|subject| self.state.asks.of(subject).is_some()).collect()
     }
 }
 

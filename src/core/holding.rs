@@ -183,7 +183,7 @@ impl Engine {
     fn tasks_to_look_at(&self, speaker: &Speaker) -> BTreeSet<String> {
         let (state, holding) = (&self.state, &self.holding);
         let task = |subject: &String| Some(state.asks.of(subject)?.task.as_ref()?.task.clone());
-        let waits = |subject: &&String| self.waiting.contains_key(*subject);
+        let waits = |subject: &&String| self.waiting.contains(subject);
         let mut tasks: BTreeSet<String> =
             holding.judged.iter().filter(waits).filter_map(task).collect();
         if holding.looks {
@@ -202,7 +202,7 @@ impl Engine {
     fn request_of(&self, task: &str, policy: &str) -> Option<&String> {
         self.state.chunks.get(task)?.iter().find(|subject| {
             let task = self.state.asks.of(subject).and_then(|ask| ask.task.as_ref());
-            self.waiting.contains_key(*subject) && task.is_some_and(|it| it.policy == policy)
+            self.waiting.contains(subject) && task.is_some_and(|it| it.policy == policy)
         })
     }
 

@@ -134,12 +134,6 @@ impl World {
         outputs.collect()
     }
 
-    /// The production queues of a nucleus, by their places.
-    pub(super) fn queues_of(&self, nucleus: &str) -> &[u32] {
-        let found = self.nuclei_and(true).find(|view| view.name == nucleus);
-        found.map_or(&[], |view| &view.queues)
-    }
-
     /// Whether a task may be bound to a site: a nucleus, or one that has queues.
     pub fn is_site(&self, name: &str) -> bool {
         let has_queues = || self.queues.iter().any(|view| view.queue.site == name);

@@ -3,6 +3,7 @@
 //! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
 
+use crate::core::blockers::Blockers;
 use crate::core::cut::Lane;
 use crate::core::decision::DecisionId;
 use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferState};
@@ -274,21 +275,8 @@ pub struct Answer {
     pub policy_hash: String,
     /// For an assignment: the nucleus.
     pub nucleus: String,
-    /// For a deferral: who was rejected and why, as said.
-    pub objections: BTreeMap<String, Stand>,
-}
-
-/// An objection as said.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stand {
-    /// Filter.
-    pub filter: String,
-    /// Reason.
-    pub reason: String,
-    /// What was measured.
-    pub measured: f64,
-    /// What would have passed.
-    pub limit: f64,
+    /// For a deferral: the rejected queues and why, as published.
+    pub blockers: Blockers,
 }
 
 /// Jobs promised to queues by one assignment.

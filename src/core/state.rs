@@ -1,6 +1,7 @@
 //! State: all that is known as of a cut.
 
 use crate::core::answered::AnswerBook;
+use crate::core::blockers::BlockerTable;
 use crate::core::cut::{Lane, Topic};
 use crate::core::decision::DecisionId;
 use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
@@ -234,6 +235,8 @@ pub struct State {
     pub asks: Book<Ask>,
     /// Answers whose requests were forgotten.
     pub answered: AnswerBook,
+    /// What the blockers of their answers refer to; derived.
+    pub blockers: BlockerTable,
     /// Subjects of each task; derived.
     pub chunks: BTreeMap<String, BTreeSet<String>>,
     /// The newest word on each throttle, by subject and rule.
@@ -326,6 +329,11 @@ impl Flags {
         self.names.is_empty()
     }
 
+    /// The names in the set.
+    pub fn iter(&self) -> impl Iterator<Item = Name> {
+        self.names.iter().copied()
+    }
+
     /// Empties the set.
     pub fn clear(&mut self) {
         for name in self.names.drain(..) {
@@ -358,6 +366,7 @@ impl State {
             slots: BTreeMap::new(),
             asks: Book::default(),
             answered: AnswerBook::default(),
+            blockers: BlockerTable::default(),
             chunks: BTreeMap::new(),
             throttles: Book::default(),
             lifted_in: 0,

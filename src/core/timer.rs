@@ -8,6 +8,7 @@
 use crate::core::id::Key;
 use crate::core::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One wheel: deadlines in order of time.
 #[derive(Clone, Debug)]
@@ -49,25 +50,64 @@ impl<T> Wheel<T> {
     }
 }
 
-/// Deadlines that are set again and again: one that stands already is not set twice.
+/// Deadlines that are set again and again: each name has those that were set last, so what is set
+/// often takes no more room than what is set once.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    due: BTreeSet<(Millis, String)>,
+    due: BTreeSet<(Millis, Arc<str>)>,
+    of_name: BTreeMap<Arc<str>, Vec<Millis>>,
 }
 
 impl Agenda {
-    /// Sets a deadline.
-    pub fn set(&mut self, at: Millis, due: String) {
-        self.due.insert((at, due));
+    /// Sets the deadline of a name in place of those it had.
+    pub fn set(&mut self, at: Millis, name: &str) {
+        self.set_all(vec![at], name);
+    }
+
+    /// Sets the deadlines of a name in place of those it had.
+    pub fn set_all(&mut self, all: Vec<Millis>, name: &str) {
+        let name = match self.of_name.get_key_value(name) {
+            Some((_, before)) if *before == all => return,
+            Some((name, _)) => name.clone(),
+            None => name.into(),
+        };
+        self.due.extend(all.iter().map(|at| (*at, name.clone())));
+        for at in self.of_name.insert(name.clone(), all.clone()).unwrap_or_default() {
+            if !all.contains(&at) {
+                self.due.remove(&(at, name.clone()));
+            }
+        }
     }
 
     /// Takes out all that is due at `now`, in order of names.
     pub fn take(&mut self, now: Millis) -> BTreeSet<String> {
         let mut due = BTreeSet::new();
         while self.due.first().is_some_and(|(at, _)| *at <= now) {
-            due.extend(self.due.pop_first().map(|(_, name)| name));
+            let Some((at, name)) = self.due.pop_first() else { break };
+            if let Some(all) = self.of_name.get_mut(&name) {
+                all.retain(|other| *other != at);
+                if all.is_empty() {
+                    self.of_name.remove(&name);
+                }
+            }
+            due.insert(name.to_string());
         }
         due
+    }
+
+    /// The earliest deadline.
+    pub fn next(&self) -> Option<Millis> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// How many deadlines are set.
+    pub fn len(&self) -> usize {
+        self.due.len()
+    }
+
+    /// Whether none is set.
+    pub fn is_empty(&self) -> bool {
+        self.due.is_empty()
     }
 }
 
@@ -84,7 +124,7 @@ pub enum NodePart {
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
     /// Against the cycle's now: deferrals.
-    pub deferrals: Wheel<String>,
+    pub deferrals: Agenda,
     /// Against the time of the job-state lanes: forgetting of ended jobs.
     pub jobs: Wheel<Key>,
     /// Against the clock of the job-state lanes: promises, by their subject.
@@ -101,4 +141,25 @@ pub struct Timers {
     /// Against the cycle's now: throttles that may be lifted, are to be said again, lapse, or are
     /// forgotten, by name.
     pub throttles: Agenda,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_deadlines_that_were_set_last() {
+        let mut agenda = Agenda::default();
+        for at in 0..1_000 {
+            agenda.set(at, "often");
+            agenda.set_all(vec![at, 5_000], "twice");
+        }
+        assert_eq!((agenda.len(), agenda.next()), (3, Some(999)));
+        assert!(agenda.take(998).is_empty());
+        assert_eq!(agenda.take(999), ["often", "twice"].map(str::to_owned).into());
+        assert_eq!((agenda.len(), agenda.next()), (1, Some(5_000)));
+        agenda.set(4_000, "twice");
+        assert_eq!((agenda.take(6_000).len(), agenda.is_empty()), (1, true));
+        assert!(agenda.of_name.is_empty());
+    }
 }

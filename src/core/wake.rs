@@ -1,11 +1,17 @@
-//! Who wakes: a deferred request for which an objection fell and no other stands in its place.
+//! Who wakes: a deferred request for which a blocker disappeared and no other took its place.
+//!
+//! A request is evaluated where something changed that its blockers read. If more candidates wait
+//! than one cycle may evaluate, the requests take turns by the number of the cycle: which part has
+//! its turn depends on what was published, never on what a process remembers.
 
 mod look;
 
-use crate::core::engine::{Engine, Ready, Turn};
+use crate::core::engine::{Engine, Ready};
 use crate::core::policy::Wake;
 use crate::core::state::State;
+use crate::core::touch;
 use crate::core::unit::{Millis, SECOND};
+use crate::core::waiting::{Turn, Waiting, parts};
 use look::Look;
 
 /// Owners and shares are counted anew this often for requests that wait for them: all of those
@@ -15,53 +21,83 @@ const HELD_EVERY: Millis = 10 * SECOND;
 impl Engine {
     /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
     pub(crate) fn woken(&mut self) -> Vec<Turn> {
+        self.touch_log.note(&self.state, &self.world);
         let now = self.state.now;
-        let looks = self.looks_at_held();
+        let most = self.state.setting.limits.wake_candidates_per_cycle;
+        let parts = parts(self.waiting.len(), self.world.queues.len(), most);
+        // Where requests take turns, those that are held are looked at in their turn.
+        let looks = parts > 1 || self.looks_at_held();
         let mut woken = Vec::new();
-        let subjects: Vec<String> = self
-            .waiting
-            .iter()
-            .filter(|(_, waiting)| waiting.rests_until <= now && (looks || !waiting.is_held))
-            .map(|(subject, _)| subject.clone())
-            .collect();
-        for subject in subjects {
-            let Some(task) = self.state.asks.of(&subject).and_then(|ask| ask.task.as_ref()) else {
-                continue;
-            };
-            let Some(at) = self.policy(&task.policy) else { continue };
-            if self.policies[at].spec.wake == Wake::Timer {
-                continue;
-            }
-            let gshare = task.gshare.clone();
-            self.resolve(at, &gshare);
-            if self.policies[at].flavour.judges_nuclei() {
-                if self.finds_nucleus(at, &subject) {
-                    woken.extend(self.waiting.get(&subject).map(|waiting| waiting.turn.clone()));
-                }
-                continue;
-            }
-            let Some(ready) = self.resolved.get(&(at, gshare)) else { continue };
-            let Some(ask) = self.state.asks.of(&subject) else { continue };
-            let Some(task) = ask.task.as_ref() else { continue };
-            let Some(waiting) = self.waiting.get_mut(&subject) else { continue };
-            let policy = &self.policies[at];
-            let mut case = policy.case(task, now, &ready.resolved);
-            let survey = self.world.survey(&self.state, &mut case);
-            if waiting.is_held {
-                self.world.count_owner(&self.state, &mut case);
-                // What was folded since may let other queues in.
-                waiting.is_cold = true;
-            }
-            policy.complete(&mut case, &ready.resolved);
-            if waiting.is_held && policy.holds(&case, &ready.resolved) {
-                continue;
-            }
-            let look = Look { state: &self.state, world: &self.world, policy, ready };
-            if look.wakes(waiting, &case, &survey) {
+        for slot in self.waiting.part(self.state.number, parts) {
+            let Some(mut waiting) = self.waiting.lift(slot) else { continue };
+            if waiting.rests_until <= now
+                && (looks || !waiting.is_held)
+                && self.wakes(&mut waiting) == Some(true)
+            {
                 woken.push(waiting.turn.clone());
             }
+            self.waiting.lower(slot, waiting);
         }
+        self.note_turns(parts);
         woken
+    }
+
+    /// Whether a request wakes; `None`: it cannot be evaluated.
+    fn wakes(&mut self, waiting: &mut Waiting) -> Option<bool> {
+        let at = waiting.policy;
+        if self.policies[at].spec.wake == Wake::Timer {
+            return None;
+        }
+        if self.policies[at].flavour.judges_nuclei() {
+            return self.wakes_for_nucleus(at, waiting);
+        }
+        let stirred = self.stirred(waiting)?;
+        if !waiting.is_cold && !waiting.is_held && stirred.is_empty() {
+            waiting.evaluated_in = self.state.number;
+            // No blocker is left whose objection expires.
+            waiting.recheck_at = waiting.recheck_at.filter(|at| *at > self.state.now);
+            return Some(false);
+        }
+        let gshare = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?.gshare.clone();
+        self.resolve(at, &gshare);
+        let ready = self.resolved.get(&(at, gshare))?;
+        let task = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?;
+        let policy = &self.policies[at];
+        let mut case = policy.case(task, self.state.now, &ready.resolved);
+        let survey = self.world.survey(&self.state, &mut case);
+        if waiting.is_held {
+            self.world.count_owner(&self.state, &mut case);
+            // What was folded since may let other queues in.
+            waiting.is_cold = true;
+        }
+        policy.complete(&mut case, &ready.resolved);
+        if waiting.is_held && policy.holds(&case, &ready.resolved) {
+            return Some(false);
+        }
+        let look = Look { state: &self.state, world: &self.world, policy, ready, stirred };
+        Some(look.wakes(waiting, &case, &survey))
+    }
+
+    /// The queues whose blockers read what changed since the request was last evaluated.
+    fn stirred(&mut self, waiting: &Waiting) -> Option<Vec<u32>> {
+        if waiting.is_cold {
+            return Some(Vec::new());
+        }
+        let task = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?;
+        let nucleus = match task.nucleus.as_str() {
+            "" => None,
+            nucleus => self.state.known_name(nucleus),
+        };
+        let of_all = self.touch_log.of_all(nucleus, waiting.evaluated_in)
+            | touch::time_bit(waiting.recheck_at, self.state.now);
+        let reads = self.reads.get(waiting.policy)?;
+        Some(self.touch_log.stirred(&waiting.queues, reads, waiting.evaluated_in, of_all))
+    }
+
+    fn wakes_for_nucleus(&mut self, at: usize, waiting: &mut Waiting) -> Option<bool> {
+        let gshare = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?.gshare.clone();
+        self.resolve(at, &gshare);
+        Some(self.finds_nucleus(at, waiting))
     }
 
     /// Whether requests that are held as a whole are looked at in this cycle: from time to time,

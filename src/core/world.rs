@@ -5,7 +5,7 @@ use crate::core::event::{Link, Queue, Release, Scope, Storage};
 use crate::core::fold::is_newer;
 use crate::core::gather::Notes;
 use crate::core::id::{Name, stir};
-use crate::core::policy::{Bare, Case, Nucleus, Policy, Reads, Resolved};
+use crate::core::policy::{Bare, Case, Nucleus, Policy, Resolved};
 use crate::core::record::Fact;
 use crate::core::slab::Index;
 use crate::core::state::State;
@@ -394,25 +394,6 @@ impl World {
     /// A storage endpoint by its place.
     pub(super) fn storage_of(&self, at: Option<u32>) -> Option<&Storage> {
         at.and_then(|at| self.storages[at as usize].as_ref())
-    }
-
-    /// Whether any of what a filter reads of a queue was touched.
-    pub fn is_touched(
-        &self,
-        state: &State,
-        at: u32,
-        nucleus: Option<Name>,
-        reads: &[Reads],
-    ) -> bool {
-        let view = &self.queues[at as usize];
-        let touched = &state.touched;
-        reads.iter().any(|reads| match reads {
-            Reads::Load => touched.load.has(view.unified),
-            Reads::Pilot => touched.pilot.has(view.unified),
-            Reads::Link => touched.from.has(view.storage_site),
-            Reads::Nucleus => nucleus.is_some_and(|nucleus| touched.into.has(nucleus)),
-            Reads::Storage => touched.storage,
-        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Our own answers: facts like the others, so a promise counts from the moment it is made.
 
+use crate::core::blockers::{BlockerTable, Blockers};
 use crate::core::cut::Topic;
-use crate::core::decision::{Decision, DecisionId, Fate, Outcome, request_name};
+use crate::core::decision::{Decision, DecisionId, Outcome, request_name};
 use crate::core::id::Key;
 use crate::core::oddity::Oddity;
-use crate::core::record::{Answer, Promise, Stand};
+use crate::core::record::{Answer, Promise};
 use crate::core::state::State;
 use std::collections::BTreeMap;
 
@@ -25,7 +26,9 @@ impl State {
             return self.odd(Topic::Decision, Oddity::Repeated);
         }
         let before = ask.answer.take().filter(|answer| answer.attempt == decision.attempt);
-        ask.answer = Some(answer(decision, before));
+        let answer = answer(decision, before, &mut self.blockers);
+        let Some(ask) = self.ask(&decision.subject) else { return };
+        ask.answer = Some(answer);
         let promise = promise(decision, clock)
             .filter(|promise| age < lifetime && !ask.outcomes.contains_key(&promise.decision));
         if let Some(promise) = promise {
@@ -33,7 +36,7 @@ impl State {
             self.open_promise(&decision.subject, &promise);
         }
         if let Outcome::Defer { until } = decision.outcome {
-            self.timers.deferrals.set(until, decision.subject.clone());
+            self.timers.deferrals.set(until, &decision.subject);
         }
         self.subject_changed(decision.subject.clone());
     }
@@ -63,20 +66,13 @@ impl State {
 
 /// What later judgements need of an answer. A deferral that carries only what changed is added to
 /// the one before.
-fn answer(decision: &Decision, before: Option<Answer>) -> Answer {
-    let mut objections = match before {
-        Some(before) if !decision.full => before.objections,
-        _ => BTreeMap::new(),
-    };
-    let until = match decision.outcome {
+fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable) -> Answer {
+    let (until, blockers) = match decision.outcome {
         Outcome::Defer { until } => {
-            decision.fates.iter().for_each(|fate| hang(&mut objections, fate));
-            until
+            let before = before.filter(|_| !decision.full).map(|before| before.blockers);
+            (until, table.after(before, &decision.fates))
         }
-        Outcome::Assign(_) | Outcome::Reject { .. } => {
-            objections.clear();
-            0
-        }
+        Outcome::Assign(_) | Outcome::Reject { .. } => (0, Blockers::default()),
     };
     let nucleus = match decision.outcome {
         Outcome::Assign(_) => decision.nucleus.clone(),
@@ -90,21 +86,7 @@ fn answer(decision: &Decision, before: Option<Answer>) -> Answer {
         until,
         now: decision.now,
         policy_hash: decision.policy_hash.clone(),
-        objections,
-    }
-}
-
-fn hang(objections: &mut BTreeMap<String, Stand>, fate: &Fate) {
-    if fate.filter.is_empty() {
-        objections.remove(&fate.queue);
-    } else {
-        let stand = Stand {
-            filter: fate.filter.clone().into_owned(),
-            reason: fate.reason.clone().into_owned(),
-            measured: fate.measured,
-            limit: fate.limit,
-        };
-        objections.insert(fate.queue.clone(), stand);
+        blockers,
     }
 }
 

@@ -86,7 +86,7 @@ impl State {
     /// Sets the deadline at which a subject may be forgotten, or expires.
     pub(crate) fn arm_subject(&mut self, subject: String) {
         if let Some(over) = self.subject_over(&subject) {
-            self.timers.subjects.set(over, subject);
+            self.timers.subjects.set(over, &subject);
         }
     }
 

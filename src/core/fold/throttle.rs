@@ -32,8 +32,7 @@ impl State {
         let over = throttle.over_at();
         let dues = [throttle.lift_from, throttle.renew_at(), throttle.until];
         let forgotten = over.saturating_add(lifetime);
-        for due in dues.into_iter().flatten().chain([forgotten]) {
-            self.timers.throttles.set(due, throttle.name());
-        }
+        let dues = dues.into_iter().flatten().chain([forgotten]).collect();
+        self.timers.throttles.set_all(dues, &throttle.name());
     }
 }

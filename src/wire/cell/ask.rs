@@ -2,11 +2,12 @@
 
 use super::{count, text, word};
 use crate::core::answered::Answered;
+use crate::core::blockers::{BlockerTable, Blockers, QueueList};
 use crate::core::cut::Topic;
 use crate::core::decision::DecisionId;
 use crate::core::event::{Event, OutcomeKind};
 use crate::core::id::Key;
-use crate::core::record::{Answer, Ask, Promise, Stand};
+use crate::core::record::{Answer, Ask, Promise};
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 
@@ -39,14 +40,34 @@ fn write_answer(sink: &mut Sink<'_>, answer: &Answer) {
     sink.long(answer.now);
     sink.string(&answer.policy_hash);
     sink.string(&answer.nucleus);
-    sink.index(answer.objections.len());
-    for (queue, stand) in &answer.objections {
-        sink.string(queue);
-        sink.string(&stand.filter);
-        sink.string(&stand.reason);
-        sink.double(stand.measured);
-        sink.double(stand.limit);
+    write_blockers(sink, &answer.blockers);
+}
+
+/// Queues as one block, each name without what it has in common with the one before it.
+fn write_blockers(sink: &mut Sink<'_>, blockers: &Blockers) {
+    let mut block = Vec::new();
+    let mut names = Sink { out: &mut block };
+    let mut before: &str = "";
+    for queue in blockers.queues().iter() {
+        let common = common_bytes(before, queue);
+        names.index(common);
+        names.string(queue.get(common..).unwrap_or_default());
+        before = queue;
     }
+    sink.index(blockers.queues().len());
+    sink.bytes(&block);
+    sink.index(blockers.causes().len());
+    for cause in blockers.causes() {
+        sink.string(&cause.filter);
+        sink.string(&cause.reason);
+    }
+    blockers.of_queue().iter().for_each(|cause| sink.index(usize::from(*cause)));
+}
+
+/// How many bytes of whole characters two texts begin with alike.
+fn common_bytes(one: &str, other: &str) -> usize {
+    let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    (0..=alike).rev().find(|at| other.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn write_promise(sink: &mut Sink<'_>, promise: &Promise) {
@@ -81,7 +102,18 @@ pub(super) fn read_answered(at: &mut Cursor<'_>) -> Result<Answered, Fault> {
     })
 }
 
-pub(super) fn read(at: &mut Cursor<'_>) -> Result<Ask, Fault> {
+/// The list of queues read last: most requests have the same.
+#[derive(Default)]
+pub(super) struct Memo {
+    block: Vec<u8>,
+    queues: QueueList,
+}
+
+pub(super) fn read(
+    at: &mut Cursor<'_>,
+    memo: &mut Memo,
+    table: &mut BlockerTable,
+) -> Result<Ask, Fault> {
     let mut ask = Ask { subject: text(at)?, heard_at: at.long()?, ..Ask::default() };
     if at.index()? == 1 {
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
@@ -91,7 +123,7 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Ask, Fault> {
         }
     }
     if at.index()? == 1 {
-        ask.answer = Some(read_answer(at)?);
+        ask.answer = Some(read_answer(at, memo, table)?);
     }
     for _ in 0..at.index()? {
         ask.promises.push(read_promise(at)?);
@@ -103,7 +135,11 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Ask, Fault> {
     Ok(ask)
 }
 
-fn read_answer(at: &mut Cursor<'_>) -> Result<Answer, Fault> {
+fn read_answer(
+    at: &mut Cursor<'_>,
+    memo: &mut Memo,
+    table: &mut BlockerTable,
+) -> Result<Answer, Fault> {
     let mut answer = Answer {
         attempt: count(at)?,
         ordinal: count(at)?,
@@ -112,19 +148,54 @@ fn read_answer(at: &mut Cursor<'_>) -> Result<Answer, Fault> {
         now: at.long()?,
         policy_hash: text(at)?,
         nucleus: text(at)?,
-        objections: Default::default(),
+        blockers: Blockers::default(),
     };
-    for _ in 0..at.index()? {
-        let queue = text(at)?;
-        let stand = Stand {
-            filter: text(at)?,
-            reason: text(at)?,
-            measured: at.double()?,
-            limit: at.double()?,
-        };
-        answer.objections.insert(queue, stand);
-    }
+    answer.blockers = read_blockers(at, memo, table)?;
     Ok(answer)
+}
+
+fn read_blockers(
+    at: &mut Cursor<'_>,
+    memo: &mut Memo,
+    table: &mut BlockerTable,
+) -> Result<Blockers, Fault> {
+    let (count, block) = (at.index()?, at.bytes()?);
+    if memo.block != block {
+        let names = read_queues(count, block)?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        memo.queues = table.queue_list(&names);
+        memo.block = block.to_vec();
+    }
+    let mut causes = Vec::new();
+    for _ in 0..at.index()? {
+        causes.push(table.cause((at.string()?, at.string()?)));
+    }
+    let mut of_queue = Vec::new();
+    for _ in 0..count {
+        let cause = at.index()?;
+        if cause >= causes.len() {
+            return Err(Fault::Malformed);
+        }
+        of_queue.push(u16::try_from(cause).map_err(|_| Fault::Malformed)?);
+    }
+    if memo.queues.len() != count {
+        return Err(Fault::Malformed);
+    }
+    Ok(table.join(memo.queues.clone(), causes, of_queue))
+}
+
+fn read_queues(count: usize, block: &[u8]) -> Result<Vec<String>, Fault> {
+    let (mut at, mut names) = (Cursor::new(block), Vec::new());
+    let mut before = String::new();
+    for _ in 0..count {
+        let common = at.index()?;
+        let common = before.get(..common).ok_or(Fault::Malformed)?;
+        let name = format!("{common}{}", at.string()?);
+        before.clone_from(&name);
+        names.push(name);
+    }
+    at.end()?;
+    Ok(names)
 }
 
 fn read_promise(at: &mut Cursor<'_>) -> Result<Promise, Fault> {

@@ -15,18 +15,19 @@ pub struct Restore {
     state: State,
     head: Head,
     memo: Memo,
+    asks: ask::Memo,
 }
 
 impl Restore {
     /// Begins with an empty state and the head.
     pub fn begin(mut state: State, head: &[u8]) -> Result<Restore, Fault> {
         let head = read_head(head, &mut state)?;
-        Ok(Restore { state, head, memo: Memo::default() })
+        Ok(Restore { state, head, memo: Memo::default(), asks: ask::Memo::default() })
     }
 
     /// Takes in a base page or a delta.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), Fault> {
-        place(&mut self.state, &mut self.memo, chunk)
+        place(&mut self.state, (&mut self.memo, &mut self.asks), chunk)
     }
 
     /// The state, once all is in.
@@ -36,21 +37,25 @@ impl Restore {
     }
 }
 
-fn place(state: &mut State, memo: &mut Memo, chunk: &[u8]) -> Result<(), Fault> {
+fn place(
+    state: &mut State,
+    (memo, asks): (&mut Memo, &mut ask::Memo),
+    chunk: &[u8],
+) -> Result<(), Fault> {
     let mut at = Cursor::new(chunk);
     while !at.rest().is_empty() {
         let kind = at.take(1)?[0];
         let kind = Kind::ALL.into_iter().find(|known| *known as u8 == kind);
         let slot = super::count(&mut at)?;
         let bytes = at.bytes()?;
-        cell(state, memo, kind.ok_or(Fault::Malformed)?, slot, bytes)?;
+        cell(state, (memo, asks), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
     }
     Ok(())
 }
 
 fn cell(
     state: &mut State,
-    memo: &mut Memo,
+    (memo, asks): (&mut Memo, &mut ask::Memo),
     kind: Kind,
     slot: u32,
     bytes: &[u8],
@@ -69,7 +74,7 @@ fn cell(
         Kind::Transfer => put!(state.transfers.slab, job::read_transfer(at, state)?),
         Kind::Node => put!(state.nodes.slab, job::read_node(at, state)?),
         Kind::Workers => put!(state.workers.slab, job::read_workers(at, state)?),
-        Kind::Ask => put!(state.asks.slab, ask::read(at)?),
+        Kind::Ask => put!(state.asks.slab, ask::read(at, asks, &mut state.blockers)?),
         Kind::Queue => put!(state.facts.queues.slab, fact::read(at)?),
         Kind::Site => put!(state.facts.sites.slab, fact::read(at)?),
         Kind::Storage => put!(state.facts.storages.slab, fact::read(at)?),
@@ -192,7 +197,7 @@ fn settle_asks(state: &mut State) {
             state.chunks.entry(task.task.clone()).or_default().insert(subject.clone());
         }
         if let Some(answer) = ask.answer.as_ref().filter(|answer| !answer.is_final) {
-            state.timers.deferrals.set(answer.until, subject.clone());
+            state.timers.deferrals.set(answer.until, subject);
         }
         let promises = ask.promises.clone();
         promises.iter().for_each(|promise| state.open_promise(subject, promise));

@@ -4,7 +4,7 @@ use super::check::*;
 use crate::drive::yard::{Yard, config, job, lead, queue, task, terms_with};
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::Outcome;
+use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::digest::digest;
 use yardmaster::core::event::*;
 use yardmaster::drive::{Config, Drive};
@@ -104,6 +104,50 @@ fn those_who_wake_share_the_budget_and_none_is_lost() {
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
     assert_eq!(again.take_report().verified, [8, 0, 0]);
+}
+
+#[test]
+fn a_request_beyond_the_most_that_may_wait_is_rejected_by_name() {
+    let mut yard = Yard::new();
+    add_queue(&yard, "QUEUE_00", 2_000);
+    let changes = [("open_requests_max = 200_000", "open_requests_max = 2")];
+    let mut drive = begin(&yard, &changes);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    for number in 0..3 {
+        let priority = 500 - number;
+        yard.ask(&Task { priority, ..hungry(&format!("{number}/1"), yard.now) });
+    }
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let decisions = yard.decisions();
+    let outcomes: Vec<&Outcome> = decisions.iter().map(|decision| &decision.outcome).collect();
+    let Outcome::Reject { reason } = outcomes[2] else { panic!("{outcomes:?}") };
+    assert_eq!(reason, "open_requests_max(2 requests are deferred)");
+    assert!(outcomes[..2].iter().all(|outcome| !outcome.is_final()), "{outcomes:?}");
+    // Those that are due make no room, and what can be assigned is.
+    yard.pass(3_601_000);
+    yard.ask(&Task { priority: 999, ..hungry("4/1", yard.now) });
+    yard.ask(&task("5/1", 10, yard.now));
+    lead(&mut yard, &mut drive, 30).unwrap();
+    let last = |subject: &str| {
+        let decisions = yard.decisions();
+        decisions.into_iter().rfind(|it| it.subject == subject).unwrap().outcome
+    };
+    assert!(matches!(last("4/1"), Outcome::Reject { .. }));
+    assert!(matches!(last("5/1"), Outcome::Assign(_)));
+    // Those that are deferred are judged again, and with room a new one is too.
+    yard.pass(61_000);
+    add_queue(&yard, "QUEUE_BIG", 16_000);
+    lead(&mut yard, &mut drive, 60).unwrap();
+    yard.ask(&hungry("3/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let assigned = |decision: &&Decision| matches!(decision.outcome, Outcome::Assign(_));
+    assert_eq!(yard.decisions().iter().filter(assigned).count(), 4);
+    let mut other = config("two");
+    other.terms = terms_with(&changes);
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    follow_to_end(&mut again);
+    assert_eq!(again.take_report().verified, [yard.decisions().len() as u64, 0, 0]);
 }
 
 #[test]

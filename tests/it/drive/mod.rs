@@ -10,6 +10,7 @@ mod site;
 mod tell;
 mod throttle;
 mod together;
+mod waking;
 pub(crate) mod yard;
 
 use std::time::Duration;

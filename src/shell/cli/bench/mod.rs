@@ -6,6 +6,7 @@ mod latency;
 mod peers;
 mod replay;
 mod restart;
+mod waiting;
 mod world;
 
 use crate::shell::cli::Ended;
@@ -63,6 +64,9 @@ enum What {
     Replay,
     /// From the start of the process to its first decision, with live jobs in the store.
     Restart,
+    /// 30,000 and 100,000 deferred requests over 700 queues: memory, store, cycles, a restart. It
+    /// takes some minutes and up to 2 GB, and runs only when asked for by name.
+    Waiting,
     /// Event to committed decision on a Kafka.
     Latency,
     /// A fold other stream engines are measured by, as the PEER_ variables of the environment say;
@@ -92,6 +96,9 @@ impl Bench {
         }
         if wants(What::Judge) {
             judge::measure(&read, self.rounds, &mut figures)?;
+        }
+        if self.only.contains(&What::Waiting) {
+            waiting::measure(&read, self.rounds, &mut figures)?;
         }
         if wants(What::Replay) {
             replay::measure(&self.place, &read, &scratch, self.hours, self.rounds, &mut figures)?;

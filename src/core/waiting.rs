@@ -1,0 +1,248 @@
+//! Deferred requests: what blocks each now, and which of them are evaluated in a cycle.
+
+use crate::core::id::hash;
+use crate::core::policy::{Case, Locality, Objection, Preassigned};
+use crate::core::unit::Millis;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A place in the order of judgement: priority, asked-at, subject.
+pub type Turn = (Reverse<i32>, Millis, String);
+
+/// A deferred request and what blocks it.
+pub(crate) struct Waiting {
+    pub(crate) turn: Turn,
+    /// Index of its policy.
+    pub(crate) policy: usize,
+    /// Not judged again before this.
+    pub(crate) rests_until: Millis,
+    /// Per rejected queue the filter that blocks it now. Indices of queues stay valid until the
+    /// configuration changes; then the request is cold.
+    pub(crate) queues: QueueBlockers,
+    /// Per rejected nucleus, by its index, the filter that blocks it now.
+    pub(crate) nuclei: Vec<(u32, u16)>,
+    /// The blockers are not known: all candidates must be evaluated. So it is while it rests.
+    pub(crate) is_cold: bool,
+    /// The cycle in which the blockers were last brought up to date.
+    pub(crate) evaluated_in: u64,
+    /// When a blocker may disappear by the passing of time alone.
+    pub(crate) recheck_at: Option<Millis>,
+    /// No candidate was evaluated: the request as a whole must wait.
+    pub(crate) is_held: bool,
+    /// What the last joint evaluation of all candidates found out first.
+    pub(crate) prepared: Option<Box<Prepared>>,
+}
+
+/// What an evaluation of all candidates together finds out before it asks any filter.
+pub(crate) struct Prepared {
+    pass: u8,
+    preassigned: Preassigned,
+    remote_source: bool,
+    locality: Option<Locality>,
+    included: Vec<String>,
+}
+
+impl Prepared {
+    /// Takes it from a case that was judged.
+    pub(crate) fn of(case: &mut Case<'_>) -> Prepared {
+        let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
+        let Case { pass, preassigned, remote_source, .. } = *case;
+        Prepared { pass, preassigned, remote_source, locality, included }
+    }
+
+    /// Puts it into a case.
+    pub(crate) fn lend(self, case: &mut Case<'_>) {
+        (case.pass, case.preassigned) = (self.pass, self.preassigned);
+        (case.locality, case.included) = (self.locality, self.included);
+        case.remote_source = self.remote_source;
+    }
+}
+
+/// The filter that blocks each queue, two bytes a queue: there are as many of these as waiting
+/// requests times queues.
+#[derive(Default)]
+pub(crate) struct QueueBlockers(Box<[u16]>);
+
+/// No filter blocks the queue, or it is no candidate.
+const NONE: u16 = u16::MAX;
+/// The objection may disappear by the passing of time alone.
+const EXPIRES: u16 = 1 << 15;
+
+/// A filter that blocks a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocker {
+    /// Its index in the policy.
+    pub(crate) filter: usize,
+    /// Whether its objection may disappear by the passing of time alone.
+    pub(crate) expires: bool,
+}
+
+impl QueueBlockers {
+    /// Makes room for so many queues, none of them blocked.
+    pub(crate) fn clear(&mut self, queues: usize) {
+        if self.0.len() == queues {
+            self.0.fill(NONE);
+        } else {
+            self.0 = vec![NONE; queues].into();
+        }
+    }
+
+    /// Notes which filter blocks a queue.
+    pub(crate) fn set(&mut self, queue: u32, filter: u16, objection: &Objection) {
+        let expires = if objection.recheck_at.is_some() { EXPIRES } else { 0 };
+        if let Some(blocker) = self.0.get_mut(queue as usize) {
+            *blocker = filter | expires;
+        }
+    }
+
+    /// What blocks a queue.
+    #[inline]
+    pub(crate) fn get(&self, queue: u32) -> Option<Blocker> {
+        let blocker = self.0.get(queue as usize).copied().filter(|blocker| *blocker != NONE)?;
+        let (filter, expires) = (usize::from(blocker & !EXPIRES), blocker & EXPIRES != 0);
+        Some(Blocker { filter, expires })
+    }
+
+    /// How many queues there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+}
+
+/// Deferred requests, by subject, and in parts that take turns.
+#[derive(Default)]
+pub(crate) struct WaitingList {
+    slots: Vec<Option<Waiting>>,
+    free: Vec<u32>,
+    by_subject: BTreeMap<String, u32>,
+    /// Hash of the subject, and the slot.
+    by_hash: BTreeSet<(u32, u32)>,
+}
+
+impl WaitingList {
+    /// The request of a subject.
+    pub(crate) fn get_mut(&mut self, subject: &str) -> Option<&mut Waiting> {
+        let slot = *self.by_subject.get(subject)?;
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// Whether a subject waits.
+    pub(crate) fn contains(&self, subject: &str) -> bool {
+        self.by_subject.contains_key(subject)
+    }
+
+    /// Adds a request, in place of the one of its subject.
+    pub(crate) fn insert(&mut self, waiting: Waiting) {
+        let subject = waiting.turn.2.clone();
+        self.remove(&subject);
+        let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
+        if slot as usize == self.slots.len() {
+            self.slots.push(None);
+        }
+        self.slots[slot as usize] = Some(waiting);
+        self.by_hash.insert((hash_of(&subject), slot));
+        self.by_subject.insert(subject, slot);
+    }
+
+    /// Removes the request of a subject.
+    pub(crate) fn remove(&mut self, subject: &str) {
+        let Some(slot) = self.by_subject.remove(subject) else { return };
+        self.by_hash.remove(&(hash_of(subject), slot));
+        self.slots[slot as usize] = None;
+        self.free.push(slot);
+    }
+
+    /// Takes the request in a slot out for an evaluation.
+    pub(crate) fn lift(&mut self, slot: u32) -> Option<Waiting> {
+        self.slots.get_mut(slot as usize)?.take()
+    }
+
+    /// Puts it back.
+    pub(crate) fn lower(&mut self, slot: u32, waiting: Waiting) {
+        self.slots[slot as usize] = Some(waiting);
+    }
+
+    /// The requests, in order of their subjects.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Waiting)> {
+        self.by_subject.iter().filter_map(|(subject, slot)| {
+            Some((subject, self.slots.get(*slot as usize)?.as_ref()?))
+        })
+    }
+
+    /// How many requests wait.
+    pub(crate) fn len(&self) -> usize {
+        self.by_subject.len()
+    }
+
+    /// Forgets the blockers of all requests.
+    pub(crate) fn cool(&mut self) {
+        self.slots.iter_mut().flatten().for_each(|waiting| waiting.is_cold = true);
+    }
+
+    /// Slots of the requests whose turn it is in a cycle: all of them, or one of `parts` (a power
+    /// of two) by the hash of the subject.
+    pub(crate) fn part(&self, cycle: u64, parts: u64) -> Vec<u32> {
+        let width = (1 << 32) / parts.clamp(1, 1 << 32);
+        let first = cycle % parts.max(1) * width;
+        let (first, last) = (first as u32, (first + width - 1) as u32);
+        self.by_hash.range((first, 0)..=(last, u32::MAX)).map(|(_, slot)| *slot).collect()
+    }
+}
+
+fn hash_of(subject: &str) -> u32 {
+    (hash(subject.as_bytes()) >> 32) as u32
+}
+
+/// In how many parts waiting requests take turns, so that one part has about `most` candidates. It
+/// depends on the state alone, so that it replays.
+pub(crate) fn parts(requests: usize, queues: usize, most: usize) -> u64 {
+    let candidates = (requests as u64).saturating_mul(queues as u64);
+    candidates.div_ceil(most.max(1) as u64).clamp(1, 1 << 31).next_power_of_two()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(subject: String) -> Waiting {
+        Waiting {
+            turn: (Reverse(0), 0, subject),
+            policy: 0,
+            rests_until: 0,
+            queues: QueueBlockers::default(),
+            nuclei: Vec::new(),
+            is_cold: true,
+            evaluated_in: 0,
+            recheck_at: None,
+            is_held: false,
+            prepared: None,
+        }
+    }
+
+    #[test]
+    fn each_request_has_one_turn_in_as_many_cycles_as_there_are_parts() {
+        let mut list = WaitingList::default();
+        (0..1_000).for_each(|number| list.insert(waiting(format!("{number}/1"))));
+        for parts in [1, 2, 64] {
+            let turns = (100..100 + parts).map(|cycle| list.part(cycle, parts));
+            let sizes: Vec<usize> = turns.clone().map(|slots| slots.len()).collect();
+            let mut slots: Vec<u32> = turns.flatten().collect();
+            slots.sort_unstable();
+            assert_eq!(slots, (0..1_000).collect::<Vec<u32>>());
+            let most = 1_000 / parts as usize * 2 + 20;
+            assert!(sizes.iter().all(|size| *size <= most), "{sizes:?}");
+        }
+        list.remove("7/1");
+        list.insert(waiting("8/1".into()));
+        assert_eq!((list.len(), list.part(0, 1).len()), (999, 999));
+    }
+
+    #[test]
+    fn what_one_cycle_may_evaluate_gives_the_number_of_parts() {
+        assert_eq!(parts(0, 700, 2_000_000), 1);
+        assert_eq!(parts(2_857, 700, 2_000_000), 1);
+        assert_eq!(parts(2_858, 700, 2_000_000), 2);
+        assert_eq!(parts(30_000, 700, 2_000_000), 16);
+        assert_eq!(parts(usize::MAX, 700, 1), 1 << 31);
+    }
+}

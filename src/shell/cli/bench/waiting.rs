@@ -1,0 +1,189 @@
+//! Very many requests that wait: what they take of memory and store, and of a cycle.
+
+use super::judge::engine;
+use super::world::request;
+use super::{Figures, median, resident_bytes};
+use crate::core::close::Closing;
+use crate::core::cut::{Lane, Topic};
+use crate::core::engine::Engine;
+use crate::core::event::{Event, JobState, Status, Task};
+use crate::core::unit::{MINUTE, Millis, SECOND};
+use crate::shell::cli::place::Read;
+use crate::shell::clock::stopwatch;
+use crate::wire::cell::{Head, Restore, page, pages, write_head};
+
+const QUEUES: usize = 700;
+const REQUESTS: [usize; 2] = [30_000, 100_000];
+/// Jobs that are ready to run at each queue: more than any share may have there, so that each queue
+/// is blocked by a filter that reads what changes all the time.
+const READY_JOBS: usize = 120;
+const GSHARE: &str = "MC 16 simul";
+
+/// Measures requests that wait over many queues. It takes some minutes.
+pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
+    for requests in REQUESTS {
+        measure_one(read, requests, rounds, figures)?;
+    }
+    Ok(())
+}
+
+fn measure_one(
+    read: &Read,
+    requests: usize,
+    rounds: u32,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    let name = |what: &str| format!("waiting_{requests}_requests_{QUEUES}_queues_{what}");
+    let mut crowd = Crowd::new(read)?;
+    let before = resident_bytes();
+    crowd.defer(requests);
+    let deferred = crowd.deferred as f64;
+    anyhow::ensure!(crowd.deferred == requests, "{deferred} of {requests} requests are deferred");
+    crowd.now += 2 * MINUTE;
+    let (cycles, total, longest) = crowd.all_turns();
+    figures.insert(name("bytes_each"), (resident_bytes() - before) as f64 / deferred);
+    figures.insert(name("cold_cycles"), cycles as f64);
+    figures.insert(name("cold_seconds"), total);
+    figures.insert(name("cold_cycle_seconds_max"), longest);
+    for (what, queues) in [("one_queue", 1), ("all_queues", QUEUES)] {
+        let mut spent: Vec<f64> = (0..10 * rounds).map(|_| crowd.touched_cycle(queues)).collect();
+        figures.insert(name(&format!("{what}_changed_cycle_ms")), median(&mut spent) * 1e3);
+    }
+    crowd.restart(read, figures, &name)
+}
+
+struct Crowd {
+    engine: Engine,
+    domain: String,
+    queues: Vec<String>,
+    now: Millis,
+    offset: u64,
+    deferred: usize,
+}
+
+impl Crowd {
+    fn new(read: &Read) -> anyhow::Result<Crowd> {
+        let engine = engine(read, QUEUES)?;
+        let queues = engine.state.facts.queues.iter().map(|(name, _)| name.to_owned()).collect();
+        let (now, domain) = (engine.state.now + SECOND, read.topology.domain.clone());
+        let mut crowd = Crowd { engine, domain, queues, now, offset: 1 << 40, deferred: 0 };
+        (0..QUEUES).for_each(|queue| (0..READY_JOBS).for_each(|job| crowd.job(queue, job)));
+        crowd.cycle();
+        Ok(crowd)
+    }
+
+    fn read(&mut self, topic: Topic, event: &Event<'_>) {
+        self.offset += 1;
+        self.engine.state.fold(Lane::new(topic, 0), self.offset, self.now, event);
+    }
+
+    fn job(&mut self, queue: usize, number: usize) {
+        let (name, queue) = (format!("8{queue:03}{number:05}"), self.queues[queue].clone());
+        let state = JobState {
+            job: &name,
+            status: Status::Activated,
+            changed_at: self.now,
+            revision: 0,
+            attempt: 0,
+            task: "39000000",
+            request: "",
+            queue: &queue,
+            user: "prodsys",
+            group: "AP_MCGN",
+            gshare: GSHARE,
+            resource_type: "SCORE",
+            nucleus: "",
+            workflow: "",
+            label: "managed",
+            processing_type: "",
+            sub_status: "",
+            cores: 1,
+            priority: 500,
+            created_at: self.now,
+            activated_at: self.now,
+            started_at: 0,
+            ended_at: 0,
+            input_bytes: 0,
+            output_bytes: 0,
+        };
+        self.read(Topic::JobState, &Event::JobState(state));
+    }
+
+    /// Closes a cycle and answers; s until the last answer.
+    fn cycle(&mut self) -> f64 {
+        let state = &mut self.engine.state;
+        let (number, now) = (state.number + 1, self.now);
+        state.close(&Closing { epoch: 1, number, now, flags: Vec::new() });
+        let began = stopwatch();
+        self.engine.settle();
+        while let Some(decision) = self.engine.next_decision() {
+            self.engine.said(&decision);
+            self.deferred += usize::from(!decision.outcome.is_final());
+        }
+        (stopwatch() - began) as f64 / 1e9
+    }
+
+    /// Requests that no queue takes: their causes differ by what they need.
+    fn defer(&mut self, requests: usize) {
+        for number in 0..requests {
+            let needs = [1_000, 2_000, 4_000, 16_000][number % 4];
+            let task = request(&self.domain, number as u64, self.now);
+            let task = Task { ram_count_mb: Some(needs), gshare: GSHARE.into(), ..task };
+            self.read(Topic::Task, &Event::Task(Box::new(task)));
+        }
+        while self.deferred < requests && self.engine.has_ready() {
+            self.now += 1;
+            self.cycle();
+        }
+    }
+
+    /// Evaluates everything, as after a takeover: number of cycles, s in all, s of the longest.
+    fn all_turns(&mut self) -> (u32, f64, f64) {
+        self.engine.forget_derived();
+        let (mut cycles, mut total, mut longest) = (0, 0.0, 0f64);
+        loop {
+            let spent = self.cycle();
+            (cycles, total, longest) = (cycles + 1, total + spent, longest.max(spent));
+            if !self.engine.has_ready() {
+                return (cycles, total, longest);
+            }
+        }
+    }
+
+    /// A cycle in which a job came to each of some queues.
+    fn touched_cycle(&mut self, queues: usize) -> f64 {
+        let number = READY_JOBS + self.engine.state.number as usize;
+        (0..queues).for_each(|queue| self.job(queue, number));
+        self.now += 1;
+        self.cycle()
+    }
+
+    /// The state through a store: its size, how long loading takes, and the first cycle after it.
+    fn restart(
+        mut self,
+        read: &Read,
+        figures: &mut Figures,
+        name: &dyn Fn(&str) -> String,
+    ) -> anyhow::Result<()> {
+        let state = &self.engine.state;
+        let head = write_head(state, &Head::default());
+        let chunks: Vec<Vec<u8>> =
+            pages(state).into_iter().map(|(kind, number)| page(state, kind, number)).collect();
+        let bytes = chunks.iter().map(Vec::len).sum::<usize>();
+        figures.insert(name("store_mb"), bytes as f64 / 1e6);
+        let terms = read.terms()?;
+        self.engine = Engine::new(crate::core::state::State::new(terms.setting), terms.policies);
+        let began = stopwatch();
+        let fresh = self.engine.state.clone();
+        let fault = |_| anyhow::anyhow!("what was written cannot be read");
+        let mut restore = Restore::begin(fresh, &head).map_err(fault)?;
+        for chunk in &chunks {
+            restore.chunk(chunk).map_err(fault)?;
+        }
+        self.engine.state = restore.end().0;
+        figures.insert(name("load_seconds"), (stopwatch() - began) as f64 / 1e9);
+        let first = self.cycle();
+        figures.insert(name("first_cycle_seconds"), first);
+        Ok(())
+    }
+}
