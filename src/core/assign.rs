@@ -68,7 +68,7 @@ impl WorkBook {
 }
 
 /// Where a task's output goes: as it says, else as was decided.
-fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
+pub(crate) fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
     if task.nucleus.is_empty() {
         answer.map_or("", |answer| &answer.nucleus)
     } else {
@@ -197,10 +197,9 @@ impl Engine {
     }
 
     /// Whether a deferred task finds a nucleus now; it is looked at when something changed that one
-    /// of the objections reads. Work that remains changes with every task, so what hangs on it
-    /// alone waits for the deadline.
+    /// of the objections reads.
     pub(crate) fn finds_nucleus(&mut self, at: usize, waiting: &mut Waiting) -> bool {
-        let is_cold = std::mem::take(&mut waiting.is_cold);
+        let is_cold = std::mem::take(&mut waiting.is_cold) || waiting.is_held;
         let is_due = waiting.recheck_at.is_some_and(|at| at <= self.state.now);
         let before = std::mem::replace(&mut waiting.evaluated_in, self.state.number);
         let reads = self.reads.get(at).map_or(&[][..], Vec::as_slice);

@@ -6,7 +6,8 @@
 //! remembered here beside the state only says which of them need not be looked at again.
 
 use crate::core::admit::{Refusal, is_open};
-use crate::core::assign::{WorkBook, check_of};
+use crate::core::assign::{WorkBook, check_of, nucleus_of};
+use crate::core::event::TaskPhase;
 use crate::core::holding::Holding;
 use crate::core::policy::{Case, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
@@ -55,6 +56,11 @@ pub struct Engine {
     pub(crate) checks: Vec<Option<Policy>>,
     /// Work that remains at nuclei, once it was asked for in this cycle.
     pub(crate) work: Option<WorkBook>,
+    /// The nucleus to which the work of each request goes that has one; kept where a policy judges
+    /// nuclei.
+    work_at: BTreeMap<String, Box<str>>,
+    /// Nuclei whose work changed since waiting requests were last looked at.
+    pub(crate) worked: BTreeSet<String>,
     /// Whom throttles may be said of in this cycle.
     pub(crate) holding: Holding,
 }
@@ -113,6 +119,8 @@ impl Engine {
             judged: 0,
             is_crowded: false,
             slots_seen: 0,
+            work_at: BTreeMap::new(),
+            worked: BTreeSet::new(),
             holding: Holding::default(),
         }
     }
@@ -220,6 +228,7 @@ impl Engine {
             self.ready_at.clear();
             self.ready_again.clear();
             self.waiting = WaitingList::default();
+            self.work_at.clear();
             let all: Vec<String> = self.state.asks.by_name.keys().cloned().collect();
             all.iter().for_each(|subject| self.place(subject));
         } else {
@@ -234,6 +243,7 @@ impl Engine {
             self.ready.remove(&turn);
         }
         self.ready_again.remove(subject);
+        self.note_work_at(subject);
         let Some(ask) = self.state.asks.of(subject) else { return };
         let Some(turn) = turn_of(ask) else { return };
         match self.standing(ask) {
@@ -250,6 +260,29 @@ impl Engine {
                 self.waiting.insert(waiting);
             }
         }
+    }
+
+    /// Notes that the work of a request changed, and what its task's children read.
+    fn note_work_at(&mut self, subject: &str) {
+        if !self.policies.iter().any(|policy| policy.flavour.judges_nuclei()) {
+            return;
+        }
+        let ask = self.state.asks.of(subject);
+        let task = ask.and_then(|ask| ask.task.as_ref());
+        self.waiting.cool_children(subject);
+        if let Some(task) = task.filter(|task| task.task != subject) {
+            self.waiting.cool_children(&task.task);
+        }
+        let task = task.filter(|task| task.phase == TaskPhase::Asking);
+        let task = task.filter(|task| self.state.ended_at(task).is_none());
+        let nucleus = task.map(|task| nucleus_of(task, ask.and_then(|ask| ask.answer.as_ref())));
+        let nucleus = nucleus.filter(|nucleus| !nucleus.is_empty());
+        let before = match nucleus {
+            Some(nucleus) => self.work_at.insert(subject.to_owned(), nucleus.into()),
+            None => self.work_at.remove(subject),
+        };
+        let changed = nucleus.into_iter().chain(before.as_deref());
+        self.worked.extend(changed.map(str::to_owned));
     }
 
     fn standing(&self, ask: &Ask) -> Standing {
@@ -289,8 +322,12 @@ impl Engine {
             is_cold: true,
             evaluated_in: 0,
             recheck_at: None,
-            is_held: policy.is_some_and(|policy| policy.flavour.plan.is_some())
-                && answer.is_some_and(|answer| answer.blockers.is_empty()),
+            turns_at: None,
+            parent: policy
+                .filter(|policy| policy.flavour.judges_nuclei())
+                .and(ask.task.as_ref())
+                .map_or_else(String::new, |task| task.options.parent_task.clone()),
+            is_held: answer.is_some_and(|answer| answer.blockers.is_empty()),
             prepared: None,
         }
     }

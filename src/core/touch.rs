@@ -7,7 +7,7 @@ use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::core::waiting::{Blocker, QueueBlockers};
 use crate::core::world::World;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of what filters read, one bit each.
 pub(crate) type Kinds = u8;
@@ -22,6 +22,7 @@ fn bit(reads: Reads) -> Kinds {
         Reads::Link => 1 << 2,
         Reads::Nucleus => 1 << 3,
         Reads::Storage => 1 << 4,
+        Reads::Work => 1 << 6,
     }
 }
 
@@ -43,6 +44,8 @@ pub(crate) struct TouchLog {
     nuclei: Vec<Cycles>,
     nucleus_at: BTreeMap<String, u32>,
     nucleus_names: Vec<Option<Name>>,
+    /// By index of the nucleus: work that remains there.
+    work: Vec<u64>,
     /// Links into a nucleus.
     into: BTreeMap<Name, u64>,
     storage: u64,
@@ -59,12 +62,20 @@ impl TouchLog {
             self.nucleus_at.insert(view.name.clone(), self.nuclei.len() as u32);
             self.nuclei.push(Cycles::default());
             self.nucleus_names.push(None);
+            self.work.push(0);
         }
     }
 
-    /// Notes what was touched in the cycle that was just closed.
-    pub(crate) fn note(&mut self, state: &State, world: &World) {
+    /// Notes what was touched in the cycle that was just closed; `worked` are nuclei whose work
+    /// changed.
+    pub(crate) fn note(&mut self, state: &State, world: &World, worked: &BTreeSet<String>) {
         let (touched, cycle) = (&state.touched, state.number);
+        for nucleus in worked {
+            let at = self.nucleus(nucleus);
+            if let Some(held) = self.work.get_mut(at as usize) {
+                *held = cycle;
+            }
+        }
         self.since.clear();
         for (view, cycles) in world.queues.iter().zip(&mut self.queues) {
             let now = [
@@ -103,7 +114,9 @@ impl TouchLog {
     pub(crate) fn of_nucleus(&self, at: u32, cycle: u64) -> Kinds {
         let Some(cycles) = self.nuclei.get(at as usize) else { return Kinds::MAX };
         let name = self.nucleus_names.get(at as usize).copied().flatten();
-        bits(cycles, cycle) | self.of_all(name, cycle)
+        let is_worked = self.work.get(at as usize).is_some_and(|at| *at > cycle);
+        let work = if is_worked { bit(Reads::Work) } else { 0 };
+        bits(cycles, cycle) | work | self.of_all(name, cycle)
     }
 
     /// What changed after a cycle for all queues: links into a nucleus, storage.
@@ -156,6 +169,11 @@ fn bits(cycles: &Cycles, cycle: u64) -> Kinds {
     let kinds = [Reads::Load, Reads::Pilot, Reads::Link];
     let changed = cycles.iter().zip(kinds).filter(|(at, _)| **at > cycle);
     changed.fold(0, |all, (_, kind)| all | bit(kind))
+}
+
+/// Whether storage endpoints are among some kinds.
+pub(crate) fn has_storage(kinds: Kinds) -> bool {
+    kinds & bit(Reads::Storage) != 0
 }
 
 /// The time kind, if a moment has come.

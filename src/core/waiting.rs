@@ -1,7 +1,7 @@
 //! Deferred requests: what blocks each now, and which of them are evaluated in a cycle.
 
 use crate::core::id::hash;
-use crate::core::policy::{Case, Locality, Objection, Preassigned};
+use crate::core::policy::{Case, Locality, Objection, Preassigned, Source};
 use crate::core::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,10 @@ pub(crate) struct Waiting {
     pub(crate) evaluated_in: u64,
     /// When a blocker may disappear by the passing of time alone.
     pub(crate) recheck_at: Option<Millis>,
+    /// When all candidates must be evaluated since time alone makes it another case.
+    pub(crate) turns_at: Option<Millis>,
+    /// The task that its task was made of, where its answer depends on that.
+    pub(crate) parent: String,
     /// No candidate was evaluated: the request as a whole must wait.
     pub(crate) is_held: bool,
     /// What the last joint evaluation of all candidates found out first.
@@ -39,6 +43,8 @@ pub(crate) struct Prepared {
     preassigned: Preassigned,
     remote_source: bool,
     locality: Option<Locality>,
+    /// How the input could be read.
+    sources: Vec<Vec<Source>>,
     included: Vec<String>,
 }
 
@@ -46,8 +52,14 @@ impl Prepared {
     /// Takes it from a case that was judged.
     pub(crate) fn of(case: &mut Case<'_>) -> Prepared {
         let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
+        let sources = case.sources.clone();
         let Case { pass, preassigned, remote_source, .. } = *case;
-        Prepared { pass, preassigned, remote_source, locality, included }
+        Prepared { pass, preassigned, remote_source, locality, sources, included }
+    }
+
+    /// Whether the input of a case can be read as it could be then.
+    pub(crate) fn is_of(&self, case: &Case<'_>) -> bool {
+        self.sources == case.sources
     }
 
     /// Puts it into a case.
@@ -117,6 +129,8 @@ pub(crate) struct WaitingList {
     by_subject: BTreeMap<String, u32>,
     /// Hash of the subject, and the slot.
     by_hash: BTreeSet<(u32, u32)>,
+    /// Subjects by the parent that their answer depends on.
+    by_parent: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl WaitingList {
@@ -139,6 +153,10 @@ impl WaitingList {
         if slot as usize == self.slots.len() {
             self.slots.push(None);
         }
+        if !waiting.parent.is_empty() {
+            let children = self.by_parent.entry(waiting.parent.clone()).or_default();
+            children.insert(subject.clone());
+        }
         self.slots[slot as usize] = Some(waiting);
         self.by_hash.insert((hash_of(&subject), slot));
         self.by_subject.insert(subject, slot);
@@ -148,8 +166,26 @@ impl WaitingList {
     pub(crate) fn remove(&mut self, subject: &str) {
         let Some(slot) = self.by_subject.remove(subject) else { return };
         self.by_hash.remove(&(hash_of(subject), slot));
-        self.slots[slot as usize] = None;
+        let parent = self.slots[slot as usize].take().map(|waiting| waiting.parent);
         self.free.push(slot);
+        let Some(parent) = parent.filter(|parent| !parent.is_empty()) else { return };
+        if let Some(children) = self.by_parent.get_mut(&parent) {
+            children.remove(subject);
+            if children.is_empty() {
+                self.by_parent.remove(&parent);
+            }
+        }
+    }
+
+    /// Forgets the blockers of requests that depend on a parent task.
+    pub(crate) fn cool_children(&mut self, parent: &str) {
+        for child in self.by_parent.get(parent).into_iter().flatten() {
+            let slot = self.by_subject.get(child);
+            let waiting = slot.and_then(|slot| self.slots.get_mut(*slot as usize)?.as_mut());
+            if let Some(waiting) = waiting {
+                waiting.is_cold = true;
+            }
+        }
     }
 
     /// Takes the request in a slot out for an evaluation.
@@ -214,6 +250,8 @@ mod tests {
             is_cold: true,
             evaluated_in: 0,
             recheck_at: None,
+            turns_at: None,
+            parent: String::new(),
             is_held: false,
             prepared: None,
         }

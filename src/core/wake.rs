@@ -21,7 +21,8 @@ const HELD_EVERY: Millis = 10 * SECOND;
 impl Engine {
     /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
     pub(crate) fn woken(&mut self) -> Vec<Turn> {
-        self.touch_log.note(&self.state, &self.world);
+        let worked = std::mem::take(&mut self.worked);
+        self.touch_log.note(&self.state, &self.world, &worked);
         let now = self.state.now;
         let most = self.state.setting.limits.wake_candidates_per_cycle;
         let parts = parts(self.waiting.len(), self.world.queues.len(), most);
@@ -51,8 +52,13 @@ impl Engine {
         if self.policies[at].flavour.judges_nuclei() {
             return self.wakes_for_nucleus(at, waiting);
         }
+        waiting.is_cold |= waiting.turns_at.is_some_and(|at| at <= self.state.now);
         let stirred = self.stirred(waiting)?;
-        if !waiting.is_cold && !waiting.is_held && stirred.is_empty() {
+        let is_joint = self.policies[at].flavour.plan.is_some();
+        // Where the input may be read decides of each candidate.
+        let has_input =
+            is_joint && touch::has_storage(self.touch_log.of_all(None, waiting.evaluated_in));
+        if !waiting.is_cold && !waiting.is_held && stirred.is_empty() && !has_input {
             waiting.evaluated_in = self.state.number;
             // No blocker is left whose objection expires.
             waiting.recheck_at = waiting.recheck_at.filter(|at| *at > self.state.now);
@@ -63,6 +69,7 @@ impl Engine {
         let ready = self.resolved.get(&(at, gshare))?;
         let task = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?;
         let policy = &self.policies[at];
+        waiting.turns_at = (policy.flavour.turns_at)(task, self.state.now, &ready.resolved.own);
         let mut case = policy.case(task, self.state.now, &ready.resolved);
         let survey = self.world.survey(&self.state, &mut case);
         if waiting.is_held {
@@ -71,7 +78,8 @@ impl Engine {
             waiting.is_cold = true;
         }
         policy.complete(&mut case, &ready.resolved);
-        if waiting.is_held && policy.holds(&case, &ready.resolved) {
+        // One that is held by now is told so where a throttle may be the cause.
+        if (waiting.is_held || !is_joint) && policy.holds(&case, &ready.resolved) {
             return Some(false);
         }
         let look = Look { state: &self.state, world: &self.world, policy, ready, stirred };

@@ -25,6 +25,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     admits,
     express: |_, _| false,
     preassigned,
+    turns_at,
     hold,
     select,
     defer: 20 * MINUTE,
@@ -199,6 +200,13 @@ fn is_free(case: &Case<'_>, args: &Args) -> bool {
         && patience > 0.0
         && task.options.frozen_at.is_some_and(|at| case.now.saturating_sub(at) as f64 > patience);
     f64::from(task.task_priority) >= args.number(LOCALITY_PRIORITY) || is_slow || is_late
+}
+
+/// When a task stops having to go where its data lie.
+fn turns_at(task: &Task, now: Millis, args: &Args) -> Option<Millis> {
+    let patience = (args.number(CHECK_TIMEOUT) * HOUR as f64) as Millis;
+    let at = task.options.frozen_at?.saturating_add(patience).saturating_add(1);
+    (patience > 0 && at > now).then_some(at)
 }
 
 /// Whether all of the input can be read from afar, where that is asked.

@@ -46,6 +46,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     admits,
     express,
     preassigned,
+    turns_at,
     hold,
     select,
     defer: HOUR,
@@ -126,6 +127,17 @@ fn is_bound(task: &Task, now: Millis, args: &Args) -> bool {
     let is_frozen = task.options.frozen_at.is_some_and(|at| now - at > FROZEN);
     let is_changed = primary.modified_at > primary.created_at;
     !(is_late && (!args.flag(MERGE_FROZEN) || is_frozen && is_changed))
+}
+
+/// When a chunk that is bound to a queue may stop waiting for it.
+fn turns_at(task: &Task, now: Millis, _: &Args) -> Option<Millis> {
+    if task.options.chunk_site.is_empty() {
+        return None;
+    }
+    let primary = task.input.datasets.iter().find(|dataset| dataset.primary);
+    let late = primary.map(|it| it.modified_at.saturating_add(MERGE_PATIENCE + 1));
+    let frozen = task.options.frozen_at.map(|at| at.saturating_add(FROZEN + 1));
+    [late, frozen].into_iter().flatten().filter(|at| *at > now).min()
 }
 
 /// Why the task as a whole must wait: its nucleus is not known, or its input is nowhere complete

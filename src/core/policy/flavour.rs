@@ -32,6 +32,9 @@ pub struct Flavour {
     pub express: fn(&Task, &Args) -> bool,
     /// How the candidate list of a task is given at a moment.
     pub preassigned: fn(&Task, Millis, &Args) -> Preassigned,
+    /// The next moment after this one at which a task is judged otherwise by the passing of time
+    /// alone, if there is one.
+    pub turns_at: fn(&Task, Millis, &Args) -> Option<Millis>,
     /// Why no candidate is looked at, if so: the task as a whole must wait.
     pub hold: fn(&Case<'_>, &Args) -> Option<Objection>,
     /// How many of the chunk's jobs go to each ranked candidate.

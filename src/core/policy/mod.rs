@@ -170,8 +170,10 @@ pub enum Reads {
     Link,
     /// Files queued to the nucleus.
     Nucleus,
-    /// Storage endpoints of the queue.
+    /// Storage endpoints of the queue, or of the task's input.
     Storage,
+    /// Work that remains at the nucleus.
+    Work,
 }
 
 /// One objection there may be.

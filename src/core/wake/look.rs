@@ -77,6 +77,9 @@ impl Look<'_> {
     /// the input lies where it lay, no candidate passes.
     fn has_moved(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let Some(prepared) = waiting.prepared.take() else { return true };
+        if !prepared.is_of(case) {
+            return true;
+        }
         let mut case = case.clone();
         prepared.lend(&mut case);
         let mut has_moved = false;

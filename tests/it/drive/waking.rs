@@ -10,14 +10,15 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::{Decision, Outcome as Answer};
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
-    Event, JobState, Link, LinkQueued, Outcome, OutcomeKind, OutputDataset, Parameter, Pilot,
-    Queue, QueueStatus, Site, Status, Storage, Task,
+    Dataset, DatasetReplica, Event, FullChain, JobState, Link, LinkQueued, Options, Outcome,
+    OutcomeKind, OutputDataset, Parameter, Pilot, Queue, QueueStatus, Site, Status, Storage, Task,
+    TaskPhase,
 };
 use yardmaster::core::policy::Policy;
 use yardmaster::core::progress::LaneFlags;
 use yardmaster::core::state::{Setting, State};
-use yardmaster::core::unit::{MINUTE, Millis, SECOND};
-use yardmaster::wire::topology::Topology;
+use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use yardmaster::wire::topology::{self, Topology};
 
 const QUEUES: usize = 6;
 const NUCLEI: [&str; 2] = ["NORTH", "SOUTH"];
@@ -34,9 +35,10 @@ struct Twins {
 }
 
 impl Twins {
-    fn new(wake_candidates: usize) -> Twins {
+    fn new(wake_candidates: usize, rules: &str) -> Twins {
+        let text = topology::ATLAS.replace("rules = \"documented\"", rules);
+        let topology = Topology::parse("atlas.toml", &text).unwrap();
         let engine = || {
-            let topology = Topology::default_atlas();
             let policies = topology.policies.iter();
             let policies: Vec<Policy> =
                 policies.map(|spec| Policy::compile(spec).unwrap()).collect();
@@ -85,7 +87,16 @@ impl Twins {
             answers.push(all);
         }
         let [quick, dumb] = [&answers[0], &answers[1]];
-        assert_eq!(quick, dumb, "{what}, cycle {}", self.number);
+        let differs = |all: &[Decision], others: &[Decision]| -> Vec<String> {
+            let missing = all.iter().filter(|one| !others.contains(one));
+            missing
+                .map(|one| format!("{} {:?} {:?}", one.subject, one.outcome, one.notes))
+                .collect()
+        };
+        let (more, less) = (differs(quick, dumb), differs(dumb, quick));
+        let number = self.number;
+        assert!(more.is_empty() && less.is_empty(), "{what}, cycle {number}: {more:?}, {less:?}");
+        assert_eq!(quick.len(), dumb.len(), "{what}, cycle {number}");
         self.count(answers.swap_remove(0));
     }
 
@@ -124,8 +135,10 @@ fn storage_of(chance: &mut Chance, now: Millis) -> Storage {
     let number = chance.below(QUEUES);
     let site = NUCLEI[number % 2];
     let name = format!("{site}_QUEUE_{number:02}_DATADISK");
-    let free_bytes = chance.of(&[0, 1 << 40, 1 << 49]);
-    Storage { free_bytes, write_wan: chance.below(5) > 0, ..storage(&name, site, now) }
+    let free_bytes = chance.of(&[0, 1 << 40, 1 << 46, 1 << 49]);
+    let (read_lan, read_wan) = (chance.below(5) > 0, chance.below(5) > 0);
+    let write_wan = chance.below(5) > 0;
+    Storage { free_bytes, write_wan, read_lan, read_wan, ..storage(&name, site, now) }
 }
 
 fn link_of(chance: &mut Chance, now: Millis) -> Link {
@@ -172,6 +185,45 @@ fn pilot_of(chance: &mut Chance, now: Millis) -> Pilot<'static> {
     Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at: now }
 }
 
+/// What a task is of a full chain, and the task it was made of: one that asked before.
+fn chain_of(number: u32, chance: &mut Chance) -> (FullChain, String) {
+    if chance.below(2) == 0 {
+        return (FullChain::No, String::new());
+    }
+    let parent = number.saturating_sub(1 + chance.below(4) as u32);
+    (chance.of(&[FullChain::Capable, FullChain::Require]), parent.to_string())
+}
+
+fn dataset_of(chance: &mut Chance, now: Millis) -> Dataset {
+    let number = chance.below(QUEUES);
+    let endpoint = format!("{}_QUEUE_{number:02}_DATADISK", NUCLEI[number % 2]);
+    let (files, bytes) = (chance.of(&[5, 500]), chance.of(&[1 << 20, 1 << 36]));
+    let (files_total, is_virtual) = (files, false);
+    let replica = DatasetReplica { endpoint, files, bytes, files_total, is_virtual };
+    Dataset {
+        name: "EVNT".into(),
+        container: String::new(),
+        primary: true,
+        pseudo: false,
+        distributed: false,
+        files,
+        bytes,
+        created_at: now - DAY,
+        modified_at: now - chance.of(&[DAY - MINUTE, HOUR]),
+        replicas: vec![replica],
+    }
+}
+
+/// A task that asked before has less to do, or has ended.
+fn change_of(task: &Task, chance: &mut Chance, now: Millis) -> Task {
+    let mut task = Task { changed_at: now, ..task.clone() };
+    task.options.remaining_events /= chance.of(&[2, 1_000]);
+    if chance.below(4) == 0 {
+        task.phase = TaskPhase::Ended;
+    }
+    task
+}
+
 fn task_of(number: u32, chance: &mut Chance, now: Millis) -> Task {
     let subject = format!("{number}/1");
     let mut task = match chance.below(6) {
@@ -180,10 +232,23 @@ fn task_of(number: u32, chance: &mut Chance, now: Millis) -> Task {
             let token = "dst:ATLASDATADISK".to_owned();
             let output = vec![OutputDataset { name: "HITS".into(), log: false, token }];
             let nucleus = String::new();
-            Task { policy: "production-task".into(), nucleus, output, ..task(&subject, 0, now) }
+            let (full_chain, parent_task) = chain_of(number, chance);
+            let options = Options { full_chain, parent_task, ..Options::default() };
+            let policy = "production-task".into();
+            Task { policy, nucleus, output, options, ..task(&subject, 0, now) }
         }
         _ => Task { nucleus: chance.of(&NUCLEI).into(), ..task(&subject, 5, now) },
     };
+    // A job of 10 HS06 writes 0.25 GB a day: 1e13 HS06 s are 28 TB.
+    task.options.remaining_events = chance.of(&[0, 1_000, 30_000_000_000]);
+    if chance.below(3) == 0 {
+        task.input.datasets = vec![dataset_of(chance, now)];
+        let waited = chance.of(&[0, 4 * HOUR, 7 * DAY - MINUTE]);
+        task.options.frozen_at = Some(now - waited);
+        if chance.below(2) == 0 {
+            task.options.chunk_site = format!("QUEUE_{:02}", chance.below(QUEUES));
+        }
+    }
     task.priority = chance.of(&[300, 500, 900]);
     task.ram_count_mb = Some(chance.of(&[1_000, 3_000, 10_000]));
     task
@@ -191,7 +256,9 @@ fn task_of(number: u32, chance: &mut Chance, now: Millis) -> Task {
 
 fn story(seed: u64, wake_candidates: usize) -> [u32; 3] {
     let mut chance = Chance(seed);
-    let mut twins = Twins::new(wake_candidates);
+    let rules = ["rules = \"documented\"", "rules = \"panda\""];
+    let mut twins = Twins::new(wake_candidates, rules[seed as usize % 2]);
+    let mut tasks: Vec<Task> = Vec::new();
     for number in 0..QUEUES {
         let queue = queue_of(number, &mut chance, twins.now);
         twins.read(Topic::Queue, Event::Queue(Box::new(queue)));
@@ -227,7 +294,13 @@ fn story(seed: u64, wake_candidates: usize) -> [u32; 3] {
                 16..24 => {
                     twins.subjects += 1;
                     let task = task_of(twins.subjects, &mut chance, now);
+                    tasks.push(task.clone());
                     twins.read(Topic::Task, Event::Task(Box::new(task)));
+                }
+                24..27 if !tasks.is_empty() => {
+                    let at = chance.below(tasks.len());
+                    tasks[at] = change_of(&tasks[at], &mut chance, now);
+                    twins.read(Topic::Task, Event::Task(Box::new(tasks[at].clone())));
                 }
                 _ => {
                     let job = job_of(&mut chance, now);

@@ -35,7 +35,7 @@ pub(super) const FILTER: Filter = Filter {
             "whether the nucleus's default output endpoint must be open to writing from afar",
         ),
     ],
-    reads: &[Reads::Link],
+    reads: &[Reads::Link, Reads::Storage],
     temporary: true,
     applies: Some(|case, _| !case.task.nucleus.is_empty()),
     judge: Judge::Before(judge),

@@ -2,9 +2,9 @@
 
 use super::input::Total;
 use super::place::each;
-use super::{Course, NucleusRow, TaskCase, object};
-use crate::core::policy::{Args, Filter, Judge, Param, Verdict};
-use crate::core::unit::{DAY, GIB};
+use super::{Course, NucleusRow, TaskCase};
+use crate::core::policy::{Args, Filter, Judge, Objection, Param, Reads, Verdict};
+use crate::core::unit::{DAY, GIB, Millis};
 
 /// Largest size, count or priority a parameter may have.
 const MOST: f64 = 1e12;
@@ -52,7 +52,7 @@ pub(super) const FILTER: Filter = Filter {
         Param::flag("last_part", false, true)
             .help("whether of a container the last part alone counts as all there is (Q-2)"),
     ],
-    reads: &[],
+    reads: &[Reads::Storage],
     temporary: false,
     applies: None,
     judge: Judge::Nuclei(judge),
@@ -82,8 +82,11 @@ impl Total {
 }
 
 fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, args: &Args) {
-    let waited = case.task.options.frozen_at.map_or(0, |at| case.now.saturating_sub(at)) as f64;
-    let is_late = args.flag(GIVES_UP) && waited > args.number(PERIOD) * DAY as f64;
+    let gives_up_at = case.task.options.frozen_at.filter(|_| args.flag(GIVES_UP)).map(|at| {
+        let patience = args.number(PERIOD) * DAY as f64;
+        at.saturating_add(patience as Millis).saturating_add(1)
+    });
+    let is_late = gives_up_at.is_some_and(|at| at <= case.now);
     if !case.total.is_there || is_late {
         return;
     }
@@ -101,11 +104,11 @@ fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, 
         let percent = args.number(SIZE_PERCENT);
         let is_large = bytes > args.number(SIZE_FROM) * GIB as f64;
         if is_large && !is_enough(has_bytes, bytes, percent) {
-            return object("insize", 100.0 * has_bytes / bytes, percent);
+            return object("insize", 100.0 * has_bytes / bytes, percent, gives_up_at);
         }
         let percent = args.number(FILES_PERCENT);
         if files > args.number(FILES_FROM) && !is_enough(has_files, files, percent) {
-            return object("innum", 100.0 * has_files / files, percent);
+            return object("innum", 100.0 * has_files / files, percent, gives_up_at);
         }
         Verdict::Pass
     });
@@ -114,6 +117,10 @@ fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, 
         rows.iter_mut().for_each(|row| row.verdict = Verdict::Pass);
         course.locality_dropped = true;
     }
+}
+
+fn object(reason: &'static str, measured: f64, limit: f64, recheck_at: Option<Millis>) -> Verdict {
+    Verdict::Object(Objection { reason, measured, limit, recheck_at })
 }
 
 /// Whether the check is dropped where no nucleus passes it.

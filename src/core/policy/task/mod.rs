@@ -57,6 +57,7 @@ pub(super) static PRODUCTION_TASK: Flavour = Flavour {
     admits: |_: &Case<'_>, _: Option<&Queue>, _: &Queue, _: &Args| false,
     express: |_: &Task, _: &Args| false,
     preassigned: |_: &Task, _: Millis, _: &Args| Preassigned::No,
+    turns_at: |_: &Task, _: Millis, _: &Args| None,
     hold: |_: &Case<'_>, _: &Args| None,
     defer: 30 * MINUTE,
     plan: None,

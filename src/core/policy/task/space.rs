@@ -36,7 +36,7 @@ pub(super) const FILTER: Filter = Filter {
             .help("output of a core in a day; GB"),
         Param::float("core_power", (0.001, 1e9), 10.0, 10.0).help("power of a core; HS06"),
     ],
-    reads: &[Reads::Storage],
+    reads: &[Reads::Storage, Reads::Work],
     temporary: false,
     applies: None,
     judge: Judge::Nuclei(judge),

@@ -3,7 +3,9 @@
 use super::object;
 use crate::core::event::{QueueStatus, Scope};
 use crate::core::pattern::Pattern;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Row, Verdict};
+use crate::core::policy::{
+    Args, Candidate, Case, Filter, Judge, Param, Preassigned, Reads, Row, Verdict,
+};
 
 pub(super) const LOCALITY: Filter = Filter {
     name: "locality",
@@ -11,7 +13,7 @@ pub(super) const LOCALITY: Filter = Filter {
     help: "the queue reads all of the input locally; where no queue does, some of it",
     reasons: &[("no_data", "the input does not lie at the queue")],
     params: &[],
-    reads: &[],
+    reads: &[Reads::Storage],
     temporary: false,
     applies: None,
     judge: Judge::Before(locality),
