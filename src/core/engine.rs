@@ -42,6 +42,8 @@ pub struct Engine {
     /// For so many cycles more some waiting requests have not had their turn since everything
     /// changed or the budget was short.
     turns_left: u64,
+    /// In how many parts waiting requests take turns in this cycle.
+    pub(crate) parts: u64,
     /// Nothing derived is up to date: after loading, after folding without judging.
     is_cold: bool,
     /// What is left to be judged in this cycle, first last.
@@ -114,6 +116,7 @@ impl Engine {
             touch_log: TouchLog::default(),
             reads,
             turns_left: 0,
+            parts: 1,
             is_cold: true,
             queue: Vec::new(),
             judged: 0,

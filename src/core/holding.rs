@@ -11,6 +11,7 @@ use crate::core::policy::rule::{self, Gauge, Margin, Rule, Step, Throttling};
 use crate::core::throttle::{
     Action, Subject, SubjectKind, Throttle, ThrottleId, key, name, owner_of,
 };
+use crate::core::waiting::has_turn;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whom throttles may be said of.
@@ -179,19 +180,23 @@ impl Engine {
         Rule::OF_OWNERS.into_iter().filter_map(word).collect()
     }
 
-    /// Tasks that wait: those whose request was judged in this cycle, from time to time all.
+    /// Tasks that wait: those whose request was judged in this cycle; from time to time all, or in
+    /// each cycle those whose turn it is.
     fn tasks_to_look_at(&self, speaker: &Speaker) -> BTreeSet<String> {
         let (state, holding) = (&self.state, &self.holding);
         let task = |subject: &String| Some(state.asks.of(subject)?.task.as_ref()?.task.clone());
         let waits = |subject: &&String| self.waiting.contains(subject);
         let mut tasks: BTreeSet<String> =
             holding.judged.iter().filter(waits).filter_map(task).collect();
-        if holding.looks {
-            let held = self.waiting.iter().filter(|(_, waiting)| waiting.is_held);
-            tasks.extend(held.filter_map(|(subject, _)| task(subject)));
+        // Where requests take turns, so do these.
+        let (number, parts) = (state.number, self.parts);
+        if holding.looks || parts > 1 {
+            let held = self.waiting.in_turn(number, parts).filter(|waiting| waiting.is_held);
+            tasks.extend(held.filter_map(|waiting| task(&waiting.turn.2)));
             let stands = state.throttles.iter().filter(|(_, it)| it.stands(state.now));
             let of_tasks = stands.filter(|(_, it)| it.kind == SubjectKind::Task);
-            tasks.extend(of_tasks.map(|(_, it)| it.subject.clone()));
+            let in_turn = of_tasks.filter(|(_, it)| has_turn(&it.subject, number, parts));
+            tasks.extend(in_turn.map(|(_, it)| it.subject.clone()));
         }
         let wanted = self.policies[speaker.policy].spec.name.as_str();
         tasks.retain(|task| self.request_of(task, wanted).is_some());

@@ -198,13 +198,6 @@ impl WaitingList {
         self.slots[slot as usize] = Some(waiting);
     }
 
-    /// The requests, in order of their subjects.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Waiting)> {
-        self.by_subject.iter().filter_map(|(subject, slot)| {
-            Some((subject, self.slots.get(*slot as usize)?.as_ref()?))
-        })
-    }
-
     /// How many requests wait.
     pub(crate) fn len(&self) -> usize {
         self.by_subject.len()
@@ -218,11 +211,28 @@ impl WaitingList {
     /// Slots of the requests whose turn it is in a cycle: all of them, or one of `parts` (a power
     /// of two) by the hash of the subject.
     pub(crate) fn part(&self, cycle: u64, parts: u64) -> Vec<u32> {
-        let width = (1 << 32) / parts.clamp(1, 1 << 32);
-        let first = cycle % parts.max(1) * width;
-        let (first, last) = (first as u32, (first + width - 1) as u32);
+        let (first, last) = hashes(cycle, parts);
         self.by_hash.range((first, 0)..=(last, u32::MAX)).map(|(_, slot)| *slot).collect()
     }
+
+    /// The requests whose turn it is in a cycle.
+    pub(crate) fn in_turn(&self, cycle: u64, parts: u64) -> impl Iterator<Item = &Waiting> {
+        let slots = self.part(cycle, parts).into_iter();
+        slots.filter_map(|slot| self.slots.get(slot as usize)?.as_ref())
+    }
+}
+
+/// The hashes of names whose turn it is in a cycle: from, to.
+fn hashes(cycle: u64, parts: u64) -> (u32, u32) {
+    let width = (1 << 32) / parts.clamp(1, 1 << 32);
+    let first = cycle % parts.max(1) * width;
+    (first as u32, (first + width - 1) as u32)
+}
+
+/// Whether it is the turn of a name in a cycle.
+pub(crate) fn has_turn(name: &str, cycle: u64, parts: u64) -> bool {
+    let (first, last) = hashes(cycle, parts);
+    (first..=last).contains(&hash_of(name))
 }
 
 fn hash_of(subject: &str) -> u32 {

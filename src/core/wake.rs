@@ -26,6 +26,7 @@ impl Engine {
         let now = self.state.now;
         let most = self.state.setting.limits.wake_candidates_per_cycle;
         let parts = parts(self.waiting.len(), self.world.queues.len(), most);
+        self.parts = parts;
         // Where requests take turns, those that are held are looked at in their turn.
         let looks = parts > 1 || self.looks_at_held();
         let mut woken = Vec::new();

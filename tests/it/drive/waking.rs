@@ -66,7 +66,7 @@ impl Twins {
     /// Closes a cycle; the answers of both must be the same.
     fn cycle(&mut self, what: &str) {
         self.number += 1;
-        let mut answers = Vec::new();
+        let (mut answers, mut throttles) = (Vec::new(), Vec::new());
         for (twin, engine) in self.engines.iter_mut().enumerate() {
             let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
             let flags = engine.state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect();
@@ -81,9 +81,9 @@ impl Twins {
                 engine.said(&decision);
                 all.push(decision);
             }
-            for throttle in engine.throttles() {
-                engine.throttled(&throttle);
-            }
+            let all_throttles = engine.throttles();
+            all_throttles.iter().for_each(|throttle| engine.throttled(throttle));
+            throttles.push(all_throttles);
             answers.push(all);
         }
         let [quick, dumb] = [&answers[0], &answers[1]];
@@ -97,6 +97,7 @@ impl Twins {
         let number = self.number;
         assert!(more.is_empty() && less.is_empty(), "{what}, cycle {number}: {more:?}, {less:?}");
         assert_eq!(quick.len(), dumb.len(), "{what}, cycle {number}");
+        assert_eq!(throttles[0], throttles[1], "{what}, cycle {number}");
         self.count(answers.swap_remove(0));
     }
 
@@ -122,7 +123,7 @@ impl Twins {
 
 fn queue_of(number: usize, chance: &mut Chance, now: Millis) -> Queue {
     let mut queue = queue(&format!("QUEUE_{number:02}"), now);
-    queue.analysis = number % 2 == 0;
+    queue.analysis = number.is_multiple_of(2);
     queue.max_rss_mb = chance.of(&[2_000, 4_000, 16_000]);
     queue.transferring_limit = 20;
     if chance.below(6) == 0 {
