@@ -24,7 +24,7 @@ use crate::core::state::State;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 7;
+pub const FORMAT: u32 = 8;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
