@@ -111,7 +111,7 @@ fn decode(codec: &Codec, topic: Topic, records: &[Vec<u8>], arena: &mut Arena) {
         *slot = codec.prepare(topic, Some(record), arena);
     }
     for (slot, record) in prepared.iter().zip(records) {
-        keep(&codec.read_prepared(slot, topic, None, Some(record), arena));
+        keep(&codec.read_prepared(slot, topic, None, Some(record), arena, &mut false));
     }
 }
 

@@ -36,6 +36,7 @@ impl State {
         // The first cycle has no span: time before it is nobody's.
         let span = if self.now == 0 { 0 } else { closing.now.saturating_sub(self.now) };
         let silence = self.setting.silence;
+        self.bound_requests(closing.now);
         self.times.close(closing.now, span, &|topic: Topic| silence[topic as usize]);
         self.epoch = closing.epoch;
         self.number = closing.number;

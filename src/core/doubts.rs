@@ -1,5 +1,6 @@
 //! What of a request does not fit what is known: noted on its decisions by name.
 
+use crate::core::admit::PLAUSIBLE_FROM;
 use crate::core::engine::Engine;
 use crate::core::event::Task;
 use crate::core::id::cut;
@@ -16,6 +17,12 @@ impl Engine {
         let mut notes = Vec::new();
         if makes_jobs && task.jobs == 0 {
             notes.push("jobs_missing(0, expected the number of jobs of the chunk)".to_owned());
+        }
+        let impossible = task.impossible.iter();
+        notes.extend(impossible.map(|figure| format!("figure_impossible({figure})")));
+        if task.asked_at < PLAUSIBLE_FROM {
+            let expected = "expected milliseconds since 1970";
+            notes.push(format!("asked_at_implausible({}, {expected})", task.asked_at));
         }
         let shares = &state.facts.shares;
         if !task.gshare.is_empty() && !shares.is_empty() && shares.of(&task.gshare).is_none() {

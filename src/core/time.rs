@@ -64,6 +64,13 @@ impl Lanes {
         &mut lanes[at].1
     }
 
+    /// Own times of a topic's lanes that lie after `latest` count as `now`.
+    pub fn bound(&mut self, topic: Topic, latest: Millis, now: Millis) {
+        for (_, lane) in &mut self.by_topic[topic as usize] {
+            lane.newest = if lane.newest > latest { now } else { lane.newest };
+        }
+    }
+
     /// Lanes in order.
     pub fn iter(&self) -> impl Iterator<Item = (Lane, &LaneState)> {
         Topic::ALL.iter().flat_map(|topic| self.of(*topic))

@@ -54,11 +54,15 @@ pub fn fold_records<'a>(
         let named = garbled.len();
         for (Next { place, batch, raw, value, prepared }, sought) in run.iter().zip(ahead.run()) {
             let topic = raw.lane.topic;
+            let mut corrected = false;
             let event = match value {
                 Some(_) if raw.appended_at > latest && topic != Topic::Task => {
                     Event::Garbled(Garbled::StampAhead)
                 }
-                _ => codec.read_prepared(prepared, topic, batch.key(raw), *value, arena),
+                _ => {
+                    let key = batch.key(raw);
+                    codec.read_prepared(prepared, topic, key, *value, arena, &mut corrected)
+                }
             };
             let event = if is_too_long(&event, *value, state.setting.limits.name_bytes) {
                 Event::Garbled(Garbled::Oversized)
@@ -72,6 +76,9 @@ pub fn fold_records<'a>(
             }
             if raw.offset >= state.next(raw.lane) && !is_key_right(batch.key(raw), &event) {
                 state.oddities.count(raw.lane.topic, Oddity::KeyMismatch);
+            }
+            if corrected && raw.offset >= state.next(raw.lane) {
+                state.oddities.count(raw.lane.topic, Oddity::BadValue);
             }
             state.fold_sought(raw.lane, raw.offset, raw.appended_at, &event, sought);
         }

@@ -154,6 +154,9 @@ pub struct Task {
     pub input: Input,
     /// Datasets the task writes.
     pub output: Vec<OutputDataset>,
+    /// Figures that cannot be, with their names, as stated, and how they were read. Made by whoever
+    /// reads the record; no field of it.
+    pub impossible: Vec<String>,
 }
 
 /// What became of a decision or command. The numbers are persisted.

@@ -34,6 +34,28 @@ impl State {
         self.subject_changed(subject);
     }
 
+    /// Requests of this cycle that state a time ahead of its `now` by more than the limit count
+    /// as of `now`: the log's stamp on them lies ahead too, and they want an answer all the same.
+    pub(crate) fn bound_requests(&mut self, now: Millis) {
+        let latest = now.saturating_add(self.setting.limits.own_time_ahead_ms);
+        self.times.lanes.bound(Topic::Task, latest, now);
+        let is_ahead = |subject: &&String| {
+            let task = self.asks.of(subject).and_then(|ask| ask.task.as_ref());
+            task.is_some_and(|task| task.changed_at.max(task.asked_at) > latest)
+        };
+        let ahead: Vec<String> = self.touched.subjects.iter().filter(is_ahead).cloned().collect();
+        for subject in ahead {
+            let ask = self.asks.at(&subject, Default::default);
+            if let Some(task) = ask.and_then(|ask| ask.task.as_mut()) {
+                for time in [&mut task.changed_at, &mut task.asked_at] {
+                    *time = if *time > latest { now } else { *time };
+                }
+            }
+            self.odd(Topic::Task, Oddity::FromTheFuture);
+            self.arm_subject(subject);
+        }
+    }
+
     pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
         let at = event.at.min(bound);
         if self.asks.of(&event.subject).is_none() && self.answered.book.of(&event.subject).is_none()

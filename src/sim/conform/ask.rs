@@ -82,6 +82,7 @@ pub fn ask(whole_case: &Value, policy: &str, now: Millis) -> Task {
         options: settings(whole_case, has_cpu_unit, cpu),
         input: Input { datasets: datasets(input), placements: placements(scenario) },
         output: outputs(scenario),
+        impossible: Vec::new(),
     }
 }
 

@@ -270,7 +270,8 @@ impl Codec {
     }
 
     /// Second step: the event of a prepared record, borrowing from its bytes or from the arena.
-    /// Never fails: what cannot be read is an event that says so.
+    /// Never fails: what cannot be read is an event that says so. `corrected` tells whether a
+    /// figure that cannot be was read as the nearest that can.
     #[inline]
     pub fn read_prepared<'a>(
         &self,
@@ -279,7 +280,9 @@ impl Codec {
         key: Option<&'a [u8]>,
         value: Option<&'a [u8]>,
         arena: &'a Arena,
+        corrected: &mut bool,
     ) -> Event<'a> {
+        *corrected = false;
         if *prepared == Prepared::Removed {
             return match key.map(std::str::from_utf8) {
                 Some(Ok(name)) => Event::Removed { topic, name },
@@ -288,7 +291,7 @@ impl Codec {
             };
         }
         match datum(prepared, value, arena) {
-            Ok(datum) => record::event(topic, datum),
+            Ok(datum) => record::event(topic, datum, corrected),
             Err(garbled) => Event::Garbled(garbled),
         }
     }
@@ -317,7 +320,7 @@ impl Codec {
     ) -> Event<'a> {
         arena.clear();
         let prepared = self.prepare(topic, value, arena);
-        self.read_prepared(&prepared, topic, key, value, arena)
+        self.read_prepared(&prepared, topic, key, value, arena, &mut false)
     }
 
     /// Reads what counting needs of a decision: of a final one the fates are left out.

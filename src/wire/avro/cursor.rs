@@ -27,13 +27,27 @@ impl From<Fault> for Garbled {
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
+    /// A figure that cannot be was read as the nearest that can.
+    is_corrected: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// At the start of a datum.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor { rest: bytes }
+        Cursor { rest: bytes, is_corrected: false }
+    }
+
+    /// Notes that a figure was read as `used` instead of as `stated`.
+    #[inline(always)]
+    pub fn compare<T: PartialEq>(&mut self, stated: &T, used: &T) {
+        self.is_corrected |= stated != used;
+    }
+
+    /// Whether a figure that cannot be was read as the nearest that can.
+    #[inline]
+    pub fn is_corrected(&self) -> bool {
+        self.is_corrected
     }
 
     /// What was not read yet.

@@ -21,6 +21,8 @@ pub(super) fn write(sink: &mut Sink<'_>, ask: &Ask) {
         let mut bytes = Vec::new();
         record::write_task(&mut bytes, task);
         sink.bytes(&bytes);
+        sink.index(task.impossible.len());
+        task.impossible.iter().for_each(|figure| sink.string(figure));
     });
     sink.option(ask.answer.as_ref(), write_answer);
     sink.index(ask.promises.len());
@@ -118,7 +120,12 @@ pub(super) fn read(
     if at.index()? == 1 {
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
         match record::read(Topic::Task, bytes) {
-            Ok(Event::Task(task)) => ask.task = Some(*task),
+            Ok(Event::Task(mut task)) => {
+                for _ in 0..at.index()? {
+                    task.impossible.push(text(at)?);
+                }
+                ask.task = Some(*task);
+            }
             _ => return Err(Fault::Malformed),
         }
     }

@@ -1,7 +1,7 @@
 //! `queue`, `site`, `storage`, `link`, `parameter`.
 
 use super::{
-    amount, count, list, number_if_known, option, say_number_if_known, symbol, text, texts,
+    amount, count, list, option, quantity_if_known, say_number_if_known, symbol, text, texts,
 };
 use crate::core::cut::Topic;
 use crate::core::event::{
@@ -159,9 +159,9 @@ pub(super) fn read_link(at: &mut Cursor<'_>) -> Result<Link, Fault> {
         destination: text(at)?,
         changed_at: at.long()?,
         closeness: option(at, Cursor::int)?,
-        mbps_1h: number_if_known(at)?,
-        mbps_1d: number_if_known(at)?,
-        mbps_1w: number_if_known(at)?,
+        mbps_1h: quantity_if_known(at)?,
+        mbps_1d: quantity_if_known(at)?,
+        mbps_1w: quantity_if_known(at)?,
         queued: list(at, read_queued)?,
         queued_known: at.boolean()?,
     })

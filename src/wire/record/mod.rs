@@ -2,13 +2,15 @@
 //! per kind. They agree with `schemas/*.avsc`, and a test holds them to it.
 //!
 //! Reading trusts nothing: amounts below 0 are 0, counts beyond their type are its largest, a
-//! number that is not finite is absent or 0. What is no word of an enum is malformed.
+//! number that is not finite, or a quantity below 0, is absent or 0; the caller learns that one was
+//! corrected. A request carries the names of such figures. What is no word of an enum is malformed.
 
 mod account;
 mod config;
 mod counter;
 pub(crate) mod decision;
 mod detail;
+mod figures;
 mod job;
 mod outcome;
 mod pilot;
@@ -37,11 +39,18 @@ use crate::core::id::Key;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// The event in a datum of a topic's current schema. Never fails: bytes that cannot be read are
-/// an event too. An event is large, so it is made where it is returned.
+/// an event too. `corrected` is set if a figure that cannot be was read as the nearest that can. An
+/// event is large, so it is made where it is returned.
 #[inline]
-pub(crate) fn event(topic: Topic, datum: &[u8]) -> Event<'_> {
+pub(crate) fn event<'a>(topic: Topic, datum: &'a [u8], corrected: &mut bool) -> Event<'a> {
     let mut at = Cursor::new(datum);
-    let at = &mut at;
+    let event = event_at(topic, &mut at);
+    *corrected = at.is_corrected();
+    event
+}
+
+#[inline(always)]
+fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
     match topic {
         Topic::JobState => whole(at, job::read_state, Event::JobState),
         Topic::Heartbeat => whole(at, job::read_heartbeat, Event::Heartbeat),
@@ -84,7 +93,7 @@ pub fn sought(topic: Topic, datum: &[u8]) -> Key {
 
 /// The event in a datum, for callers to whom an unreadable datum is an error.
 pub(crate) fn read(topic: Topic, datum: &[u8]) -> Result<Event<'_>, Garbled> {
-    match event(topic, datum) {
+    match event(topic, datum, &mut false) {
         Event::Garbled(garbled) => Err(garbled),
         event => Ok(event),
     }
@@ -107,23 +116,43 @@ fn whole<'a, T>(
 /// An amount; below 0 is 0.
 #[inline(always)]
 fn amount(at: &mut Cursor<'_>) -> Result<u64, Fault> {
-    Ok(at.long()?.max(0) as u64)
+    let stated = at.long()?;
+    let used = stated.max(0);
+    at.compare(&stated, &used);
+    Ok(used as u64)
 }
 
 /// A count; below 0 is 0, too large is the largest.
 #[inline(always)]
 fn count(at: &mut Cursor<'_>) -> Result<u32, Fault> {
-    Ok(at.long()?.clamp(0, i64::from(u32::MAX)) as u32)
+    let stated = at.long()?;
+    let used = stated.clamp(0, i64::from(u32::MAX));
+    at.compare(&stated, &used);
+    Ok(used as u32)
 }
 
 /// A number; what is not finite is 0.
 fn number(at: &mut Cursor<'_>) -> Result<f64, Fault> {
-    Ok(finite(at.double()?).unwrap_or(0.0))
+    let stated = at.double()?;
+    let used = finite(stated);
+    at.compare(&Some(stated), &used);
+    Ok(used.unwrap_or(0.0))
 }
 
-/// A number that may be absent; what is not finite is.
-fn number_if_known(at: &mut Cursor<'_>) -> Result<Option<f64>, Fault> {
-    Ok(option(at, Cursor::double)?.and_then(finite))
+/// A number that cannot be below 0; what is, or is not finite, is 0.
+fn quantity(at: &mut Cursor<'_>) -> Result<f64, Fault> {
+    let stated = at.double()?;
+    let used = finite(stated).filter(|value| *value >= 0.0);
+    at.compare(&Some(stated), &used);
+    Ok(used.unwrap_or(0.0))
+}
+
+/// The same, where it may be absent; what is below 0 or not finite is.
+fn quantity_if_known(at: &mut Cursor<'_>) -> Result<Option<f64>, Fault> {
+    let stated = option(at, Cursor::double)?;
+    let used = stated.and_then(finite).filter(|value| *value >= 0.0);
+    at.compare(&stated, &used);
+    Ok(used)
 }
 
 fn finite(value: f64) -> Option<f64> {

@@ -1,12 +1,12 @@
 //! `task`.
 
 use super::{
-    amount, count, detail, list, number, number_if_known, option, say_number, say_number_if_known,
-    symbol, text,
+    amount, count, detail, figures, list, option, quantity, quantity_if_known, say_number,
+    say_number_if_known, symbol, text,
 };
 use crate::core::cut::Topic;
 use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::wire::avro::{Cursor, Fault, Sink, schema};
 
 // The symbols of each enum, in the schema's order.
 const PHASES: [TaskPhase; 2] = [TaskPhase::Asking, TaskPhase::Ended];
@@ -14,6 +14,15 @@ const CHUNKS: [ChunkKind; 3] = [ChunkKind::Normal, ChunkKind::Scout, ChunkKind::
 const RAM_UNITS: [RamUnit; 2] = [RamUnit::Mb, RamUnit::MbPerCore];
 
 pub(super) fn read(at: &mut Cursor<'_>) -> Result<Task, Fault> {
+    let start = at.clone();
+    let mut task = read_fields(at)?;
+    if at.is_corrected() {
+        task.impossible = figures::impossible(schema(Topic::Task), start);
+    }
+    Ok(task)
+}
+
+fn read_fields(at: &mut Cursor<'_>) -> Result<Task, Fault> {
     Ok(Task {
         subject: text(at)?,
         attempt: count(at)?,
@@ -43,17 +52,17 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Task, Fault> {
         ram_unit: symbol(at, &RAM_UNITS)?,
         base_ram_mb: option(at, count)?,
         merge_ram_mb: option(at, count)?,
-        cpu_hs06s_per_event: number_if_known(at)?,
+        cpu_hs06s_per_event: quantity_if_known(at)?,
         cpu_efficiency: option(at, count)?,
         base_walltime_s: option(at, count)?,
-        walltime_s_per_mb: number_if_known(at)?,
-        output_per_event: number_if_known(at)?,
-        output_per_mb: number_if_known(at)?,
+        walltime_s_per_mb: quantity_if_known(at)?,
+        output_per_event: quantity_if_known(at)?,
+        output_per_mb: quantity_if_known(at)?,
         work_bytes: option(at, amount)?,
         disk_io_kbps: option(at, count)?,
         io_intensity_kbps: option(at, count)?,
         atom_bytes: amount(at)?,
-        atom_effective_mb: number(at)?,
+        atom_effective_mb: quantity(at)?,
         atom_events: amount(at)?,
         total_bytes: amount(at)?,
         total_files: count(at)?,
@@ -63,6 +72,7 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Task, Fault> {
         options: detail::read_options(at)?,
         input: detail::read_input(at)?,
         output: list(at, detail::read_output)?,
+        impossible: Vec::new(),
     })
 }
 

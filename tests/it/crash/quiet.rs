@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::Outcome;
+use yardmaster::core::digest::digest;
 use yardmaster::core::event::{Pilot, Queue, Status, Task};
 use yardmaster::core::oddity::Oddity;
 use yardmaster::core::progress::Progress;
+use yardmaster::core::record::Ask;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::PaperLog;
@@ -423,4 +425,50 @@ fn a_topic_without_any_record_is_absent_and_not_decades_old() {
     turns(&mut yard, &mut drive, 10, 100).unwrap();
     let notes = yard.decisions()[0].notes.clone();
     assert!(notes.contains(&"input_stale(transfer, absent)".to_owned()), "{notes:?}");
+}
+
+/// A request that is stamped a year ahead is answered, and neither its answer nor what is kept of it
+/// outlives others'; the subject's next record of this year is the newer one.
+#[test]
+fn a_request_stamped_a_year_ahead_is_answered_as_of_now() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    let at = yard.now + YEAR;
+    let ask = |yard: &Yard, request: &Task, stamp: i64| {
+        let mut value = Vec::new();
+        yardmaster::wire::record::write_task(&mut value, request);
+        let lane = Lane::new(Topic::Task, 0);
+        yard.paper.append(lane, Some(b"1"), Some(&value), &[], Some(stamp));
+    };
+    let request = Task { asked_at: at, ..task("1/1", 5, at) };
+    ask(&yard, &Task { core_count: Some(8), ..request.clone() }, at);
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    assert_eq!(yard.decisions().len(), 1, "it is deferred: no queue has so many cores");
+    let is_of_this_year = |drive: &Drive<_, _>, now: i64| {
+        let lanes = drive.state().times.lanes.of(Topic::Task);
+        let newest = lanes.map(|(_, lane)| lane.newest).max().unwrap();
+        let of = |book: &yardmaster::core::state::Book<Ask>| {
+            let task = book.of("1/1").and_then(|ask| ask.task.clone()).unwrap();
+            task.changed_at.max(task.asked_at)
+        };
+        assert!(newest <= now && of(&drive.state().asks) <= now, "{newest} {now}");
+    };
+    is_of_this_year(&drive, yard.now);
+    // Who follows knows the same.
+    let mut other = begin(&yard, "two");
+    for _ in 0..40 {
+        other.pump(Duration::ZERO).unwrap();
+        other.follow().unwrap();
+    }
+    assert_eq!(digest(other.state()), digest(drive.state()));
+    // Its next record is of now, and the newer one.
+    yard.pass(1_000);
+    let now = yard.now;
+    ask(&yard, &Task { changed_at: now, asked_at: now, core_count: Some(1), ..request }, now);
+    turns(&mut yard, &mut drive, 20, 100).unwrap();
+    let known = drive.state().asks.of("1/1").and_then(|ask| ask.task.clone()).unwrap();
+    assert_eq!((known.core_count, known.changed_at), (Some(1), now));
+    check_words(&yard);
 }

@@ -5,7 +5,7 @@ use super::yard::*;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::decision::{Decision, Outcome};
-use yardmaster::core::event::{Share, Task, TaskPhase};
+use yardmaster::core::event::{ReplicaSummary, Share, Task, TaskPhase};
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::drive::Drive;
 use yardmaster::drive::port::{Log, Store};
@@ -192,15 +192,99 @@ fn what_a_request_can_hardly_mean_is_noted_by_name() {
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.ask(&Task { gshare: "MC".into(), ..task("1/1", 5, yard.now) });
     let odd = Task { gshare: "NC".into(), site: "ATLANTIS".into(), ..task("2/1", 0, yard.now) };
-    yard.ask(&odd);
+    yard.ask(&Task { asked_at: 17, ..odd });
     lead(&mut yard, &mut drive, 10).unwrap();
     let notes = |subject: &str| {
         let of = |it: &Decision| it.subject == subject;
         yard.decisions().into_iter().find(of).expect("a decision").notes.join(" ")
     };
-    for word in ["jobs_missing(0", "gshare_unknown(NC)", "site_unknown(ATLANTIS)"] {
+    let words = [
+        "jobs_missing(0",
+        "gshare_unknown(NC)",
+        "site_unknown(ATLANTIS)",
+        "asked_at_implausible(17,",
+    ];
+    for word in words {
         assert!(!notes("1/1").contains(word), "{}", notes("1/1"));
         assert!(notes("2/1").contains(word), "{word} is not in {}", notes("2/1"));
+    }
+    check_replay(&yard, &mut drive);
+}
+
+/// Writes a whole number of a record's field as it could not be written.
+fn state_figure(record: &mut Vec<u8>, marked: i64, stated: i64) {
+    let bytes_of = |number: i64| {
+        let mut bytes = Vec::new();
+        yardmaster::wire::avro::Sink { out: &mut bytes }.long(number);
+        bytes
+    };
+    let (marked, stated) = (bytes_of(marked), bytes_of(stated));
+    let mut places = (0..record.len()).filter(|at| record[*at..].starts_with(&marked));
+    let (Some(at), None) = (places.next(), places.next()) else { panic!("no mark, or several") };
+    record.splice(at..at + marked.len(), stated);
+}
+
+/// A leader with its store, one that has lost it, and whoever makes the decisions again say the same.
+#[test]
+fn figures_that_cannot_be_are_noted_with_their_names() {
+    const CORES: i64 = 77_001_001;
+    const BYTES: i64 = 77_002_002;
+    let mut yard = Yard::new();
+    yard.build(2);
+    let store = PaperStore::default();
+    let begin = |yard: &Yard, store: PaperStore, name: &str| {
+        Drive::start(yard.log(), store, config(name)).unwrap()
+    };
+    let mut drive = begin(&yard, store.clone(), "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let replicas = vec![ReplicaSummary { bytes: BYTES as u64, ..ReplicaSummary::default() }];
+    let odd = Task {
+        core_count: Some(CORES as u32),
+        walltime_s_per_mb: Some(-1.5),
+        priority: -7,
+        replicas,
+        ..large("1/1", yard.now)
+    };
+    yard.say(Topic::Task, "1/1", |out| {
+        record::write_task(out, &odd);
+        state_figure(out, CORES, -8);
+        state_figure(out, BYTES, -9);
+    });
+    let large = Task { core_count: Some(CORES as u32), ..large("2/1", yard.now) };
+    yard.say(Topic::Task, "2/1", |out| {
+        record::write_task(out, &large);
+        state_figure(out, CORES, 1 << 32);
+    });
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let notes = |yard: &Yard, subject: &str| {
+        let of = |it: &Decision| it.subject == subject;
+        yard.decisions().into_iter().rfind(of).expect("a decision").notes.join("; ")
+    };
+    let check = |yard: &Yard| {
+        for figure in [
+            "figure_impossible(core_count -8, read as 0)",
+            "figure_impossible(walltime_s_per_mb -1.5, left out)",
+            "figure_impossible(replicas.bytes -9, read as 0)",
+        ] {
+            assert!(notes(yard, "1/1").contains(figure), "{}", notes(yard, "1/1"));
+        }
+        assert!(!notes(yard, "1/1").contains("priority"), "{}", notes(yard, "1/1"));
+        let figure = "figure_impossible(core_count 4294967296, read as 4294967295)";
+        assert!(notes(yard, "2/1").contains(figure), "{}", notes(yard, "2/1"));
+    };
+    check(&yard);
+    let odd = yardmaster::core::oddity::Oddity::BadValue;
+    let odd = |it: &(Topic, _, u64)| (it.0, it.1) == (Topic::Task, odd) && it.2 == 2;
+    assert!(drive.take_report().oddities.iter().any(odd));
+    // Deferred again, by a leader that knows the request from a store or from the log.
+    for store in [store, PaperStore::default()] {
+        drive.farewell(yard.now).unwrap();
+        drive = begin(&yard, store, "another");
+        yard.pass(2 * HOUR);
+        let answered = yard.decisions().len();
+        lead(&mut yard, &mut drive, 20).unwrap();
+        assert!(yard.decisions().len() > answered);
+        check(&yard);
     }
     check_replay(&yard, &mut drive);
 }

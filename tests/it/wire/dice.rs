@@ -58,6 +58,11 @@ impl<'a> Dice<'a> {
         if value.is_finite() { value } else { 0.5 }
     }
 
+    /// What cannot be below 0.
+    pub fn quantity(&mut self) -> f64 {
+        self.float().abs()
+    }
+
     pub fn text(&mut self) -> String {
         const WORDS: [&str; 8] =
             ["", "BNL", "MC Default evgensimul", "é", "\0", "日本語", "💡 lamp", "\"\\"];

@@ -141,7 +141,7 @@ fn a_batch_is_prepared_then_read() {
     let prepared: Vec<Prepared> = (0..32).map(prepare).collect();
     let events: Vec<Event<'_>> = prepared
         .iter()
-        .map(|it| codec.read_prepared(it, Topic::Heartbeat, None, Some(&value), &arena))
+        .map(|it| codec.read_prepared(it, Topic::Heartbeat, None, Some(&value), &arena, &mut false))
         .collect();
     for event in events {
         let Event::Heartbeat(beat) = event else { panic!("a heartbeat, not {event:?}") };
