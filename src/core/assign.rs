@@ -3,78 +3,18 @@
 use crate::core::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::dice::Dice;
 use crate::core::engine::Engine;
-use crate::core::event::{FullChain, Task, TaskPhase};
-use crate::core::nuclei::{JobCheck, Work, as_jobs};
+use crate::core::event::{FullChain, Task};
+use crate::core::nuclei::{JobCheck, as_jobs};
 use crate::core::policy::task::{Choice, job_check};
 use crate::core::policy::{Policy, PolicySpec, Refused, kind};
-use crate::core::record::Answer;
 use crate::core::state::State;
 use crate::core::touch::Kinds;
 use crate::core::waiting::Waiting;
+use crate::core::work::nucleus_of;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-/// CPU time of an event of a task that does not say; HS06 s (spec atlas 1.2).
-const CPU_UNKNOWN: f64 = 300.0;
 /// What a nucleus that passed and was not drawn is told with.
 const DRAW: &str = "draw";
-
-/// Work that remains at nuclei, by what it is asked for (spec atlas 1.2); HS06 s.
-#[derive(Default)]
-pub(crate) struct WorkBook {
-    all: BTreeMap<String, f64>,
-    /// By share and nucleus, then priority.
-    shares: BTreeMap<(String, String), BTreeMap<i32, f64>>,
-}
-
-impl WorkBook {
-    /// The work of all tasks whose nucleus is set or was decided. Of each task its newest request
-    /// that has not ended counts.
-    fn of(state: &State) -> WorkBook {
-        let mut newest: BTreeMap<&str, (&Task, &str)> = BTreeMap::new();
-        for (_, ask) in state.asks.iter() {
-            let Some(task) = ask.task.as_ref().filter(|it| it.phase == TaskPhase::Asking) else {
-                continue;
-            };
-            if state.ended_at(task).is_some() {
-                continue;
-            }
-            let nucleus = nucleus_of(task, ask.answer.as_ref());
-            let known = newest.get(task.task.as_str()).map(|(known, _)| known.changed_at);
-            if !nucleus.is_empty() && known.is_none_or(|known| known < task.changed_at) {
-                newest.insert(&task.task, (task, nucleus));
-            }
-        }
-        let mut book = WorkBook::default();
-        newest.values().for_each(|(task, nucleus)| book.add(task, nucleus));
-        book
-    }
-
-    /// A task went to a nucleus.
-    fn add(&mut self, task: &Task, nucleus: &str) {
-        let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
-        let work = task.options.remaining_events as f64 * cpu.unwrap_or(CPU_UNKNOWN);
-        *self.all.entry(nucleus.to_owned()).or_default() += work;
-        let share = self.shares.entry((task.gshare.clone(), nucleus.to_owned())).or_default();
-        *share.entry(task.priority).or_default() += work;
-    }
-
-    /// What remains at a nucleus, as a task sees it.
-    fn at(&self, nucleus: &str, task: &Task) -> Work {
-        let share = self.shares.get(&(task.gshare.clone(), nucleus.to_owned()));
-        let ahead = share.map_or(0.0, |share| share.range(task.priority..).map(|it| it.1).sum());
-        Work { all: self.all.get(nucleus).copied().unwrap_or(0.0), ahead }
-    }
-}
-
-/// Where a task's output goes: as it says, else as was decided.
-pub(crate) fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
-    if task.nucleus.is_empty() {
-        answer.map_or("", |answer| &answer.nucleus)
-    } else {
-        &task.nucleus
-    }
-}
 
 /// The dry run of job brokerage for a policy of tasks: of the policy of jobs that there is, else of
 /// one with every filter (spec atlas N7).
@@ -103,13 +43,11 @@ pub(crate) struct Found {
 impl Engine {
     /// Judges all nuclei for a task. Its policy must be resolved for its share.
     fn find_nucleus(&mut self, at: usize, subject: &str) -> Option<Found> {
-        let work = self.work.take().unwrap_or_else(|| WorkBook::of(&self.state));
-        let found = self.find_nucleus_by(at, subject, &work);
-        self.work = Some(work);
-        found
+        self.work.refresh(&self.state);
+        self.find_nucleus_by(at, subject)
     }
 
-    fn find_nucleus_by(&mut self, at: usize, subject: &str, work: &WorkBook) -> Option<Found> {
+    fn find_nucleus_by(&mut self, at: usize, subject: &str) -> Option<Found> {
         let (state, now) = (&self.state, self.state.now);
         let task = state.asks.of(subject)?.task.as_ref()?;
         let ready = self.resolved.get(&(at, task.gshare.clone()))?;
@@ -129,7 +67,7 @@ impl Engine {
         let check = JobCheck { policy: check, resolved, case: &case, candidates: &candidates };
         let runs = |queues: &[u32]| check.runs(queues);
         let case = self.world.task_case(task, now, parent(state, task), &runs);
-        let nuclei = self.world.nuclei_of(state, task, now, |nucleus| work.at(nucleus, task));
+        let nuclei = self.world.nuclei_of(state, task, now, |nucleus| self.work.at(nucleus, task));
         let (domain, epoch) = (&state.setting.domain, state.epoch);
         let unit = Dice::of(domain, subject, task.attempt, epoch, state.number).unit();
         let choice = policy.choose(&case, &nuclei, &ready.resolved, unit);
@@ -189,10 +127,8 @@ impl Engine {
             .is_some_and(|at| self.policies[at].flavour.judges_nuclei());
         let ask = self.state.asks.of(&decision.subject);
         let task = ask.and_then(|ask| ask.task.as_ref()).filter(|task| task.nucleus.is_empty());
-        if let (true, Outcome::Assign(_), Some(task), Some(work)) =
-            (is_of_nucleus, &decision.outcome, task, &mut self.work)
-        {
-            work.add(task, &decision.nucleus);
+        if let (true, Outcome::Assign(_), Some(task)) = (is_of_nucleus, &decision.outcome, task) {
+            self.work.add(task, &decision.nucleus);
         }
     }
 

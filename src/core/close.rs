@@ -275,6 +275,8 @@ impl State {
         }
         if let Some(task) = &ask.task {
             self.forget_chunk(&task.task, subject);
+            // What depends on the task is to be looked at.
+            self.touched.subjects.insert(task.task.clone());
         }
         if let Some(answer) = &ask.answer {
             self.answered.insert(Answered::of(subject, answer));

@@ -6,8 +6,7 @@
 //! remembered here beside the state only says which of them need not be looked at again.
 
 use crate::core::admit::{Refusal, is_open};
-use crate::core::assign::{WorkBook, check_of, nucleus_of};
-use crate::core::event::TaskPhase;
+use crate::core::assign::check_of;
 use crate::core::holding::Holding;
 use crate::core::policy::{Case, Policy, Preassigned, Resolved};
 use crate::core::record::Ask;
@@ -15,6 +14,7 @@ use crate::core::state::State;
 use crate::core::touch::{Kinds, TouchLog, kinds};
 use crate::core::unit::Millis;
 use crate::core::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
+use crate::core::work::WorkBook;
 use crate::core::world::World;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -56,13 +56,8 @@ pub struct Engine {
     slots_seen: Millis,
     /// By place of a policy: the dry run of job brokerage, for one whose candidates are nuclei.
     pub(crate) checks: Vec<Option<Policy>>,
-    /// Work that remains at nuclei, once it was asked for in this cycle.
-    pub(crate) work: Option<WorkBook>,
-    /// The nucleus to which the work of each request goes that has one; kept where a policy judges
-    /// nuclei.
-    work_at: BTreeMap<String, Box<str>>,
-    /// Nuclei whose work changed since waiting requests were last looked at.
-    pub(crate) worked: BTreeSet<String>,
+    /// Work that remains at nuclei; kept where a policy judges nuclei.
+    pub(crate) work: WorkBook,
     /// Whom throttles may be said of in this cycle.
     pub(crate) holding: Holding,
 }
@@ -105,7 +100,7 @@ impl Engine {
         Engine {
             state,
             checks,
-            work: None,
+            work: WorkBook::default(),
             policies,
             world: World::default(),
             resolved: BTreeMap::new(),
@@ -122,8 +117,6 @@ impl Engine {
             judged: 0,
             is_crowded: false,
             slots_seen: 0,
-            work_at: BTreeMap::new(),
-            worked: BTreeSet::new(),
             holding: Holding::default(),
         }
     }
@@ -175,7 +168,7 @@ impl Engine {
     /// then gives the judgements in order.
     pub fn settle(&mut self) {
         let is_cold = std::mem::take(&mut self.is_cold);
-        self.work = None;
+        self.work.begin_cycle();
         let everything = is_cold || self.state.touched.queues || self.state.touched.settings;
         self.world.update(&mut self.state, is_cold);
         if everything {
@@ -231,7 +224,7 @@ impl Engine {
             self.ready_at.clear();
             self.ready_again.clear();
             self.waiting = WaitingList::default();
-            self.work_at.clear();
+            self.work = WorkBook::default();
             let all: Vec<String> = self.state.asks.by_name.keys().cloned().collect();
             all.iter().for_each(|subject| self.place(subject));
         } else {
@@ -246,7 +239,7 @@ impl Engine {
             self.ready.remove(&turn);
         }
         self.ready_again.remove(subject);
-        self.note_work_at(subject);
+        self.note_request(subject);
         let Some(ask) = self.state.asks.of(subject) else { return };
         let Some(turn) = turn_of(ask) else { return };
         match self.standing(ask) {
@@ -265,27 +258,17 @@ impl Engine {
         }
     }
 
-    /// Notes that the work of a request changed, and what its task's children read.
-    fn note_work_at(&mut self, subject: &str) {
+    /// Notes that a request changed: the work at its nucleus, and what depends on its task.
+    fn note_request(&mut self, subject: &str) {
         if !self.policies.iter().any(|policy| policy.flavour.judges_nuclei()) {
             return;
         }
-        let ask = self.state.asks.of(subject);
-        let task = ask.and_then(|ask| ask.task.as_ref());
+        let task = self.state.asks.of(subject).and_then(|ask| ask.task.as_ref());
         self.waiting.cool_children(subject);
         if let Some(task) = task.filter(|task| task.task != subject) {
             self.waiting.cool_children(&task.task);
         }
-        let task = task.filter(|task| task.phase == TaskPhase::Asking);
-        let task = task.filter(|task| self.state.ended_at(task).is_none());
-        let nucleus = task.map(|task| nucleus_of(task, ask.and_then(|ask| ask.answer.as_ref())));
-        let nucleus = nucleus.filter(|nucleus| !nucleus.is_empty());
-        let before = match nucleus {
-            Some(nucleus) => self.work_at.insert(subject.to_owned(), nucleus.into()),
-            None => self.work_at.remove(subject),
-        };
-        let changed = nucleus.into_iter().chain(before.as_deref());
-        self.worked.extend(changed.map(str::to_owned));
+        self.work.note(&self.state, subject);
     }
 
     fn standing(&self, ask: &Ask) -> Standing {

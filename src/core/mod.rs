@@ -46,4 +46,5 @@ pub mod unit;
 mod waiting;
 pub mod wake;
 pub mod window;
+mod work;
 pub mod world;

@@ -68,7 +68,7 @@ impl TouchLog {
 
     /// Notes what was touched in the cycle that was just closed; `worked` are nuclei whose work
     /// changed.
-    pub(crate) fn note(&mut self, state: &State, world: &World, worked: &BTreeSet<String>) {
+    pub(crate) fn note(&mut self, state: &State, world: &World, worked: &BTreeSet<Box<str>>) {
         let (touched, cycle) = (&state.touched, state.number);
         for nucleus in worked {
             let at = self.nucleus(nucleus);

@@ -21,7 +21,7 @@ const HELD_EVERY: Millis = 10 * SECOND;
 impl Engine {
     /// The requests that wake at this cut. Those that rest are looked at when their rest is over.
     pub(crate) fn woken(&mut self) -> Vec<Turn> {
-        let worked = std::mem::take(&mut self.worked);
+        let worked = self.work.take_changed(&self.state);
         self.touch_log.note(&self.state, &self.world, &worked);
         let now = self.state.now;
         let most = self.state.setting.limits.wake_candidates_per_cycle;

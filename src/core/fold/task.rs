@@ -25,6 +25,7 @@ impl State {
         };
         if let Some(before) = before.filter(|before| before.task != event.task) {
             self.forget_chunk(&before.task, &subject);
+            self.touched.subjects.insert(before.task);
         }
         self.chunks.entry(event.task.clone()).or_default().insert(subject.clone());
         // The end of a task is the end of its chunks.
