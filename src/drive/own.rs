@@ -21,7 +21,8 @@ const CYCLES_AHEAD: usize = 4_096;
 /// Words likewise, unless a cycle waits for further ones.
 const WORDS_AHEAD: usize = 4_096;
 
-/// How many cycles that follow each other, and not the last one read, mean that some are lost.
+/// How many cycles that follow each other, and not the last one read, mean that some are lost. So
+/// many from the first one read on are those of this domain: what is older than the last is a copy.
 const APART_MAX: usize = 10;
 
 /// Our own words that are not counted yet.
@@ -51,6 +52,8 @@ pub(super) struct Own {
     unread: Option<BTreeSet<u64>>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
+    /// How many cycles were read that follow each other up to the newest one.
+    chain: usize,
     /// Unreadable inputs that cycles not counted yet name, since they were last taken.
     pub unreadable: Vec<(Lane, u64)>,
     /// Cycles of this domain that do not follow the newest one but each other, with their offsets.
@@ -106,6 +109,7 @@ impl Own {
             ends: words.map(|span| (span.lane, span.stable_end)).collect(),
             unread: None,
             newest: None,
+            chain: 0,
             unreadable: Vec::new(),
             apart: Vec::new(),
             strays: Strays::default(),
@@ -203,6 +207,7 @@ impl Own {
         // that cycle was said at all.
         self.trail.entry(lane).or_default().push_back((progress.number, offset));
         self.newest = Some(Newest::of(&progress));
+        self.chain += 1;
         if progress.number > self.counted {
             self.unreadable.extend(&progress.garbled);
             self.cycles.push_back(Cycle { progress, appended_at: raw.appended_at });
@@ -230,7 +235,7 @@ impl Own {
             progress.epoch, progress.instance, newest.epoch
         );
         self.strays.note(raw.lane, raw.offset, Stray::Surplus, &why);
-        if number <= last && !self.is_fresh {
+        if number <= last && self.is_settled() {
             return Ok(());
         }
         let newest = |(_, cycle): &(u64, Cycle)| Newest::of(&cycle.progress);
@@ -250,11 +255,17 @@ impl Own {
         }
     }
 
+    /// Whether the cycles read so far are known to be those of this domain.
+    fn is_settled(&self) -> bool {
+        !self.is_fresh || self.chain >= APART_MAX
+    }
+
     /// Nothing is counted yet, and what the lane began with is not what it goes on with.
     fn begin_apart(&mut self, lane: Lane) {
         self.cycles.clear();
         let trail = self.trail.entry(lane).or_default();
         trail.clear();
+        self.chain = self.apart.len();
         for (offset, cycle) in std::mem::take(&mut self.apart) {
             trail.push_back((cycle.progress.number, offset));
             self.newest = Some(Newest::of(&cycle.progress));
@@ -266,7 +277,10 @@ impl Own {
     /// An error if the log goes on without the cycles that follow the last one read.
     pub fn check_apart(&self) -> Result<(), Halt> {
         match (self.apart.as_slice(), &self.newest) {
-            ([(_, first), _, ..], Some(newest)) => {
+            // Older ones were read before the newest was known to be right: copies, too.
+            ([(_, first), _, ..], Some(newest))
+                if first.progress.number > newest.number || !self.is_settled() =>
+            {
                 Err(Halt::Lost(lost_cycles(first.progress.number, newest.number)))
             }
             _ => Ok(()),

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from codec import Record
@@ -21,6 +21,16 @@ class Output:
     offset: int
     key: str
     record: Record
+
+
+@dataclass(frozen=True)
+class Letter:
+    """Which record a dead letter stands for, and why."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
 
 
 def decision_id(domain: str, subject: str, attempt: int, ordinal: int) -> bytes:
@@ -81,6 +91,8 @@ def check_answers(
                 found.append(f"{name}: answer {it['ordinal']} has the id {it['id'].hex()}")
         if subject not in asked:
             found.append(f"{name}: answered, and nobody asked")
+        elif attempt > asked[subject]:
+            found.append(f"{name}: answered, and {asked[subject]} is the newest that was asked")
     for subject in open_requests(asked, expected, by_request):
         answers = by_request.get((subject, asked[subject]), [])
         last = f"; {len(answers)} deferrals" if answers else "; no answer at all"
@@ -156,25 +168,30 @@ def cut_of(progress: Iterable[Output]) -> dict[Lane, int]:
 
 
 def check_dead_letters(
-    letters: Iterable[Place], unreadable: set[Place], tolerated: set[Place]
+    letters: Collection[Letter], unreadable: set[Place], ahead: set[Place], tolerated: set[Place]
 ) -> list[str]:
-    """Each unreadable record has one dead letter, no other has one; `tolerated` may have one."""
-    count = Counter(letters)
+    """Each unreadable record has one dead letter, no other has one; `tolerated` may have one.
+
+    `ahead` are records that are stamped ahead of the clock, which their dead letters say.
+    """
+    reasons = {(it.topic, it.partition, it.offset): it.reason for it in letters}
+    count = Counter((it.topic, it.partition, it.offset) for it in letters)
     found = [f"{place}: unreadable, no dead letter" for place in unreadable - count.keys()]
+    found += [f"{place}: stamped ahead, no dead letter" for place in ahead - count.keys()]
     found += [f"{place}: {number} dead letters" for place, number in count.items() if number > 1]
-    rest = count.keys() - unreadable - tolerated
+    found += [
+        f"{place}: the reason of the dead letter is {reason}"
+        for place, reason in reasons.items()
+        if (reason == "stamp_ahead") != (place in ahead)
+    ]
+    rest = count.keys() - unreadable - ahead - tolerated
     return found + [f"{place}: a dead letter, and it can be read" for place in rest]
 
 
 def check_counters(name: str, recount: Counters, told: Counters) -> list[str]:
-    """Every counter that the killer can know equals its recount; the promised are not known."""
+    """Every counter that the killer can know equals its recount."""
     kinds = {"load", "queue", "share", "user", "group", "nucleus", "task", "starts", "link", "into"}
-    known = {
-        key: {figure: value for figure, value in row.items() if figure != "jobs_promised"}
-        for key, row in told.items()
-        if key[0] in kinds
-    }
-    known = {key: row for key, row in known.items() if row}
+    known = {key: row for key, row in told.items() if key[0] in kinds}
     found = []
     for key in sorted(recount.keys() | known.keys()):
         ours, theirs = recount.get(key, {}), known.get(key, {})

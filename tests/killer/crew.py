@@ -30,7 +30,7 @@ class Program:
         """The flags that name the log."""
         return ["--bootstrap-server", self.bootstrap, "--topology", str(self.topology)]
 
-    def verb(self, *args: str, limit_s: float = 600) -> tuple[int, str, str]:
+    def verb(self, *args: str, limit_s: float = 3_600) -> tuple[int, str, str]:
         """Runs a verb to its end: exit code, stdout, stderr."""
         command = [str(self.binary), *args, *self.place()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False)

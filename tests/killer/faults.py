@@ -11,8 +11,9 @@ from pathlib import Path
 from confluent_kafka import Consumer, TopicPartition
 
 from crew import Crew, Process
-from grid import DOMAIN, SHARES
-from kafka import Cluster
+from grid import DOMAIN, QUEUES, SHARES, queue_record
+from kafka import Cluster, Failure
+from request import Expected, Requests
 from story import now
 from writer import Writer
 
@@ -36,6 +37,9 @@ INPUTS = [
 OWN = ["decision", "throttle", "progress", "dead-letter", "counter"]
 # Inputs of which a partition lies on node 2 alone.
 REMOTE = ["pilot", "heartbeat"]
+# How many records are stamped ahead at a time, and how long until a broker lets that happen; s.
+STAMPED_AHEAD = 3
+STAMP_MAX_S = 60.0
 MARKER = "yardmaster.store"
 # Faults that the product does not survive yet, left out unless --all is given. To be emptied.
 NOT_YET: tuple[str, ...] = ()
@@ -48,6 +52,8 @@ class Strays:
     own: set[tuple[str, int, int]] = field(default_factory=set)
     # Inputs that are too large: whether they can be read is for the product to say.
     large: set[tuple[str, int, int]] = field(default_factory=set)
+    # Inputs with a stamp ahead of the clock.
+    ahead: set[tuple[str, int, int]] = field(default_factory=set)
 
 
 @dataclass
@@ -57,6 +63,7 @@ class Faults:
     crew: Crew
     cluster: Cluster
     writer: Writer
+    requests: Requests
     seed: int
     pause_max_s: float
     not_yet: tuple[str, ...] = NOT_YET
@@ -79,6 +86,8 @@ class Faults:
             "partition added": self._add_partition,
             "stray bytes on an own topic": self._stray_bytes,
             "stray copies on own topics": self._stray_copies,
+            "decisions copied, stores deleted": self._copy_decisions,
+            "records stamped ahead": self._stamped_ahead,
             "oversized key": self._oversized_key,
             "oversized request": self._oversized_request,
             "random bytes on every input": self._random_bytes,
@@ -203,7 +212,7 @@ class Faults:
     # --- Records ----------------------------------------------------------------------------------
 
     def _stray(self, topic: str, key: str, value: bytes, partition: int) -> None:
-        def placed(partition: int, offset: int) -> None:
+        def placed(partition: int, offset: int, _: int) -> None:
             self.strays.own.add((topic, partition, offset))
 
         self.writer.write(topic, key, value, partition, placed)
@@ -223,8 +232,26 @@ class Faults:
                 copied.append(topic)
         return ", ".join(f"{copied.count(topic)} of {topic}" for topic in sorted(set(copied)))
 
-    def _some(self, topic: str, count: int) -> list[tuple[bytes, bytes]]:
-        """Some records from the middle of a topic's first partition."""
+    def _copy_decisions(self) -> str:
+        """The newest decisions once more, in their partition and another; then a rebuild."""
+        partitions = range(self.cluster.partitions("yardmaster.decision"))
+        copied = 0
+        for partition in partitions:
+            for key, value in self._some("decision", 3, partition, newest=True):
+                for to in (partition, self.dice.choice(partitions)):
+                    self._stray("decision", key.decode(errors="replace"), value, to)
+                    copied += 1
+        self.crew.wait(self.dice.uniform(0, 1))
+        for process in self.crew.members:
+            process.kill()
+            shutil.rmtree(process.store, ignore_errors=True)
+        self._again(*self.crew.members)
+        return f"{copied} copies, both stores"
+
+    def _some(
+        self, topic: str, count: int, partition: int = 0, newest: bool = False
+    ) -> list[tuple[bytes, bytes]]:
+        """Some records of a partition, from its middle or its end."""
         name = f"yardmaster.{topic}"
         consumer = Consumer(
             {
@@ -236,21 +263,76 @@ class Faults:
             }
         )
         try:
-            low, high = consumer.get_watermark_offsets(TopicPartition(name, 0), timeout=30)
+            place = TopicPartition(name, partition)
+            low, high = consumer.get_watermark_offsets(place, timeout=30)
             if high <= low:
                 return []
-            middle = self.dice.randrange(low, high)
-            consumer.assign([TopicPartition(name, 0, middle)])
+            # Each record of the end is followed by the mark of its transaction.
+            first = max(low, high - 2 * count) if newest else self.dice.randrange(low, high)
+            consumer.assign([TopicPartition(name, partition, first)])
             found = [it for it in consumer.consume(count, 3) if it.error() is None]
             return [(it.key() or b"", it.value()) for it in found if it.value() is not None]
         finally:
             consumer.close()
 
     def _large(self, topic: str, key: str, value: object) -> None:
-        def placed(partition: int, offset: int) -> None:
+        def placed(partition: int, offset: int, _: int) -> None:
             self.strays.large.add((topic, partition, offset))
 
         self.writer.write(topic, key, value, -1, placed)  # type: ignore[arg-type]
+
+    def _stamped_ahead(self) -> str:
+        """A topic is stamped by its producers for a while, and one of these has a wrong clock."""
+        topic = self.dice.choice(["job-state", "heartbeat", "transfer", "pilot", "queue", "task"])
+        ahead = self.dice.choice([1_800_000, 31_536_000_000])
+        name = f"yardmaster.{topic}"
+        largest = str((1 << 63) - 1)
+        self.cluster.set_topic(
+            name, message_timestamp_type="CreateTime", message_timestamp_after_max_ms=largest
+        )
+        count, until = len(self.strays.ahead), time.monotonic() + STAMP_MAX_S
+        # The broker does as it is told a moment later; till then it stamps by its own clock.
+        while len(self.strays.ahead) < count + STAMPED_AHEAD:
+            if time.monotonic() > until:
+                raise Failure(f"{topic}: no record is stamped by its producer")
+            self._stamp_one(topic, ahead)
+            self.writer.flush()
+            self.crew.wait(0.1)
+        self.cluster.set_topic(name, message_timestamp_type="LogAppendTime")
+        return f"{STAMPED_AHEAD} of {topic} by {ahead // 1000} s"
+
+    def _stamp_one(self, topic: str, ahead: int) -> None:
+        """One record that would be seen in the counters, or a request."""
+        at, name = now(), f"ahead-{self.dice.randrange(1 << 40)}"
+        queue = self.dice.choice(QUEUES)
+        record, key = {"changed_at": at}, name
+        match topic:
+            case "job-state":
+                record |= {"job": name, "status": "running", "queue": queue, "user": "ann"}
+                record |= {"task": "1", "gshare": SHARES[0], "resource_type": "SCORE"}
+            case "heartbeat":
+                record = {"job": name, "at": at}
+            case "transfer":
+                record |= {"request": name, "state": "queued", "destination": "NORTH"}
+                record |= {"activity": "Express", "source": "", "bytes": 1, "files": 1}
+            case "pilot":
+                record = {"kind": "asked_job", "queue": queue, "node": name, "at": at}
+            case "queue":
+                key, record = queue, queue_record(queue, at, True)
+            case _:
+                record |= {"subject": name, "task": name, "domain": DOMAIN, "asked_at": at}
+                record |= {"policy": "production-job", "jobs": 3, "core_count": 1}
+                record |= {"gshare": SHARES[0], "resource_type": "SCORE", "nucleus": "NORTH"}
+                record |= {"label": "managed"}
+                self.requests.expected[name] = Expected.ONE
+                self.requests.kinds[name] = "stamped ahead"
+
+        def placed(partition: int, offset: int, stamp: int) -> None:
+            if stamp >= at + ahead:
+                self.strays.ahead.add((topic, partition, offset))
+
+        # Partition 0 lies on node 1, whose settings were changed first.
+        self.writer.write(topic, key, record, 0, placed, at + ahead)
 
     def _oversized_key(self) -> str:
         topic = self.dice.choice(["heartbeat", "job-state", "task", "pilot", "queue"])

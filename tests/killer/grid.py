@@ -78,6 +78,8 @@ def write_topology(source: Path, target: Path) -> None:
         "tell_interval_s": 2,
         "backoff_max_s": 3,
         "judgements_per_cycle": 16,
+        # No promise lapses within a story: only jobs and outcomes end one.
+        "reservation_lifetime_h": 12,
     }.items():
         text, count = re.subn(rf"(?m)^{limit} = .*$", f"{limit} = {value}", text)
         assert count == 1, f"{source} does not name the limit {limit} once"

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
 
 SCRIPT = Path(__file__).parent.parent / "kafka" / "broker.sh"
 
@@ -96,13 +103,29 @@ class Cluster:
         """A client that makes partitions."""
         return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
 
+    def partitions(self, topic: str) -> int:
+        """How many partitions a topic has."""
+        return len(self.admin().list_topics(topic, timeout=30).topics[topic].partitions)
+
     def add_partition(self, topic: str, node: int) -> int:
         """Adds one partition, whose only replica lies on a node; returns how many there are."""
-        admin = self.admin()
-        count = len(admin.list_topics(topic, timeout=30).topics[topic].partitions)
+        count = self.partitions(topic)
         wanted = NewPartitions(topic, count + 1, [[node]])
+        # A client that nobody holds ends, whatever it is still waiting for.
+        admin = self.admin()
         admin.create_partitions([wanted], operation_timeout=30)[topic].result(60)
         return count + 1
+
+    def set_topic(self, topic: str, **settings: str) -> None:
+        """Changes settings of a topic, whose names have _ for a dot here."""
+        changes = [
+            ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in settings.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+        admin = self.admin()
+        for done in admin.incremental_alter_configs([resource]).values():
+            done.result(60)
 
     def settle_internal_topics(self) -> None:
         """Makes Kafka's own topics while node 1 is alone, so that none of them lies on node 2."""

@@ -68,13 +68,13 @@ def run(args: argparse.Namespace, cluster: Cluster) -> None:
     try:
         for process in crew.members:
             process.start()
-        story = Story(writer, args.seed, args.scale)
+        story = Story(writer, cluster.bootstrap, args.seed, args.scale)
         if args.all:
             story.requests.not_yet = ()
         story.start()
         crew.wait_for_leader()
         print(f"  {time.monotonic() - began:.0f} s until the first leader", flush=True)
-        faults = Faults(crew, cluster, writer, args.seed, args.pause_max)
+        faults = Faults(crew, cluster, writer, story.requests, args.seed, args.pause_max)
         if args.all or args.only:
             faults.not_yet = ()
         if args.only:

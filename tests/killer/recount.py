@@ -10,6 +10,16 @@ ENDED = ("finished", "failed", "cancelled", "closed")
 STARTED = ("running", "holding", "transferring", "finished", "cancelled")
 TALLIED = ("finished", "failed", "closed")
 
+# A report that states a time so much ahead of its record's stamp has no effect; ms.
+AHEAD_MAX = 300_000
+OWN_TIME = {
+    "job-state": "changed_at",
+    "heartbeat": "at",
+    "transfer": "changed_at",
+    "pilot": "at",
+    "outcome": "at",
+}
+
 Key = tuple[str, ...]
 Counters = dict[Key, dict[str, int]]
 
@@ -23,13 +33,16 @@ class Recount:
         self.jobs: dict[str, Record] = {}
         self.beats: dict[str, tuple[int, ...]] = {}
         self.moves: dict[str, Record] = {}
+        self.outcomes: list[Record] = []
         self.workers: dict[Key, tuple[int, int, int]] = {}
         self.nodes: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self.slots: dict[Key, tuple[int, int, int]] = {}
         self.marks: dict[str, dict[str, int]] = defaultdict(dict)
 
-    def take(self, topic: str, record: Record) -> None:
-        """One record, in any order."""
+    def take(self, topic: str, record: Record, stamp: int) -> None:
+        """One record, in any order, with its stamp; ms since 1970."""
+        if topic in OWN_TIME and record[OWN_TIME[topic]] > stamp + AHEAD_MAX:
+            return
         match topic:
             case "job-state":
                 self._job(record)
@@ -42,6 +55,8 @@ class Recount:
                 self._newer(self.moves, record["request"], record, self._transfer_order)
             case "pilot":
                 self._pilot(record)
+            case "outcome":
+                self.outcomes.append(record)
 
     @staticmethod
     def _newer(known: dict[str, Record], name: str, record: Record, order: Any) -> None:

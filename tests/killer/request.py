@@ -36,6 +36,7 @@ KINDS = {
     "seconds": 1,
     "no_time": 1,
     "overtaken": 2,
+    "ahead": 1,
 }
 # Not a kind: the attempt that was deferred when a newer one came.
 SUPERSEDED = "superseded"
@@ -130,6 +131,8 @@ class Requests:
                 record |= {"changed_at": at // 1000, "asked_at": at // 1000}
             case "no_time":
                 record |= {"changed_at": 0, "asked_at": 0}
+            case "ahead":
+                record["changed_at"] = at + 86_400_000
             case "overtaken":
                 # The second attempt comes before the first, which is then of no account.
                 self.writer.write("task", key, record | {"attempt": 1})
@@ -148,11 +151,13 @@ class Requests:
         normal = [it for it, record in list(self.newest.items())[-200:] if record["changed_at"]]
         if not normal:
             return
-        subject = self.dice.choice(normal)
-        record = self.newest[subject]
-        if record["domain"] != DOMAIN or record.get("phase") == "ended":
+        self.repeat(self.dice.choice(normal), kind, at)
+
+    def repeat(self, subject: str, kind: str, at: int) -> None:
+        """A subject is asked again, or said again with another priority, if it is known."""
+        record = dict(self.newest.get(subject, {}))
+        if record.get("domain") != DOMAIN or record.get("phase") == "ended":
             return
-        record = dict(record)
         if kind == "again":
             record |= {"attempt": record["attempt"] + 1, "asked_at": at}
         record |= {"changed_at": at, "priority": self.dice.randrange(100, 900)}

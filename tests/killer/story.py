@@ -17,6 +17,8 @@ from grid import (
     USERS,
     queue_record,
 )
+from outcome import Answers, Outcomes
+from recount import OWN_TIME
 from request import Requests
 from writer import Writer
 
@@ -57,10 +59,12 @@ class Story:
     """Writes until it is told to stop, in a thread of its own."""
 
     writer: Writer
+    bootstrap: str
     seed: int
     scale: float
     dice: random.Random = field(init=False)
     requests: Requests = field(init=False)
+    outcomes: Outcomes = field(init=False)
     jobs: list[Record] = field(default_factory=list)
     past: list[Record] = field(default_factory=list)
     moves: list[Record] = field(default_factory=list)
@@ -73,6 +77,10 @@ class Story:
     def __post_init__(self) -> None:
         self.dice = random.Random(f"story {self.seed}")
         self.requests = Requests(self.writer, self.dice)
+        answers = Answers(self.bootstrap, self.writer.codec)
+        self.outcomes = Outcomes(
+            answers, self._write, self._generated_job, self.requests, self.seed
+        )
         self.thread = threading.Thread(target=self._run, name="story", daemon=True)
 
     def start(self) -> None:
@@ -80,13 +88,17 @@ class Story:
         self.thread.start()
 
     def finish(self) -> None:
-        """Writes what is held back, opens every gate, takes back what nobody can answer."""
+        """Writes what is held back, ends what keeps requests waiting or their tasks themselves."""
         self.is_over.set()
         self.thread.join()
         if self.error is not None:
             raise self.error
         for late in self.late:
             self.writer.write(late.topic, late.key, late.record)
+        for move in self.moves:
+            # So many files are queued by now that no nucleus takes another task.
+            move |= {"state": "done", "changed_at": max(move["changed_at"] + 1, now())}
+            self.writer.write("transfer", move["request"], move)
         for gate in GATES:
             self.writer.write("queue", gate, queue_record(gate, now(), True))
         for queue in QUEUES + GATES:
@@ -112,6 +124,7 @@ class Story:
                     while owed[at] >= 1:
                         owed[at] -= 1
                         act()
+                self.outcomes.step(now())
                 self._release()
         except BaseException as error:
             self.error = error
@@ -126,6 +139,11 @@ class Story:
         """Mostly at once; now and then late, twice, or under another key."""
         luck = self.dice.random()
         record = dict(record)
+        own_time = OWN_TIME.get(topic)
+        if own_time is not None and self.dice.random() < 0.004:
+            # Far ahead of its stamp, so it must have no effect. It would win over all that follows.
+            ahead = self.dice.choice([3_600_000, 31_536_000_000])
+            self.writer.write(topic, key, record | {own_time: now() + ahead})
         if luck < 0.06:
             due = time.monotonic() + self.dice.uniform(0.2, 12)
             self.late.append(Late(due, topic, key, record))
@@ -150,6 +168,9 @@ class Story:
         else:
             job = self.dice.choice(self.jobs)
             self._advance(job, luck)
+        self._tell_job(job)
+
+    def _tell_job(self, job: Record) -> None:
         self._write("job-state", job["job"], job)
         self.past.append(dict(job))
         if len(self.past) > 2_000:
@@ -184,6 +205,12 @@ class Story:
         if len(self.jobs) > 6_000:
             self.jobs.pop(dice.randrange(3_000))
         return job
+
+    def _generated_job(self, facts: Record) -> None:
+        """A job that was made because of a decision."""
+        job = self._new_job()
+        job |= facts
+        self._tell_job(job)
 
     def _advance(self, job: Record, luck: float) -> None:
         """The next record of a job. No two of one job differ in content alone."""
@@ -254,7 +281,7 @@ class Story:
                 "source": dice.choice(["", *SITES]),
                 "destination": dice.choice(SITES),
                 "bytes": dice.randrange(1 << 40),
-                "files": dice.randrange(0, 30),
+                "files": dice.randrange(0, 100),
             }
             self.moves.append(move)
         else:

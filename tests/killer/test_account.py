@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import account
-from account import Output
+from account import Letter, Output
 from codec import Record
+from promise import Promises, joined
 from recount import Recount
 from request import Expected
 
@@ -82,6 +83,11 @@ class Objections(unittest.TestCase):
         asked_again = account.check_answers("atlas", answers()[:2], {"1/1": 0, "1/2": 1}, {})
         self.assertEqual(asked_again, ["1/2:0: deferred, superseded, no final answer"])
 
+        def unasked_attempt(log: list[Output]) -> None:
+            # As if a refused answer were given anew.
+            log.append(decision("1/1", 1, "assign", 9))
+            log[-1].record["attempt"] = 1
+
         def other_id(log: list[Output]) -> None:
             log[0].record["id"] = b"\0" * 16
 
@@ -94,6 +100,7 @@ class Objections(unittest.TestCase):
             (lambda log: log.append(decision("1/2", 4, "defer", 9)), "is not the last"),
             (lambda log: log.append(decision("7/7", 1, "assign", 9)), "nobody asked"),
             (lambda log: log.append(decision("1/3", 1, "assign", 9)), "another domain's"),
+            (unasked_attempt, "1/1:1: answered, and 0 is the newest that was asked"),
             (other_id, "1/1:0: answer 1 has the id"),
         ):
             self.objects(check, answers(), change, expected)
@@ -128,11 +135,25 @@ class Objections(unittest.TestCase):
         self.objects(check, answers(), lambda log: log.append(log[0]), "but there are 2")
 
     def test_dead_letters(self) -> None:
-        """Each unreadable record has one."""
-        one, other = ("task", 0, 1), ("task", 0, 2)
-        self.assertEqual(account.check_dead_letters([one, other], {one}, {other}), [])
-        for letters, expected in (([], "no dead"), ([one, one], "2 dead"), ([one, other], "can")):
-            found = account.check_dead_letters(letters, {one}, set())
+        """Each unreadable record has one, each that is stamped ahead one that says so."""
+
+        def letter(offset: int, reason: str) -> Letter:
+            return Letter("task", 0, offset, reason)
+
+        one, other, ahead = (("task", 0, offset) for offset in (1, 2, 3))
+        good = [letter(1, "malformed"), letter(3, "stamp_ahead")]
+        more = [*good, letter(2, "oversized")]
+        self.assertEqual(account.check_dead_letters(good, {one}, {ahead}, set()), [])
+        self.assertEqual(account.check_dead_letters(more, {one}, {ahead}, {other}), [])
+        for letters, expected in (
+            (good[1:], "('task', 0, 1): unreadable, no dead letter"),
+            (good[:1], "('task', 0, 3): stamped ahead, no dead letter"),
+            ([*good, good[0]], "2 dead letters"),
+            (more, "('task', 0, 2): a dead letter, and it can be read"),
+            ([letter(1, "stamp_ahead"), good[1]], "the reason of the dead letter is stamp_ahead"),
+            ([good[0], letter(3, "malformed")], "the reason of the dead letter is malformed"),
+        ):
+            found = account.check_dead_letters(letters, {one}, {ahead}, set())
             self.assertTrue(any(expected in it for it in found), found)
 
 
@@ -152,7 +173,7 @@ class Recounting(unittest.TestCase):
         for order in (states, states[::-1], states + states):
             recount = Recount(STATUSES, ["queued", "submitted", "done", "failed"])
             for state in order:
-                recount.take("job-state", job | state)
+                recount.take("job-state", job | state, 50)
             found = recount.counters()
             self.assertEqual(
                 found[("user", "ann", "Q")], {"jobs_activated": 1, "cores_activated": 4}
@@ -164,6 +185,45 @@ class Recounting(unittest.TestCase):
             self.assertEqual(topic["jobs,user=ann,queue=Q,status=activated"], 1)
             self.assertEqual(account.check_counter_topic(found, topic), [])
             self.assertEqual(len(account.check_counter_topic(found, topic | {"x": 1})), 1)
+
+    def test_reports_of_the_future_have_no_effect(self) -> None:
+        """A report counts up to 300 s ahead of its stamp."""
+        for ahead, expected in ((300_000, 1), (300_001, 0)):
+            recount = Recount(STATUSES, [])
+            report = {"kind": "asked_job", "queue": "Q", "node": "n", "at": 1_000 + ahead}
+            recount.take("pilot", report, 1_000)
+            self.assertEqual(recount.marks["Q"].get("last_pilot_ms", 0), expected * report["at"])
+            recount.take("outcome", {"subject": "1/1", "at": 1_000 + ahead}, 1_000)
+            self.assertEqual(len(recount.outcomes), expected)
+
+    def test_promises_end_by_their_jobs_and_by_their_outcome(self) -> None:
+        """Jobs of the request at the queue, jobs of the task from after, and nothing else."""
+        ranked = [{"unified": "Q", "jobs": 3}, {"unified": "R", "jobs": 1}]
+        made: Record = {"id": b"one", "subject": "9/1", "attempt": 2, "task": "9", "gshare": "S"}
+        made |= {"now": 5_500, "ranked": ranked}
+        other = made | {"id": b"two", "subject": "9/2", "ranked": ranked[1:]}
+        job: Record = {"request": "9/1:2", "task": "9", "queue": "Q", "created_at": 0}
+        by_task = job | {"request": ""}
+        ended = {"subject": "9/1", "decision": b"one"}
+        for jobs, outcomes, left_q, left_r in (
+            ([], [], 3, 2),
+            ([job], [], 2, 2),
+            ([job | {"request": "9/1:1"}, job | {"request": "9/2:2"}], [], 3, 2),
+            ([job] * 5, [], 0, 2),
+            ([job | {"queue": "R"}], [], 3, 1),
+            ([by_task | {"created_at": 6_000}], [], 2, 2),
+            ([by_task | {"created_at": 5_999}], [], 3, 2),
+            ([], [ended], 0, 1),
+            ([], [ended | {"subject": "9/2"}, ended | {"decision": b"two"}], 3, 2),
+        ):
+            found = Promises(jobs, outcomes).counters([made, other])
+            wanted = {("share", queue, "S"): left for queue, left in (("Q", left_q), ("R", left_r))}
+            promised = {key: row["jobs_promised"] for key, row in found.items()}
+            self.assertEqual(promised, {key: left for key, left in wanted.items() if left})
+            whole = joined({("share", "Q", "S"): {"jobs_running": 1}}, found)
+            self.assertEqual(account.check_counters("a", whole, whole), [])
+            objections = account.check_counters("a", whole, {("share", "Q", "S"): {}})
+            self.assertEqual(len(objections), 1 + len(promised))
 
 
 if __name__ == "__main__":

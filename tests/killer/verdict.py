@@ -5,12 +5,13 @@ import time
 from dataclasses import dataclass, field
 
 import account
-from account import Output, Place
+from account import Letter, Output, Place
 from codec import REMOVABLE, Codec, Record, Unreadable
 from crew import Crew, Process, Program
 from faults import INPUTS, OWN, Strays
 from grid import DOMAIN
 from kafka import Failure, Read, Reader
+from promise import Promises, joined
 from recount import Counters, Recount
 from request import SUPERSEDED, Expected
 from story import Story
@@ -32,9 +33,11 @@ class Verdict:
     strays: Strays
     readers: dict[str, Reader] = field(default_factory=dict)
     recount: Counters = field(default_factory=dict)
+    promises: Promises = field(default_factory=lambda: Promises([], []))
     unreadable: set[Place] = field(default_factory=set)
     asked: dict[str, int] = field(default_factory=dict)
     job_records: int = 0
+    outcomes: int = 0
     failures: list[str] = field(default_factory=list)
 
     def demand(self, what: str, complaints: list[str]) -> None:
@@ -82,6 +85,9 @@ class Verdict:
         for topic in INPUTS:
             for it in self._read(topic):
                 place = (topic, it.partition, it.offset)
+                if place in self.strays.ahead and topic != "task":
+                    # Requests are read all the same.
+                    continue
                 if place in self.strays.large:
                     self._note_large(topic, it)
                 elif it.value is None and topic in REMOVABLE:
@@ -89,6 +95,8 @@ class Verdict:
                 else:
                     self._take(topic, place, it, recount)
         self.recount = recount.counters()
+        self.promises = Promises(recount.jobs.values(), recount.outcomes)
+        self.outcomes = len(recount.outcomes)
 
     def _take(self, topic: str, place: Place, it: Read, recount: Recount) -> None:
         try:
@@ -99,7 +107,7 @@ class Verdict:
         if topic == "task":
             self._note_request(record)
         self.job_records += topic == "job-state"
-        recount.take(topic, record)
+        recount.take(topic, record, it.stamp)
 
     def _note_request(self, record: Record) -> None:
         subject = record["subject"]
@@ -183,7 +191,8 @@ class Verdict:
             figures = {name: value for name, value in row.items() if not isinstance(value, str)}
             if names:
                 told[tuple(names)] = figures
-        return account.check_counters(process.name, self.recount, told)
+        promised = self.promises.counters(it.record for it in self._outputs("decision"))
+        return account.check_counters(process.name, joined(self.recount, promised), told)
 
     def _told_on_topic(self) -> list[str]:
         newest: dict[str, int] = {}
@@ -205,16 +214,19 @@ class Verdict:
         outputs = {"decision": decisions, "throttle": self._outputs("throttle")}
         self.demand("outputs of each cycle", account.check_outputs(progress, outputs))
         letters = [
-            (
+            Letter(
                 it.headers["topic"].decode(),
                 int(it.headers["partition"]),
                 int(it.headers["offset"]),
+                it.headers["reason"].decode(),
             )
             for it in self._read("dead-letter")
             if ("dead-letter", it.partition, it.offset) not in self.strays.own
         ]
         tolerated = self.strays.large | self.strays.own
-        self.demand("dead letters", account.check_dead_letters(letters, self.unreadable, tolerated))
+        ahead = {it for it in self.strays.ahead if it[0] != "task"}
+        complaints = account.check_dead_letters(letters, self.unreadable, ahead, tolerated)
+        self.demand("dead letters", complaints)
         self._summary(decisions, progress, len(letters))
 
     def _summary(self, decisions: list[Output], progress: list[Output], letters: int) -> None:
@@ -226,7 +238,8 @@ class Verdict:
         print(
             f"  {self.job_records} job records, {len(self.asked)} subjects, {len(decisions)} "
             f"decisions {outcomes}, {len(progress)} cycles in {len(epochs)} epochs, "
-            f"{letters} dead letters, {len(self.recount)} counters, "
+            f"{letters} dead letters, {len(self.strays.ahead)} stamped ahead, "
+            f"{self.outcomes} outcomes, {len(self.recount)} counters, "
             f"{len(self.strays.own)} strays on {len(OWN)} own topics",
             flush=True,
         )

@@ -7,7 +7,8 @@ from confluent_kafka import KafkaException, Producer
 
 from codec import Codec, Record
 
-Placed = Callable[[int, int], None]
+# Partition, offset and time stamp of a written record; ms since 1970.
+Placed = Callable[[int, int, int], None]
 
 
 class Writer:
@@ -39,20 +40,23 @@ class Writer:
         value: Record | bytes | None,
         partition: int = -1,
         placed: Placed | None = None,
+        stamp: int = 0,
     ) -> None:
-        """Writes a record, or any bytes, to the topic of this word."""
+        """Writes a record, or any bytes, to the topic of this word; stamp 0 is now."""
         encoded = self.codec.encode(topic, value) if isinstance(value, dict) else value
 
         def done(error: Any, message: Any) -> None:
             if error is not None:
                 self.failed.append(f"{topic}: {error}")
             elif placed is not None:
-                placed(message.partition(), message.offset())
+                placed(message.partition(), message.offset(), message.timestamp()[1])
 
         name = f"yardmaster.{topic}"
         for _ in range(100):
             try:
-                self.producer.produce(name, encoded, key.encode(), partition, on_delivery=done)
+                self.producer.produce(
+                    name, encoded, key.encode(), partition, on_delivery=done, timestamp=stamp
+                )
                 break
             except BufferError:
                 self.producer.poll(0.2)

@@ -94,3 +94,21 @@ fn a_rebuild_holds_the_decisions_from_before_it_begins_and_few_more() {
     let bound = BEGINS * EACH + WORDS_AHEAD as u64 + TAKEN;
     assert!(most as u64 <= bound, "{most} decisions were held, {bound} are enough");
 }
+
+/// A rebuild reads far ahead of what it counts.
+#[test]
+fn copies_of_successive_cycles_are_not_taken_for_the_beginning_of_the_log() {
+    let last = BEGINS + 2 * APART_MAX as u64;
+    let mut cut = Cut::default();
+    cut.advance(SAID, 0);
+    let (mut own, mut feed) = (Own::new(&[], &cut, 0, true), Feed::new(&cut));
+    let mut batch = Batch::default();
+    for (offset, number) in (BEGINS..=last).chain(BEGINS + 1..last).enumerate() {
+        batch.push(SAID, offset as u64, 0, None, Some(&progress(number)));
+    }
+    feed.pour(batch);
+    own.read(&mut feed, "atlas").unwrap();
+    let numbers = own.cycles.iter().map(|cycle| cycle.progress.number);
+    assert_eq!(numbers.collect::<Vec<_>>(), (BEGINS..=last).collect::<Vec<_>>());
+    own.check_apart().unwrap();
+}

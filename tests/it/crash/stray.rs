@@ -148,6 +148,25 @@ fn strays_are_counted_by_topic_and_the_first_are_named_with_their_place() {
 }
 
 #[test]
+fn a_process_without_a_store_leads_after_copies_of_successive_cycles() {
+    for (first, copied) in [(1, 2), (5, 3), (5, 12), (0, usize::MAX)] {
+        let mut play = Play::new(Vec::new(), Left::All, false);
+        let reached = play.run();
+        for note in outputs(&play.yard.paper, PROGRESS).iter().skip(first).take(copied) {
+            play.yard.stray(PROGRESS, note.key.as_deref(), note.value.as_deref());
+        }
+        let other = config("another");
+        let mut drive = Drive::start(play.yard.log(), PaperStore::default(), other).unwrap();
+        follow_to_end(&mut drive);
+        let known = Reached { number: drive.state().number, digest: digest(drive.state()) };
+        assert_eq!(known, reached, "{copied} copies from {first} on");
+        drive.take_lead(play.yard.now).unwrap();
+        let newest = play.yard.progress().into_iter().next_back();
+        assert_eq!(newest.map(|it| it.number), Some(reached.number + 1));
+    }
+}
+
+#[test]
 fn a_process_may_end_at_any_call_among_strays() {
     let counting = Schedule::default();
     let mut play = Play::new(vec![counting.clone()], Left::All, false);
