@@ -25,6 +25,8 @@ pub mod tell;
 pub mod terms;
 mod verify;
 
+pub use take::Leader;
+
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::progress::LaneFlags;

@@ -70,6 +70,7 @@ pub(super) struct Newest {
     pub number: u64,
     pub now: Millis,
     pub instance: String,
+    pub policy_hash: String,
     pub farewell: bool,
 }
 
@@ -80,6 +81,7 @@ impl Newest {
             number: progress.number,
             now: progress.now,
             instance: progress.instance.clone(),
+            policy_hash: progress.policy_hash.clone(),
             farewell: progress.farewell,
         }
     }

@@ -283,6 +283,7 @@ fn serve(
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
     let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
+    rivals.decides_by(drive.topology_hash());
     // By uptime: a step of the clock is no silence of the leader.
     let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
     let mut was_leading = false;
@@ -306,16 +307,14 @@ fn serve(
             if drive.newest() != newest {
                 (newest, heard_at) = (drive.newest(), clock::uptime());
             }
-            let leader = drive.newest_leader().map(|(_, leader)| leader);
             if drive.may_lead(clock::uptime(), heard_at, jitter)
-                && rivals.may_lead(leader, clock::uptime())
+                && rivals.may_lead(drive.newest_leader(), clock::uptime())
             {
                 drive.take_lead(clock::now())?;
             }
         }
         let newest_leader = drive.newest_leader();
-        let has_changed =
-            newest_leader.is_some_and(|(epoch, leader)| rivals.see(epoch, leader, clock::uptime()));
+        let has_changed = newest_leader.is_some_and(|leader| rivals.see(leader, clock::uptime()));
         show.tell_lead(has_changed, rivals);
         if drive.leads() != was_leading {
             was_leading = drive.leads();

@@ -13,17 +13,24 @@ use std::time::Duration;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Status};
 use yardmaster::wire::avro::{Arena, Codec};
+use yardmaster::wire::topology::Topology;
 
 const SECOND: Duration = Duration::from_secs(1);
 const FORGETFUL: &str = "offsets.retention.minutes=1\noffsets.retention.check.interval.ms=1000\n";
 const PARTITIONS: u32 = 2;
 const T0: i64 = 1_760_000_000;
 
+/// The group that intake keeps the offsets of its sources under.
+fn intake_id(bus: &Bus) -> String {
+    let text = std::fs::read_to_string(&bus.topology).unwrap();
+    Topology::parse("topology", &text).unwrap().intake_id()
+}
+
 /// Offset and metadata that intake's group has committed for each partition of its source.
 fn offsets(place: &Place) -> Vec<Option<(i64, String)>> {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", &place.bus.bootstrap);
-    config.set("group.id", format!("yardmaster-{}-intake", place.bus.domain));
+    config.set("group.id", intake_id(&place.bus));
     let client: BaseConsumer = config.create().unwrap();
     let mut asked = TopicPartitionList::new();
     asked.add_partition_range(&place.foreign, 0, PARTITIONS as i32 - 1);
@@ -97,7 +104,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     wait_until(180 * SECOND, || format!("{:?}", offsets(&place)), all_gone);
     let last = last_line(place.start_with(&[]));
     println!("{last}");
-    let group = format!("yardmaster-{}-intake", place.bus.domain);
+    let group = intake_id(&place.bus);
     for part in [&place.foreign, &group, "--skip-lost", "import jobs", "offsets.retention.minutes"]
     {
         assert!(last.contains(part), "{part:?} is not in {last:?}");
