@@ -121,11 +121,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         for (epoch, cycle, now) in past.iter().map(|said| said.word.moment()) {
             state.number = state.number.max(cycle);
             state.epoch = state.epoch.max(epoch);
-            state.now = state.now.max(now);
+            state.now = state.now.max(self.repairs.now_of(cycle, now));
         }
         if let Some(newest) = &self.own.newest {
             state.number = state.number.max(newest.number);
-            state.now = state.now.max(newest.now);
+            state.now = state.now.max(self.repairs.now_of(newest.number, newest.now));
         }
         state.known_since = state.now;
     }

@@ -240,7 +240,7 @@ fn remedy(error: &anyhow::Error) -> Remedy {
     match (error.downcast_ref::<Halt>(), error.downcast_ref::<LogError>()) {
         (Some(Halt::Log(error)), _) | (None, Some(error)) => of_log(error),
         (Some(Halt::Clock { .. }), _) => Remedy::Clock,
-        (Some(Halt::Names { .. }), _) => Remedy::Nothing,
+        (Some(Halt::Names { .. } | Halt::Repaired { .. }), _) => Remedy::Nothing,
         (Some(Halt::Store(StoreError::Stop(_)) | Halt::Lost(_)), _) | (None, None) => {
             Remedy::Person
         }
@@ -368,7 +368,8 @@ mod tests {
             let error = opening.downcast::<LogError>().unwrap();
             assert_eq!(remedy(&Halt::Log(error).into()), wanted, "{told}");
         }
-        let skew = Halt::Clock { what: "it", skew_ms: 9, side: "ahead of", instance: text() };
+        let (what, side) = ("it", "ahead of");
+        let skew = Halt::Clock { what, skew_ms: 9, side, remedy: "set it", instance: text() };
         assert_eq!(remedy(&skew.into()), Remedy::Clock);
         assert_eq!(remedy(&Halt::Lost(text()).into()), Remedy::Person);
         assert_eq!(remedy(&Halt::Store(StoreError::Stop(text())).into()), Remedy::Person);
