@@ -23,6 +23,10 @@ pub struct Limit {
     pub set: fn(&mut Limits, i64),
 }
 
+/// Most repairs of `now` that a log can have; repairs. Every `progress` record names all of them,
+/// in at most 30 bytes each.
+pub const NOW_REPAIRS_MAX: usize = 64;
+
 /// Most bytes that `progress` takes to name one unreadable record.
 const UNREADABLE_BYTES: usize = 28;
 

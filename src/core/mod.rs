@@ -31,6 +31,7 @@ pub mod policy;
 pub mod power;
 pub mod progress;
 pub mod record;
+pub mod repair;
 pub mod reserve;
 pub mod rows;
 pub mod share;

@@ -1,6 +1,7 @@
 //! The record of a cycle: how far the log was read, what time it was, what was said.
 
 use crate::core::cut::Lane;
+use crate::core::repair::NowRepair;
 use crate::core::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
@@ -48,6 +49,8 @@ pub struct Progress {
     pub counters_continue: bool,
     /// Further counters that had changed then are published in later cycles.
     pub counters_follow: bool,
+    /// All repairs of a `now` there were; in every record, so that the newest one tells.
+    pub now_repairs: Vec<NowRepair>,
 }
 
 /// What a cycle knew of a lane at its end, beyond its offset.

@@ -2,12 +2,16 @@
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::engine::Engine;
+use crate::core::explain::iso;
 use crate::core::progress::Progress;
+use crate::core::repair::{NowRepair, NowRepairs};
 use crate::core::state::State;
+use crate::core::unit::Millis;
 use crate::drive::feed::Feed;
 use crate::drive::keep::Keeper;
 use crate::drive::own::Own;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Store};
+use crate::drive::repair::{known_repairs, told};
 use crate::drive::report::Report;
 use crate::drive::terms::{Terms, hash_of};
 use crate::drive::{Config, Drive, Halt, Role};
@@ -20,9 +24,6 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 /// How many looks in a row may bring nothing before the start is given up.
 const LOOKS_MAX: u32 = 1_200;
-/// How far before its end `progress` is read to find its newest record: markers and aborted
-/// records lie between.
-const TAIL: u64 = 256;
 /// How many cycles beyond that of the store are looked at for it.
 const STRAYS_MAX: u32 = 10;
 
@@ -34,8 +35,12 @@ impl<L: Log, S: Store> Drive<L, S> {
         let (mut keeper, mut loaded) =
             Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
         log.know(&keeper.writers);
+        let (repairs, newest_now) = known_repairs(&mut log, &spans, &config.terms.setting.domain)?;
         if let Some((state, head)) = &loaded
-            && let Some(why) = disagreement(&mut log, &spans, state, head)?
+            && let Some(why) = match repaired_since(state, &repairs) {
+                None => disagreement(&mut log, &spans, state, head)?,
+                repaired => repaired,
+            }
         {
             keeper.refuse(&why);
             // Of another log, so perhaps of another registry.
@@ -44,7 +49,6 @@ impl<L: Log, S: Store> Drive<L, S> {
             log.know(&[]);
             loaded = None;
         }
-        let newest_now = if config.verify { newest_now(&mut log, &spans, &config)? } else { 0 };
         let fresh = loaded.is_none();
         let (state, head) = loaded
             .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));
@@ -70,6 +74,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             gaps: Default::default(),
             compact_after: config.terms.compact_after,
             newest_now,
+            repairs,
             wanting: None,
             is_half_folded: false,
             lacking: None,
@@ -81,6 +86,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             config,
         };
         drive.report.notices.append(&mut drive.keeper.notices);
+        drive.report.notices.extend(drive.repairs.list().iter().map(told));
         drive.take_terms(&head.policies)?;
         if drive.config.counters.is_some() {
             let notes = drive.keeper.notes.clone();
@@ -226,7 +232,7 @@ fn disagreement<L: Log>(
     };
     let from = bound(&head.bounds, span.lane).unwrap_or(0).max(span.first);
     let (mut is_found, mut others) = (false, 0);
-    read_progress(log, span, from, &state.setting.domain, &mut |progress| {
+    read_progress(log, span, from, &state.setting.domain, &mut |progress, _| {
         is_found = (progress.epoch, progress.number) == (epoch, number);
         // A stray may claim any cycle, but there are not many in a row.
         others += u32::from(progress.number >= number);
@@ -237,26 +243,41 @@ fn disagreement<L: Log>(
     }))
 }
 
-/// The `now` of the newest cycle there is; 0 when there is none.
-fn newest_now<L: Log>(log: &mut L, spans: &[LaneSpan], config: &Config) -> Result<i64, Halt> {
-    let mut newest = 0;
-    if let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) {
-        let from = span.stable_end.saturating_sub(TAIL).max(span.first);
-        read_progress(log, span, from, &config.terms.setting.domain, &mut |progress| {
-            newest = newest.max(progress.now);
-            false
-        })?;
-    }
-    Ok(newest)
+/// Why a store cannot be used since a `now` was repaired, if so: it was counted by that `now`.
+fn repaired_since(state: &State, repairs: &NowRepairs) -> Option<String> {
+    let is_ahead = |it: &&NowRepair| it.covers(state.number) && state.now > it.now;
+    let repair = repairs.list().iter().find(is_ahead)?;
+    Some(format!(
+        "the store is of cycle {}, counted at {}; the now of cycles {} to {} was repaired since",
+        state.number,
+        iso(state.now),
+        repair.from_cycle,
+        repair.until_cycle
+    ))
 }
 
-/// Shows a domain's `progress` records from an offset on, until `is_enough` or the end.
-fn read_progress<L: Log>(
+/// Shows a domain's `progress` records from an offset on, with their append times, until
+/// `is_enough` or the end.
+pub(super) fn read_progress<L: Log>(
     log: &mut L,
     span: &LaneSpan,
     from: u64,
     domain: &str,
-    is_enough: &mut dyn FnMut(&Progress) -> bool,
+    is_enough: &mut dyn FnMut(Progress, Millis) -> bool,
+) -> Result<(), Halt> {
+    read_lane(log, span, from, &mut |codec, value, at| {
+        let progress = codec.read_progress(value).ok();
+        progress.filter(|it| it.domain == domain).is_some_and(|it| is_enough(it, at))
+    })
+}
+
+/// Shows the values of a lane from an offset on, with their append times, until `is_enough` or the
+/// end.
+pub(super) fn read_lane<L: Log>(
+    log: &mut L,
+    span: &LaneSpan,
+    from: u64,
+    is_enough: &mut dyn FnMut(&Codec, &[u8], Millis) -> bool,
 ) -> Result<(), Halt> {
     let mut cut = Cut::default();
     cut.advance(span.lane, from);
@@ -272,8 +293,8 @@ fn read_progress<L: Log>(
         }
         for raw in &batch.records {
             position = raw.offset + 1;
-            let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
-            if progress.filter(|it| it.domain == domain).is_some_and(|it| is_enough(&it)) {
+            let value = batch.value(raw);
+            if value.is_some_and(|value| is_enough(&codec, value, raw.appended_at)) {
                 return Ok(());
             }
         }

@@ -9,6 +9,7 @@ use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
 use crate::drive::outputs::counted;
 use crate::drive::port::{Log, REMAKE, Raw, Store};
+use crate::drive::repair::told;
 use crate::drive::said::{Said, Word};
 use crate::drive::{Drive, Halt};
 use std::collections::BTreeSet;
@@ -85,6 +86,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         if !self.has_words(begins)? {
             return Ok(false);
         }
+        self.learn_repairs(&progress)?;
         if let Some(text) = &progress.policies {
             self.take_terms(text)?;
         }
@@ -99,6 +101,19 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.close_as_said(progress, begins);
         self.is_half_folded = false;
         Ok(true)
+    }
+
+    /// Takes up the repairs that a cycle names. An error if the state was counted by a `now` that
+    /// is repaired: what expired by it is gone.
+    fn learn_repairs(&mut self, progress: &Progress) -> Result<(), Halt> {
+        for repair in self.repairs.learn(progress.number, &progress.now_repairs) {
+            let state = &self.engine.state;
+            if repair.covers(state.number) && state.now > repair.now {
+                return Err(Halt::Repaired { number: progress.number, repair });
+            }
+            self.report.notices.push(told(&repair));
+        }
+        Ok(())
     }
 
     /// Passes over cycles that are counted, and over those before the first full cut that is left:
@@ -246,13 +261,14 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     fn close_as_said(&mut self, progress: Progress, begins: bool) {
+        let now = self.repairs.now_of(progress.number, progress.now);
         if begins && progress.number > 1 {
-            self.engine.state.known_since = progress.now;
+            self.engine.state.known_since = now;
         }
         let closing = Closing {
             epoch: progress.epoch,
             number: progress.number,
-            now: progress.now,
+            now,
             flags: progress.flags.clone(),
         };
         self.engine.state.close(&closing);
@@ -270,8 +286,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Counts a word as it was said.
     pub(super) fn count_word(&mut self, said: &Said) {
         match &said.word {
-            Word::Decision(decision) => self.engine.said(decision),
-            Word::Throttle(throttle) => self.engine.throttled(throttle),
+            Word::Decision(decision) => self.engine.said(&self.repairs.decision(decision)),
+            Word::Throttle(throttle) => self.engine.throttled(&self.repairs.throttle(throttle)),
         }
     }
 

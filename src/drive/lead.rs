@@ -300,6 +300,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             policy_hash: self.config.terms.hash.clone(),
             engine: ENGINE_REVISION,
             quiet,
+            now_repairs: self.repairs.list().to_vec(),
             ..Progress::default()
         };
         let mut flags = Vec::new();

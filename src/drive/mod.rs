@@ -16,6 +16,7 @@ mod load;
 mod outputs;
 mod own;
 pub mod port;
+pub mod repair;
 pub mod report;
 mod said;
 mod say;
@@ -25,9 +26,13 @@ pub mod tell;
 pub mod terms;
 mod verify;
 
+pub use take::Leader;
+
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
+use crate::core::explain::iso;
 use crate::core::progress::LaneFlags;
+use crate::core::repair::{NowRepair, NowRepairs};
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec, Writer};
@@ -71,8 +76,7 @@ pub enum Halt {
     /// Our clock, or the last `now` that was found, is not the broker's.
     #[error(
         "{what} is {skew_ms} ms {side} the broker's time, more than clock_skew_s allows: nothing \
-         is said until the clocks agree; set the clock of this host ({instance}) or of the broker \
-         (NTP) and start again"
+         is said until the clocks agree; {remedy} ({instance})"
     )]
     Clock {
         /// Whose time is wrong.
@@ -81,8 +85,22 @@ pub enum Halt {
         skew_ms: Millis,
         /// `ahead of` or `behind`.
         side: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
         /// This process.
         instance: String,
+    },
+    /// The state was counted by a `now` that was repaired since.
+    #[error(
+        "cycle {number} repairs the now of cycles {} to {}, which this process counted as they \
+         were published: starting again counts them as of {}",
+        repair.from_cycle, repair.until_cycle, iso(repair.now)
+    )]
+    Repaired {
+        /// The cycle that says so.
+        number: u64,
+        /// The repair.
+        repair: NowRepair,
     },
     /// What the log says cannot be followed; the text names the remedy.
     #[error("{0}")]
@@ -125,8 +143,10 @@ pub struct Drive<L: Log, S: Store> {
     gaps: BTreeSet<Topic>,
     /// By topic number, how long a record is safe from compaction; `None`: always.
     compact_after: [Option<Millis>; Topic::ALL.len()],
-    /// When verifying: the newest `now` there was at the start.
+    /// The newest `now` there was at the start, as it is counted.
     newest_now: Millis,
+    /// Cycles whose `now` was repaired.
+    repairs: NowRepairs,
     /// A cycle of which decisions are missing.
     wanting: Option<follow::Wanting>,
     /// A standby has folded part of a cycle, and not all of it.

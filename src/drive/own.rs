@@ -70,22 +70,24 @@ pub(super) struct Newest {
     pub number: u64,
     pub now: Millis,
     pub instance: String,
+    pub policy_hash: String,
     pub farewell: bool,
 }
 
 impl Newest {
-    fn of(progress: &Progress) -> Newest {
+    pub fn of(progress: &Progress) -> Newest {
         Newest {
             epoch: progress.epoch,
             number: progress.number,
             now: progress.now,
             instance: progress.instance.clone(),
+            policy_hash: progress.policy_hash.clone(),
             farewell: progress.farewell,
         }
     }
 
     /// Whether a cycle may be the one after this: the same leader's, or the first of an epoch.
-    fn is_followed_by(&self, next: &Progress) -> bool {
+    pub fn is_followed_by(&self, next: &Progress) -> bool {
         let is_same = (next.epoch, &next.instance) == (self.epoch, &self.instance);
         let opens = next.epoch > self.epoch && next.full && next.policies.is_some();
         next.number == self.number + 1 && (is_same || opens)

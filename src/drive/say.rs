@@ -11,6 +11,15 @@ use crate::drive::{Drive, Halt, Role};
 use crate::wire::record::write_progress;
 use std::collections::BTreeMap;
 
+/// What to do when the clocks differ.
+pub(super) const SET_CLOCK: &str =
+    "set the clock of this host or of the broker (NTP) and start again";
+
+/// What to do when the log has a `now` that has not come yet.
+const REPAIR_OR_WAIT: &str = "it goes on by itself when that time has come; to go on at once, see \
+                              to it that the clocks of all hosts are right (NTP), and let \
+                              `yardmaster repair clock` tell what it would do";
+
 /// A transaction that is not confirmed yet.
 pub(super) struct InFlight {
     pub number: u64,
@@ -143,12 +152,12 @@ impl<L: Log, S: Store> Drive<L, S> {
             }
             let Some(spoken) = lead.spoken.front() else { continue };
             let (before, after, at) = (spoken.before, clock, cycle.appended_at);
-            let (what, skew) = if progress.now > at + allowed && progress.now > after {
-                ("the last now found in progress", progress.now - at)
+            let (what, skew, remedy) = if progress.now > at + allowed && progress.now > after {
+                ("the last now found in progress", progress.now - at, REPAIR_OR_WAIT)
             } else if before > at + allowed {
-                ("our clock", before - at)
+                ("our clock", before - at, SET_CLOCK)
             } else if after + allowed < at {
-                ("our clock", after - at)
+                ("our clock", after - at, SET_CLOCK)
             } else {
                 lead.is_opened = true;
                 lead.agreed = Some((spoken.before, spoken.uptime));
@@ -158,6 +167,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 what,
                 skew_ms: skew.abs(),
                 side: if skew > 0 { "ahead of" } else { "behind" },
+                remedy,
                 instance: self.config.instance.clone(),
             });
         }

@@ -13,6 +13,17 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How many looks in a row may bring nothing new before taking the lead is given up.
 const LOOKS_MAX: u32 = 1_200;
 
+/// Who published a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leader<'a> {
+    /// The epoch.
+    pub epoch: u64,
+    /// Host, process id and start stamp.
+    pub instance: &'a str,
+    /// Hash of the topology that it decides by (`policy_hash`).
+    pub topology: &'a str,
+}
+
 impl<L: Log, S: Store> Drive<L, S> {
     /// Whether the lead is free: the last leader said farewell, was this very instance, or there
     /// never was one. `heard_at` is when `progress` last moved or the broker last did not answer.
@@ -42,9 +53,18 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.own.newest.as_ref().map_or(0, |newest| newest.number)
     }
 
-    /// Epoch and instance of the newest cycle that was read.
-    pub fn newest_leader(&self) -> Option<(u64, &str)> {
-        self.own.newest.as_ref().map(|newest| (newest.epoch, newest.instance.as_str()))
+    /// Who published the newest cycle that was read.
+    pub fn newest_leader(&self) -> Option<Leader<'_>> {
+        self.own.newest.as_ref().map(|newest| Leader {
+            epoch: newest.epoch,
+            instance: &newest.instance,
+            topology: &newest.policy_hash,
+        })
+    }
+
+    /// Hash of this process's own topology, as it would be published.
+    pub fn topology_hash(&self) -> &str {
+        &self.config.terms.hash
     }
 
     /// Takes the lead: fences whoever spoke before, counts all it said, opens an epoch.
@@ -101,11 +121,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         for (epoch, cycle, now) in past.iter().map(|said| said.word.moment()) {
             state.number = state.number.max(cycle);
             state.epoch = state.epoch.max(epoch);
-            state.now = state.now.max(now);
+            state.now = state.now.max(self.repairs.now_of(cycle, now));
         }
         if let Some(newest) = &self.own.newest {
             state.number = state.number.max(newest.number);
-            state.now = state.now.max(newest.now);
+            state.now = state.now.max(self.repairs.now_of(newest.number, newest.now));
         }
         state.known_since = state.now;
     }

@@ -24,7 +24,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// then its throttles.
     pub(super) fn verify(&mut self, progress: &Progress, said: Vec<Said>) {
         let is_unread = self.is_unread || self.is_other_policy;
-        if progress.engine != ENGINE_REVISION || is_unread {
+        // A repaired cycle is not counted at the time it was judged at.
+        let is_repaired = self.repairs.covers(progress.number);
+        if progress.engine != ENGINE_REVISION || is_unread || is_repaired {
             let count = said.len() as u64;
             self.report.verified[2] += count;
             self.report.unread += if is_unread { count } else { 0 };

@@ -1,17 +1,28 @@
-//! How often the lead changed, and who fences us without leading on our topics.
+//! How often the lead changed, and who contests it.
 //!
-//! Two installations of one domain have one transactional id. If their topics differ, each fences
-//! the other and finds no other leader in its own `progress`: that tells it from a takeover, whose
-//! first record lies there before the lead can be free again.
+//! Installations with topics of their own have transactional ids of their own. Two things are left.
+//! Whoever has our transactional id, but other topics (a program that is not ours, or an older
+//! version), fences us, and no other leader is found in `progress`: that tells it from a takeover,
+//! whose first record lies there before the lead can be free again. And processes with the same
+//! topics, but different topologies, may take the lead from each other in turns: one such change is
+//! how a topology is changed, many are two installations.
 
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
+use crate::drive::Leader;
 use std::collections::VecDeque;
 
 /// How often in a row this process may be fenced without a trace before it refuses to lead.
 const FENCED_MAX: u32 = 2;
 /// A lead that held for so many takeover times does not show as contested any more.
 const HELD: i64 = 3;
+
+/// A change of the lead.
+struct Change {
+    at: Millis,
+    /// Instance and topology of the leader before, if that had another topology.
+    from_other: Option<(String, String)>,
+}
 
 /// What is known of others that want the lead.
 pub struct Rivals {
@@ -20,10 +31,12 @@ pub struct Rivals {
     changes_max: usize,
     window: Millis,
     held_after: Millis,
-    /// When the lead changed, oldest first; within the window.
-    changes: VecDeque<Millis>,
-    /// The newest epoch that was seen.
-    epoch: Option<u64>,
+    /// The topology that this process decides by; its hash.
+    topology: String,
+    /// Changes of the lead, oldest first; within the window.
+    changes: VecDeque<Change>,
+    /// The newest leader that was seen: epoch, instance, topology.
+    newest: Option<(u64, String, String)>,
     /// The instance that this process was when it was last fenced.
     fenced: Option<String>,
     /// Whether that is counted in `in_vain`.
@@ -45,8 +58,9 @@ impl Rivals {
             changes_max: limits.lead_changes_max,
             window: limits.lead_changes_window_ms,
             held_after: limits.takeover_ms * HELD,
+            topology: String::new(),
             changes: VecDeque::new(),
-            epoch: None,
+            newest: None,
             fenced: None,
             is_counted: false,
             in_vain: 0,
@@ -55,22 +69,44 @@ impl Rivals {
         }
     }
 
-    /// The newest record of `progress` is of this epoch and leader. Returns whether the lead
-    /// changed since this was last called.
-    pub fn see(&mut self, epoch: u64, leader: &str, clock: Millis) -> bool {
-        if self.led_at == 0 && self.fenced.as_ref().is_some_and(|fenced| fenced != leader) {
+    /// This process decides by the topology of this hash.
+    pub fn decides_by(&mut self, topology: &str) {
+        topology.clone_into(&mut self.topology);
+    }
+
+    /// The newest record of `progress` is of this leader. Returns whether the lead changed since
+    /// this was last called.
+    pub fn see(&mut self, leader: Leader<'_>, clock: Millis) -> bool {
+        let Leader { epoch, instance, topology } = leader;
+        if self.led_at == 0 && self.fenced.as_ref().is_some_and(|fenced| fenced != instance) {
             // Somebody leads on our topics: that was a takeover.
             (self.fenced, self.in_vain, self.refuses_until) = (None, 0, None);
         }
-        let changed = self.epoch.is_some_and(|known| known != epoch);
-        self.epoch = Some(epoch);
-        if changed {
-            self.changes.push_back(clock);
+        self.forget(clock);
+        if self.newest.as_ref().is_some_and(|(known, _, _)| *known == epoch) {
+            return false;
         }
-        while self.changes.front().is_some_and(|at| clock - at > self.window) {
+        let newest = Some((epoch, instance.to_owned(), topology.to_owned()));
+        let Some((_, from, before)) = std::mem::replace(&mut self.newest, newest) else {
+            return false;
+        };
+        let from_other = (before != topology).then_some((from, before));
+        self.changes.push_back(Change { at: clock, from_other });
+        true
+    }
+
+    fn forget(&mut self, clock: Millis) {
+        while self.changes.front().is_some_and(|change| clock - change.at > self.window) {
             self.changes.pop_front();
         }
-        changed
+    }
+
+    /// The last leader, if the lead goes to and fro between topologies and that one has not ours.
+    fn other_topology(&self) -> Option<Other<'_>> {
+        let swaps = self.changes.iter().filter(|change| change.from_other.is_some()).count();
+        let (_, instance, topology) = self.newest.as_ref()?;
+        let is_other = swaps > self.changes_max && *topology != self.topology;
+        is_other.then_some(Other { swaps, instance, topology })
     }
 
     /// This process was fenced while it led as `instance`.
@@ -81,8 +117,11 @@ impl Rivals {
     }
 
     /// The lead is free, the last leader was `leader`: whether this process takes it.
-    pub fn may_lead(&mut self, leader: Option<&str>, clock: Millis) -> bool {
-        if self.refuses_until.is_some_and(|until| clock < until) {
+    pub fn may_lead(&mut self, leader: Option<Leader<'_>>, clock: Millis) -> bool {
+        let leader = leader.map(|leader| leader.instance);
+        self.forget(clock);
+        if self.refuses_until.is_some_and(|until| clock < until) || self.other_topology().is_some()
+        {
             return false;
         }
         if !self.is_counted && self.fenced.is_some() && self.fenced.as_deref() == leader {
@@ -105,6 +144,19 @@ impl Rivals {
         if held > self.window {
             self.in_vain = 0;
         }
+        self.forget(clock);
+        if let (0, Some(Other { swaps, instance, topology })) = (self.led_at, self.other_topology())
+        {
+            let (domain, progress, ours) = (&self.domain, &self.progress, &self.topology);
+            let minutes = self.window / 60_000;
+            return Some(format!(
+                "the lead of domain {domain:?} in {progress} changed {swaps} times in {minutes} min \
+                 between processes of different topologies; the last leader, {instance}, has the \
+                 topology of policy_hash {topology}, this process has {ours} and refuses to lead; \
+                 give all of them one topology file, or one installation another `domain` and \
+                 topics of its own"
+            ));
+        }
         if self.in_vain == 0 || held > self.held_after {
             return None;
         }
@@ -114,7 +166,7 @@ impl Rivals {
             None => "leads again, and may be fenced again",
         };
         Some(format!(
-            "another installation uses the transactional id of domain {domain:?} with other topics: \
+            "somebody else uses the transactional id of domain {domain:?} with other topics: \
              this process was fenced, and nobody else leads in {progress}; it {stands}; stop the \
              other one, or give one of them another `domain` in its topology, and topics of its own"
         ))
@@ -133,30 +185,47 @@ impl Rivals {
     }
 }
 
+/// Who leads by another topology.
+struct Other<'a> {
+    /// How often the lead went from one topology to another.
+    swaps: usize,
+    instance: &'a str,
+    topology: &'a str,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rivals() -> Rivals {
-        Rivals::new("atlas", "yardmaster.progress", &Limits::default())
+        let mut rivals = Rivals::new("atlas", "yardmaster.progress", &Limits::default());
+        rivals.decides_by("ours");
+        rivals
+    }
+
+    fn leader(epoch: u64, instance: &str) -> Leader<'_> {
+        Leader { epoch, instance, topology: "ours" }
     }
 
     #[test]
     fn who_is_fenced_without_a_trace_refuses_to_lead_and_tries_again_later() {
         let mut rivals = rivals();
         assert!(rivals.may_lead(None, 1_000));
-        rivals.see(1, "us 1", 1_500);
+        rivals.see(leader(1, "us 1"), 1_500);
         rivals.fenced("us 1");
-        assert!(rivals.may_lead(Some("us 1"), 7_000), "a standby may have died before it wrote");
+        assert!(
+            rivals.may_lead(Some(leader(0, "us 1")), 7_000),
+            "a standby may have died before it wrote"
+        );
         assert!(rivals.contested(7_100).is_some_and(|why| why.contains("leads again")));
-        rivals.see(2, "us 2", 7_500);
+        rivals.see(leader(2, "us 2"), 7_500);
         rivals.fenced("us 2");
-        assert!(!rivals.may_lead(Some("us 2"), 13_000));
+        assert!(!rivals.may_lead(Some(leader(0, "us 2")), 13_000));
         let why = rivals.contested(13_000).unwrap();
         assert!(why.contains("\"atlas\"") && why.contains("refuses to lead"), "{why}");
-        assert!(!rivals.may_lead(Some("us 2"), 600_000));
-        assert!(rivals.may_lead(Some("us 2"), 700_000), "the other one may be gone");
-        rivals.see(3, "us 3", 700_100);
+        assert!(!rivals.may_lead(Some(leader(0, "us 2")), 600_000));
+        assert!(rivals.may_lead(Some(leader(0, "us 2")), 700_000), "the other one may be gone");
+        rivals.see(leader(3, "us 3"), 700_100);
         assert!(rivals.contested(700_200).is_some());
         assert_eq!(rivals.contested(720_000), None, "it held");
     }
@@ -167,10 +236,10 @@ mod tests {
         for round in 0..2 {
             let at = round * 100_000;
             let us = format!("us {round}");
-            assert!(rivals.may_lead(Some("them"), at + 1));
-            rivals.see(2 * round as u64, &us, at + 10);
+            assert!(rivals.may_lead(Some(leader(0, "them")), at + 1));
+            rivals.see(leader(2 * round as u64, &us), at + 10);
             rivals.fenced(&us);
-            rivals.see(2 * round as u64 + 1, "them", at + 20);
+            rivals.see(leader(2 * round as u64 + 1, "them"), at + 20);
             assert_eq!(rivals.contested(at + 30), None);
         }
     }
@@ -179,12 +248,42 @@ mod tests {
     fn a_lead_that_changes_too_often_is_told_until_it_holds() {
         let mut rivals = rivals();
         for epoch in 1..=5 {
-            rivals.see(epoch, "any", epoch as i64 * 1_000);
+            rivals.see(leader(epoch, "any"), epoch as i64 * 1_000);
             assert_eq!(rivals.unsteady(), None);
         }
-        assert!(rivals.see(6, "any", 6_000));
+        assert!(rivals.see(leader(6, "any"), 6_000));
         assert!(rivals.unsteady().is_some_and(|why| why.contains("5 times in 10 min")));
-        assert!(!rivals.see(6, "any", 700_000));
+        assert!(!rivals.see(leader(6, "any"), 700_000));
         assert_eq!(rivals.unsteady(), None);
+    }
+
+    /// The lead goes to and fro; whoever has the topology of the last leader may still lead.
+    #[test]
+    fn of_two_topologies_that_take_turns_one_refuses_to_lead_and_a_rolling_change_is_none() {
+        let (mut ours, mut theirs) = (rivals(), rivals());
+        theirs.decides_by("theirs");
+        let by = |epoch: u64, clock: i64, both: [&mut Rivals; 2]| {
+            let topology = ["ours", "theirs"][epoch as usize % 2];
+            let instance = format!("host {topology}");
+            let leader = Leader { epoch, instance: &instance, topology };
+            both.map(|it| {
+                it.see(leader, clock);
+                it.may_lead(Some(leader), clock + 1)
+            })
+        };
+        for epoch in 0..=4 {
+            let may = by(epoch, epoch as i64 * 1_000, [&mut ours, &mut theirs]);
+            assert_eq!(may, [true, true], "a topology may be changed");
+            (ours.led_at, theirs.led_at) = (0, 0);
+        }
+        assert_eq!(by(5, 5_000, [&mut ours, &mut theirs]), [false, true]);
+        assert_eq!(theirs.contested(5_100), None);
+        let why = ours.contested(5_100).unwrap();
+        for part in
+            ["\"atlas\"", "host theirs", "policy_hash theirs", "has ours", "another `domain`"]
+        {
+            assert!(why.contains(part), "{part}: {why}");
+        }
+        assert!(ours.may_lead(None, 700_000), "the other one may be gone");
     }
 }

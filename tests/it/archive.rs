@@ -2,10 +2,14 @@
 
 use crate::kill::bus::{Bus, text};
 use crate::kill::process::{Process, wait_until, yardmaster};
+use crate::kill::witness::glance;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::decision::Outcome;
+use yardmaster::wire::avro::Codec;
+use yardmaster::wire::record::write_decision;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -134,4 +138,58 @@ fn killed_half_way_and_begun_again_it_is_the_same_log() {
     lead_and_answer(&bus, 40..60);
     archived("what came since");
     same();
+}
+
+/// Garbage, copies and an invention on own topics: `explain` shows each decision once and says how
+/// many it passed over, `audit` and `replay` are clean, and so they are on a copy of the log.
+#[test]
+fn strays_are_passed_over_by_every_verb_and_in_an_archive() {
+    let Some(bus) = Bus::real(|_, _| {}) else { return };
+    bus.queue("QUEUE_1", 1, 20);
+    bus.flush();
+    let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
+    wait_until(2 * MINUTE, || process.told(), || process.leads());
+    bus.ask("1/1", 1, 500);
+    bus.flush();
+    let decisions = || glance(&bus.bootstrap, &bus.topic(Topic::Decision));
+    wait_until(MINUTE, || process.told(), || !decisions().is_empty());
+    let (key, value) = decisions().pop().unwrap();
+    assert_eq!(process.stop().code(), Some(0));
+    let codec = Codec::default();
+    let mut invented = codec.read_answer(&value).unwrap();
+    invented.outcome = Outcome::Reject { reason: "invented".into() };
+    let mut other = Vec::new();
+    write_decision(&mut other, &invented);
+    for partition in 0..2 {
+        for stray in [&value[..], &other[..], b"x"] {
+            bus.write_in(Topic::Decision, partition, &key, Some(stray));
+        }
+    }
+    bus.write(Topic::Progress, "x", Some(b"x"));
+    bus.flush();
+    let dir = bus.path("archive");
+    let topology = bus.topology.to_str().unwrap();
+    let check = |place: &[&str]| {
+        let verb = |args: &[&str]| {
+            let output = yardmaster(&[args, place].concat());
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let (said, error) = (text(&output.stdout), text(&output.stderr));
+            assert!(output.status.success(), "{args:?}: {said}{error}");
+            (said, error)
+        };
+        let (said, error) = verb(&["explain", "1/1", "--all"]);
+        assert_eq!(said.matches("1/1").count(), 1, "{said}");
+        assert!(!said.contains("invented"), "{said}");
+        assert!(error.contains("passed over 4 records that are copies"), "{error}");
+        let missing = bus.path("no store");
+        let (said, _) = verb(&["audit", "--store", text(&missing)]);
+        assert!(said.contains("strays 7") && said.contains(" 0 drifted"), "{said}");
+        let (said, _) = verb(&["replay", "--verify"]);
+        assert_eq!(line(&said, "strays"), "strays 7");
+        assert!(line(&said, "verified").contains(" 0 different, 0 not verifiable"), "{said}");
+        line(&said, "digest").to_owned()
+    };
+    let theirs = check(&bus.place());
+    bus.verb("archive", 0, &["--dir", text(&dir)]);
+    assert_eq!(check(&["--dir", text(&dir), "--topology", topology]), theirs);
 }

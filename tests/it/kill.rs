@@ -6,6 +6,7 @@
 
 mod beside;
 pub mod bus;
+mod clock;
 pub mod intake;
 pub mod process;
 mod rivals;

@@ -14,6 +14,8 @@ mod dirlog;
 mod drive;
 #[cfg(feature = "shell")]
 mod faults;
+#[cfg(all(feature = "shell", target_os = "linux"))]
+mod full;
 mod fuzz;
 #[cfg(feature = "shell")]
 mod http;

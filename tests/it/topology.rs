@@ -44,6 +44,18 @@ fn the_shipped_topology_is_right() {
     assert_eq!(topology.topic(Topic::Queue).cleanup, Cleanup::Compact);
     assert_eq!(topology.topic_named("yardmaster.dead-letter"), Some(Topic::DeadLetter));
     assert_eq!(topology.transactional_id(), "yardmaster-atlas");
+    assert_eq!(topology.intake_id(), "yardmaster-atlas-intake");
+    let trial = |topic: &str| {
+        let file = format!("[topics.{topic}]\nname = \"trial.{topic}\"");
+        let line = format!("[topics.{topic}]");
+        let topology = Topology::parse("trial", &ATLAS.replace(&line, &file)).unwrap();
+        (topology.transactional_id(), topology.intake_id())
+    };
+    let ids = |lead: &str, intake: &str| (lead.to_owned(), intake.to_owned());
+    let (lead, intake) = ("yardmaster-atlas", "yardmaster-atlas-intake");
+    assert_eq!(trial("progress"), ids("yardmaster-atlas-trial.progress", intake));
+    assert_eq!(trial("job-state"), ids(lead, "yardmaster-atlas-trial.job-state-intake"));
+    assert_eq!(trial("decision"), ids(lead, intake));
 }
 
 #[test]

@@ -1,8 +1,17 @@
 //! Verbs as a user calls them: exit codes, what is printed, and what must not be.
 
+use crate::drive::yard;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
+use yardmaster::core::unit::DAY;
+use yardmaster::drive::Drive;
+use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
+use yardmaster::sim::paper::store::PaperStore;
+use yardmaster::wire::topology::{ATLAS, Topology};
 
 fn yardmaster(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
@@ -173,4 +182,57 @@ fn a_dry_run_of_topology_apply_knows_the_topics_that_exist() {
     let (code, _, errors) = printed(&yardmaster(&args));
     assert_eq!(code, Some(0), "{errors}");
     dry("is there already", "would be made");
+}
+
+/// A directory whose machine had a clock that was a year ahead, and so are its stamps.
+#[test]
+fn a_directory_that_is_a_year_ahead_is_repaired() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("log");
+    let atlas = Topology::parse("atlas.toml", ATLAS).unwrap();
+    let topics = yard::TOPICS.map(|topic| {
+        let settings = atlas.topic(topic);
+        DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
+    });
+    let begun = now() - 20_000;
+    let clock = Arc::new(AtomicI64::new(begun));
+    let shown = Arc::clone(&clock);
+    let options =
+        DirOptions { sync: false, clock: Arc::new(move || shown.load(Ordering::Relaxed)) };
+    let log = DirLog::open(&place, Mode::Write, &topics, options).unwrap();
+    let mut drive = Drive::start(log, PaperStore::default(), yard::config("one")).unwrap();
+    drive.take_lead(begun).unwrap();
+    for at in 0..8 {
+        let ahead = if at < 4 { 0 } else { 366 * DAY };
+        clock.store(begun + at * 2_000 + ahead, Ordering::Relaxed);
+        drive.settle(now()).unwrap();
+        drive.pump(Duration::from_millis(20)).unwrap();
+        drive.lead(clock.load(Ordering::Relaxed)).unwrap();
+    }
+    drive.settle(now()).unwrap();
+    let last = drive.state().now;
+    assert!(last > now() + 360 * DAY);
+    drop(drive);
+
+    let place = place.to_str().unwrap();
+    let verb = |args: &[&str]| {
+        let (code, text, errors) = printed(&yardmaster(&[args, &["--dir", place]].concat()));
+        assert_eq!(code, Some(0), "{args:?}: {text}{errors}");
+        text
+    };
+    let dry = verb(&["repair", "clock"]);
+    assert!(dry.contains("nothing was done") && dry.contains(" d "), "{dry}");
+    let again = verb(&["repair", "clock"]);
+    let named = |text: &str| text.lines().next().map(str::to_owned);
+    assert_eq!(named(&again), named(&dry), "a dry run changes nothing");
+    assert!(verb(&["repair", "clock", "--execute"]).contains("the lead is free"));
+    assert!(verb(&["repair", "clock", "--execute"]).contains("nothing to repair"));
+    let replayed = verb(&["replay", "--verify"]);
+    assert!(replayed.contains("0 different"), "{replayed}");
+    assert!(verb(&["audit"]).contains("0 drifted"));
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    since.as_millis() as i64
 }

@@ -66,7 +66,7 @@ impl Audit {
                 recount: format!("the log ends at cycle {}", rebuilt.drive.state().number),
             });
         }
-        let state = rebuilt.drive.state();
+        let (state, strays) = (rebuilt.drive.state(), rebuilt.strays);
         drifts.extend(audit(state));
         let count = counters(state).len();
         if self.json {
@@ -80,11 +80,14 @@ impl Audit {
             println!(
                 "{}",
                 serde_json::json!({"counters": count, "compared_with_store": compared,
-                    "cycle": state.number, "drifts": drifts})
+                    "cycle": state.number, "strays": strays, "drifts": drifts})
             );
         } else {
             for drift in &drifts {
                 println!("drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
+            }
+            if strays > 0 {
+                println!("strays {strays}");
             }
             if let Some(asked) = asked {
                 println!("running process: {asked}");

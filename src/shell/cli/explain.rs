@@ -4,6 +4,7 @@ use crate::core::cut::{Cut, Topic};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::explain::{explain, explain_throttle, join, throttle_of};
+use crate::core::id::hash;
 use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
 use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
@@ -11,7 +12,7 @@ use crate::drive::port::{Batch, Log};
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::dirlog::Mode;
-use crate::wire::avro::{Arena, Codec};
+use crate::wire::avro::{Arena, Codec, unframed};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -21,7 +22,9 @@ use std::time::Duration;
 /// candidates with every factor of their weight, what a deferral waits for. Of whom is held as a
 /// whole (a user, a working group, a task) it tells by which rule, what was measured, since when,
 /// until when, and what lifts it; of a task's owner too, where its task waits for that. Read from
-/// the decisions and throttles in the log. Exits 1 when there is none of that name.
+/// the decisions and throttles in the log; where several claim the same place, copies and those
+/// that are no output of the cycle they claim are passed over. Exits 1 when there is none of that
+/// name.
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard
@@ -44,7 +47,13 @@ impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
-        let Looked { decisions, throttles, now } = self.look(&read)?;
+        let Looked { decisions, throttles, now, strays } = self.look(&read)?;
+        if strays > 0 {
+            eprintln!(
+                "passed over {strays} records that are copies, or no outputs of the cycles they \
+                 claim: no leader published them"
+            );
+        }
         if decisions.is_empty() && throttles.is_empty() {
             eprintln!(
                 "no decision about and no throttle of {:?} in the log; give a task, task/chunk, a \
@@ -74,28 +83,31 @@ impl Explain {
     /// decisions name, by (rule, subject) and in order.
     fn look(&self, read: &Read) -> anyhow::Result<Looked> {
         let mut log = self.place.log(&read.topology, Mode::Read)?;
-        let mut found = decisions(&mut log, |decision| {
-            decision.task == self.name || decision.subject == self.name
+        let found = outputs(&mut log, Topic::Decision, |event| match event {
+            Event::Decided(it) if it.task == self.name || it.subject == self.name => Some(*it),
+            _ => None,
         })?;
-        found.sort_by(|a, b| {
-            (&a.subject, a.attempt, a.ordinal).cmp(&(&b.subject, b.attempt, b.ordinal))
-        });
+        let place = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
+        let (mut found, mut strays) = without_strays(&mut log, found, place, |it| it.cycle)?;
         join(&mut found);
         let notes = found.iter().flat_map(|decision| &decision.notes);
         let named: BTreeSet<(&str, &str)> = notes.filter_map(|note| throttle_of(note)).collect();
-        let mut throttles = Throttles::new();
-        events(&mut log, Topic::Throttle, |event| {
-            if let Event::Throttled(throttle) = event {
-                let key = throttle.key();
-                let is_asked = throttle.subject == self.name || key == self.name;
-                if is_asked || named.contains(&(throttle.rule.as_str(), key.as_str())) {
-                    throttles.entry(throttle.name()).or_default().push(*throttle);
-                }
-            }
+        let words = outputs(&mut log, Topic::Throttle, |event| {
+            let Event::Throttled(throttle) = event else { return None };
+            let key = throttle.key();
+            let is_asked = throttle.subject == self.name || key == self.name;
+            let is_named = named.contains(&(throttle.rule.as_str(), key.as_str()));
+            (is_asked || is_named).then_some(*throttle)
         })?;
-        throttles.values_mut().for_each(|words| words.sort_by_key(|it| (it.cycle, it.ordinal)));
+        let place = |it: &Throttle| (it.name(), it.cycle, it.ordinal);
+        let (words, more) = without_strays(&mut log, words, place, |it| it.cycle)?;
+        strays += more;
+        let mut throttles = Throttles::new();
+        for throttle in words {
+            throttles.entry(throttle.name()).or_default().push(throttle);
+        }
         let now = newest_now(&mut log)?;
-        Ok(Looked { decisions: found, throttles, now })
+        Ok(Looked { decisions: found, throttles, now, strays })
     }
 }
 
@@ -105,6 +117,8 @@ struct Looked {
     throttles: Throttles,
     /// The `now` of the last cycle.
     now: Millis,
+    /// How many records were passed over.
+    strays: usize,
 }
 
 /// Words on throttles by (rule, subject).
@@ -116,20 +130,50 @@ fn words(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
     own.into_iter().chain(kinds().iter().copied()).collect()
 }
 
-/// The decisions in a log that are wanted, as of now.
-pub fn decisions(
+/// What `pick` makes of a topic's records, each with the hash that `progress` lists of it.
+fn outputs<T>(
     log: &mut impl Log,
-    wanted: impl Fn(&Decision) -> bool,
-) -> anyhow::Result<Vec<Decision>> {
+    topic: Topic,
+    pick: impl Fn(Event<'_>) -> Option<T>,
+) -> anyhow::Result<Vec<(u64, T)>> {
     let mut found = Vec::new();
-    events(log, Topic::Decision, |event| {
-        if let Event::Decided(decision) = event
-            && wanted(&decision)
-        {
-            found.push(*decision);
+    records(log, topic, u64::MAX, |codec, value| {
+        let mut arena = Arena::default();
+        if let Some(it) = pick(codec.read(topic, None, value, &mut arena)) {
+            found.push((hash(unframed(value.unwrap_or_default())), it));
         }
     })?;
     Ok(found)
+}
+
+/// Those found, each once and in the order of their places, and how many were passed over. Where
+/// several claim one place, the one that `progress` lists is taken, or the first if none is listed
+/// any more. The log's cycles are read only if there is such a place.
+fn without_strays<T>(
+    log: &mut impl Log,
+    mut found: Vec<(u64, T)>,
+    place: impl Fn(&T) -> (String, u64, u32),
+    cycle: impl Fn(&T) -> u64,
+) -> anyhow::Result<(Vec<T>, usize)> {
+    found.sort_by_key(|(_, it)| place(it));
+    let is_same = |a: &(u64, T), b: &(u64, T)| place(&a.1) == place(&b.1);
+    let contested = found.chunk_by(is_same).filter(|group| group.len() > 1);
+    let cycles: BTreeSet<u64> = contested.flatten().map(|(_, it)| cycle(it)).collect();
+    let mut listed = BTreeSet::new();
+    if !cycles.is_empty() {
+        records(log, Topic::Progress, u64::MAX, |codec, value| {
+            let progress = value.and_then(|value| codec.read_progress(value).ok());
+            if let Some(it) = progress.filter(|it| cycles.contains(&it.number)) {
+                listed.extend(it.output_hashes.iter().map(|hash| (it.number, *hash)));
+            }
+        })?;
+    }
+    // Of those of one place the listed one comes first.
+    found.sort_by_key(|(hash, it)| (place(it), !listed.contains(&(cycle(it), *hash))));
+    let count = found.len();
+    found.dedup_by(|later, first| place(&later.1) == place(&first.1));
+    let strays = count - found.len();
+    Ok((found.into_iter().map(|(_, it)| it).collect(), strays))
 }
 
 /// The `now` of the last cycle in a log; 0 when there is none.
@@ -144,14 +188,6 @@ fn newest_now(log: &mut impl Log) -> anyhow::Result<Millis> {
 
 /// How far before its end `progress` is read to find its newest record: markers lie between.
 const TAIL: u64 = 256;
-
-/// Shows every event of a topic that a log has as of now, in the order of each lane.
-fn events(log: &mut impl Log, topic: Topic, mut show: impl FnMut(Event<'_>)) -> anyhow::Result<()> {
-    records(log, topic, u64::MAX, |codec, value| {
-        let mut arena = Arena::default();
-        show(codec.read(topic, None, value, &mut arena));
-    })
-}
 
 /// Shows the values of a topic's records, of each lane the last so many offsets.
 fn records(

@@ -12,6 +12,7 @@ mod import;
 mod intake;
 mod letters;
 mod place;
+mod repair;
 mod replay;
 mod run;
 mod schemas;
@@ -62,6 +63,8 @@ enum Verb {
     Intake(intake::Intake),
     /// Records that nobody could read: list them, show one, say them again.
     DeadLetters(Box<letters::DeadLetters>),
+    /// Mend a log that no process can go on with.
+    Repair(repair::Repair),
     /// Describe, check, apply the topology.
     Topology(topology::Topology),
     /// Recorded cases of PanDA's brokers, judged by our policies and compared.
@@ -99,6 +102,7 @@ pub fn main() -> ExitCode {
         Verb::Import(verb) => verb.run(),
         Verb::Intake(verb) => verb.run(),
         Verb::DeadLetters(verb) => verb.run(),
+        Verb::Repair(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
         Verb::Conformance(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),

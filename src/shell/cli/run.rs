@@ -240,7 +240,7 @@ fn remedy(error: &anyhow::Error) -> Remedy {
     match (error.downcast_ref::<Halt>(), error.downcast_ref::<LogError>()) {
         (Some(Halt::Log(error)), _) | (None, Some(error)) => of_log(error),
         (Some(Halt::Clock { .. }), _) => Remedy::Clock,
-        (Some(Halt::Names { .. }), _) => Remedy::Nothing,
+        (Some(Halt::Names { .. } | Halt::Repaired { .. }), _) => Remedy::Nothing,
         (Some(Halt::Store(StoreError::Stop(_)) | Halt::Lost(_)), _) | (None, None) => {
             Remedy::Person
         }
@@ -283,6 +283,7 @@ fn serve(
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
     let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
+    rivals.decides_by(drive.topology_hash());
     // By uptime: a step of the clock is no silence of the leader.
     let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
     let mut was_leading = false;
@@ -306,16 +307,14 @@ fn serve(
             if drive.newest() != newest {
                 (newest, heard_at) = (drive.newest(), clock::uptime());
             }
-            let leader = drive.newest_leader().map(|(_, leader)| leader);
             if drive.may_lead(clock::uptime(), heard_at, jitter)
-                && rivals.may_lead(leader, clock::uptime())
+                && rivals.may_lead(drive.newest_leader(), clock::uptime())
             {
                 drive.take_lead(clock::now())?;
             }
         }
         let newest_leader = drive.newest_leader();
-        let has_changed =
-            newest_leader.is_some_and(|(epoch, leader)| rivals.see(epoch, leader, clock::uptime()));
+        let has_changed = newest_leader.is_some_and(|leader| rivals.see(leader, clock::uptime()));
         show.tell_lead(has_changed, rivals);
         if drive.leads() != was_leading {
             was_leading = drive.leads();
@@ -369,7 +368,8 @@ mod tests {
             let error = opening.downcast::<LogError>().unwrap();
             assert_eq!(remedy(&Halt::Log(error).into()), wanted, "{told}");
         }
-        let skew = Halt::Clock { what: "it", skew_ms: 9, side: "ahead of", instance: text() };
+        let (what, side) = ("it", "ahead of");
+        let skew = Halt::Clock { what, skew_ms: 9, side, remedy: "set it", instance: text() };
         assert_eq!(remedy(&skew.into()), Remedy::Clock);
         assert_eq!(remedy(&Halt::Lost(text()).into()), Remedy::Person);
         assert_eq!(remedy(&Halt::Store(StoreError::Stop(text())).into()), Remedy::Person);

@@ -45,6 +45,9 @@ pub struct KafkaConf {
     pub start_without_after: Duration,
     /// How long a lane may fail before it counts as unreadable (design: 60 s).
     pub unreadable_after: Duration,
+    /// How often intake commits the offsets of all partitions, moved or not: a broker forgets one
+    /// that was not committed for `offsets.retention.minutes`, seven days by default.
+    pub commit_all_after: Duration,
 }
 
 /// The client's own limit on a record; by default librdkafka refuses what is longer than so many
@@ -152,6 +155,7 @@ impl KafkaConf {
             start_without_after: Duration::from_secs(20),
             max_output_bytes: Limits::default().max_output_bytes,
             unreadable_after: Duration::from_secs(60),
+            commit_all_after: Duration::from_secs(24 * 3_600),
         }
     }
 

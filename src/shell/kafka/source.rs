@@ -24,9 +24,6 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether the topics have changed, and how long one answer may take.
 const COUNT: Duration = Duration::from_secs(10);
 const COUNT_WAIT: Duration = Duration::from_secs(1);
-/// How often the offsets of all partitions are committed, moved or not: a broker forgets an offset
-/// that was not committed for `offsets.retention.minutes`, seven days by default.
-const COMMIT_ALL: Duration = Duration::from_secs(24 * 3_600);
 
 /// A foreign message, borrowed from the client.
 pub struct ForeignRecord<'a> {
@@ -307,7 +304,8 @@ impl KafkaIntake {
 
     /// Says words, and that everything taken was taken: all or nothing. Waits for it.
     pub fn say(&mut self, words: &Words) -> Result<(), LogError> {
-        let commits_all = self.committed_all.is_none_or(|at| at.elapsed() >= COMMIT_ALL);
+        let commits_all =
+            self.committed_all.is_none_or(|at| at.elapsed() >= self.conf.commit_all_after);
         if commits_all {
             self.note_all();
         }

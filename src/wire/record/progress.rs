@@ -3,6 +3,7 @@
 use super::{amount, count, list, option, text};
 use crate::core::cut::{Lane, Topic};
 use crate::core::progress::{LaneFlags, Progress};
+use crate::core::repair::NowRepair;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Reads the datum of a cycle's record.
@@ -28,6 +29,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         output_hashes: list(at, |at| Ok(at.long()? as u64))?,
         counters_continue: at.boolean()?,
         counters_follow: at.boolean()?,
+        now_repairs: list(at, read_repair)?,
     };
     at.end()?;
     Ok(progress)
@@ -38,6 +40,10 @@ fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
     let topic = Topic::from_name(at.string()?).ok_or(Fault::Malformed)?;
     let partition = u32::try_from(at.int()?).map_err(|_| Fault::Malformed)?;
     Ok(Lane { topic, partition })
+}
+
+fn read_repair(at: &mut Cursor<'_>) -> Result<NowRepair, Fault> {
+    Ok(NowRepair { from_cycle: amount(at)?, until_cycle: amount(at)?, now: at.long()? })
 }
 
 fn read_flags(at: &mut Cursor<'_>) -> Result<LaneFlags, Fault> {
@@ -83,6 +89,11 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
     sink.array(&progress.output_hashes, |sink, hash| sink.long(*hash as i64));
     sink.boolean(progress.counters_continue);
     sink.boolean(progress.counters_follow);
+    sink.array(&progress.now_repairs, |sink, repair| {
+        sink.amount(repair.from_cycle);
+        sink.amount(repair.until_cycle);
+        sink.long(repair.now);
+    });
 }
 
 /// Kafka counts partitions in 31 bits.

@@ -11,7 +11,12 @@ use std::fmt::Write;
 
 /// The topology as text: topics with who writes and reads them, policies with their lists.
 pub fn describe(topology: &Topology) -> String {
-    let mut text = format!("domain {}\n\ntopics\n", topology.domain);
+    let mut text = format!(
+        "domain {}\ntransactional ids {}, and {} for intake\n\ntopics\n",
+        topology.domain,
+        topology.transactional_id(),
+        topology.intake_id()
+    );
     for topic in topology.topics.keys() {
         describe_topic(&mut text, topology, *topic);
     }

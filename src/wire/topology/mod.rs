@@ -115,15 +115,28 @@ impl Topology {
         self.topics.iter().find(|(_, settings)| settings.name == name).map(|(topic, _)| *topic)
     }
 
-    /// The transactional id that speaks for the domain: who initialises it fences the others.
+    /// The transactional id that the leader publishes under: who initialises it fences the others.
+    /// One for each `progress` topic: all who would publish there have the same one, and
+    /// installations with topics of their own do not disturb each other.
     pub fn transactional_id(&self) -> String {
-        format!("yardmaster-{}", self.domain)
+        self.id_for(Topic::Progress, "")
     }
 
-    /// The transactional id that intake speaks with, and the group its source offsets are kept
-    /// under.
+    /// The transactional id that intake publishes under, and the group its source offsets are kept
+    /// under. One for each `job-state` topic, as above.
     pub fn intake_id(&self) -> String {
-        format!("yardmaster-{}-intake", self.domain)
+        self.id_for(Topic::JobState, "-intake")
+    }
+
+    /// The domain's id where the topic has the name that it has by default, as in every released
+    /// version.
+    fn id_for(&self, topic: Topic, suffix: &str) -> String {
+        let (domain, name) = (&self.domain, &self.topic(topic).name);
+        if *name == topic::default_name(topic) {
+            format!("yardmaster-{domain}{suffix}")
+        } else {
+            format!("yardmaster-{domain}-{name}{suffix}")
+        }
     }
 }
 

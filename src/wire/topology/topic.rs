@@ -174,7 +174,7 @@ pub(super) fn topics(
 fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -> TopicSettings {
     let word = topic.name();
     let mut settings = TopicSettings {
-        name: format!("yardmaster.{word}"),
+        name: default_name(topic),
         partitions: 1,
         cleanup: Cleanup::Delete,
         retention_ms: None,
@@ -240,6 +240,11 @@ fn read_key(
         }
         _ => {}
     }
+}
+
+/// The name of a topic on the bus, if the file gives no other.
+pub(super) fn default_name(topic: Topic) -> String {
+    format!("yardmaster.{}", topic.name())
 }
 
 /// What Kafka takes for a topic's name.

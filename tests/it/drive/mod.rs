@@ -6,6 +6,7 @@ mod names;
 mod nucleus;
 mod onward;
 mod owner;
+mod repair;
 mod site;
 mod tell;
 mod throttle;

@@ -92,7 +92,7 @@ impl Bus {
     #[track_caller]
     pub fn verb(&self, verb: &str, code: i32, more: &[&str]) -> String {
         // A verb of a verb comes before every flag.
-        let (first, more) = more.split_at(usize::from(verb == "topology"));
+        let (first, more) = more.split_at(usize::from(["topology", "repair"].contains(&verb)));
         let place = self.place();
         let args = [&[verb], first, &place, more].concat();
         let output = yardmaster(&args);
@@ -123,8 +123,13 @@ impl Bus {
 
     /// Any bytes, or a null, on the first partition of a topic.
     pub fn write(&self, topic: Topic, key: &str, value: Option<&[u8]>) {
-        let (name, key) = (self.topic(topic), Some(key.as_bytes()));
-        self.writer.append(&name, Some(0), key, value, &[], None).unwrap();
+        self.write_in(topic, 0, key.as_bytes(), value);
+    }
+
+    /// The same on a partition of one's choice.
+    pub fn write_in(&self, topic: Topic, partition: u32, key: &[u8], value: Option<&[u8]>) {
+        let name = self.topic(topic);
+        self.writer.append(&name, Some(partition), Some(key), value, &[], None).unwrap();
     }
 
     /// Waits until everything said is durable.

@@ -6,24 +6,33 @@ use crate::kill::bus::Bus;
 use crate::kill::intake::{Place, Stage};
 use crate::kill::process::wait_until;
 use crate::kill::witness::{committed, glance};
-use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Status};
+use yardmaster::drive::intake::Words;
+use yardmaster::shell::kafka::{KafkaConf, KafkaIntake, TopicMap};
 use yardmaster::wire::avro::{Arena, Codec};
+use yardmaster::wire::topology::Topology;
 
 const SECOND: Duration = Duration::from_secs(1);
 const FORGETFUL: &str = "offsets.retention.minutes=1\noffsets.retention.check.interval.ms=1000\n";
 const PARTITIONS: u32 = 2;
 const T0: i64 = 1_760_000_000;
 
+/// The group that intake keeps the offsets of its sources under.
+fn intake_id(bus: &Bus) -> String {
+    let text = std::fs::read_to_string(&bus.topology).unwrap();
+    Topology::parse("topology", &text).unwrap().intake_id()
+}
+
 /// Offset and metadata that intake's group has committed for each partition of its source.
 fn offsets(place: &Place) -> Vec<Option<(i64, String)>> {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", &place.bus.bootstrap);
-    config.set("group.id", format!("yardmaster-{}-intake", place.bus.domain));
+    config.set("group.id", intake_id(&place.bus));
     let client: BaseConsumer = config.create().unwrap();
     let mut asked = TopicPartitionList::new();
     asked.add_partition_range(&place.foreign, 0, PARTITIONS as i32 - 1);
@@ -97,7 +106,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     wait_until(180 * SECOND, || format!("{:?}", offsets(&place)), all_gone);
     let last = last_line(place.start_with(&[]));
     println!("{last}");
-    let group = format!("yardmaster-{}-intake", place.bus.domain);
+    let group = intake_id(&place.bus);
     for part in [&place.foreign, &group, "--skip-lost", "import jobs", "offsets.retention.minutes"]
     {
         assert!(last.contains(part), "{part:?} is not in {last:?}");
@@ -113,4 +122,50 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     let found = states(&place);
     assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), 2, "{found:?}");
     assert_eq!(published(&place), (2, 2));
+}
+
+/// What did not move is committed at the start, and again when it is time to.
+#[test]
+fn intake_commits_the_offsets_of_all_partitions_at_its_start_and_after_each_interval() {
+    let Some(bus) = Bus::real(|_, _| {}) else { return };
+    let source = bus.topic(Topic::Heartbeat);
+    for (interval, offset) in [(Duration::from_secs(86_400), 7), (Duration::ZERO, 0)] {
+        let group = format!("{}-{offset}", bus.domain);
+        let spoken = TopicMap { topic: Topic::JobState, name: bus.topic(Topic::JobState) };
+        let mut conf = KafkaConf::new(&bus.bootstrap, &group, vec![spoken]);
+        conf.commit_all_after = interval;
+        let mut config = ClientConfig::new();
+        config.set("bootstrap.servers", &bus.bootstrap).set("group.id", &group);
+        let client: BaseConsumer = config.create().unwrap();
+        let of_all = |offset: i64| {
+            let mut list = TopicPartitionList::new();
+            for partition in 0..2 {
+                list.add_partition_offset(&source, partition, Offset::Offset(offset)).unwrap();
+            }
+            list
+        };
+        let committed = || {
+            let answer = client.committed_offsets(of_all(0), 10 * SECOND).unwrap();
+            answer.elements().iter().map(|it| it.offset()).collect::<Vec<_>>()
+        };
+        // A topic that was just made may have no leader yet.
+        let mut begun = None;
+        wait_until(
+            60 * SECOND,
+            || format!("{source} cannot be read"),
+            || {
+                let mut intake = KafkaIntake::lead(&conf).unwrap();
+                let is_read = intake.read(&[&source], false, false).is_ok();
+                begun = is_read.then_some(intake);
+                is_read
+            },
+        );
+        let mut intake = begun.unwrap();
+        intake.say(&Words::default()).unwrap();
+        assert_eq!(committed(), [Offset::Offset(0); 2]);
+        // Somebody else changes them, as a broker that forgets them does.
+        client.commit(&of_all(7), CommitMode::Sync).unwrap();
+        intake.say(&Words::default()).unwrap();
+        assert_eq!(committed(), [Offset::Offset(offset); 2], "{interval:?}");
+    }
 }

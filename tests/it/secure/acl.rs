@@ -43,7 +43,11 @@ pub fn published(who: &str, domain: &str) -> Vec<Right> {
         };
         let name = match kind {
             Kind::Topic => name.replace("yardmaster.", &format!("{domain}.")),
-            _ => name.replace("yardmaster-atlas", &format!("yardmaster-{domain}")),
+            Kind::Group | Kind::TransactionalId => {
+                let topic = if name.ends_with("-intake") { "job-state-intake" } else { "progress" };
+                name.split("-intake").next().unwrap().replace("-atlas", &format!("-{domain}"))
+                    + &format!("-{domain}.{topic}")
+            }
         };
         Right { operation: operation.to_owned(), kind, name }
     };

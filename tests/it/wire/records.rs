@@ -10,6 +10,7 @@ use yardmaster::core::event::{
     TaskPhase, Transfer, TransferState,
 };
 use yardmaster::core::progress::{LaneFlags, Progress};
+use yardmaster::core::repair::NowRepair;
 
 /// Texts that the borrowing structs borrow.
 pub fn texts(dice: &mut Dice<'_>) -> Vec<String> {
@@ -346,5 +347,10 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
         output_hashes: dice.list(|dice| dice.long() as u64),
         counters_continue: dice.flag(),
         counters_follow: dice.flag(),
+        now_repairs: dice.list(|dice| NowRepair {
+            from_cycle: dice.amount(),
+            until_cycle: dice.amount(),
+            now: dice.long(),
+        }),
     }
 }

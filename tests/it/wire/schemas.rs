@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::event::{QueueStatus, Status, TransferState};
+use yardmaster::core::repair::NowRepair;
 use yardmaster::core::throttle::{Action, SubjectKind};
 use yardmaster::wire::avro::{
     Arena, ENVELOPE, HEADER_BYTES, compile, released, schema, schema_text,
@@ -261,4 +262,10 @@ fn progress_fields_have_the_names_of_the_struct() {
     assert!(read.flags[0].1.at_end && read.flags[1].1.unreadable);
     assert!(read.policies.is_some_and(|text| text.contains("production-job")));
     assert_eq!((&read.policy_hash[..], read.engine), ("9f86d081884c7d65", 1));
+    assert_eq!(read.now_repairs, vec![]);
+    let last = examples("progress", ours).pop().expect("an example");
+    let read =
+        CODEC.read_progress(&framed(Topic::Progress, &encode(ours, &last))).expect("a cycle");
+    let repair = NowRepair { from_cycle: 812_100, until_cycle: 812_107, now: 1_759_999_000_000 };
+    assert_eq!(read.now_repairs, vec![repair]);
 }
