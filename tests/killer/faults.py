@@ -320,6 +320,8 @@ class Faults:
             case "queue":
                 key, record = queue, queue_record(queue, at, True)
             case _:
+                # Counters name a task by its number.
+                name = key = str(self.dice.randrange(1 << 31, 1 << 40))
                 record |= {"subject": name, "task": name, "domain": DOMAIN, "asked_at": at}
                 record |= {"policy": "production-job", "jobs": 3, "core_count": 1}
                 record |= {"gshare": SHARES[0], "resource_type": "SCORE", "nucleus": "NORTH"}
