@@ -53,6 +53,22 @@ pub fn counters(state: &State) -> Vec<Counter> {
     all
 }
 
+/// No more than so many are in [`counters`], without making them.
+pub fn counters_at_most(state: &State) -> usize {
+    let ledger = &state.ledger;
+    ledger.load.len()
+        + ledger.share.len()
+        + ledger.nucleus.len()
+        + ledger.queue.len()
+        + ledger.who.len()
+        + ledger.tally.len()
+        + ledger.starts.len()
+        + ledger.waits.len()
+        + ledger.flow.len()
+        + ledger.into.len()
+        + ledger.rate.len()
+}
+
 /// A copy of what [`counters`] reads, and of nothing else.
 pub fn copy_for_counters(state: &State) -> State {
     State {

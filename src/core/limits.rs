@@ -26,6 +26,10 @@ pub struct Limit {
 /// Most repairs of `now` that a log can have; repairs. Every `progress` record names all of them,
 /// in at most 30 bytes each.
 pub const NOW_REPAIRS_MAX: usize = 64;
+/// No more is added to a batch that was read once it holds so many bytes of keys and values.
+pub const BATCH_BYTES: usize = 8 << 20;
+/// Most memory of batches that were folded and wait to be used again; bytes.
+pub const FREE_BATCHES_BYTES: usize = 128 << 20;
 
 /// Most bytes that `progress` takes to name one unreadable record.
 const UNREADABLE_BYTES: usize = 28;
@@ -188,6 +192,9 @@ limits! {
     "Readable counters are written to the store at most this often, and less often where that takes \
      longer than a tenth of it."
     counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
+    "Most readable counters in the store; counters. With more, the store holds none of them, since \
+     the loop makes them in one piece; its records hold the same figures."
+    stored_counters_max: usize = "stored_counters_max" * 1, 100_000 in 0..=10_000_000;
     "Counters that changed are told on their topic at most this often."
     tell_interval_ms: Millis = "tell_interval_s" * SECOND, 10 in 1..=86_400;
     "Most counters published on their topic in one cycle; counters (of jobs and of their cores). \

@@ -87,6 +87,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         };
         drive.report.notices.append(&mut drive.keeper.notices);
         drive.report.notices.extend(drive.repairs.list().iter().map(told));
+        drive.note_many_names();
         drive.take_terms(&head.policies)?;
         if drive.config.counters.is_some() {
             let notes = drive.keeper.notes.clone();
@@ -121,13 +122,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let empty = State::new(terms.setting.clone());
         let mut state = std::mem::replace(&mut self.engine.state, empty);
         if state.setting != terms.setting {
-            // Deadlines and windows hang on limits: they are made anew from the records, as they
-            // would be after a restart.
-            let mut anew = remade(&state, State::new(terms.setting.clone()))?;
-            if self.config.counters.is_some() {
-                anew.take_notes(&state.notes());
-            }
-            state = anew;
+            state = self.rebuilt(&state, &terms)?;
             self.keeper.begin_anew();
         }
         self.codec = Codec::new(terms.setting.limits.max_record_bytes);
@@ -140,6 +135,33 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.engine = Engine::new(state, terms.policies);
         self.epoch_text = text;
         Ok(())
+    }
+
+    /// What is known as our own topology has it, if that differs: made before anybody is fenced,
+    /// for nothing is published meanwhile.
+    pub(super) fn rebuilt_for_lead(&mut self) -> Result<Option<State>, Halt> {
+        let (ours, state) = (&self.config.terms, &self.engine.state);
+        if state.number == 0 || state.setting == ours.setting {
+            return Ok(None);
+        }
+        let began = (self.config.stopwatch)();
+        let rebuilt = self.rebuilt(state, ours)?;
+        let took_ms = ((self.config.stopwatch)() - began) / 1_000_000;
+        self.report.notices.push(format!(
+            "this process has another topology than the last leader: what is known was rebuilt for \
+             it in {took_ms} ms, before taking the lead"
+        ));
+        Ok(Some(rebuilt))
+    }
+
+    /// The same records in a state of other terms. Deadlines and windows depend on limits: they are
+    /// made anew from the records, as they would be after a restart.
+    fn rebuilt(&self, state: &State, terms: &Terms) -> Result<State, Halt> {
+        let mut anew = remade(state, State::new(terms.setting.clone()))?;
+        if self.config.counters.is_some() {
+            anew.take_notes(&state.notes());
+        }
+        Ok(anew)
     }
 }
 

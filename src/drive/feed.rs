@@ -4,6 +4,7 @@
 //! that runs too far ahead is held back.
 
 use crate::core::cut::{Cut, Lane};
+use crate::core::limits::{BATCH_BYTES, FREE_BATCHES_BYTES};
 use crate::core::progress::LaneFlags;
 use crate::drive::port::{Batch, Raw};
 use std::collections::{BTreeMap, VecDeque};
@@ -53,7 +54,7 @@ struct Strand {
 
 /// Batches whose memory is kept for others, and the most memory of one of them; bytes.
 const SPARE_MAX: usize = 64;
-const SPARE_BYTES: usize = 8 << 20;
+const SPARE_BYTES: usize = 2 * BATCH_BYTES;
 /// What a waiting record takes beside key and value; bytes.
 const RECORD_BYTES: usize = std::mem::size_of::<Raw>();
 
@@ -86,12 +87,15 @@ impl Feed {
     /// more than what is written to it.
     pub fn spare(&mut self) -> Batch {
         if self.drawn.is_empty() {
+            let mut held = 0;
             // One lane may lag: what lies behind its oldest batch is let go all the same.
             for batch in std::mem::take(&mut self.poured) {
                 match Rc::try_unwrap(batch) {
                     Ok(batch) => {
                         let is_small = batch.bytes.capacity() <= SPARE_BYTES;
-                        if is_small && self.drawn.len() < SPARE_MAX {
+                        let bytes = held + batch.bytes.capacity();
+                        if is_small && bytes <= FREE_BATCHES_BYTES && self.drawn.len() < SPARE_MAX {
+                            held = bytes;
                             self.drawn.push(batch);
                         }
                     }
@@ -317,6 +321,21 @@ mod tests {
         feed.pour(batch);
         feed.draw(lane, 1, 1, &mut Vec::new());
         assert_eq!(feed.spare().bytes.capacity(), 0);
+    }
+
+    #[test]
+    fn the_memory_of_free_batches_is_bounded_in_all() {
+        let lane = Lane::new(Topic::Heartbeat, 0);
+        let mut feed = Feed::new(&Cut::default());
+        for offset in 0..40 {
+            let mut batch = Batch { bytes: Vec::with_capacity(BATCH_BYTES), ..Batch::default() };
+            batch.push(lane, offset, 0, None, Some(b"x"));
+            feed.pour(batch);
+        }
+        feed.draw(lane, 40, 40, &mut Vec::new());
+        let taken = feed.spare().bytes.capacity();
+        let free: usize = feed.drawn.iter().map(|batch| batch.bytes.capacity()).sum();
+        assert!(taken > 0 && taken + free <= FREE_BATCHES_BYTES, "{taken} and {free} bytes");
     }
 
     #[test]

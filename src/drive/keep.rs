@@ -2,6 +2,7 @@
 //! once that cycle's commit is confirmed.
 
 use crate::core::changed::Note;
+use crate::core::counters::counters_at_most;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
@@ -163,7 +164,9 @@ impl Keeper {
         let head = cell::write_head(state, &head);
         let counters = with_counters.then(|| {
             self.counters_ns = now;
-            readable(state)
+            // What the store had is cleared then.
+            let has_room = counters_at_most(state) <= limits.stored_counters_max;
+            if has_room { readable(state) } else { Vec::new() }
         });
         let fresh = std::mem::take(&mut self.is_fresh);
         let deltas = cell::deltas(state);
@@ -284,20 +287,25 @@ mod tests {
         }
     }
 
+    fn keeper(state: &State) -> Keeper {
+        let terms = Terms {
+            text: String::new(),
+            hash: String::new(),
+            setting: state.setting.clone(),
+            policies: Vec::new(),
+            compact_after: [None; Topic::ALL.len()],
+        };
+        let mut empty = Disk { takes: 0, busy_until: 0, counters: 0 };
+        Keeper::load(&mut empty, &terms, || CLOCK.get(), true).unwrap().0
+    }
+
     /// How often counters are written in ten minutes.
     fn written(takes: u64) -> u32 {
         let silence = [None; Topic::ALL.len()];
         let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
-        let terms = Terms {
-            text: String::new(),
-            hash: String::new(),
-            setting: setting.clone(),
-            policies: Vec::new(),
-            compact_after: [None; Topic::ALL.len()],
-        };
         let mut state = State::new(setting);
         let mut disk = Disk { takes, busy_until: 0, counters: 0 };
-        let (mut keeper, _) = Keeper::load(&mut disk, &terms, || CLOCK.get(), true).unwrap();
+        let mut keeper = keeper(&state);
         for _ in 0..6_000 {
             CLOCK.set(CLOCK.get() + SECOND / 10);
             keeper.copy(&mut state, "", Bounds::new, false);
@@ -305,6 +313,20 @@ mod tests {
             keeper.hand_over(&mut disk, false).unwrap();
         }
         disk.counters
+    }
+
+    #[test]
+    fn more_counters_than_the_limit_are_not_made_for_the_store() {
+        for (most, is_made) in [(0, false), (10, true)] {
+            let limits = Limits { stored_counters_max: most, ..Limits::default() };
+            let silence = [None; Topic::ALL.len()];
+            let mut state = State::new(Setting { domain: "atlas".into(), limits, silence });
+            state.ledger.queue.row([1, 0, 0, 0]);
+            let mut keeper = keeper(&state);
+            keeper.copy(&mut state, "", Bounds::new, true);
+            let kept = keeper.pending.and_then(|(_, checkpoint)| checkpoint.counters);
+            assert_eq!(kept.map(|lines| !lines.is_empty()), Some(is_made), "at most {most}");
+        }
     }
 
     #[test]

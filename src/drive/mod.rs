@@ -227,6 +227,19 @@ impl<L: Log, S: Store> Drive<L, S> {
         if held > most && may_restart { Err(Halt::Names { held, most }) } else { Ok(()) }
     }
 
+    /// Says that records alone hold more names than `names_max` allows: that ends no process.
+    fn note_many_names(&mut self) {
+        let (held, most) = (self.names_at_start, self.config.terms.setting.limits.names_max);
+        if held > most {
+            self.report.notices.push(format!(
+                "{held} names are of records that are remembered, more than names_max allows \
+                 ({most}): this process goes on up to {} names, each as large in memory as before; \
+                 look for a producer that invents names, or raise names_max",
+                2 * held
+            ));
+        }
+    }
+
     /// Ends the drive and gives the ports back.
     pub fn into_ports(self) -> (L, S) {
         (self.log, self.store)

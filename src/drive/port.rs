@@ -1,6 +1,7 @@
 //! The two ports: a log that is read and spoken to, and a store that keeps what was folded.
 
 use crate::core::cut::{Cut, Lane, Topic};
+use crate::core::limits::BATCH_BYTES;
 use crate::core::progress::LaneFlags;
 use crate::core::unit::Millis;
 use crate::wire::avro::Writer;
@@ -57,6 +58,12 @@ impl Batch {
         self.records.clear();
         self.marks.clear();
         self.writers.clear();
+    }
+
+    /// Whether another record may be added: there are fewer than `full`, of fewer bytes in all than
+    /// a batch takes.
+    pub fn has_room(&self, full: usize) -> bool {
+        self.records.len() < full && self.bytes.len() < BATCH_BYTES
     }
 
     /// Appends a record, copying its bytes.
@@ -167,9 +174,10 @@ pub trait Log {
     /// Holds lanes back (they deliver nothing) or lets them go on where they stopped.
     fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError>;
 
-    /// Appends to `batch` what there is, at most `max` records, waiting at most `wait` for the
-    /// first. Returns with an empty batch when nothing came. A [`Mark`] is given for a lane each
-    /// time it is read to its end or its flags change.
+    /// Appends to `batch` what there is, at most `max` records and no further one once the batch
+    /// has no room ([`Batch::has_room`]), waiting at most `wait` for the first. Returns with an
+    /// empty batch when nothing came. A [`Mark`] is given for a lane each time it is read to its
+    /// end or its flags change.
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError>;
 
     /// Tells the log what registry's numbers are known to stand for, so that nobody need be asked

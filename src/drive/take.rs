@@ -67,10 +67,27 @@ impl<L: Log, S: Store> Drive<L, S> {
         &self.config.terms.hash
     }
 
-    /// Takes the lead: fences whoever spoke before, counts all it said, opens an epoch.
+    /// Takes the lead: fences whoever spoke before, counts all it said, opens an epoch. If our
+    /// topology asks for a rebuilt state, that is made first; if cycles came meanwhile, somebody
+    /// leads, and nothing is done.
     pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
+        let number = self.engine.state.number;
+        let mut rebuilt = self.rebuilt_for_lead()?;
+        if rebuilt.is_some() {
+            self.pump(Duration::ZERO)?;
+            self.follow()?;
+            if self.engine.state.number != number || self.behind() > 0 {
+                return Ok(());
+            }
+        }
         self.log.lead()?;
         self.read_own_to_the_end()?;
+        // What was known before is let go last: of a million jobs that takes its time.
+        let is_same = self.engine.state.number == number && !self.is_half_folded;
+        if let Some(rebuilt) = rebuilt.as_mut().filter(|_| is_same) {
+            std::mem::swap(rebuilt, &mut self.engine.state);
+            self.keeper.begin_anew();
+        }
         let spans = self.log.lanes()?;
         self.reads_all(&spans)?;
         let stable = |lane: &Lane| spans.iter().find(|span| span.lane == *lane);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::{Cut, Lane, Topic};
+use yardmaster::core::limits::BATCH_BYTES;
 use yardmaster::core::progress::LaneFlags;
 use yardmaster::drive::port::{Batch, Log, LogError, Mark, Output};
 
@@ -131,6 +132,7 @@ pub fn contract<W: World>(world: &mut W) {
     held_lanes_lose_nothing(world, &mut log, &mut reading);
     the_end_of_a_lane_is_known_though_it_is_not_read(world, &mut log);
     reading_begins_where_it_is_told(world, &reading);
+    batches_of_large_records_are_bounded(world, &mut log);
     duties_of_the_caller_are_checked(world, &mut log);
 }
 
@@ -271,6 +273,29 @@ fn reading_begins_where_it_is_told<W: World>(world: &mut W, reading: &Reading) {
     assert_eq!((part.count(JOBS), part.marks[&JOBS].position), (0, 600));
     let beyond = log.assign(&cut(&[(JOBS, 601)])).unwrap_err();
     assert!(matches!(&beyond, LogError::Stop(text) if text.contains("600")), "{beyond}");
+}
+
+/// Few records of half a megabyte are as much memory as very many small ones.
+fn batches_of_large_records_are_bounded<W: World>(world: &mut W, log: &mut W::L) {
+    let span =
+        |log: &mut W::L| log.lanes().unwrap().into_iter().find(|span| span.lane == JOBS).unwrap();
+    let first = span(log).end;
+    let large = vec![b'x'; 500_000];
+    for number in 0..60u32 {
+        world.append(JOBS, Some(&number.to_be_bytes()), Some(&large));
+    }
+    // The mock of a broker forgets what is beyond some megabytes.
+    let (first, end) = (first.max(span(log).first), first + 60);
+    log.assign(&cut(&[(JOBS, first)])).unwrap();
+    let (mut offsets, began) = (Vec::new(), Instant::now());
+    while offsets.last() != Some(&(end - 1)) {
+        assert!(began.elapsed() < PATIENCE, "only {offsets:?} came");
+        let mut batch = Batch::default();
+        log.take(&mut batch, 10_000, Duration::from_millis(50)).unwrap();
+        assert!(batch.bytes.len() <= 3 * BATCH_BYTES, "{} bytes in a batch", batch.bytes.len());
+        offsets.extend(batch.records.iter().map(|raw| raw.offset));
+    }
+    assert_eq!(offsets, (first..end).collect::<Vec<u64>>(), "no gap, nothing twice");
 }
 
 fn duties_of_the_caller_are_checked<W: World>(world: &mut W, log: &mut W::L) {

@@ -12,7 +12,8 @@ pub struct Look {
     batch: Batch,
     /// How many of the records were handed on.
     gone: usize,
-    /// Whether there were as many records as were asked for: then there may be more.
+    /// Whether there were as many records as were asked for, or as many bytes as a batch takes:
+    /// then there may be more.
     pub is_full: bool,
     end: Result<(), LogError>,
 }
@@ -20,7 +21,7 @@ pub struct Look {
 impl Look {
     /// What came, of at most `max` records, and how it ended.
     pub fn new(batch: Batch, max: usize, end: Result<(), LogError>) -> Look {
-        Look { is_full: batch.records.len() >= max, gone: 0, batch, end }
+        Look { is_full: !batch.has_room(max), gone: 0, batch, end }
     }
 }
 
@@ -109,7 +110,7 @@ impl Shelf {
         while let Some(raw) = look.batch.records.get(look.gone) {
             let to = if self.held.contains(&raw.lane) {
                 &mut self.aside.entry(raw.lane).or_default().batch
-            } else if batch.records.len() < full {
+            } else if batch.has_room(full) {
                 &mut *batch
             } else {
                 self.front = Some(look);
@@ -138,7 +139,7 @@ impl Shelf {
                 return true;
             }
             while let Some(raw) = aside.batch.records.get(aside.gone) {
-                if batch.records.len() >= full {
+                if !batch.has_room(full) {
                     return true;
                 }
                 let (key, value) = (aside.batch.key(raw), aside.batch.value(raw));

@@ -149,11 +149,11 @@ impl DirLog {
                     continue;
                 };
                 let quota = full.min(batch.records.len() + share);
-                if batch.records.len() < quota {
+                if batch.has_room(quota) {
                     reader.read(batch, quota, DirLog::bounds(*lane, &ends, &written))?;
                 }
             }
-            if batch.records.len() == before || batch.records.len() >= full {
+            if batch.records.len() == before || !batch.has_room(full) {
                 return Ok(());
             }
         }

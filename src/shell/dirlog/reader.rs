@@ -4,6 +4,7 @@ use super::envelope;
 use super::file::LaneFile;
 use super::ocf::{self, Next};
 use crate::core::cut::Lane;
+use crate::core::limits::BATCH_BYTES;
 use crate::core::progress::LaneFlags;
 use crate::drive::port::{Batch, LogError, Mark, Raw};
 use std::path::PathBuf;
@@ -74,11 +75,11 @@ impl LaneReader {
         Ok(reader)
     }
 
-    /// Appends records to the batch until it holds `full` or there are no more.
+    /// Appends records to the batch until it has no room for more, of `full`, or there are none.
     pub fn read(&mut self, batch: &mut Batch, full: usize, bounds: Bounds) -> Result<(), LogError> {
         let before = self.next;
         let mut ended = false;
-        while batch.records.len() < full && !ended {
+        while batch.has_room(full) && !ended {
             if self.next >= bounds.limit {
                 self.forget();
                 ended = true;
@@ -106,7 +107,10 @@ impl LaneReader {
         let place =
             |span: std::ops::Range<usize>| base + (span.start - from)..base + (span.end - from);
         let mut limited = false;
-        while block.left > 0 && batch.records.len() < full {
+        while block.left > 0
+            && batch.records.len() < full
+            && base + (block.cursor - from) < BATCH_BYTES
+        {
             let mut cursor = block.cursor;
             let Some(parts) = envelope::decode(data, &mut cursor) else {
                 return Err(self.damaged());

@@ -14,6 +14,10 @@ const NO_ERROR: rdsys::rd_kafka_resp_err_t = rdsys::rd_kafka_resp_err_t::RD_KAFK
 const APPENDED: rdsys::rd_kafka_timestamp_type_t =
     rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
 
+/// So many events at most are taken before it is asked whether there is room for more. It begins
+/// with one and doubles, so that large records exceed the room by about as much again.
+const SLICE_MAX: usize = 1_024;
+
 /// A consumer that tells us of its troubles.
 pub(super) type Client = BaseConsumer<Watch>;
 
@@ -109,16 +113,27 @@ impl Queue {
         }
     }
 
-    /// Hands over at most `max` events, waiting at most `wait` for the first.
+    /// Hands over at most `max` events, waiting at most `wait` for the first, and stops soon after
+    /// one of which `each` tells that there is no room for more.
     pub fn take(
         &mut self,
         max: usize,
         wait: Duration,
-        each: &mut dyn FnMut(&Origin<'_>, Event<'_>),
+        each: &mut dyn FnMut(&Origin<'_>, Event<'_>) -> bool,
     ) -> usize {
         // The client waits until it has as many as it is asked for, so it is asked for one first.
-        let first = self.fetch(1.min(max), wait, each);
-        if first == 0 { 0 } else { first + self.fetch(max - first, Duration::ZERO, each) }
+        let (mut count, mut wanted, mut wait) = (0, 1.min(max), wait);
+        while wanted > 0 {
+            let mut has_room = true;
+            let fetched = self.fetch(wanted, wait, &mut |origin, event| {
+                has_room &= each(origin, event);
+            });
+            count += fetched;
+            let goes_on = has_room && fetched == wanted;
+            wanted = if goes_on { (2 * wanted).min(SLICE_MAX).min(max - count) } else { 0 };
+            wait = Duration::ZERO;
+        }
+        count
     }
 
     fn fetch(

@@ -126,6 +126,7 @@ impl Reader {
                 let now = *came_at.get_or_insert_with(Instant::now);
                 lost = lost.take().or(place.meet(strand, origin, event, now, turn, batch));
             }
+            batch.has_room(usize::MAX)
         });
         match lost {
             Some(Lost::Range { lane, name, wanted }) => {

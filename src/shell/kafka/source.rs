@@ -8,6 +8,7 @@ use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
 use super::speaker::Mouth;
+use crate::core::limits::BATCH_BYTES;
 use crate::core::unit::Millis;
 use crate::drive::intake::Words;
 use crate::drive::port::LogError;
@@ -223,7 +224,8 @@ impl KafkaIntake {
         }
     }
 
-    /// Hands over what there is, at most `max` messages, waiting at most `wait` for the first.
+    /// Hands over what there is, at most `max` messages and not many more once they have as many
+    /// bytes as a batch takes, waiting at most `wait` for the first.
     pub fn take(
         &mut self,
         max: usize,
@@ -234,17 +236,18 @@ impl KafkaIntake {
         let _ = self.client.poll(Duration::ZERO);
         self.count()?;
         let (sources, moved, lost) = (&mut self.sources, &mut self.moved, &mut self.lost);
-        let mut count = 0;
+        let (mut count, mut bytes) = (0, 0);
         self.queue.take(max, wait, &mut |origin, event| {
-            let Some(source) = number(sources, origin.topic) else { return };
+            let Some(source) = number(sources, origin.topic) else { return true };
             let Origin { partition, offset, .. } = *origin;
-            let Some(next) = sources[source].next.get_mut(&partition) else { return };
+            let Some(next) = sources[source].next.get_mut(&partition) else { return true };
             let offset = u64::try_from(offset).unwrap_or(0);
             match event {
                 Event::Record { timestamp, key, value, .. } if offset >= *next => {
                     *next = offset + 1;
                     moved.insert((source, partition), *next);
                     count += 1;
+                    bytes += key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len);
                     let appended_at = timestamp;
                     each(ForeignRecord {
                         source,
@@ -263,6 +266,7 @@ impl KafkaIntake {
                     }
                 }
             }
+            bytes < BATCH_BYTES
         });
         match self.lost.take() {
             Some(error) => Err(error),

@@ -93,6 +93,7 @@ impl KafkaWhole {
             let count = queue.take(BATCH, LOOK, &mut |origin, event| {
                 let offset = u64::try_from(origin.offset).unwrap_or(0);
                 reading.meet(lane, offset, event);
+                true
             });
             if count > 0 {
                 heard = Instant::now();

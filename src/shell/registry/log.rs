@@ -183,7 +183,12 @@ impl<L: Log> FramedLog<L> {
         let mut count = 0;
         let mut free = Vec::new();
         for (lane, mut waiting) in std::mem::take(&mut self.waiting) {
-            while let Some(raw) = waiting.batch.records.get(waiting.gone).filter(|_| count < max) {
+            while let Some(raw) = waiting
+                .batch
+                .records
+                .get(waiting.gone)
+                .filter(|_| count < max && out.has_room(usize::MAX))
+            {
                 let value = waiting.batch.value(raw);
                 if !self.may_pass(lane, raw.offset, value, &mut out.writers)? {
                     break;
@@ -347,7 +352,7 @@ impl<L: Log> Log for FramedLog<L> {
         let (began, before) = (Instant::now(), (batch.records.len(), batch.marks.len()));
         loop {
             let released = self.release(batch, max)?;
-            if released >= max {
+            if released >= max || !batch.has_room(usize::MAX) {
                 return Ok(());
             }
             let left = wait.saturating_sub(began.elapsed());

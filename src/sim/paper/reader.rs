@@ -138,7 +138,7 @@ impl Finger {
         }
         let before = self.next;
         let stable = strand.stable_end();
-        while self.next < stable && batch.records.len() < full {
+        while self.next < stable && batch.has_room(full) {
             if let Some(note) = strand.entries[self.next as usize].note() {
                 let (key, value) = (note.key.as_deref(), note.value.as_deref());
                 batch.push(lane, note.offset, note.appended_at, key, value);

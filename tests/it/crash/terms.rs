@@ -78,6 +78,44 @@ fn another_topology_changes_what_is_known_as_a_restart_would() {
     check_words(&yard);
 }
 
+/// Rebuilding what is known takes time in which the old leader may have published: it goes on.
+#[test]
+fn a_process_with_another_topology_rebuilds_before_it_fences_and_looks_again() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut first = Drive::start(yard.log(), PaperStore::default(), config("first", &[])).unwrap();
+    work(&yard, 100);
+    lead(&mut yard, &mut first, 10).unwrap();
+    let narrow = [("node_window_h = 3", "node_window_h = 1")];
+    let mut second =
+        Drive::start(yard.log(), PaperStore::default(), config("second", &narrow)).unwrap();
+    let follow = |drive: &mut Drive<_, _>| {
+        for _ in 0..20 {
+            drive.pump(Duration::ZERO).unwrap();
+            drive.follow().unwrap();
+        }
+    };
+    follow(&mut second);
+    assert_eq!(second.state().number, first.state().number);
+    work(&yard, 200);
+    lead(&mut yard, &mut first, 5).unwrap();
+    second.take_lead(yard.now).unwrap();
+    assert!(!second.leads(), "a cycle came while it rebuilt what is known");
+    lead(&mut yard, &mut first, 5).unwrap();
+    first.farewell(yard.now).unwrap();
+    follow(&mut second);
+    second.take_report();
+    second.take_lead(yard.now).unwrap();
+    assert!(second.leads());
+    let notices = second.take_report().notices;
+    assert!(notices.iter().any(|it| it.contains("before taking the lead")), "{notices:?}");
+    work(&yard, 300);
+    lead(&mut yard, &mut second, 10).unwrap();
+    second.farewell(yard.now).unwrap();
+    rebuild(yard.log(), PaperStore::default(), &reached(&second));
+    check_words(&yard);
+}
+
 /// A topology of a later version, with a limit and a filter that this one does not know.
 fn unreadable(instance: &str) -> Config {
     let mut config = config(instance, &[]);

@@ -64,3 +64,78 @@ fn an_old_process_and_a_fresh_one_agree_when_the_limit_of_names_is_reached() {
     assert_eq!(fresh.state().number, old.state().number);
     assert_eq!(digest(fresh.state()), digest(old.state()));
 }
+
+/// Follows and leads as `run` does: at the limit of names, a farewell and a start from the store.
+fn live(yard: &mut Yard, store: &PaperStore, instance: &str, invent: &mut u64) -> (usize, bool) {
+    let mut drive = Drive::start(yard.log(), store.clone(), small(instance)).unwrap();
+    let mut most = 0;
+    for _ in 0..100 {
+        for _ in 0..20 {
+            let user = format!("invented-{invent}");
+            *invent += 1;
+            let job = job("7", "QUEUE_00", "", Status::Running, yard.now + *invent as i64);
+            yard.job(&JobState { user: &user, ..job });
+        }
+        lead(yard, &mut drive, 1).unwrap();
+        most = most.max(drive.state().names.len());
+        if let Err(halt) = drive.check_names() {
+            assert!(matches!(halt, Halt::Names { .. }), "{halt}");
+            drive.farewell(yard.now).unwrap();
+            return (most, true);
+        }
+    }
+    drive.farewell(yard.now).unwrap();
+    (most, false)
+}
+
+#[test]
+fn a_producer_that_invents_names_without_end_does_not_outgrow_the_limit() {
+    let mut yard = Yard::new();
+    yard.build(4);
+    let (store, mut invented, mut restarts) = (PaperStore::default(), 0, 0);
+    for life in 0..10 {
+        let (most, is_ended) = live(&mut yard, &store, &format!("life {life}"), &mut invented);
+        assert!(most <= 1_000 + 2 * 20, "{most} names in life {life}");
+        restarts += u32::from(is_ended);
+    }
+    assert!(restarts >= 5 && invented > 5_000, "{restarts} restarts, {invented} names");
+    let (mut kept, mut fresh) = (
+        Drive::start(yard.log(), store, small("kept")).unwrap(),
+        Drive::start(yard.log(), PaperStore::default(), small("fresh")).unwrap(),
+    );
+    follow(&mut kept);
+    follow(&mut fresh);
+    assert_eq!(kept.state().number, fresh.state().number);
+    assert_eq!(digest(kept.state()), digest(fresh.state()));
+}
+
+#[test]
+fn more_live_names_than_the_limit_are_named_at_a_start_and_end_nothing() {
+    let mut yard = Yard::new();
+    yard.build(4);
+    let store = PaperStore::default();
+    let mut old = Drive::start(yard.log(), store.clone(), small("old")).unwrap();
+    lead(&mut yard, &mut old, 5).unwrap();
+    for number in 0..1_500 {
+        let (id, user) = (number.to_string(), format!("user-{number}"));
+        let job = job(&id, "QUEUE_00", "", Status::Running, yard.now);
+        yard.job(&JobState { user: &user, ..job });
+    }
+    lead(&mut yard, &mut old, 20).unwrap();
+    assert!(matches!(old.check_names(), Err(Halt::Names { .. })));
+    old.farewell(yard.now).unwrap();
+    let mut again = Drive::start(yard.log(), store, small("again")).unwrap();
+    let notices = again.take_report().notices;
+    let named = |it: &String| it.contains("names_max") && it.contains("(1000)");
+    assert!(notices.iter().any(named), "{notices:?}");
+    let mut fresh = Drive::start(yard.log(), PaperStore::default(), small("fresh")).unwrap();
+    follow(&mut fresh);
+    lead(&mut yard, &mut again, 5).unwrap();
+    yard.ask(&task("1/1", 6, yard.now));
+    lead(&mut yard, &mut again, 5).unwrap();
+    assert_eq!(yard.decisions().len(), 1);
+    again.check_names().unwrap();
+    again.farewell(yard.now).unwrap();
+    follow(&mut fresh);
+    assert_eq!(digest(fresh.state()), digest(again.state()));
+}

@@ -2,8 +2,10 @@
 
 use super::Figures;
 use super::world::{ask, facts_of};
+use crate::core::counters::counters;
 use crate::core::cut::Topic;
-use crate::core::unit::Millis;
+use crate::core::unit::{HOUR, Millis};
+use crate::drive::terms::Terms;
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::{encode, lane};
 use crate::shell::cli::place::{Read, dir_topics, open_store};
@@ -11,6 +13,7 @@ use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::sim::load::Load;
+use crate::wire::counter;
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,16 +46,44 @@ pub fn measure(
     figures.insert("restart_live_jobs".into(), drive.state().jobs.slab.len() as f64);
     figures.insert("restart_load_seconds".into(), seconds(began, loaded));
     figures.insert("restart_to_decision_seconds".into(), seconds(began, clock::stopwatch()));
+    let began = clock::stopwatch();
+    let lines = counters(drive.state());
+    let bytes: usize = lines.iter().map(|it| it.key().len() + counter::to_json(it).len()).sum();
+    figures.insert("counters_of_live_jobs".into(), lines.len() as f64);
+    figures.insert("counters_bytes".into(), bytes as f64);
+    figures.insert("counters_made_seconds".into(), seconds(began, clock::stopwatch()));
+    drive.farewell(clock::now())?;
+    drop((drive, writer, lines));
+    let mut terms = read.terms()?;
+    terms.setting.limits.node_window_ms += HOUR;
+    terms.text.push_str("\n# another topology\n");
+    let (mut drive, _writer) = start_with(&dir, read, terms)?;
+    let began = clock::stopwatch();
+    lead(&mut drive)?;
+    figures.insert("lead_with_another_topology_seconds".into(), seconds(began, clock::stopwatch()));
+    let began = clock::stopwatch();
+    while drive.take_report().cycles == 0 || drive.state().number == 0 {
+        turn(&mut drive)?;
+    }
+    figures.insert("first_cycle_after_it_seconds".into(), seconds(began, clock::stopwatch()));
     Ok(())
 }
 
 fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, DirWriter)> {
+    start_with(dir, read, read.terms()?)
+}
+
+fn start_with(
+    dir: &Path,
+    read: &Read,
+    terms: Terms,
+) -> anyhow::Result<(Drive<AnyLog, AnyStore>, DirWriter)> {
     let topics = dir_topics(&read.topology);
     let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
     let writer = log.writer()?;
     let config = Config {
         instance: "bench".to_owned(),
-        terms: read.terms()?,
+        terms,
         stopwatch: clock::stopwatch,
         verify: false,
         keeps: true,
