@@ -27,6 +27,7 @@ impl Engine {
         loop {
             let (subject, number) = self.turn()?;
             if let Some(decision) = self.decide(&subject, number) {
+                self.count_bytes(bytes_of(&decision));
                 return Some(decision);
             }
         }
@@ -302,6 +303,31 @@ fn fates(
 /// beyond a quarter of it are left out, and it says so.
 pub(super) fn limit(decision: &mut Decision, max_output_bytes: usize) {
     limit_notes(&mut decision.notes, max_output_bytes / 4);
+    let fixed = bytes_without_fates(decision);
+    let mut left = max_output_bytes.saturating_sub(fixed);
+    let mut kept = 0;
+    for fate in &decision.fates {
+        let takes = bytes_of_fate(fate);
+        if takes > left {
+            break;
+        }
+        left -= takes;
+        kept += 1;
+    }
+    decision.fates_cut = (decision.fates.len() - kept) as u32;
+    decision.fates.truncate(kept);
+}
+
+/// About what a decision takes when it is published, at least as much as it does; bytes.
+fn bytes_of(decision: &Decision) -> usize {
+    bytes_without_fates(decision) + decision.fates.iter().map(bytes_of_fate).sum::<usize>()
+}
+
+fn bytes_of_fate(fate: &Fate) -> usize {
+    fate.queue.len() + fate.filter.len() + fate.reason.len() + FATE_BYTES
+}
+
+fn bytes_without_fates(decision: &Decision) -> usize {
     let names = [
         &decision.subject,
         &decision.task,
@@ -310,7 +336,7 @@ pub(super) fn limit(decision: &mut Decision, max_output_bytes: usize) {
         &decision.nucleus,
         &decision.domain,
     ];
-    let fixed = 4_096
+    4_096
         // The subject is the record's key as well.
         + decision.subject.len()
         + names.into_iter().map(String::len).sum::<usize>()
@@ -322,19 +348,7 @@ pub(super) fn limit(decision: &mut Decision, max_output_bytes: usize) {
                 .sum(),
             Outcome::Defer { .. } => 0,
             Outcome::Reject { reason } => reason.len(),
-        };
-    let mut left = max_output_bytes.saturating_sub(fixed);
-    let mut kept = 0;
-    for fate in &decision.fates {
-        let takes = fate.queue.len() + fate.filter.len() + fate.reason.len() + FATE_BYTES;
-        if takes > left {
-            break;
         }
-        left -= takes;
-        kept += 1;
-    }
-    decision.fates_cut = (decision.fates.len() - kept) as u32;
-    decision.fates.truncate(kept);
 }
 
 /// Leaves out the notes beyond so many bytes; one more note counts them.

@@ -50,6 +50,8 @@ pub struct Engine {
     queue: Vec<Turn>,
     /// Judgements made in this cycle.
     judged: u32,
+    /// About what the decisions of this cycle take; bytes.
+    decision_bytes: usize,
     /// Some found no room in the budget of this cycle.
     is_crowded: bool,
     /// Up to when slot figures that ran out were looked for.
@@ -115,6 +117,7 @@ impl Engine {
             is_cold: true,
             queue: Vec::new(),
             judged: 0,
+            decision_bytes: 0,
             is_crowded: false,
             slots_seen: 0,
             holding: Holding::default(),
@@ -189,18 +192,34 @@ impl Engine {
         let budget = self.state.setting.limits.judgements_per_cycle;
         self.is_crowded = queue.len() > budget;
         for (_, _, subject) in queue.drain(budget.min(queue.len())..) {
-            // Those who woke and found no room are asked again when it is their turn.
-            if let Some(waiting) = self.waiting.get_mut(&subject) {
-                waiting.is_cold = true;
-            }
+            self.postpone(&subject);
         }
         queue.reverse();
         self.queue = queue;
         self.judged = 0;
+        self.decision_bytes = 0;
+    }
+
+    /// A request that woke and found no room in this cycle is evaluated again when it is its turn.
+    fn postpone(&mut self, subject: &str) {
+        if let Some(waiting) = self.waiting.get_mut(subject) {
+            waiting.is_cold = true;
+        }
+    }
+
+    /// Counts the bytes of a decision of this cycle.
+    pub(crate) fn count_bytes(&mut self, bytes: usize) {
+        self.decision_bytes = self.decision_bytes.saturating_add(bytes);
     }
 
     /// Which subject is to be judged next in this cycle, and the number of that judgement.
     pub(crate) fn turn(&mut self) -> Option<(String, u32)> {
+        if self.decision_bytes >= self.state.setting.limits.decision_bytes_per_cycle {
+            for (_, _, subject) in std::mem::take(&mut self.queue) {
+                self.is_crowded = true;
+                self.postpone(&subject);
+            }
+        }
         let (_, _, subject) = self.queue.pop()?;
         let number = self.judged;
         self.judged += 1;

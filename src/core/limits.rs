@@ -122,6 +122,9 @@ limits! {
     "Most judgements in one cycle; requests beyond wait for the next. A number, never a time, so \
      that it replays."
     judgements_per_cycle: usize = "judgements_per_cycle" * 1, 256 in 1..=1_000_000;
+    "No further decision is made in a cycle once those made take so much; the others follow in the \
+     next cycle."
+    decision_bytes_per_cycle: usize = "decision_mb_per_cycle" * MIB, 32 in 1..=1_024;
     "Most requests that wait after a deferral; a new one beyond them is rejected with this reason."
     open_requests_max: usize = "open_requests_max" * 1, 200_000 in 1..=10_000_000;
     "Most candidates of waiting requests that one cycle evaluates to see who can be answered. If \

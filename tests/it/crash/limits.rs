@@ -2,6 +2,7 @@
 
 use super::check::*;
 use crate::drive::yard::{Yard, config, job, lead, queue, task, terms_with};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::decision::{Decision, Outcome};
@@ -104,6 +105,52 @@ fn those_who_wake_share_the_budget_and_none_is_lost() {
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
     assert_eq!(again.take_report().verified, [8, 0, 0]);
+}
+
+#[test]
+fn the_decisions_of_a_cycle_are_bounded_by_their_bytes_and_none_is_lost() {
+    const REQUESTS: usize = 60;
+    let mut yard = Yard::new();
+    for at in 0..500 {
+        add_queue(&yard, &format!("QUEUE_WITH_A_LONG_NAME_{at:03}"), 2_000);
+    }
+    let changes = [("decision_mb_per_cycle = 32", "decision_mb_per_cycle = 1")];
+    let mut drive = begin(&yard, &changes);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    for number in 0..REQUESTS as i32 {
+        let subject = format!("{number:02}/1");
+        yard.ask(&Task { priority: 500 - number, jobs: 2, ..hungry(&subject, yard.now) });
+    }
+    lead(&mut yard, &mut drive, 20).unwrap();
+    assert_eq!(yard.decisions().len(), REQUESTS);
+    yard.pass(61_000);
+    add_queue(&yard, "QUEUE_BIG", 16_000);
+    lead(&mut yard, &mut drive, 60).unwrap();
+    let decisions = yard.decisions();
+    assert_eq!(decisions.len(), 2 * REQUESTS, "all wake");
+    for (all, what) in [(&decisions[..REQUESTS], "new"), (&decisions[REQUESTS..], "woken")] {
+        let mut subjects: Vec<&str> = all.iter().map(|it| it.subject.as_str()).collect();
+        assert!(subjects.is_sorted(), "{what}: {subjects:?}");
+        subjects.dedup();
+        assert_eq!(subjects.len(), REQUESTS, "{what}");
+        let mut cycles: Vec<u64> = all.iter().map(|it| it.cycle).collect();
+        cycles.dedup();
+        assert!((3..10).contains(&cycles.len()), "{what}: {cycles:?}");
+    }
+    let mut bytes: BTreeMap<u64, usize> = BTreeMap::new();
+    for decision in &decisions {
+        let mut record = Vec::new();
+        record::write_decision(&mut record, decision);
+        *bytes.entry(decision.cycle).or_default() += record.len();
+    }
+    assert!(bytes.values().all(|bytes| *bytes <= (1 << 20) + 100_000), "{bytes:?}");
+    check_words(&yard);
+    let mut other = config("two");
+    other.terms = terms_with(&changes);
+    other.verify = true;
+    let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
+    follow_to_end(&mut again);
+    assert_eq!(again.take_report().verified, [2 * REQUESTS as u64, 0, 0]);
 }
 
 #[test]

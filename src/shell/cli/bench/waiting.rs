@@ -69,6 +69,7 @@ impl Crowd {
         let mut crowd = Crowd { engine, domain, queues, now, offset: 1 << 40, deferred: 0 };
         (0..QUEUES).for_each(|queue| (0..READY_JOBS).for_each(|job| crowd.job(queue, job)));
         crowd.cycle();
+        crowd.deferred = 0;
         Ok(crowd)
     }
 
@@ -131,9 +132,12 @@ impl Crowd {
             let task = Task { ram_count_mb: Some(needs), gshare: GSHARE.into(), ..task };
             self.read(Topic::Task, &Event::Task(Box::new(task)));
         }
-        while self.deferred < requests && self.engine.has_ready() {
+        loop {
             self.now += 1;
             self.cycle();
+            if !self.engine.has_ready() {
+                return;
+            }
         }
     }
 
