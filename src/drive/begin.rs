@@ -24,6 +24,8 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(50);
 /// How many looks in a row may bring nothing before the start is given up.
 const LOOKS_MAX: u32 = 1_200;
+/// How many, if the record that comes next waits for the schema registry.
+const LOOKS_HELD_BACK: u32 = 40;
 /// How many cycles beyond that of the store are looked at for it.
 const STRAYS_MAX: u32 = 10;
 
@@ -323,6 +325,9 @@ pub(super) fn read_lane<L: Log>(
         let marks = batch.marks.iter().map(|mark| mark.position);
         position = marks.fold(position, u64::max);
         idle = if batch.records.is_empty() { idle + 1 } else { 0 };
+        if let Some((_, why)) = log.held_back().filter(|_| idle > LOOKS_HELD_BACK) {
+            return Err(Halt::Log(LogError::Unanswered(why)));
+        }
         if idle > LOOKS_MAX {
             return Err(Halt::Log(LogError::Unreachable(format!(
                 "{} brings nothing at offset {position}, though it reaches to {}",

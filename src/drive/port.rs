@@ -192,6 +192,12 @@ pub trait Log {
         let _ = records;
     }
 
+    /// How many records that were read wait for the schema registry, and why; `None` when none
+    /// does. A log without a registry holds nothing back.
+    fn held_back(&self) -> Option<(u64, String)> {
+        None
+    }
+
     /// How far the assigned lanes reach, those of which it is known, without asking and waiting:
     /// the figure may be a few seconds old. For metrics alone: nothing is decided by it.
     fn ends(&mut self) -> Vec<(Lane, u64)>;

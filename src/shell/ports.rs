@@ -46,14 +46,6 @@ impl AnyLog {
             AnyLog::Framed(log) => log.inner().is_unreachable(),
         }
     }
-
-    /// How many records wait for the schema registry, and why; `None` when none does.
-    pub fn held_back(&self) -> Option<(u64, String)> {
-        match self {
-            AnyLog::Dir(_) | AnyLog::Kafka(_) => None,
-            AnyLog::Framed(log) => log.held_back(),
-        }
-    }
 }
 
 impl Log for AnyLog {
@@ -75,6 +67,10 @@ impl Log for AnyLog {
 
     fn know(&mut self, writers: &[Writer]) {
         either!(self, log => log.know(writers))
+    }
+
+    fn held_back(&self) -> Option<(u64, String)> {
+        either!(self, log => log.held_back())
     }
 
     fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {

@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::unit::Millis;
-use crate::drive::port::{LogError, StoreError};
+use crate::drive::port::{Log, LogError, StoreError};
 use crate::drive::tell::{Tell, WriteCounter};
 use crate::drive::{Config, Drive, Halt};
 use crate::shell::cli::Ended;

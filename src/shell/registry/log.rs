@@ -91,19 +91,6 @@ impl<L: Log> FramedLog<L> {
         &self.log
     }
 
-    /// How many records are held back, and why; `None` when none is.
-    pub fn held_back(&self) -> Option<(u64, String)> {
-        let lane = self.waiting.keys().next()?;
-        let count = self.waiting.values().map(|it| it.batch.records.len() - it.gone).sum::<usize>();
-        let why =
-            self.desk.trouble().unwrap_or_else(|| "the schema registry is being asked".into());
-        let others = match self.waiting.len() {
-            1 => String::new(),
-            lanes => format!(" and {} other lanes", lanes - 1),
-        };
-        Some((count as u64, format!("{count} records of {lane}{others} wait: {why}")))
-    }
-
     /// Whether it is known what a number stands for; if so that goes to `writers`, once. That it
     /// stands for nothing goes there now and then, and is not remembered here.
     fn settle_number(
@@ -378,6 +365,18 @@ impl<L: Log> Log for FramedLog<L> {
     fn know(&mut self, writers: &[Writer]) {
         let known = |it: &Writer| it.schema.as_ref().map(|text| (it.id, Arc::clone(text)));
         self.stored = writers.iter().filter_map(known).collect();
+    }
+
+    fn held_back(&self) -> Option<(u64, String)> {
+        let lane = self.waiting.keys().next()?;
+        let count = self.waiting.values().map(|it| it.batch.records.len() - it.gone).sum::<usize>();
+        let why =
+            self.desk.trouble().unwrap_or_else(|| "the schema registry is being asked".into());
+        let others = match self.waiting.len() {
+            1 => String::new(),
+            lanes => format!(" and {} other lanes", lanes - 1),
+        };
+        Some((count as u64, format!("{count} records of {lane}{others} wait: {why}")))
     }
 
     fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {

@@ -38,7 +38,11 @@ fn measure_one(
     let before = resident_bytes();
     crowd.defer(requests);
     let deferred = crowd.deferred as f64;
-    anyhow::ensure!(crowd.deferred == requests, "{deferred} of {requests} requests are deferred");
+    let answered = crowd.answered.as_deref().unwrap_or("no request was answered in another way");
+    anyhow::ensure!(
+        crowd.deferred == requests,
+        "{deferred} of {requests} requests are deferred; {answered}"
+    );
     crowd.now += 2 * MINUTE;
     let (cycles, total, longest) = crowd.all_turns();
     figures.insert(name("bytes_each"), (resident_bytes() - before) as f64 / deferred);
@@ -59,6 +63,8 @@ struct Crowd {
     now: Millis,
     offset: u64,
     deferred: usize,
+    /// The first answer that is no deferral: there should be none.
+    answered: Option<String>,
 }
 
 impl Crowd {
@@ -66,7 +72,8 @@ impl Crowd {
         let engine = engine(read, QUEUES)?;
         let queues = engine.state.facts.queues.iter().map(|(name, _)| name.to_owned()).collect();
         let (now, domain) = (engine.state.now + SECOND, read.topology.domain.clone());
-        let mut crowd = Crowd { engine, domain, queues, now, offset: 1 << 40, deferred: 0 };
+        let mut crowd =
+            Crowd { engine, domain, queues, now, offset: 1 << 40, deferred: 0, answered: None };
         (0..QUEUES).for_each(|queue| (0..READY_JOBS).for_each(|job| crowd.job(queue, job)));
         crowd.cycle();
         crowd.deferred = 0;
@@ -119,7 +126,13 @@ impl Crowd {
         self.engine.settle();
         while let Some(decision) = self.engine.next_decision() {
             self.engine.said(&decision);
-            self.deferred += usize::from(!decision.outcome.is_final());
+            if decision.outcome.is_final() {
+                self.answered.get_or_insert_with(|| {
+                    format!("{} of cycle {number}: {:?}", decision.subject, decision.outcome)
+                });
+            } else {
+                self.deferred += 1;
+            }
         }
         (stopwatch() - began) as f64 / 1e9
     }
