@@ -80,6 +80,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             wanting: None,
             is_half_folded: false,
             lacking: None,
+            called_at: 0,
             is_unread: false,
             epoch_hash: String::new(),
             is_other_policy: false,

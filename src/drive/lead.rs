@@ -92,6 +92,7 @@ impl Lead {
 impl<L: Log, S: Store> Drive<L, S> {
     /// One look at what is due. Returns whether a cycle was made.
     pub fn lead(&mut self, clock: Millis) -> Result<bool, Halt> {
+        self.note_call();
         self.check_own(clock)?;
         self.settle_if_done(clock)?;
         if !self.is_due(clock) {

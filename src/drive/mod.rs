@@ -145,6 +145,8 @@ pub struct Drive<L: Log, S: Store> {
     compact_after: [Option<Millis>; Topic::ALL.len()],
     /// The newest `now` there was at the start, as it is counted.
     newest_now: Millis,
+    /// The uptime when the call that runs was made, with the clock of that moment; ms.
+    called_at: Millis,
     /// Cycles whose `now` was repaired.
     repairs: NowRepairs,
     /// A cycle of which decisions are missing.

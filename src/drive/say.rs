@@ -109,7 +109,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             asked_at: asked_at.filter(|_| answered),
         });
         lead.closed_at = clock;
-        let uptime = self.config.uptime.map_or(0, |uptime| uptime());
+        let uptime = self.called_at;
         lead.spoken.push_back(Spoken { number: progress.number, before: clock, uptime });
         self.log.say(outputs, record)?;
         Ok(())
@@ -182,19 +182,26 @@ impl<L: Log, S: Store> Drive<L, S> {
         if self.has_stepped(clock) { now } else { now.max(clock) }
     }
 
+    /// Reads the uptime that belongs to the clock this call was given. Whatever the call waits for,
+    /// both grow old together.
+    pub(super) fn note_call(&mut self) {
+        self.called_at = self.config.uptime.map_or(0, |uptime| uptime());
+    }
+
     /// Whether clock and uptime differ in how much time passed since both were found right.
     fn has_stepped(&self, clock: Millis) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
-        let (Some(uptime), Some((clock_then, uptime_then))) = (self.config.uptime, lead.agreed)
+        let Some((clock_then, uptime_then)) = lead.agreed.filter(|_| self.config.uptime.is_some())
         else {
             return false;
         };
-        let step = (clock - clock_then) - (uptime() - uptime_then);
+        let step = (clock - clock_then) - (self.called_at - uptime_then);
         step.abs() > self.engine.state.setting.limits.clock_skew_ms
     }
 
     /// Stops in order: confirms what was said, says farewell, keeps everything.
     pub fn farewell(&mut self, clock: Millis) -> Result<(), Halt> {
+        self.note_call();
         if self.leads() {
             self.settle(clock)?;
             if !self.is_between_cycles() {

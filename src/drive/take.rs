@@ -71,6 +71,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// topology asks for a rebuilt state, that is made first; if cycles came meanwhile, somebody
     /// leads, and nothing is done.
     pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
+        self.note_call();
         let number = self.engine.state.number;
         let mut rebuilt = self.rebuilt_for_lead()?;
         if rebuilt.is_some() {

@@ -1,5 +1,6 @@
 //! Requests, and what became of their answers.
 
+use crate::core::admit::PLAUSIBLE_FROM;
 use crate::core::answered::Answered;
 use crate::core::cut::Topic;
 use crate::core::event::{Outcome, Task};
@@ -38,6 +39,10 @@ impl State {
     /// Requests of this cycle that state a time ahead of its `now` by more than the limit count
     /// as of `now`: the log's stamp on them lies ahead too, and they want an answer all the same.
     pub(crate) fn bound_requests(&mut self, now: Millis) {
+        if now < PLAUSIBLE_FROM {
+            // No cycle had a time yet: nothing can be told to be ahead of it.
+            return;
+        }
         let latest = now.saturating_add(self.setting.limits.own_time_ahead_ms);
         self.times.lanes.bound(Topic::Task, latest, now);
         let is_ahead = |subject: &&String| {

@@ -309,6 +309,36 @@ fn a_now_that_the_broker_does_not_confirm_is_never_published() {
 }
 
 #[test]
+fn a_call_that_waits_long_for_the_broker_is_no_step_of_the_clock() {
+    thread_local! {
+        static WAIT: Cell<i64> = const { Cell::new(0) };
+    }
+    let mut yard = Yard::new();
+    yard.build(2);
+    let uptime = Some((|| UPTIME.get()) as fn() -> i64);
+    let stopwatch = || {
+        UPTIME.set(UPTIME.get() + WAIT.get());
+        0
+    };
+    let config = Config { uptime, stopwatch, ..super::play::config("one") };
+    let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
+    drive.pump(Duration::ZERO).unwrap();
+    let began = UPTIME.get();
+    WAIT.set(60_000);
+    drive.take_lead(yard.now).unwrap();
+    WAIT.set(0);
+    assert!(UPTIME.get() - began >= 60_000, "nothing waited");
+    yard.pass(UPTIME.get() - began);
+    yard.ask(&task("1/1", 10, yard.now));
+    let asked_at = yard.now;
+    stepped(&mut yard, &mut drive, 0).unwrap();
+    assert!(yard.progress()[1].now >= asked_at, "{:?}", yard.progress()[1]);
+    let decisions = yard.decisions();
+    let outcomes: Vec<_> = decisions.iter().map(|it| &it.outcome).collect();
+    assert!(matches!(outcomes[..], [Outcome::Assign { .. }]), "{outcomes:?}");
+}
+
+#[test]
 fn a_clock_that_stepped_while_stopping_is_not_published_either() {
     let mut yard = Yard::new();
     yard.build(2);
