@@ -197,7 +197,7 @@ limits! {
     counters_interval_ms: Millis = "counters_interval_s" * SECOND, 5 in 1..=86_400;
     "Most readable counters in the store; counters. With more, the store holds none of them, since \
      the loop makes them in one piece; its records hold the same figures."
-    stored_counters_max: usize = "stored_counters_max" * 1, 100_000 in 0..=10_000_000;
+    stored_counters_max: usize = "stored_counters_max" * 1, 300_000 in 0..=10_000_000;
     "Counters that changed are told on their topic at most this often."
     tell_interval_ms: Millis = "tell_interval_s" * SECOND, 10 in 1..=86_400;
     "Most counters published on their topic in one cycle; counters (of jobs and of their cores). \
