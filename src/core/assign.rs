@@ -50,7 +50,7 @@ impl Engine {
     fn find_nucleus_by(&mut self, at: usize, subject: &str) -> Option<Found> {
         let (state, now) = (&self.state, self.state.now);
         let task = state.asks.of(subject)?.task.as_ref()?;
-        let ready = self.resolved.get(&(at, task.gshare.clone()))?;
+        let ready = self.resolved.get(at, &task.gshare)?;
         let (policy, check) = (&self.policies[at], self.checks.get(at)?.as_ref()?);
         if self.world.is_site(&task.nucleus) {
             let nucleus = task.nucleus.clone();
@@ -88,7 +88,7 @@ impl Engine {
         let policy = &self.policies[at];
         let mut decision = self.blank(task, before, number);
         decision.policy_hash = policy.hash().to_owned();
-        decision.notes = self.resolved.get(&(at, task.gshare.clone()))?.resolved.notes.clone();
+        decision.notes = self.resolved.get(at, &task.gshare)?.resolved.notes.clone();
         decision.notes.extend(self.doubts(task, false));
         decision.notes.extend(self.time_notes());
         if let Some(held) = &found.choice.held {

@@ -78,7 +78,7 @@ impl Engine {
         let ask = self.state.asks.of(subject)?;
         let task = ask.task.as_ref()?;
         let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
-        let (policy, ready) = (&self.policies[at], self.resolved.get(&(at, gshare))?);
+        let (policy, ready) = (&self.policies[at], self.resolved.get(at, &gshare)?);
         let mut case = policy.case(task, self.state.now, &ready.resolved);
         let survey = self.world.survey(&self.state, &mut case);
         self.world.count_owner(&self.state, &mut case);

@@ -26,7 +26,7 @@ pub struct Engine {
     pub state: State,
     pub(crate) policies: Vec<Policy>,
     pub(crate) world: World,
-    pub(crate) resolved: BTreeMap<(usize, String), Ready>,
+    pub(crate) resolved: ReadyTable,
     /// To be judged whatever else is so: new, due, or under another policy.
     ready: BTreeSet<Turn>,
     /// The turns in `ready`, by subject: a priority may change while one waits.
@@ -74,6 +74,29 @@ pub(crate) struct Ready {
     pub(crate) check: Option<Resolved>,
 }
 
+/// What policies need for each share, by index of the policy.
+#[derive(Default)]
+pub(crate) struct ReadyTable(Vec<BTreeMap<String, Ready>>);
+
+impl ReadyTable {
+    /// What a policy needs for a share, if it was resolved.
+    pub(crate) fn get(&self, policy: usize, gshare: &str) -> Option<&Ready> {
+        self.0.get(policy)?.get(gshare)
+    }
+
+    /// Adds what a policy needs for a share.
+    pub(crate) fn insert(&mut self, policy: usize, gshare: &str, ready: Ready) {
+        if self.0.len() <= policy {
+            self.0.resize_with(policy + 1, BTreeMap::new);
+        }
+        self.0[policy].insert(gshare.to_owned(), ready);
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 /// Where a subject stands.
 enum Standing {
     /// Nothing is wanted, or the last word was said.
@@ -105,7 +128,7 @@ impl Engine {
             work: WorkBook::default(),
             policies,
             world: World::default(),
-            resolved: BTreeMap::new(),
+            resolved: ReadyTable::default(),
             ready: BTreeSet::new(),
             ready_at: BTreeMap::new(),
             ready_again: BTreeSet::new(),
@@ -320,6 +343,7 @@ impl Engine {
         let dwell = policy.map_or(0, |policy| policy.spec.dwell);
         Waiting {
             turn,
+            slot: self.state.asks.slot(&ask.subject),
             policy: index.unwrap_or(0),
             rests_until: answer.map_or(0, |answer| answer.now + dwell),
             queues: QueueBlockers::default(),

@@ -218,19 +218,13 @@ impl World {
         Gathered { look: self.look(state, case, survey), list, stock }
     }
 
-    /// One queue as a candidate.
-    pub fn gather_one<'a>(
+    /// Makes candidates of single queues.
+    pub fn look<'a>(
         &'a self,
         state: &'a State,
         case: &'a Case<'a>,
         survey: &'a Survey,
-        at: u32,
-    ) -> Candidate<'a> {
-        let there = self.there(at, case.task, case.scope);
-        self.look(state, case, survey).candidate(at, there)
-    }
-
-    fn look<'a>(&'a self, state: &'a State, case: &'a Case<'a>, survey: &'a Survey) -> Look<'a> {
+    ) -> Look<'a> {
         let places = self.notes.places.get(&(survey.gshare, survey.resource_type));
         let outlook = self.notes.outlooks.get(&(survey.nucleus, survey.express));
         Look {
@@ -270,7 +264,7 @@ impl Candidates for Gathered<'_> {
 }
 
 /// All that candidates of one case are made of.
-struct Look<'a> {
+pub struct Look<'a> {
     world: &'a World,
     state: &'a State,
     case: &'a Case<'a>,
@@ -280,6 +274,11 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
+    /// One queue as a candidate, by its place.
+    pub fn one(&self, at: u32) -> Candidate<'a> {
+        self.candidate(at, self.world.there(at, self.case.task, self.case.scope))
+    }
+
     #[inline]
     fn candidate(&self, at: u32, there: There) -> Candidate<'a> {
         let (world, ledger, survey) = (self.world, &self.state.ledger, self.survey);

@@ -73,7 +73,7 @@ impl Engine {
         let policy = self.policies.iter().position(|policy| policy.throttling().is_some())?;
         let throttling = self.policies[policy].throttling()?;
         self.resolve(policy, "");
-        let ready = self.resolved.get(&(policy, String::new()))?;
+        let ready = self.resolved.get(policy, "")?;
         let margin = (throttling.margin)(&ready.resolved.own);
         Some(Speaker { policy, throttling, margin })
     }
@@ -168,7 +168,7 @@ impl Engine {
         if !asks && !Rule::OF_OWNERS.into_iter().any(stands) {
             return Vec::new();
         }
-        let Some(ready) = self.resolved.get(&(speaker.policy, String::new())) else {
+        let Some(ready) = self.resolved.get(speaker.policy, "") else {
             return Vec::new();
         };
         let facts = self.world.owner(&self.state, (*kind, owner.as_str()));
@@ -217,7 +217,7 @@ impl Engine {
         let gshare = self.state.asks.of(&request)?.task.as_ref()?.gshare.clone();
         self.resolve(speaker.policy, &gshare);
         let policy = &self.policies[speaker.policy];
-        let resolved = &self.resolved.get(&(speaker.policy, gshare))?.resolved;
+        let resolved = &self.resolved.get(speaker.policy, &gshare)?.resolved;
         let asked = self.state.asks.of(&request)?.task.as_ref()?;
         let mut case = policy.case(asked, self.state.now, resolved);
         self.world.survey(&self.state, &mut case);

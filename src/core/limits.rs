@@ -130,7 +130,7 @@ limits! {
     "Most candidates of waiting requests that one cycle evaluates to see who can be answered. If \
      more wait, requests take turns over so many cycles; candidates. A number, never a time."
     wake_candidates_per_cycle: usize =
-        "wake_candidates_per_cycle" * 1, 2_000_000 in 1..=100_000_000;
+        "wake_candidates_per_cycle" * 1, 100_000 in 1..=100_000_000;
     "Most words on throttles in one cycle; further ones are for the next. A number, never a time."
     throttles_per_cycle: usize = "throttles_per_cycle" * 1, 1_000 in 10..=1_000_000;
     "Most records folded in one cycle."

@@ -129,6 +129,11 @@ impl<T> Book<T> {
         self.by_name.get(name).and_then(|slot| self.slab.get(*slot))
     }
 
+    /// Where the record of a name is; `u32::MAX` when there is none.
+    pub fn slot(&self, name: &str) -> u32 {
+        self.by_name.get(name).copied().unwrap_or(u32::MAX)
+    }
+
     /// The record of a name, made by `make` when there is none; to be changed.
     pub fn at(&mut self, name: &str, make: impl FnOnce() -> T) -> Option<&mut T> {
         let slot = match self.by_name.get(name) {

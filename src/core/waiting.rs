@@ -12,6 +12,8 @@ pub type Turn = (Reverse<i32>, Millis, String);
 /// A deferred request and what blocks it.
 pub(crate) struct Waiting {
     pub(crate) turn: Turn,
+    /// Where the record of its subject is.
+    pub(crate) slot: u32,
     /// Index of its policy.
     pub(crate) policy: usize,
     /// Not judged again before this.
@@ -188,14 +190,9 @@ impl WaitingList {
         }
     }
 
-    /// Takes the request in a slot out for an evaluation.
-    pub(crate) fn lift(&mut self, slot: u32) -> Option<Waiting> {
-        self.slots.get_mut(slot as usize)?.take()
-    }
-
-    /// Puts it back.
-    pub(crate) fn lower(&mut self, slot: u32, waiting: Waiting) {
-        self.slots[slot as usize] = Some(waiting);
+    /// The request in a slot.
+    pub(crate) fn in_slot(&mut self, slot: u32) -> Option<&mut Waiting> {
+        self.slots.get_mut(slot as usize)?.as_mut()
     }
 
     /// How many requests wait.
@@ -253,6 +250,7 @@ mod tests {
     fn waiting(subject: String) -> Waiting {
         Waiting {
             turn: (Reverse(0), 0, subject),
+            slot: 0,
             policy: 0,
             rests_until: 0,
             queues: QueueBlockers::default(),

@@ -7,6 +7,7 @@
 mod look;
 
 use crate::core::engine::{Engine, Ready};
+use crate::core::event::Task;
 use crate::core::policy::Wake;
 use crate::core::state::State;
 use crate::core::touch;
@@ -30,16 +31,17 @@ impl Engine {
         // Where requests take turns, those that are held are looked at in their turn.
         let looks = parts > 1 || self.looks_at_held();
         let mut woken = Vec::new();
-        for slot in self.waiting.part(self.state.number, parts) {
-            let Some(mut waiting) = self.waiting.lift(slot) else { continue };
+        let mut list = std::mem::take(&mut self.waiting);
+        for slot in list.part(self.state.number, parts) {
+            let Some(waiting) = list.in_slot(slot) else { continue };
             if waiting.rests_until <= now
                 && (looks || !waiting.is_held)
-                && self.wakes(&mut waiting) == Some(true)
+                && self.wakes(waiting) == Some(true)
             {
                 woken.push(waiting.turn.clone());
             }
-            self.waiting.lower(slot, waiting);
         }
+        self.waiting = list;
         self.note_turns(parts);
         woken
     }
@@ -65,10 +67,9 @@ impl Engine {
             waiting.recheck_at = waiting.recheck_at.filter(|at| *at > self.state.now);
             return Some(false);
         }
-        let gshare = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?.gshare.clone();
-        self.resolve(at, &gshare);
-        let ready = self.resolved.get(&(at, gshare))?;
-        let task = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?;
+        self.resolve_for(at, waiting)?;
+        let task = task_of(&self.state, waiting)?;
+        let ready = self.resolved.get(at, &task.gshare)?;
         let policy = &self.policies[at];
         waiting.turns_at = (policy.flavour.turns_at)(task, self.state.now, &ready.resolved.own);
         let mut case = policy.case(task, self.state.now, &ready.resolved);
@@ -92,7 +93,7 @@ impl Engine {
         if waiting.is_cold {
             return Some(Vec::new());
         }
-        let task = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?;
+        let task = task_of(&self.state, waiting)?;
         let nucleus = match task.nucleus.as_str() {
             "" => None,
             nucleus => self.state.known_name(nucleus),
@@ -104,8 +105,7 @@ impl Engine {
     }
 
     fn wakes_for_nucleus(&mut self, at: usize, waiting: &mut Waiting) -> Option<bool> {
-        let gshare = self.state.asks.of(&waiting.turn.2)?.task.as_ref()?.gshare.clone();
-        self.resolve(at, &gshare);
+        self.resolve_for(at, waiting)?;
         Some(self.finds_nucleus(at, waiting))
     }
 
@@ -119,10 +119,19 @@ impl Engine {
             || *lifted_in > 0 && *lifted_in + 1 == *number
     }
 
+    /// Makes sure that the parameters of a request's policy are resolved for its share.
+    fn resolve_for(&mut self, at: usize, waiting: &Waiting) -> Option<()> {
+        let gshare = &task_of(&self.state, waiting)?.gshare;
+        if self.resolved.get(at, gshare).is_none() {
+            let gshare = gshare.clone();
+            self.resolve(at, &gshare);
+        }
+        Some(())
+    }
+
     /// Makes sure that a policy's parameters are resolved for a share.
     pub(crate) fn resolve(&mut self, at: usize, gshare: &str) {
-        let key = (at, gshare.to_owned());
-        if self.resolved.contains_key(&key) {
+        if self.resolved.get(at, gshare).is_some() {
             return;
         }
         let look_up = |component: &str, name: &str| self.state.parameter(component, name);
@@ -131,6 +140,12 @@ impl Engine {
         let list = self.world.places(|queue| policy.lists(queue, &resolved));
         let check = self.checks.get(at).and_then(Option::as_ref);
         let check = check.map(|check| check.resolve(&look_up, gshare));
-        self.resolved.insert(key, Ready { resolved, list, check });
+        self.resolved.insert(at, gshare, Ready { resolved, list, check });
     }
+}
+
+/// The task record of a deferred request.
+fn task_of<'a>(state: &'a State, waiting: &Waiting) -> Option<&'a Task> {
+    let ask = state.asks.slab.get(waiting.slot).filter(|ask| ask.subject == waiting.turn.2);
+    ask?.task.as_ref()
 }

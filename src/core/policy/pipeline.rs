@@ -185,7 +185,7 @@ impl Policy {
 
     /// Whether what is said of one candidate hangs on the others.
     pub fn judges_together(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        self.flavour.plan.is_some() || self.asked_of(case, resolved).is_none()
+        self.flavour.plan.is_some() || self.sees_all(case, resolved)
     }
 
     /// Judges a case in as many passes as it takes.
@@ -276,14 +276,19 @@ impl Policy {
         self.filters[at].0.applies.is_none_or(|applies| applies(case, args))
     }
 
+    /// Whether a filter that has anything to say of a case, or a weight, sees all candidates.
+    fn sees_all(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
+        let mut all = self.whole.iter().map(|it| it.0).chain(self.last.iter().map(|it| it.0));
+        self.weighs_all || all.any(|at| self.applies(at, case, resolved))
+    }
+
     /// The filters that have anything to say of a case, before and after weighing; `None` when one
     /// of them, or a weight, sees all candidates.
     fn asked_of(&self, case: &Case<'_>, resolved: &Resolved) -> Option<(Vec<Asked>, Vec<Late>)> {
-        let applies = |at: u16| self.applies(at, case, resolved);
-        let mut all = self.whole.iter().map(|it| it.0).chain(self.last.iter().map(|it| it.0));
-        if self.weighs_all || all.any(applies) {
+        if self.sees_all(case, resolved) {
             return None;
         }
+        let applies = |at: u16| self.applies(at, case, resolved);
         let before = self.before.iter().filter(|asked| applies(asked.at)).copied().collect();
         let after = self.after.iter().filter(|(at, _)| applies(*at)).copied().collect();
         Some((before, after))

@@ -43,9 +43,10 @@ impl Look<'_> {
     /// Where each candidate is judged by itself: evaluates those again of which something changed
     /// that their blocker reads. As long as the blocker objects, no other filter need be asked.
     fn asks_stirred(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
+        let look = self.world.look(self.state, case, survey);
         for at in &self.stirred {
             let Some(blocker) = waiting.queues.get(*at) else { continue };
-            let candidate = self.world.gather_one(self.state, case, survey, *at);
+            let candidate = look.one(*at);
             let resolved = &self.ready.resolved;
             let still = self.policy.ask(blocker.filter, case, &candidate, resolved);
             let found = match still {
@@ -83,9 +84,10 @@ impl Look<'_> {
         let mut case = case.clone();
         prepared.lend(&mut case);
         let mut has_moved = false;
+        let look = self.world.look(self.state, &case, survey);
         for at in &self.stirred {
             let Some(blocker) = waiting.queues.get(*at) else { continue };
-            let candidate = self.world.gather_one(self.state, &case, survey, *at);
+            let candidate = look.one(*at);
             match self.policy.object_one(&case, &candidate, &self.ready.resolved) {
                 Some((filter, objection)) if filter == blocker.filter => {
                     note(waiting, *at, filter as u16, &objection);

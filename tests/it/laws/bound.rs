@@ -37,7 +37,7 @@ fn stuck(state: &mut State, world: &mut World) -> u32 {
     let (resolved, task) = (policy.unchanged(), Task::default());
     let mut case = policy.case(&task, state.now, &resolved);
     let survey = world.survey(state, &mut case);
-    world.gather_one(state, &case, &survey, 0).stuck_transferring
+    world.look(state, &case, &survey).one(0).stuck_transferring
 }
 
 #[test]

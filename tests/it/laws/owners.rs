@@ -153,7 +153,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
                 world.count_owner(&state, &mut case);
                 policy.complete(&mut case, &resolved);
                 assert_eq!(case.owner.totals, Some(totals(&state, &task)), "{when}");
-                let class = |at| world.gather_one(&state, &case, &survey, at).user.site_class;
+                let class = |at| world.look(&state, &case, &survey).one(at).user.site_class;
                 let [ash, oak] = [0, 1].map(class);
                 let expected = slots(&state, &task, |queue| match queue {
                     "ash" => ash,
@@ -163,7 +163,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
                 assert_eq!(case.owner.slots, Some(expected), "{when}");
                 classes.extend([ash, oak]);
                 for (at, queue) in [(0, "ash"), (1, "oak")] {
-                    let found = world.gather_one(&state, &case, &survey, at).user;
+                    let found = world.look(&state, &case, &survey).one(at).user;
                     let (starts, outcomes) = windows(&state, &task, queue);
                     let own = UserView {
                         starts_per_hour: found.starts_per_hour,

@@ -62,7 +62,7 @@ fn seen(state: &State, world: &mut World, rules: Rules) -> BTreeMap<&'static str
     let task = Task { gshare: "User Analysis".into(), ..Task::default() };
     let mut case = policy.case(&task, state.now, &resolved);
     let survey = world.survey(state, &mut case);
-    let class = |at| world.gather_one(state, &case, &survey, at as u32).user.site_class;
+    let class = |at| world.look(state, &case, &survey).one(at as u32).user.site_class;
     QUEUES.iter().enumerate().map(|(at, (name, ..))| (*name, class(at))).collect()
 }
 
