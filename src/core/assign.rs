@@ -152,8 +152,9 @@ impl Engine {
         let blocked = fates.clone().map(|it| (self.touch_log.nucleus(name(it)), it.filter));
         waiting.nuclei = blocked.collect();
         waiting.recheck_at = fates.filter_map(|refused| refused.objection.recheck_at).min();
-        // One that wakes may find no room in this cycle: then all is asked again.
-        waiting.is_cold = found.nucleus.is_some();
+        // One that wakes may find no room in this cycle, and one that is held as a whole has no
+        // blockers by which to see that this is over: then all is asked again.
+        waiting.is_cold = found.nucleus.is_some() || waiting.nuclei.is_empty();
         found.nucleus.is_some()
     }
 }
