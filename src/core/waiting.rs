@@ -44,6 +44,8 @@ pub(crate) struct Prepared {
     pass: u8,
     preassigned: Preassigned,
     remote_source: bool,
+    /// Whether the input could be read from afar before the evaluation began.
+    had_remote_source: bool,
     locality: Option<Locality>,
     /// How the input could be read.
     sources: Vec<Vec<Source>>,
@@ -51,17 +53,25 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Takes it from a case that was judged.
-    pub(crate) fn of(case: &mut Case<'_>) -> Prepared {
+    /// Takes it from a case that was judged; `had_remote_source` is what it began with.
+    pub(crate) fn of(case: &mut Case<'_>, had_remote_source: bool) -> Prepared {
         let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
         let sources = case.sources.clone();
         let Case { pass, preassigned, remote_source, .. } = *case;
-        Prepared { pass, preassigned, remote_source, locality, sources, included }
+        Prepared {
+            pass,
+            preassigned,
+            remote_source,
+            had_remote_source,
+            locality,
+            sources,
+            included,
+        }
     }
 
     /// Whether the input of a case can be read as it could be then.
     pub(crate) fn is_of(&self, case: &Case<'_>) -> bool {
-        self.sources == case.sources
+        self.sources == case.sources && self.had_remote_source == case.remote_source
     }
 
     /// Puts it into a case.

@@ -81,6 +81,7 @@ impl Look<'_> {
         if !prepared.is_of(case) {
             return true;
         }
+        let had_remote_source = case.remote_source;
         let mut case = case.clone();
         prepared.lend(&mut case);
         let mut has_moved = false;
@@ -98,7 +99,7 @@ impl Look<'_> {
                 }
             }
         }
-        waiting.prepared = Some(Box::new(Prepared::of(&mut case)));
+        waiting.prepared = Some(Box::new(Prepared::of(&mut case, had_remote_source)));
         has_moved
     }
 
@@ -115,7 +116,7 @@ impl Look<'_> {
         for fate in &judgement.fates {
             note(waiting, list[fate.candidate as usize], fate.filter, &fate.objection);
         }
-        waiting.prepared = Some(Box::new(Prepared::of(&mut judged)));
+        waiting.prepared = Some(Box::new(Prepared::of(&mut judged, case.remote_source)));
         // One that is held as a whole by now is told so.
         judgement.passed > 0 || judgement.held.is_some()
     }
