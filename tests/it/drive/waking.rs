@@ -138,6 +138,9 @@ fn begin(twins: &mut Twins, theme: &Theme, chance: &mut Chance) {
         if theme.begins_open {
             (queue.status, queue.max_rss_mb) = (QueueStatus::Online, 16_000);
             queue.catchall = "bareNucleus=allow".into();
+            if theme.closed.contains(&number) {
+                queue.status = QueueStatus::Offline;
+            }
             let node = "node";
             let name = text(queue.name.clone());
             let pilot = Pilot::AskedJob { queue: name, node, at: now };
@@ -226,6 +229,7 @@ const THEMES: [Theme; 5] = {
         priorities: &[300, 500, 900],
         one_of_has_input: 3,
         begins_open: false,
+        closed: &[],
     };
     let open = Theme { begins_open: true, ..all };
     [
@@ -238,10 +242,12 @@ const THEMES: [Theme; 5] = {
             ..open
         },
         Theme {
-            name: "chunks bound to queues",
-            changes: &[NewTask, NewTask, Queue],
-            tasks: &[Production],
+            name: "what time alone changes",
+            changes: &[NewTask],
+            tasks: &[Production, Nucleus],
+            priorities: &[300],
             one_of_has_input: 1,
+            closed: &[0, 3],
             ..open
         },
         Theme {

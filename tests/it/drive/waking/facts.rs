@@ -41,6 +41,8 @@ pub struct Theme {
     pub one_of_has_input: usize,
     /// Whether every queue, endpoint and link is open at the beginning.
     pub begins_open: bool,
+    /// Queues that are offline at the beginning all the same, by number.
+    pub closed: &'static [usize],
 }
 
 pub fn queue_of(number: usize, chance: &mut Chance, now: Millis) -> Queue {
@@ -137,12 +139,14 @@ pub fn dataset_of(chance: &mut Chance, now: Millis) -> Dataset {
     }
 }
 
-/// A task that asked before has less to do, or has ended.
+/// A task that asked before has less to do, asks anew, or has ended.
 pub fn change_of(task: &Task, chance: &mut Chance, now: Millis) -> Task {
     let mut task = Task { changed_at: now, ..task.clone() };
     task.options.remaining_events /= chance.of(&[2, 1_000]);
-    if chance.below(4) == 0 {
-        task.phase = TaskPhase::Ended;
+    match chance.below(8) {
+        0 | 1 => task.phase = TaskPhase::Ended,
+        2 => task.attempt += 1,
+        _ => {}
     }
     task
 }
