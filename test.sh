@@ -243,6 +243,9 @@ $quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
 
 $quick || killer || failed=1
 
+# What failed, once more where it is found: the tests that run alone print it among all else.
+panics=$(grep -a -A12 "^thread '.*panicked at" "$log" | grep -a -v "^note: run with" || true)
+[ $failed = 0 ] || [ -z "$panics" ] || printf '\n== What panicked\n%s\n' "$panics"
 say "$((SECONDS - started)) s in all"
 awk -v mock="$mock" -v failed=$failed '
     /^test result: / { passed += $4; bad += $6; ignored += $8 }

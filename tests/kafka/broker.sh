@@ -34,6 +34,9 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
+# A broker that was killed hard may register again when this is over.
+broker.session.timeout.ms=4000
+broker.heartbeat.interval.ms=500
 # Tests make many small topics: do not set 10 MB aside for the index of each.
 log.index.size.max.bytes=1048576
 P
@@ -49,9 +52,19 @@ alive() {
     echo "$pid"
 }
 
+advertised() { # DATA
+    sed -n 's|^advertised.listeners=.*:||p' "$1/server.properties" | tail -1
+}
+
+# Whether a process is gone, with all its threads; one that nobody has waited for keeps its pid.
+ended() { # PID DATA
+    kill -0 "$1" 2> /dev/null || return 0
+    grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2> /dev/null && ! listens "$(advertised "$2")"
+}
+
 launch() { # DATA
     local data=$1 port pid
-    port=$(sed -n 's|^advertised.listeners=.*:||p' "$data/server.properties" | tail -1)
+    port=$(advertised "$data")
     # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
     # It lives for seconds or minutes: compiling it well would cost more than it brings.
     setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$(cat "$data/jars")/*" kafka.Kafka \
@@ -63,7 +76,7 @@ launch() { # DATA
             echo "$pid"
             return
         fi
-        kill -0 "$pid" 2>/dev/null || break
+        kill -0 "$pid" 2> /dev/null || break
         sleep 0.2
     done
     echo "no broker on 127.0.0.1:$port; the end of $data/broker.out:" >&2
@@ -77,7 +90,7 @@ halt() { # DATA SIGNAL
     pid=$(alive "$1") || return 0
     kill "-$2" "$pid" 2>/dev/null || return 0
     for _ in $(seq 100); do
-        kill -0 "$pid" 2>/dev/null || return 0
+        ended "$pid" "$1" && return 0
         sleep 0.2
     done
     kill -KILL "$pid" 2>/dev/null || true

@@ -237,7 +237,11 @@ fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
             ("reconnect.backoff.max.ms", "2000"),
         ],
         // The partition of a key is that of Kafka's own Java client.
-        Role::Writer => &[("linger.ms", "5"), ("partitioner", "murmur2_random")],
+        Role::Writer => &[
+            ("linger.ms", "5"),
+            ("partitioner", "murmur2_random"),
+            ("reconnect.backoff.max.ms", "2000"),
+        ],
     }
 }
 

@@ -10,7 +10,12 @@ use rdkafka::TopicPartitionList;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a topic must be denied that is asked for at a start.
+pub(super) const DENIAL: Duration = Duration::from_secs(2);
+/// Between two questions for a topic that was denied.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// How many of a client's tidings are heard when something failed: the newest matter, and a client
 /// that is turned away tells it every second or so.
@@ -52,15 +57,36 @@ pub(super) fn leaderless(
 
 /// How many partitions a topic has; an error when it is not there.
 pub(super) fn partitions(client: &Client, name: &str, wait: Duration) -> Result<usize, LogError> {
-    count(client, name, wait)?.ok_or_else(|| missing(name))
+    count(client, name, wait, DENIAL)?.ok_or_else(|| missing(name))
 }
 
-/// How many partitions a topic has; `None` when it is not there.
+/// How many partitions a topic has; `None` when it is not there. A broker that starts may not know
+/// its topics yet, so it has to deny one for `denial`, each time it is asked.
 pub(super) fn count(
     client: &Client,
     name: &str,
     wait: Duration,
+    denial: Duration,
 ) -> Result<Option<usize>, LogError> {
+    ask_again(denial, || count_now(client, name, wait))
+}
+
+/// Asks until there is an answer, or until there was none for `denial`.
+fn ask_again<T>(
+    denial: Duration,
+    mut ask: impl FnMut() -> Result<Option<T>, LogError>,
+) -> Result<Option<T>, LogError> {
+    let start = Instant::now();
+    loop {
+        let found = ask()?;
+        if found.is_some() || start.elapsed() >= denial {
+            return Ok(found);
+        }
+        std::thread::sleep(ASK_AGAIN);
+    }
+}
+
+fn count_now(client: &Client, name: &str, wait: Duration) -> Result<Option<usize>, LogError> {
     use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
     let metadata = client.fetch_metadata(Some(name), wait);
     let metadata = metadata.map_err(|error| trouble(client, &error))?;
@@ -173,4 +199,26 @@ pub(super) fn missing(name: &str) -> LogError {
     LogError::Stop(format!(
         "the broker has no topic {name}: make it with `yardmaster topology apply`"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_that_is_denied_for_a_moment_is_asked_for_again_and_one_that_stays_away_is_not_there()
+    {
+        let mut answers = [None, None, Some(3)].into_iter();
+        let minute = Duration::from_secs(60);
+        assert_eq!(ask_again(minute, || Ok(answers.next().flatten())).unwrap(), Some(3));
+        let mut asked = 0;
+        let denied = ask_again(2 * ASK_AGAIN, || {
+            asked += 1;
+            Ok(None::<usize>)
+        });
+        assert_eq!(denied.unwrap(), None);
+        assert!(asked > 1, "{asked}");
+        let failed = ask_again(minute, || Err::<Option<usize>, _>(LogError::Aborted("no".into())));
+        assert!(failed.is_err());
+    }
 }

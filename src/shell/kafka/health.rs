@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How often the broker is asked, and how long it has to answer.
 const PERIOD: Duration = Duration::from_secs(2);
-/// How long a lane may fail before its topic is asked for by name: while a leader moves, nobody may
-/// know of it.
+/// How long a lane may fail before its topic is asked for by name, and how long it must then be
+/// denied: while a leader moves, or a broker starts, nobody may know of it.
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
 /// How many topics are asked for their number of partitions each time; all come by in turn.
@@ -128,7 +128,7 @@ impl Probe {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(PERIOD) {
                 let old = look(&client, &lanes, &shared);
                 let mut found = old.into_iter().try_for_each(|(lane, name)| {
-                    match extent::count(&client, name, PERIOD)?.unwrap_or(0) {
+                    match extent::count(&client, name, PERIOD, GONE_AFTER)?.unwrap_or(0) {
                         count if lane.partition as usize >= count => Err(gone(*lane, name, count)),
                         _ => Ok(()),
                     }
@@ -215,8 +215,8 @@ fn ends_of_the_led(
 /// Whether a topic has more partitions than are read. What else the answer may be is for others to
 /// find out: while a broker starts it may not know the topic.
 fn grown(client: &Client, width: &Width) -> Result<(), LogError> {
-    match extent::partitions(client, &width.name, PERIOD) {
-        Ok(found) if found > width.partitions => {
+    match extent::count(client, &width.name, PERIOD, Duration::ZERO) {
+        Ok(Some(found)) if found > width.partitions => {
             Err(LogError::Grown { topic: width.topic, known: width.partitions, found })
         }
         _ => Ok(()),

@@ -120,7 +120,8 @@ impl KafkaIntake {
         let wait = self.conf.patience;
         let mut counts = Vec::new();
         for topic in topics {
-            let count = extent::count(&self.client, topic, wait)?.ok_or_else(|| missing(topic))?;
+            let count = extent::count(&self.client, topic, wait, extent::DENIAL)?
+                .ok_or_else(|| missing(topic))?;
             counts.push((*topic, count));
         }
         let group = self.committed(&counts, has_published)?;
@@ -281,7 +282,7 @@ impl KafkaIntake {
         }
         self.counted = Instant::now();
         for Source { text, next, .. } in &self.sources {
-            match extent::count(&self.client, text, COUNT_WAIT) {
+            match extent::count(&self.client, text, COUNT_WAIT, extent::DENIAL) {
                 Ok(Some(found)) if found > next.len() => {
                     let known = next.len();
                     // A new life reads the new ones from their beginning.
