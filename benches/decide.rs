@@ -6,7 +6,6 @@
 //! Time is CPU time of this thread; sizes take turns, and the median of their rounds counts.
 
 use std::fs;
-use yardmaster::core::close::Closing;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
@@ -15,8 +14,9 @@ use yardmaster::core::event::{
     ReplicaSummary, Site, Status, Storage, Task,
 };
 use yardmaster::core::id::stir;
+use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::policy::Policy;
-use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::state::close::Closing;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::{GIB, Millis};
 use yardmaster::wire::topology::Topology;

@@ -7,12 +7,12 @@
 
 use std::fs;
 use std::hint::black_box;
-use yardmaster::core::close::Closing;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferState};
 use yardmaster::core::id::stir;
 use yardmaster::core::limits::Limits;
-use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::output::progress::LaneFlags;
+use yardmaster::core::state::close::Closing;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
 use yardmaster::drive::fold::fold_batch;

@@ -4,10 +4,10 @@
 use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
 use yardmaster::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task};
-use yardmaster::core::ledger::Count;
 use yardmaster::core::policy::{
     Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
 };
+use yardmaster::core::state::ledger::Count;
 use yardmaster::core::unit::GIB;
 
 fn main() {

@@ -5,17 +5,17 @@
 //! whether a waiting request wakes depends on what is known now, not on how it came to be. What is
 //! remembered here beside the state only says which of them need not be looked at again.
 
-use crate::core::admit::{Refusal, is_open};
-use crate::core::assign::check_of;
-use crate::core::holding::Holding;
+use crate::core::judge::assign::check_of;
+use crate::core::judge::work::WorkBook;
+use crate::core::judge::world::World;
 use crate::core::policy::{Case, Policy, Preassigned, Resolved};
-use crate::core::record::Ask;
+use crate::core::request::admit::{Refusal, is_open};
+use crate::core::request::holding::Holding;
+use crate::core::request::touch::{Kinds, TouchLog, kinds};
+use crate::core::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
 use crate::core::state::State;
-use crate::core::touch::{Kinds, TouchLog, kinds};
+use crate::core::state::record::Ask;
 use crate::core::unit::Millis;
-use crate::core::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
-use crate::core::work::WorkBook;
-use crate::core::world::World;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

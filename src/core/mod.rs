@@ -1,51 +1,19 @@
-//! What we know and how we judge. Standard library and `sha2` only: no clock, dice, environment,
-//! file or network.
+//! What is known and how it is judged. No clock, environment, file or network: the same log gives
+//! the same decisions on every machine.
 
-pub mod admit;
-pub mod answered;
-mod assign;
-pub mod audit;
-pub mod blockers;
-pub mod changed;
-pub mod close;
-pub mod counters;
 pub mod cut;
-pub mod decide;
-pub mod decision;
 pub mod dice;
-pub mod digest;
-mod doubts;
 pub mod engine;
 pub mod event;
 pub mod explain;
 pub mod fold;
-pub mod gather;
-mod holding;
 pub mod id;
-pub mod ledger;
+pub mod judge;
 pub mod limits;
-pub mod nuclei;
+pub mod math;
 pub mod oddity;
-pub mod pattern;
+pub mod output;
 pub mod policy;
-pub mod power;
-pub mod progress;
-pub mod record;
-pub mod repair;
-pub mod reserve;
-pub mod rows;
-pub mod share;
-pub mod slab;
+pub mod request;
 pub mod state;
-mod stock;
-pub mod student;
-pub mod throttle;
-pub mod time;
-pub mod timer;
-mod touch;
 pub mod unit;
-mod waiting;
-pub mod wake;
-pub mod window;
-mod work;
-pub mod world;

@@ -3,9 +3,9 @@
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::explain::iso;
-use crate::core::progress::Progress;
-use crate::core::repair::{NowRepair, NowRepairs};
+use crate::core::output::progress::Progress;
 use crate::core::state::State;
+use crate::core::state::repair::{NowRepair, NowRepairs};
 use crate::core::unit::Millis;
 use crate::drive::feed::Feed;
 use crate::drive::keep::Keeper;

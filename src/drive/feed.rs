@@ -5,7 +5,7 @@
 
 use crate::core::cut::{Cut, Lane};
 use crate::core::limits::{BATCH_BYTES, FREE_BATCHES_BYTES};
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::drive::port::{Batch, Raw};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

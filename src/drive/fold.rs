@@ -168,11 +168,11 @@ pub fn fold_batch(
 mod tests {
     use super::*;
     use crate::core::cut::Lane;
-    use crate::core::digest::digest;
     use crate::core::event::{Heartbeat, JobState, Status};
     use crate::core::id::Key;
     use crate::core::limits::Limits;
     use crate::core::state::Setting;
+    use crate::core::state::digest::digest;
     use crate::wire::record::{write_heartbeat, write_job_state};
 
     const LANE: Lane = Lane::new(Topic::JobState, 0);

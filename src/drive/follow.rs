@@ -1,9 +1,9 @@
 //! Following: the cycles that were said, one by one, in order. The one way to recover, and exact.
 
-use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
+use crate::core::output::progress::Progress;
 use crate::core::policy::Policy;
-use crate::core::progress::Progress;
+use crate::core::state::close::Closing;
 use crate::core::unit::Millis;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;

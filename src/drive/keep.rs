@@ -1,9 +1,9 @@
 //! What is kept: copied at the end of a cycle, before the next one folds, and handed to the store
 //! once that cycle's commit is confirmed.
 
-use crate::core::changed::Note;
-use crate::core::counters::counters_at_most;
 use crate::core::state::State;
+use crate::core::state::changed::Note;
+use crate::core::state::counters::counters_at_most;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::load::{Loaded, Loading, readable};

@@ -1,9 +1,9 @@
 //! Leading: cycles are made, said, confirmed, kept.
 
-use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Garbled;
-use crate::core::progress::{ENGINE_REVISION, Progress};
+use crate::core::output::progress::{ENGINE_REVISION, Progress};
+use crate::core::state::close::Closing;
 use crate::core::unit::Millis;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;

@@ -1,8 +1,8 @@
 //! From the pieces a store shows to a state, with the counters compared.
 
-use crate::core::changed::Note;
-use crate::core::counters::counters;
 use crate::core::state::State;
+use crate::core::state::changed::Note;
+use crate::core::state::counters::counters;
 use crate::drive::port::Piece;
 use crate::drive::terms::Terms;
 use crate::wire::avro::Writer;

@@ -3,7 +3,7 @@
 
 use crate::core::cut::Lane;
 use crate::core::id::hash;
-use crate::core::progress::Progress;
+use crate::core::output::progress::Progress;
 use crate::drive::port::Output;
 use crate::drive::said::Said;
 use crate::wire::avro::unframed;

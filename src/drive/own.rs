@@ -5,7 +5,7 @@ mod words;
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::event::Garbled;
-use crate::core::progress::Progress;
+use crate::core::output::progress::Progress;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::feed::{Feed, Run};

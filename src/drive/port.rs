@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::limits::BATCH_BYTES;
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::core::unit::Millis;
 use crate::wire::avro::Writer;
 use std::ops::Range;

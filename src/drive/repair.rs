@@ -7,10 +7,10 @@
 mod cycles;
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::decision::{DecisionId, Outcome};
 use crate::core::explain::iso;
-use crate::core::progress::{ENGINE_REVISION, Progress};
-use crate::core::repair::{NowRepair, NowRepairs};
+use crate::core::output::decision::{DecisionId, Outcome};
+use crate::core::output::progress::{ENGINE_REVISION, Progress};
+use crate::core::state::repair::{NowRepair, NowRepairs};
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::begin::read_lane;

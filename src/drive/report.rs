@@ -1,10 +1,10 @@
 //! What a drive did, for metrics and messages. Nothing here is read back by it.
 
 use crate::core::cut::Topic;
-use crate::core::decision::Decision;
 use crate::core::event::Garbled;
 use crate::core::oddity::Oddity;
-use crate::core::throttle::Throttle;
+use crate::core::output::decision::Decision;
+use crate::core::output::throttle::Throttle;
 use crate::core::unit::Millis;
 use crate::drive::stray::StrayCounts;
 use std::collections::BTreeMap;

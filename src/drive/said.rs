@@ -1,9 +1,9 @@
 //! Decisions, throttles and cycles as they were read back.
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::decision::{Decision, DecisionId};
-use crate::core::progress::Progress;
-use crate::core::throttle::{Throttle, ThrottleId};
+use crate::core::output::decision::{Decision, DecisionId};
+use crate::core::output::progress::Progress;
+use crate::core::output::throttle::{Throttle, ThrottleId};
 use crate::core::unit::Millis;
 
 /// A word of ours as it was said.

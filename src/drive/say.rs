@@ -3,7 +3,7 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Garbled;
-use crate::core::progress::{LaneFlags, Progress};
+use crate::core::output::progress::{LaneFlags, Progress};
 use crate::core::unit::Millis;
 use crate::drive::outputs::{listed, output_hashes};
 use crate::drive::port::{Log, LogError, Output, Store};

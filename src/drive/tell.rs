@@ -8,10 +8,10 @@
 //! counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
 //! restart.
 
-use crate::core::changed::Changed;
 use crate::core::cut::{Lane, Topic};
 use crate::core::id::hash;
-use crate::core::progress::Progress;
+use crate::core::output::progress::Progress;
+use crate::core::state::changed::Changed;
 use crate::core::unit::Millis;
 use crate::drive::port::{Log, Output, Store};
 use crate::drive::{Drive, Role};

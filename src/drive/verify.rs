@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::Event;
-use crate::core::progress::{ENGINE_REVISION, Progress};
+use crate::core::output::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};

@@ -6,9 +6,9 @@
 //! a copy of the live state and not of the store, which holds the records only: a counter that
 //! drifted in memory would not be found there.
 
-use crate::core::audit::audit;
-use crate::core::counters::{copy_for_counters, counters};
 use crate::core::state::State;
+use crate::core::state::audit::audit;
+use crate::core::state::counters::{copy_for_counters, counters};
 use crate::shell::http::{Answer, Ask};
 use crate::wire::counter::to_json;
 use std::sync::mpsc::Receiver;

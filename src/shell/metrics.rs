@@ -8,11 +8,11 @@ mod table;
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
 use crate::core::cut::Topic;
-use crate::core::decision::Decision;
 use crate::core::event::Status;
 use crate::core::oddity::Oddity;
+use crate::core::output::decision::Decision;
+use crate::core::output::throttle::Throttle;
 use crate::core::policy::rule::Rule;
-use crate::core::throttle::Throttle;
 use crate::core::unit::{Millis, SECOND};
 use crate::drive::intake::Taken;
 use crate::drive::stray::{Stray, StrayCounts};

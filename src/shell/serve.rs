@@ -3,7 +3,7 @@
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Status as JobStatus;
 use crate::core::id::Name;
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;

@@ -1,7 +1,7 @@
 //! Lanes that cannot be read on: which, why, for how long, and what a person can do about it.
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
 //! Counters as text: one JSON object each.
 
-use crate::core::counters::Counter;
+use crate::core::state::counters::Counter;
 use std::fmt::Write;
 
 /// One counter as a JSON object: `counter` says what it counts, then its names, then its figures.

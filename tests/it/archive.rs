@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::Outcome;
+use yardmaster::core::output::decision::Outcome;
 use yardmaster::wire::avro::Codec;
 use yardmaster::wire::record::write_decision;
 

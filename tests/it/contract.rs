@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::{Cut, Lane, Topic};
 use yardmaster::core::limits::BATCH_BYTES;
-use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::drive::port::{Batch, Log, LogError, Mark, Output};
 
 /// Two input lanes and two own ones.

@@ -18,7 +18,7 @@ use check::*;
 use play::*;
 use ports::Dice;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use yardmaster::core::throttle::Action;
+use yardmaster::core::output::throttle::Action;
 use yardmaster::sim::paper::faulty::{Fault, Objection, Schedule};
 
 /// Every way in which a call can be the last one of a process.

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use toml::Table;
 use witness::{committed, complaints, decisions, glance, summary};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::Decision;
+use yardmaster::core::output::decision::Decision;
 
 pub const SECOND: Duration = Duration::from_secs(1);
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, DecisionId, Outcome, Ranked, request_name};
 use yardmaster::core::event::{
     Event, OutcomeKind, Queue, QueueStatus, Status, Task, TaskPhase, TransferState,
 };
+use yardmaster::core::output::decision::{Decision, DecisionId, Outcome, Ranked, request_name};
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
 use yardmaster::sim::grid::{Facts, Grid, Plan, Record, Summary, Unfit};
 use yardmaster::wire::avro::{Arena, Codec};

@@ -1,13 +1,13 @@
 //! Short words for building events, logs and states.
 
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::{Decision, DecisionId, Outcome as Answer, Ranked};
 use yardmaster::core::event::{
     Event, Heartbeat, JobState, Outcome, OutcomeKind, Parameter, RamUnit, Status, Task, TaskPhase,
     Transfer, TransferState,
 };
 use yardmaster::core::limits::Limits;
-use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::output::decision::{Decision, DecisionId, Outcome as Answer, Ranked};
+use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::Millis;
 
@@ -58,7 +58,7 @@ pub fn close(state: &mut State, now: Millis) {
     let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
     let flags = state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect();
     let number = state.number + 1;
-    state.close(&yardmaster::core::close::Closing { epoch: 1, number, now, flags });
+    state.close(&yardmaster::core::state::close::Closing { epoch: 1, number, now, flags });
 }
 
 /// Counts one of our own words.

@@ -26,8 +26,8 @@ pub use task::{ChunkKind, Outcome, OutcomeKind, RamUnit, ReplicaSummary, Task, T
 pub use transfer::{Transfer, TransferState};
 
 use crate::core::cut::Topic;
-use crate::core::decision::Decision;
-use crate::core::throttle::Throttle;
+use crate::core::output::decision::Decision;
+use crate::core::output::throttle::Throttle;
 
 /// A fact. Closed on purpose: a new kind of fact is a new variant, and every `match` then asks
 /// what to do with it. What comes by the million borrows its text from the record's bytes.

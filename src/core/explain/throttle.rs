@@ -1,8 +1,8 @@
 //! A throttle as text: who is held, by which rule, what was measured, and what ends it.
 
 use super::{Written, iso, number};
+use crate::core::output::throttle::{Action, Throttle};
 use crate::core::policy::rule::Rule;
-use crate::core::throttle::{Action, Throttle};
 use crate::core::unit::{Millis, SECOND};
 use std::fmt::Write;
 
@@ -67,7 +67,7 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::throttle::{SubjectKind, ThrottleId};
+    use crate::core::output::throttle::{SubjectKind, ThrottleId};
 
     const NOW: Millis = 1_760_529_600_000;
 

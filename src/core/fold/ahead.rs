@@ -8,10 +8,10 @@
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Pilot};
 use crate::core::id::Key;
-use crate::core::record::Job;
-use crate::core::rows::NO_ROW;
-use crate::core::slab::Index;
 use crate::core::state::State;
+use crate::core::state::record::Job;
+use crate::core::state::rows::NO_ROW;
+use crate::core::state::slab::Index;
 use std::hint::black_box;
 
 /// What an event speaks of, and where that was seen to lie.

@@ -6,9 +6,9 @@ use crate::core::event::{
     Link, Parameter, Queue, Quota, QuotaKind, Release, Share, Site, Storage, User, UserKind,
 };
 use crate::core::oddity::Oddity;
-use crate::core::record::Fact;
+use crate::core::output::throttle::SubjectKind;
+use crate::core::state::record::Fact;
 use crate::core::state::{Book, State};
-use crate::core::throttle::SubjectKind;
 use crate::core::unit::Millis;
 
 /// What all configuration records have.

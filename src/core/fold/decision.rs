@@ -1,12 +1,12 @@
 //! Our own answers: facts like the others, so a promise counts from the moment it is made.
 
-use crate::core::blockers::{BlockerTable, Blockers};
 use crate::core::cut::Topic;
-use crate::core::decision::{Decision, DecisionId, Outcome, request_name};
 use crate::core::id::Key;
 use crate::core::oddity::Oddity;
-use crate::core::record::{Answer, Promise};
+use crate::core::output::decision::{Decision, DecisionId, Outcome, request_name};
+use crate::core::request::blockers::{BlockerTable, Blockers};
 use crate::core::state::State;
+use crate::core::state::record::{Answer, Promise};
 use std::collections::BTreeMap;
 
 impl State {

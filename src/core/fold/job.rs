@@ -5,9 +5,9 @@ use crate::core::event::{Heartbeat, JobState, Status};
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
-use crate::core::record::{Beat, Job, Sample};
-use crate::core::reserve::seen_row;
 use crate::core::state::State;
+use crate::core::state::record::{Beat, Job, Sample};
+use crate::core::state::reserve::seen_row;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
@@ -191,7 +191,7 @@ impl State {
         }
     }
 
-    /// See [`Job::names`] and [`crate::core::ledger::Ledger::job_rows`].
+    /// See [`Job::names`] and [`crate::core::state::ledger::Ledger::job_rows`].
     #[inline]
     fn names_and_rows(
         &mut self,

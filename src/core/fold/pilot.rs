@@ -5,9 +5,9 @@ use crate::core::event::Pilot;
 use crate::core::fold::Sought;
 use crate::core::id::Name;
 use crate::core::oddity::Oddity;
-use crate::core::record::{Node, Slots, Workers};
 use crate::core::state::State;
-use crate::core::timer::NodePart;
+use crate::core::state::record::{Node, Slots, Workers};
+use crate::core::state::timer::NodePart;
 use crate::core::unit::Millis;
 
 impl State {

@@ -1,12 +1,12 @@
 //! Requests, and what became of their answers.
 
-use crate::core::admit::PLAUSIBLE_FROM;
-use crate::core::answered::Answered;
 use crate::core::cut::Topic;
 use crate::core::event::{Outcome, Task};
 use crate::core::oddity::Oddity;
-use crate::core::record::Ask;
+use crate::core::request::admit::PLAUSIBLE_FROM;
 use crate::core::state::State;
+use crate::core::state::answered::Answered;
+use crate::core::state::record::Ask;
 use crate::core::unit::Millis;
 
 impl State {

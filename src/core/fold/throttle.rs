@@ -3,8 +3,8 @@
 
 use crate::core::cut::Topic;
 use crate::core::oddity::Oddity;
+use crate::core::output::throttle::{Action, Throttle};
 use crate::core::state::State;
-use crate::core::throttle::{Action, Throttle};
 
 impl State {
     /// Counts one of our words on a throttle: the newest holds.

@@ -5,8 +5,8 @@ use crate::core::event::Transfer;
 use crate::core::fold::Sought;
 use crate::core::id::Name;
 use crate::core::oddity::Oddity;
-use crate::core::record::Move;
 use crate::core::state::State;
+use crate::core::state::record::Move;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 

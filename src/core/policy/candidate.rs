@@ -2,7 +2,7 @@
 
 use super::{UserView, Verdict};
 use crate::core::event::{Queue, Release, Status, Storage};
-use crate::core::ledger::Count;
+use crate::core::state::ledger::Count;
 use crate::core::unit::{Bytes, Millis};
 
 /// A queue as seen by one judgement, with all that may be known about it.

@@ -8,7 +8,7 @@ use super::analysis::{
 use super::rule::{Gauge, Margin, Rule, Throttling};
 use super::{Args, Case, Objection, Owner, Param};
 use crate::core::event::ChunkKind;
-use crate::core::throttle::{SubjectKind, owner_of};
+use crate::core::output::throttle::{SubjectKind, owner_of};
 use crate::core::unit::{Millis, SECOND};
 
 /// The rules of 8.1.

@@ -31,7 +31,7 @@ pub mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use crate::core::ledger::Totals;
+pub use crate::core::state::ledger::Totals;
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use compile::{Policy, Resolved};
 pub use flavour::{Flavour, Plan, Select, kind, kinds};

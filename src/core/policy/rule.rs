@@ -8,7 +8,7 @@
 use super::owner::Owner;
 use super::{Args, Case};
 use crate::core::event::Task;
-use crate::core::throttle::{SubjectKind, Throttle, owner_of};
+use crate::core::output::throttle::{SubjectKind, Throttle, owner_of};
 use crate::core::unit::Millis;
 
 /// A rule.

@@ -5,7 +5,7 @@ use super::{
     Stores, UserView, Wanted, kind,
 };
 use crate::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Scope, Status, Storage, Task};
-use crate::core::ledger::Count;
+use crate::core::state::ledger::Count;
 use crate::core::unit::GIB;
 
 /// The nucleus of every sample task.

@@ -2,7 +2,7 @@
 
 use super::Param;
 use super::param::Args;
-use crate::core::student::point95;
+use crate::core::math::student::point95;
 use crate::core::unit::{DAY, HOUR, Millis};
 
 /// The parameters, in the order [`rules`] takes them.

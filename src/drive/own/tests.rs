@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::decision::{Decision, DecisionId, Outcome};
+use crate::core::output::decision::{Decision, DecisionId, Outcome};
 use crate::drive::outputs::output_hash;
 use crate::drive::port::Batch;
 use crate::wire::record::{write_decision, write_progress};

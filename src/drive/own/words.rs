@@ -3,7 +3,7 @@
 use super::Own;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Garbled;
-use crate::core::progress::Progress;
+use crate::core::output::progress::Progress;
 use crate::drive::feed::Feed;
 use crate::drive::outputs::{choose, lists, output_hash};
 use crate::drive::port::Raw;

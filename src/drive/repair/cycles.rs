@@ -1,8 +1,8 @@
 //! The newest cycles of a log, read from its end.
 
 use crate::core::cut::Topic;
-use crate::core::progress::Progress;
-use crate::core::repair::NowRepairs;
+use crate::core::output::progress::Progress;
+use crate::core::state::repair::NowRepairs;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::begin::read_progress;

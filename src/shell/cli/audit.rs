@@ -1,7 +1,7 @@
 //! `audit`: is every counter what a recount gives?
 
-use crate::core::audit::{Drift, audit};
-use crate::core::counters::counters;
+use crate::core::state::audit::{Drift, audit};
+use crate::core::state::counters::counters;
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::Place;
 use crate::shell::cli::replay::rebuild;

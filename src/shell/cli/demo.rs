@@ -2,11 +2,11 @@
 
 mod polled;
 
-use crate::core::audit::audit;
-use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::limits::Limits;
-use crate::core::throttle::Throttle;
+use crate::core::output::decision::Decision;
+use crate::core::output::throttle::Throttle;
+use crate::core::state::audit::audit;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::place::{Read, dir_topics, open_store};
@@ -327,7 +327,7 @@ impl Live {
         for drift in drifts.iter().take(10) {
             println!("  drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
         }
-        let counters = crate::core::counters::counters(self.drive.state()).len();
+        let counters = crate::core::state::counters::counters(self.drive.state()).len();
         match drifts.len() {
             0 => println!("audit: clean, {counters} counters recounted"),
             some => println!("audit: {some} of {counters} counters drifted"),

@@ -1,12 +1,12 @@
 //! `explain`: a task's decisions, and who is held as a whole, as text.
 
 use crate::core::cut::{Cut, Topic};
-use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::explain::{explain, explain_throttle, join, throttle_of};
 use crate::core::id::hash;
+use crate::core::output::decision::Decision;
+use crate::core::output::throttle::Throttle;
 use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
-use crate::core::throttle::Throttle;
 use crate::core::unit::Millis;
 use crate::drive::port::{Batch, Log};
 use crate::shell::cli::Ended;

@@ -1,6 +1,6 @@
 //! `replay`: the state made again from the log.
 
-use crate::core::digest::digest;
+use crate::core::state::digest::digest;
 use crate::drive::port::{Log, Store};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::Ended;

@@ -5,7 +5,7 @@ use super::file::LaneFile;
 use super::ocf::{self, Next};
 use crate::core::cut::Lane;
 use crate::core::limits::BATCH_BYTES;
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::drive::port::{Batch, LogError, Mark, Raw};
 use std::path::PathBuf;
 

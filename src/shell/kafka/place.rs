@@ -4,7 +4,7 @@ use super::conf::Turn;
 use super::queue::{Event, Origin};
 use super::remedy::refusal;
 use crate::core::cut::Lane;
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::core::unit::Millis;
 use crate::drive::port::{Batch, LogError, Mark};
 use rdkafka::error::RDKafkaErrorCode;

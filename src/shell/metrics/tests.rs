@@ -1,6 +1,6 @@
 use super::*;
-use crate::core::decision::{DecisionId, FilterCount, Outcome};
-use crate::core::throttle::{Action, SubjectKind, ThrottleId};
+use crate::core::output::decision::{DecisionId, FilterCount, Outcome};
+use crate::core::output::throttle::{Action, SubjectKind, ThrottleId};
 use crate::shell::intake::Told;
 use std::collections::BTreeSet;
 

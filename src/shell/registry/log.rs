@@ -11,7 +11,7 @@ use super::folder::Folder;
 use super::framing::Framing;
 use super::ours::{Ours, number};
 use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
 use crate::wire::avro::{Writer, canonical_form, fingerprint, number_of, rabin, schema_text};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 
 use super::json::{count, entries, items, number, text, texts, whole};
 use crate::core::event::{Queue, Status};
-use crate::core::ledger::Count;
 use crate::core::policy::{Candidate, Candidates, UserView};
+use crate::core::state::ledger::Count;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

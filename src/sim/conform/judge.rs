@@ -6,13 +6,13 @@ use super::json::moment;
 use super::{Recorded, ask};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Event, Scope, Task};
+use crate::core::judge::world::World;
 use crate::core::limits::Limits;
 use crate::core::policy::{
     Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
 };
 use crate::core::state::{Setting, State};
 use crate::core::unit::Millis;
-use crate::core::world::World;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::record;
 use serde_json::{Value, json};

@@ -7,12 +7,12 @@ use super::json::{entries, items, moment, number, text, texts};
 use super::judge::{Judged, compiled, read_back, state_of};
 use super::{Recorded, ask};
 use crate::core::event::Task;
-use crate::core::nuclei::{JobCheck, Work, as_jobs};
+use crate::core::judge::nuclei::{JobCheck, Work, as_jobs};
+use crate::core::judge::world::World;
 use crate::core::policy::task::{NucleusCandidate, TaskCase, job_check};
 use crate::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use crate::core::state::State;
 use crate::core::unit::Millis;
-use crate::core::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@ use super::Grid;
 use super::agenda::Planned;
 use super::pool::Place;
 use super::work::Arrival;
-use crate::core::decision::{self, Decision, Ranked, request_name};
 use crate::core::event::{ChunkKind, Outcome, OutcomeKind, Task, TaskPhase};
+use crate::core::output::decision::{self, Decision, Ranked, request_name};
 use crate::core::unit::{MINUTE, Millis, SECOND};
 
 /// A task that has not ended.

@@ -26,8 +26,8 @@ pub use facts::{Facts, Unfit};
 pub use tally::Summary;
 
 use crate::core::cut::Topic;
-use crate::core::decision::Decision;
 use crate::core::event::{Hardware, Release};
+use crate::core::output::decision::Decision;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
 use agenda::{Agenda, Planned};

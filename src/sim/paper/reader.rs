@@ -2,7 +2,7 @@
 
 use super::{Paper, Strand, missing};
 use crate::core::cut::{Cut, Lane};
-use crate::core::progress::LaneFlags;
+use crate::core::output::progress::LaneFlags;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -5,12 +5,12 @@ use super::{
     compile, fingerprint, number_of, rabin, released, schema, schema_text, transcode,
 };
 use crate::core::cut::Topic;
-use crate::core::decision::Decision;
 use crate::core::event::{Event, Garbled};
 use crate::core::id::Key;
 use crate::core::limits::Limits;
-use crate::core::progress::Progress;
-use crate::core::throttle::Throttle;
+use crate::core::output::decision::Decision;
+use crate::core::output::progress::Progress;
+use crate::core::output::throttle::Throttle;
 use crate::wire::record;
 use apache_avro::Schema;
 use std::ops::Range;

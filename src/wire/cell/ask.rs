@@ -1,13 +1,13 @@
 //! Requests, answers, promises.
 
 use super::{count, text, word};
-use crate::core::answered::Answered;
-use crate::core::blockers::{BlockerTable, Blockers, QueueList};
 use crate::core::cut::Topic;
-use crate::core::decision::DecisionId;
 use crate::core::event::{Event, OutcomeKind};
 use crate::core::id::Key;
-use crate::core::record::{Answer, Ask, Promise};
+use crate::core::output::decision::DecisionId;
+use crate::core::request::blockers::{BlockerTable, Blockers, QueueList};
+use crate::core::state::answered::Answered;
+use crate::core::state::record::{Answer, Ask, Promise};
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 

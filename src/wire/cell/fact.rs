@@ -5,7 +5,7 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
     Event, Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User,
 };
-use crate::core::record::Fact;
+use crate::core::state::record::Fact;
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 

@@ -2,10 +2,10 @@
 
 use super::{FORMAT, count, left, text, word};
 use crate::core::cut::{Lane, Topic};
-use crate::core::progress::LaneFlags;
-use crate::core::record::Slots;
+use crate::core::output::progress::LaneFlags;
+use crate::core::state::record::Slots;
+use crate::core::state::time::{LaneState, TopicTime};
 use crate::core::state::{Marks, State};
-use crate::core::time::{LaneState, TopicTime};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Where our own words of later cycles begin, at the earliest: per own lane an offset.

@@ -4,9 +4,9 @@
 use super::{count, word};
 use crate::core::event::{Status, TransferState};
 use crate::core::id::{Key, Name, hash, stir};
-use crate::core::record::{Beat, Job, Move, Node, Sample, Workers};
-use crate::core::reserve::seen_row;
 use crate::core::state::State;
+use crate::core::state::record::{Beat, Job, Move, Node, Sample, Workers};
+use crate::core::state::reserve::seen_row;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
@@ -61,7 +61,7 @@ impl Default for Memo {
 #[derive(Clone, Copy, Default)]
 struct JobRows {
     names: [Name; 6],
-    /// As [`crate::core::ledger::Ledger::job_rows`] gives them.
+    /// As [`crate::core::state::ledger::Ledger::job_rows`] gives them.
     rows: [u32; 4],
     seen: u32,
 }

@@ -2,9 +2,9 @@
 
 use super::count;
 use crate::core::id::Name;
-use crate::core::rows::RowKey;
 use crate::core::state::State;
-use crate::core::window::Window;
+use crate::core::state::rows::RowKey;
+use crate::core::state::window::Window;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 pub(super) fn write(sink: &mut Sink<'_>, state: &State) {

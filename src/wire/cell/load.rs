@@ -3,10 +3,10 @@
 use super::job::Memo;
 use super::{Head, Kind, ask, fact, job, read_head, throttle};
 use crate::core::event::Status;
-use crate::core::record::{Fact, Job};
+use crate::core::output::throttle::Throttle;
+use crate::core::state::record::{Fact, Job};
+use crate::core::state::timer::NodePart;
 use crate::core::state::{Book, Keyed, State, Table};
-use crate::core::throttle::Throttle;
-use crate::core::timer::NodePart;
 use crate::wire::avro::{Cursor, Fault};
 
 /// A state that is being filled with what was kept: the head, then base pages, then deltas oldest

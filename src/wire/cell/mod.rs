@@ -19,8 +19,8 @@ pub use load::Restore;
 pub use notes::{NOTES_PAGE, read_notes, write_notes};
 pub use writers::{WRITERS_PAGE, read_writers, write_writers};
 
-use crate::core::slab::{PAGE, Slab};
 use crate::core::state::State;
+use crate::core::state::slab::{PAGE, Slab};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.

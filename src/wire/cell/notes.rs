@@ -2,7 +2,7 @@
 //! to them.
 
 use super::{FORMAT, count, text};
-use crate::core::changed::{Note, NoteOf};
+use crate::core::state::changed::{Note, NoteOf};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// The number the page is kept under: beyond those of all kinds of cells.

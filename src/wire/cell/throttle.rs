@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::Event;
-use crate::core::throttle::Throttle;
+use crate::core::output::throttle::Throttle;
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 

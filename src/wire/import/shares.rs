@@ -3,8 +3,8 @@
 use super::field::Fields;
 use super::{Imported, list, lower};
 use crate::core::event::{Event, Share};
-use crate::core::pattern::Pattern;
-use crate::core::share::Tree;
+use crate::core::judge::share::Tree;
+use crate::core::math::pattern::Pattern;
 use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! `counter`.
 
-use crate::core::changed::{Changed, Of};
 use crate::core::cut::Topic;
+use crate::core::state::changed::{Changed, Of};
 use crate::core::unit::Millis;
 use crate::wire::avro::Sink;
 use std::borrow::Cow;

@@ -3,7 +3,7 @@
 
 use super::{amount, count, list, number, option, say_number, symbol, text, texts};
 use crate::core::cut::Topic;
-use crate::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
+use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use crate::core::unit::Millis;
 use crate::wire::avro::{Cursor, Fault, Sink};
 

@@ -2,8 +2,8 @@
 
 use super::{symbol, text};
 use crate::core::cut::Topic;
-use crate::core::decision::DecisionId;
 use crate::core::event::{Outcome, OutcomeKind};
+use crate::core::output::decision::DecisionId;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// The symbols of `kind`, in the schema's order.

@@ -2,8 +2,8 @@
 
 use super::{amount, count, list, option, text};
 use crate::core::cut::{Lane, Topic};
-use crate::core::progress::{LaneFlags, Progress};
-use crate::core::repair::NowRepair;
+use crate::core::output::progress::{LaneFlags, Progress};
+use crate::core::state::repair::NowRepair;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Reads the datum of a cycle's record.

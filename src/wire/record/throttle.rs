@@ -2,7 +2,7 @@
 
 use super::{amount, count, list, number, option, say_number, symbol, text, texts};
 use crate::core::cut::Topic;
-use crate::core::throttle::{Action, SubjectKind, Throttle, ThrottleId};
+use crate::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 pub(super) fn read(at: &mut Cursor<'_>) -> Result<Throttle, Fault> {

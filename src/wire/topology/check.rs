@@ -5,8 +5,8 @@ use super::Topology;
 use super::read::Reader;
 use super::topic::{Cleanup, Framing, Timestamp, TopicSettings};
 use crate::core::cut::Topic;
-use crate::core::ledger::WAIT_REACH;
 use crate::core::limits::Limit;
+use crate::core::state::ledger::WAIT_REACH;
 use crate::core::unit::{DAY, HOUR, Millis};
 use std::collections::BTreeMap;
 

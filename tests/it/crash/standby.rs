@@ -5,7 +5,7 @@ use super::play::*;
 use super::ports::Watch;
 use crate::drive::yard::{Yard, task};
 use std::time::Duration;
-use yardmaster::core::digest::digest;
+use yardmaster::core::state::digest::digest;
 use yardmaster::drive::port::{Log, LogError};
 use yardmaster::drive::{Drive, Halt};
 use yardmaster::sim::paper::PaperLog;

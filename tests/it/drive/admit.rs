@@ -4,8 +4,8 @@ use super::start;
 use super::yard::*;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::event::{ReplicaSummary, Share, Task, TaskPhase};
+use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::drive::Drive;
 use yardmaster::drive::port::{Log, Store};
@@ -38,7 +38,7 @@ fn check_replay<L: Log, S: Store>(yard: &Yard, led: &mut Drive<L, S>) {
     let report = drive.take_report();
     assert_eq!(report.verified[1..], [0, 0], "{:#?}", report.differences);
     assert_eq!(report.verified[0], yard.decisions().len() as u64);
-    use yardmaster::core::digest::digest;
+    use yardmaster::core::state::digest::digest;
     assert_eq!(digest(drive.state()), digest(led.state()));
 }
 

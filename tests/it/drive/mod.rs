@@ -16,11 +16,11 @@ pub(crate) mod yard;
 
 use std::time::Duration;
 use yard::*;
-use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::Outcome;
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::Status;
+use yardmaster::core::output::decision::Outcome;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::digest::digest;
 use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::store::PaperStore;
 

@@ -3,8 +3,8 @@
 
 use super::yard::*;
 use std::collections::BTreeMap;
-use yardmaster::core::digest::records_digest;
 use yardmaster::core::event::{Task, TaskPhase};
+use yardmaster::core::state::digest::records_digest;
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::drive::Drive;
 use yardmaster::sim::paper::PaperLog;

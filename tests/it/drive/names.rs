@@ -2,8 +2,8 @@
 
 use super::yard::*;
 use std::time::Duration;
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::{JobState, Status};
+use yardmaster::core::state::digest::digest;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::store::PaperStore;

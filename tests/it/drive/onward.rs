@@ -2,10 +2,10 @@
 
 use super::yard::*;
 use std::time::Duration;
-use yardmaster::core::audit::audit;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::Status;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::digest::digest;
 use yardmaster::drive::Drive;
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::faulty::{Fault, Faulty, Schedule};

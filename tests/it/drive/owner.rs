@@ -3,11 +3,11 @@
 use super::start;
 use super::yard::*;
 use std::time::Duration;
-use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, Outcome};
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::{JobState, Parameter, Queue, Quota, Status, Task, User};
+use yardmaster::core::output::decision::{Decision, Outcome};
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{MINUTE, SECOND};
 use yardmaster::drive::Drive;
 use yardmaster::wire::record;

@@ -4,12 +4,12 @@
 use super::start;
 use super::yard::*;
 use std::time::Duration;
-use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, Outcome};
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::{JobState, Parameter, Queue, Share, Status};
-use yardmaster::core::throttle::Action;
+use yardmaster::core::output::decision::{Decision, Outcome};
+use yardmaster::core::output::throttle::Action;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
 use yardmaster::drive::Drive;
 use yardmaster::wire::record;

@@ -3,13 +3,13 @@
 
 use super::yard::*;
 use std::collections::BTreeMap;
-use yardmaster::core::audit::audit;
-use yardmaster::core::changed::{Changed, Of};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Status;
 use yardmaster::core::id::stir;
-use yardmaster::core::progress::Progress;
+use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::State;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::changed::{Changed, Of};
 use yardmaster::drive::tell::Tell;
 use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;

@@ -3,8 +3,8 @@
 use super::start;
 use super::yard::*;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::Outcome;
 use yardmaster::core::event::{Dataset, DatasetReplica, Input, JobState, Queue, Status, Task};
+use yardmaster::core::output::decision::Outcome;
 use yardmaster::core::unit::{MINUTE, SECOND};
 use yardmaster::wire::record;
 

@@ -8,15 +8,15 @@ use super::yard::*;
 use crate::world::{Chance, DAWN, fold, lane, said, text};
 use facts::*;
 use std::collections::BTreeMap;
-use yardmaster::core::close::Closing;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, Outcome as Answer};
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
     Event, Outcome, OutcomeKind, Pilot, QueueStatus, Site, Storage, Task,
 };
+use yardmaster::core::output::decision::{Decision, Outcome as Answer};
+use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::policy::Policy;
-use yardmaster::core::progress::LaneFlags;
+use yardmaster::core::state::close::Closing;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::{MINUTE, Millis, SECOND};
 use yardmaster::wire::topology::{self, Topology};

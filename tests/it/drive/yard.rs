@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::{Decision, Outcome};
 use yardmaster::core::event::*;
-use yardmaster::core::progress::Progress;
-use yardmaster::core::throttle::Throttle;
+use yardmaster::core::output::decision::{Decision, Outcome};
+use yardmaster::core::output::progress::Progress;
+use yardmaster::core::output::throttle::Throttle;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};

@@ -6,7 +6,7 @@ use serde_json::json;
 use yardmaster::core::event::{
     Event, HardwareKind, Parameter, Quota, QuotaKind, Release, Share, SoftwareTag,
 };
-use yardmaster::core::share::Tree;
+use yardmaster::core::judge::share::Tree;
 use yardmaster::wire::import::{Imported, Sites, cric, gdpconfig, quotas, releases, shares};
 
 fn shares_of(imported: &Imported) -> Vec<&Share> {

@@ -6,7 +6,7 @@ use super::witness::glance;
 use super::{SECOND, ask, hasty, settle_accounts, wait_for_lead};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::progress::Progress;
+use yardmaster::core::output::progress::Progress;
 use yardmaster::core::unit::DAY;
 use yardmaster::wire::avro::Codec;
 use yardmaster::wire::record;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, DecisionId};
 use yardmaster::core::event::Event;
+use yardmaster::core::output::decision::{Decision, DecisionId};
 use yardmaster::wire::avro::{Arena, Codec};
 
 /// Key and value of a record.
@@ -169,7 +169,7 @@ pub fn summary(said: &[Decision]) -> String {
 // --- The witness itself, seen to object ---------------------------------------------------------
 
 fn answers() -> (BTreeSet<String>, Vec<Decision>) {
-    use yardmaster::core::decision::Outcome;
+    use yardmaster::core::output::decision::Outcome;
     let plain = |subject: &str, ordinal, outcome| Decision {
         id: DecisionId::derive("yard", subject, 0, ordinal),
         domain: "yard".into(),

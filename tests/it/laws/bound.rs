@@ -5,9 +5,9 @@ use crate::drive::yard::{queue, storage};
 use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Site, Status, Storage, Task};
+use yardmaster::core::judge::world::World;
 use yardmaster::core::policy::{Policy, PolicySpec, Rules, kind};
 use yardmaster::core::state::State;
-use yardmaster::core::world::World;
 
 fn site(state: &mut State, name: &str, output: &str) {
     let site = Site {

@@ -3,12 +3,12 @@
 use super::counters::{assert_audit_clean, counters};
 use super::random::{Story, tell};
 use crate::world::*;
-use yardmaster::core::counters::counters as listed;
 use yardmaster::core::cut::Topic::{self, *};
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::{Event, JobState, OutcomeKind, Status, TaskPhase, TransferState};
 use yardmaster::core::event::{Pilot, Transfer};
 use yardmaster::core::state::State;
+use yardmaster::core::state::counters::counters as listed;
+use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{DAY, HOUR};
 
 /// Every way to merge lanes of these lengths: the lane that is next, each time.
@@ -77,7 +77,7 @@ fn check(before: &[Said], lanes: &[(Topic, u32, Vec<Event<'static>>)], words: &[
     }
 }
 
-type Word = yardmaster::core::decision::Decision;
+type Word = yardmaster::core::output::decision::Decision;
 
 fn state_of(status: Status, changed_at: i64) -> JobState<'static> {
     JobState { status, changed_at, ..job("1") }

@@ -1,11 +1,11 @@
 //! All counters of a state as plain numbers under plain names, zeroes left out.
 
 use std::collections::BTreeMap;
-use yardmaster::core::audit::audit;
 use yardmaster::core::event::Status;
 use yardmaster::core::id::Name;
-use yardmaster::core::ledger::Count;
 use yardmaster::core::state::State;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::ledger::Count;
 
 pub type Sums = BTreeMap<String, i128>;
 

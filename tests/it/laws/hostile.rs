@@ -5,18 +5,18 @@ use super::counters::assert_audit_clean;
 use crate::wire::dice::Dice;
 use crate::wire::facts;
 use crate::world::*;
-use yardmaster::core::close::Closing;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::{Decision, Outcome as Answer};
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::{
     Endpoints, Event, Garbled, Heartbeat, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot,
     Queue, QueueStatus, Quota, Release, Share, Site, Status, Storage, TaskPhase, Transfer,
     TransferState, User,
 };
+use yardmaster::core::judge::share::{Balance, Tree, executing_and_queued};
 use yardmaster::core::limits::Limits;
-use yardmaster::core::progress::LaneFlags;
-use yardmaster::core::share::{Balance, Tree, executing_and_queued};
+use yardmaster::core::output::decision::{Decision, Outcome as Answer};
+use yardmaster::core::output::progress::LaneFlags;
+use yardmaster::core::state::close::Closing;
+use yardmaster::core::state::digest::digest;
 
 const TIMES: [i64; 10] =
     [i64::MIN, i64::MIN + 1, -1, 0, 1, DAWN, DAWN + 5_000, DAWN * 2, i64::MAX - 1, i64::MAX];

@@ -2,8 +2,8 @@
 
 use super::random::{Story, tell};
 use crate::world::*;
-use yardmaster::core::digest::digest;
 use yardmaster::core::state::State;
+use yardmaster::core::state::digest::digest;
 use yardmaster::wire::cell::{self, Head, Restore};
 
 fn restored(like: &State, head: &[u8], chunks: &[Vec<u8>]) -> State {
@@ -46,7 +46,7 @@ fn the_power_of_shares_is_that_of_their_jobs() {
     use std::collections::BTreeMap;
     use yardmaster::core::cut::Topic;
     use yardmaster::core::event::{Event, Status};
-    use yardmaster::core::share::{Hs06, executing_and_queued};
+    use yardmaster::core::judge::share::{Hs06, executing_and_queued};
     let mut seen = 0;
     for seed in 0..20 {
         tell(&Story::drawn(seed), seed, |state, cycle, _| {

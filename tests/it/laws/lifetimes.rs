@@ -3,11 +3,11 @@
 use super::counters::{assert_audit_clean, counters};
 use crate::world::*;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::digest::records_digest;
 use yardmaster::core::event::{Event, JobState, Status, TransferState};
 use yardmaster::core::id::Key;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::state::State;
+use yardmaster::core::state::digest::records_digest;
 use yardmaster::core::unit::{DAY, HOUR};
 
 const JOBS: yardmaster::core::cut::Lane = lane(Topic::JobState, 0);

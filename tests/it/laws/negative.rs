@@ -3,19 +3,19 @@
 
 use super::counters::assert_audit_clean;
 use crate::world::*;
-use yardmaster::core::audit::audit;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::digest::{digest, records_digest};
 use yardmaster::core::event::{
     Event, Hardware, JobState, OutcomeKind, Pilot, Placement, Quota, QuotaKind, Release, Share,
     Status, TaskPhase, TransferState, User, UserKind,
 };
 use yardmaster::core::id::{Key, Name};
-use yardmaster::core::ledger::Ledger;
 use yardmaster::core::limits::Limits;
-use yardmaster::core::record::{Job, Sample};
-use yardmaster::core::rows::{RowKey, Rows};
 use yardmaster::core::state::State;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::digest::{digest, records_digest};
+use yardmaster::core::state::ledger::Ledger;
+use yardmaster::core::state::record::{Job, Sample};
+use yardmaster::core::state::rows::{RowKey, Rows};
 use yardmaster::core::unit::HOUR;
 
 /// A state in which every table has something.
@@ -192,9 +192,9 @@ fn a_change_of_any_field_of_a_job_changes_the_digest() {
         |it| it.priority += 1,
         |it| it.cores += 1,
         |it| it.load ^= 1,
-        |it| it.user = yardmaster::core::rows::NO_ROW,
-        |it| it.group = yardmaster::core::rows::NO_ROW,
-        |it| it.nucleus = yardmaster::core::rows::NO_ROW,
+        |it| it.user = yardmaster::core::state::rows::NO_ROW,
+        |it| it.group = yardmaster::core::state::rows::NO_ROW,
+        |it| it.nucleus = yardmaster::core::state::rows::NO_ROW,
         |it| it.workflow = Name::NONE,
         |it| it.label = Name::NONE,
         |it| it.sub_status = Name(1),
@@ -216,7 +216,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
     fn task_of(state: &mut State) -> &mut yardmaster::core::event::Task {
         first(&mut state.asks.slab).task.as_mut().expect("a request")
     }
-    fn first<T>(slab: &mut yardmaster::core::slab::Slab<T>) -> &mut T {
+    fn first<T>(slab: &mut yardmaster::core::state::slab::Slab<T>) -> &mut T {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Queue, Share, Status, Task};
 use yardmaster::core::id::Key;
+use yardmaster::core::judge::world::World;
 use yardmaster::core::policy::{
     Case, Policy, PolicySpec, Resolved, Rules, Slots, Totals, UserView, kind,
 };
-use yardmaster::core::record::Job;
 use yardmaster::core::state::State;
+use yardmaster::core::state::record::Job;
 use yardmaster::core::unit::{HOUR, MINUTE};
-use yardmaster::core::world::World;
 
 const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];

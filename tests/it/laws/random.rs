@@ -4,12 +4,12 @@
 use crate::world::*;
 use std::collections::BTreeMap;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::Decision;
 use yardmaster::core::event::{
     Event, Heartbeat, JobState, OutcomeKind, Pilot, Quota, QuotaKind, Release, Share, Status,
     TaskPhase, Transfer, TransferState, User, UserKind,
 };
 use yardmaster::core::limits::Limits;
+use yardmaster::core::output::decision::Decision;
 use yardmaster::core::state::State;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
 

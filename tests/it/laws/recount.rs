@@ -4,11 +4,11 @@ use super::counters::{assert_audit_clean, counters};
 use super::random::{Moment, Story, tell};
 use super::twin::Twin;
 use crate::world::*;
-use yardmaster::core::admit::is_open;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, Outcome};
-use yardmaster::core::record::Ask;
+use yardmaster::core::output::decision::{Decision, Outcome};
+use yardmaster::core::request::admit::is_open;
 use yardmaster::core::state::State;
+use yardmaster::core::state::record::Ask;
 
 #[test]
 fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {

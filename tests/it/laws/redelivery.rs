@@ -4,7 +4,7 @@
 use super::counters::{assert_audit_clean, counters};
 use super::random::{Story, merged};
 use crate::world::*;
-use yardmaster::core::digest::{digest, records_digest};
+use yardmaster::core::state::digest::{digest, records_digest};
 
 /// Every record once more at its own offset, at once and at the cycle's end: below the cut.
 #[test]

@@ -6,12 +6,12 @@ use crate::world::*;
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Queue, Status, Task};
+use yardmaster::core::judge::world::World;
 use yardmaster::core::limits::Limits;
+use yardmaster::core::math::student::point95;
 use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use yardmaster::core::state::State;
-use yardmaster::core::student::point95;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
-use yardmaster::core::world::World;
 
 /// Queues: name, kind of resource, workflow; and how long jobs wait there, in the mean.
 const QUEUES: [(&str, &str, &str, Millis); 6] = [
@@ -216,7 +216,7 @@ fn what_is_no_sample_tells_nothing() {
     tell(&mut state, JobState { job: "23", ..told });
     close(&mut state, DAWN + 3 * HOUR);
     let waits = state.ledger.waits.iter().next().expect("a row").1;
-    let sums = |window: &yardmaster::core::window::Window| window.sum(i64::MIN, i64::MAX);
+    let sums = |window: &yardmaster::core::state::window::Window| window.sum(i64::MIN, i64::MAX);
     assert_eq!(waits.over.each_ref().map(sums), [1, 3_600, 3_600 * 3_600]);
     assert_eq!(waits.queued.each_ref().map(sums), [1, 0]);
     assert_eq!(waits.queued[0].buckets()[0].number, DAWN / MINUTE);

@@ -2,10 +2,10 @@
 
 use crate::world::*;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::digest::digest;
 use yardmaster::core::event::Event;
+use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId, key};
 use yardmaster::core::state::State;
-use yardmaster::core::throttle::{Action, SubjectKind, Throttle, ThrottleId, key};
+use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{DAY, HOUR, Millis};
 
 /// The `ordinal`-th word on Ann, an hour after the one before it.

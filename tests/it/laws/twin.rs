@@ -5,10 +5,10 @@ use super::counters::{Sums, add, without_zeroes};
 use crate::world::{Cycle, Said};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::decision::{Decision, DecisionId, Outcome};
 use yardmaster::core::event::{Event, JobState, Pilot, Status, TransferState};
 use yardmaster::core::id::Key;
 use yardmaster::core::limits::Limits;
+use yardmaster::core::output::decision::{Decision, DecisionId, Outcome};
 use yardmaster::core::state::State;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::drive::yard::{lead, task};
-use ::yardmaster::core::digest::digest;
+use ::yardmaster::core::state::digest::digest;
 use ::yardmaster::sim::paper::store::PaperStore;
 
 fn begin(

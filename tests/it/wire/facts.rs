@@ -5,7 +5,7 @@ use yardmaster::core::event::{
     Dataset, DatasetReplica, FullChain, Gpu, Hardware, HardwareKind, Input, Options, OutputDataset,
     Placement, Quota, QuotaKind, Release, Share, SoftwareTag, User, UserKind,
 };
-use yardmaster::core::throttle::{Action, SubjectKind, Throttle, ThrottleId};
+use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 
 pub fn options(dice: &mut Dice<'_>) -> Options {
     Options {

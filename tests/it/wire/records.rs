@@ -3,14 +3,16 @@
 use super::dice::Dice;
 use super::facts;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use yardmaster::core::event::{
     ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeKind,
     Parameter, Pilot, Queue, QueueStatus, RamUnit, ReplicaSummary, Site, Status, Storage, Task,
     TaskPhase, Transfer, TransferState,
 };
-use yardmaster::core::progress::{LaneFlags, Progress};
-use yardmaster::core::repair::NowRepair;
+use yardmaster::core::output::decision::{
+    Decision, DecisionId, Fate, FilterCount, Outcome, Ranked,
+};
+use yardmaster::core::output::progress::{LaneFlags, Progress};
+use yardmaster::core::state::repair::NowRepair;
 
 /// Texts that the borrowing structs borrow.
 pub fn texts(dice: &mut Dice<'_>) -> Vec<String> {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::event::{QueueStatus, Status, TransferState};
-use yardmaster::core::repair::NowRepair;
-use yardmaster::core::throttle::{Action, SubjectKind};
+use yardmaster::core::output::throttle::{Action, SubjectKind};
+use yardmaster::core::state::repair::NowRepair;
 use yardmaster::wire::avro::{
     Arena, ENVELOPE, HEADER_BYTES, compile, released, schema, schema_text,
 };

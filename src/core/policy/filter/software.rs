@@ -2,7 +2,7 @@
 
 use super::object;
 use crate::core::event::{Gpu, Hardware, HardwareKind, Release, Task};
-use crate::core::pattern::Pattern;
+use crate::core::math::pattern::Pattern;
 use crate::core::policy::software::{Cpu, GpuLimit, GpuWish, Name};
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict, Wanted};
 

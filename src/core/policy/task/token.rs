@@ -2,7 +2,7 @@
 
 use super::NucleusCandidate;
 use crate::core::event::Storage;
-use crate::core::pattern::Pattern;
+use crate::core::math::pattern::Pattern;
 
 /// Whether a token spreads the output over several places: no endpoint is looked for.
 pub fn is_distributed(token: &str) -> bool {

@@ -1,7 +1,7 @@
 //! What is said when a measure moves about its limit: by dumb walks, step by step.
 
+use crate::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 use crate::core::policy::rule::{Gauge, Margin, Rule, Step, step};
-use crate::core::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 const MARGIN: Margin = Margin { hysteresis: 0.1, dwell: 5 * MINUTE, lapse: HOUR };

@@ -1,8 +1,8 @@
 //! Decode and fold, from memory.
 
 use super::{Figures, cpu_seconds, median, resident_bytes};
-use crate::core::close::Closing;
 use crate::core::state::State;
+use crate::core::state::close::Closing;
 use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;

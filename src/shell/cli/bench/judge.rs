@@ -1,11 +1,11 @@
 //! One decision: survey, gather, filters, weights, division, and what follows in the state.
 
 use super::{Figures, cpu_seconds, median};
-use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::event::Event;
 use crate::core::state::State;
+use crate::core::state::close::Closing;
 use crate::core::unit::{HOUR, Millis};
 use crate::shell::cli::place::Read;
 use crate::sim::grid::{Facts, Grid, Plan};
@@ -75,7 +75,7 @@ pub(super) fn engine(read: &Read, queues: usize) -> anyhow::Result<Engine> {
     }
     let mut flags = Vec::new();
     for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
-        let flag = crate::core::progress::LaneFlags { at_end: true, ..Default::default() };
+        let flag = crate::core::output::progress::LaneFlags { at_end: true, ..Default::default() };
         flags.push((Lane::new(*topic, 0), flag));
     }
     state.close(&Closing { epoch: 1, number: 1, now: START + 2 * HOUR, flags });

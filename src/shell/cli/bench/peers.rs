@@ -7,9 +7,9 @@
 //! ours as they are read, and go through the same log, loop, ledger, transactions and store as in
 //! `run`.
 
-use crate::core::changed::{Changed, Of};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Status;
+use crate::core::state::changed::{Changed, Of};
 use crate::core::unit::{DAY, Millis};
 use crate::drive::port::Log;
 use crate::drive::tell::{Moment, Tell};

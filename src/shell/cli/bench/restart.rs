@@ -2,8 +2,8 @@
 
 use super::Figures;
 use super::world::{ask, facts_of};
-use crate::core::counters::counters;
 use crate::core::cut::Topic;
+use crate::core::state::counters::counters;
 use crate::core::unit::{HOUR, Millis};
 use crate::drive::terms::Terms;
 use crate::drive::{Config, Drive};

@@ -3,10 +3,10 @@
 use super::judge::engine;
 use super::world::request;
 use super::{Figures, median, resident_bytes};
-use crate::core::close::Closing;
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::event::{Event, JobState, Status, Task};
+use crate::core::state::close::Closing;
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use crate::shell::cli::place::Read;
 use crate::shell::clock::stopwatch;

@@ -2,7 +2,7 @@
 
 use super::object;
 use crate::core::event::{QueueStatus, Scope};
-use crate::core::pattern::Pattern;
+use crate::core::math::pattern::Pattern;
 use crate::core::policy::{
     Args, Candidate, Case, Filter, Judge, Param, Preassigned, Reads, Row, Verdict,
 };

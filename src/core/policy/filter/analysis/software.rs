@@ -2,7 +2,7 @@
 
 use super::super::software::{Asked, PARAMS as PRODUCTION};
 use super::object;
-use crate::core::pattern::Pattern;
+use crate::core::math::pattern::Pattern;
 use crate::core::policy::software::Name;
 use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
 

@@ -1,0 +1,371 @@
+//! A decision as text an operator can read: what was answered, why there, why not elsewhere, and
+//! what it waits for; and whom a throttle holds, and until when.
+
+mod join;
+mod throttle;
+
+pub use join::join;
+pub use throttle::{explain_throttle, throttle_of};
+
+use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::core::policy::{Filter, Flavour};
+use crate::core::request::admit::remedy;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use std::fmt::Write;
+
+/// Queues shown of an assignment.
+const RANKED_SHOWN: usize = 10;
+/// Objections shown of a deferral.
+const WAITS_SHOWN: usize = 5;
+
+/// The text of a decision. Filters are explained in the words of the first of `kinds` that has
+/// them; one that none has (another version gave the decision) is shown by its name alone.
+pub fn explain(decision: &Decision, kinds: &[&Flavour]) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, decision, &Words { kinds });
+    text
+}
+
+/// A moment as `2025-10-15T12:00:00.000Z`.
+pub fn iso(at: Millis) -> String {
+    let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
+    let (year, month, day) = civil(days);
+    let (hour, minute) = (rest / HOUR, rest % HOUR / MINUTE);
+    let (second, milli) = (rest % MINUTE / SECOND, rest % SECOND);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
+
+/// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar. Counted
+/// from 0000-03-01, so that a leap day ends its year; 400 years are 146,097 days.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let from_march = days + 719_468;
+    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+/// What the kinds say of filters.
+struct Words<'a> {
+    kinds: &'a [&'a Flavour],
+}
+
+impl Words<'_> {
+    fn filter(&self, name: &str) -> Option<&'static Filter> {
+        self.kinds.iter().find_map(|kind| kind.filter(name))
+    }
+
+    /// A fate as a sentence.
+    fn sentence(&self, fate: &Fate) -> String {
+        let known = self
+            .filter(&fate.filter)
+            .and_then(|filter| filter.reasons.iter().find(|(reason, _)| *reason == fate.reason));
+        let (measured, limit) = (number(fate.measured), number(fate.limit));
+        match known {
+            Some((_, words)) => words.replace("{measured}", &measured).replace("{limit}", &limit),
+            None => format!("{}: measured {measured}, limit {limit}", fate.reason),
+        }
+    }
+}
+
+type Written = std::fmt::Result;
+
+fn write(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
+    header(text, decision)?;
+    counts(text, &decision.counts, words)?;
+    match &decision.outcome {
+        Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
+        Outcome::Defer { .. } => waits(text, decision, words)?,
+        Outcome::Reject { reason } => {
+            if let Some(remedy) = remedy(reason) {
+                writeln!(text, "what to do: {remedy}")?;
+            }
+        }
+    }
+    for note in &decision.notes {
+        writeln!(text, "note: {note}")?;
+    }
+    Ok(())
+}
+
+fn header(text: &mut String, decision: &Decision) -> Written {
+    let Decision { subject, attempt, ordinal, .. } = decision;
+    writeln!(text, "decision {}", decision.id)?;
+    writeln!(text, "  request   {subject}, attempt {attempt}, answer {ordinal}")?;
+    writeln!(text, "  task      {}, share {}", decision.task, or_none(&decision.gshare))?;
+    writeln!(text, "  nucleus   {}", or_none(&decision.nucleus))?;
+    writeln!(text, "  when      {} ({})", iso(decision.now), decision.now)?;
+    writeln!(text, "  policy    {} {}", decision.policy, decision.policy_hash)?;
+    writeln!(
+        text,
+        "  cycle     {} of epoch {}, number {} in it, domain {}",
+        decision.cycle, decision.epoch, decision.number, decision.domain
+    )?;
+    let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
+    match &decision.outcome {
+        Outcome::Assign(ranked) => {
+            let jobs: u64 = ranked.iter().map(|ranked| u64::from(ranked.jobs)).sum();
+            let queues = ranked.iter().filter(|ranked| ranked.jobs > 0).count();
+            let listed = ranked.len();
+            writeln!(
+                text,
+                "assigned: {jobs} jobs to {queues} of {listed} queues; {rejected} rejected"
+            )
+        }
+        Outcome::Defer { until } if is_held(decision) => {
+            let until = iso(*until);
+            writeln!(text, "deferred as a whole, no queue was looked at; asked again by {until}")
+        }
+        Outcome::Defer { until } => {
+            let wait = until.saturating_sub(decision.now) / SECOND;
+            let until = iso(*until);
+            writeln!(
+                text,
+                "deferred: all {rejected} candidates rejected; asked again by {until}, {wait} s on"
+            )
+        }
+        Outcome::Reject { reason } => writeln!(text, "rejected for good: {reason}"),
+    }
+}
+
+fn counts(text: &mut String, counts: &[FilterCount], words: &Words<'_>) -> Written {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let mut counts: Vec<&FilterCount> = counts.iter().collect();
+    counts.sort_by(|a, b| b.rejected.cmp(&a.rejected).then_with(|| a.filter.cmp(&b.filter)));
+    writeln!(text, "rejected by filter (each candidate by the first that objected):")?;
+    for FilterCount { filter, rejected } in counts {
+        match words.filter(filter) {
+            Some(known) => {
+                let (help, spec) = (known.help, known.spec);
+                writeln!(text, "  {rejected:>6}  {filter}: {help} ({spec})")?;
+            }
+            None => writeln!(text, "  {rejected:>6}  {filter}")?,
+        }
+    }
+    Ok(())
+}
+
+fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written {
+    writeln!(text, "queues, best first:")?;
+    for (at, ranked) in ranked.iter().take(RANKED_SHOWN).enumerate() {
+        let Ranked { queue, weight, jobs, .. } = ranked;
+        writeln!(text, "  {:>2}. {queue}: weight {}, {jobs} jobs", at + 1, number(*weight))?;
+        let unnamed = String::from("?");
+        let names = names.iter().chain(std::iter::repeat(&unnamed));
+        let figures = names.zip(&ranked.factors);
+        let figures: Vec<String> =
+            figures.map(|(name, value)| format!("{name} {}", number(*value))).collect();
+        for line in figures.chunks(6) {
+            writeln!(text, "        {}", line.join(", "))?;
+        }
+    }
+    match ranked.len().saturating_sub(RANKED_SHOWN) {
+        0 => Ok(()),
+        more => writeln!(text, "  and {more} more"),
+    }
+}
+
+/// Whether no candidate was looked at.
+fn is_held(decision: &Decision) -> bool {
+    decision.counts.is_empty() && decision.notes.iter().any(|note| note.starts_with("held("))
+}
+
+/// The objections nearest to falling: those of filters that read what moves, by how far what was
+/// measured is from what would pass.
+fn waits(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
+    if is_held(decision) {
+        return writeln!(text, "waits for: what the note on `held` names to change");
+    }
+    let moves = |fate: &&Fate| {
+        let filter = words.filter(&fate.filter);
+        !fate.filter.is_empty() && filter.is_none_or(|filter| !filter.reads.is_empty())
+    };
+    let mut near: Vec<&Fate> = decision.fates.iter().filter(moves).collect();
+    near.sort_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| a.queue.cmp(&b.queue)));
+    let fixed = decision.fates.iter().filter(|fate| !fate.filter.is_empty()).count() - near.len();
+    match near.is_empty() {
+        true => writeln!(text, "waits for: a change of configuration, or its deadline")?,
+        false => writeln!(text, "waits for one of these to fall (nearest first):")?,
+    }
+    for fate in near.iter().take(WAITS_SHOWN) {
+        let Fate { queue, filter, .. } = fate;
+        writeln!(text, "  {queue}: {filter}: {}", words.sentence(fate))?;
+    }
+    let more = near.len().saturating_sub(WAITS_SHOWN);
+    if more > 0 {
+        writeln!(text, "  and {more} more")?;
+    }
+    if fixed > 0 && !near.is_empty() {
+        writeln!(text, "  {fixed} candidates would need another configuration or another task")?;
+    }
+    if !decision.full {
+        writeln!(text, "  (only what changed since the answer before is listed)")?;
+    }
+    if decision.fates_cut > 0 {
+        writeln!(text, "  ({} fates were left out for the size limit)", decision.fates_cut)?;
+    }
+    Ok(())
+}
+
+/// How far a measured figure is from its limit, as a part of the larger of both.
+fn distance(fate: &Fate) -> f64 {
+    let scale = fate.measured.abs().max(fate.limit.abs());
+    if scale > 0.0 { (fate.measured / scale - fate.limit / scale).abs() } else { 0.0 }
+}
+
+/// A number without digits nobody reads.
+fn number(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        return format!("{value}");
+    }
+    match value.abs() {
+        size if !(1e-4..1e15).contains(&size) => format!("{value:e}"),
+        _ => {
+            let text = format!("{value:.6}");
+            text.trim_end_matches('0').trim_end_matches('.').to_string()
+        }
+    }
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::core::output::decision::DecisionId;
+    use crate::core::policy::kind;
+
+    fn words() -> [&'static Flavour; 1] {
+        [kind("atlas-production-job").expect("built in")]
+    }
+
+    pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) -> Decision {
+        Decision {
+            id: DecisionId([7; 16]),
+            domain: "atlas".into(),
+            subject: "40000001/3".into(),
+            attempt: 2,
+            task: "40000001".into(),
+            ordinal: 4,
+            epoch: 3,
+            cycle: 1_234,
+            number: 5,
+            now: 1_760_529_600_000,
+            policy: "production-job".into(),
+            policy_hash: "0123456789abcdef".into(),
+            gshare: "MC Default".into(),
+            nucleus: "CERN-PROD".into(),
+            outcome,
+            factor_names: vec!["basic".into(), "R".into()],
+            counts,
+            fates,
+            full: true,
+            fates_cut: 0,
+            notes: vec!["input_stale(pilot, 120 s)".into()],
+        }
+    }
+
+    fn fate(queue: &str, filter: &str, reason: &str, measured: f64, limit: f64) -> Fate {
+        let (queue, filter, reason) =
+            (queue.into(), filter.to_owned().into(), reason.to_owned().into());
+        Fate { queue, filter, reason, measured, limit }
+    }
+
+    fn count(filter: &str, rejected: u32) -> FilterCount {
+        FilterCount { filter: filter.into(), rejected }
+    }
+
+    #[test]
+    fn times_are_read_off_the_calendar() {
+        for (at, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (1_760_529_600_000, "2025-10-15T12:00:00.000Z"),
+            (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(iso(at), text);
+        }
+        // Total, whatever is given.
+        for at in [Millis::MIN, Millis::MAX] {
+            assert!(!iso(at).is_empty());
+        }
+    }
+
+    #[test]
+    fn an_assignment_shows_every_figure() {
+        let ranked = Ranked {
+            queue: "DESY-HH/MCORE".into(),
+            unified: "DESY-HH".into(),
+            weight: 2.4075924,
+            jobs: 50,
+            factors: vec![2.5, 240.0],
+        };
+        let counts = vec![count("memory", 2), count("status", 30), count("moonphase", 2)];
+        let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), &words());
+        for part in [
+            "40000001/3, attempt 2, answer 4",
+            "2025-10-15T12:00:00.000Z",
+            "production-job 0123456789abcdef",
+            "cycle     1234 of epoch 3, number 5",
+            "assigned: 50 jobs to 1 of 1 queues; 34 rejected",
+            "1. DESY-HH/MCORE: weight 2.407592, 50 jobs",
+            "basic 2.5, R 240",
+            "atlas F11",
+            "2  moonphase\n",
+            "note: input_stale(pilot, 120 s)",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in:\n{text}");
+        }
+        let place = |word: &str| text.find(word);
+        assert!(place("  status:") < place("  memory:"), "largest first:\n{text}");
+    }
+
+    #[test]
+    fn a_deferral_names_the_objections_nearest_to_falling() {
+        let fates = vec![
+            fate("FAR", "transferring", "transferring", 9_000.0, 2_000.0),
+            fate("NEAR", "cap", "cap", 41.0, 40.0),
+            fate("FIXED", "memory", "lowmemory", 2_001.0, 2_000.0),
+            fate("OTHER", "moonphase", "full", 3.0, 2.0),
+        ];
+        let outcome = Outcome::Defer { until: 1_760_533_200_000 };
+        let text = explain(&decision(outcome, fates, vec![]), &words());
+        let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} not in {text}"));
+        assert!(place("NEAR: cap: 41 jobs") < place("OTHER: moonphase: full: measured 3, limit 2"));
+        assert!(place("OTHER") < place("FAR: transferring: 9000 jobs are transferring"));
+        assert!(!text.contains("FIXED"), "{text}");
+        assert!(text.contains("asked again by 2025-10-15T13:00:00.000Z, 3600 s on"), "{text}");
+        assert!(text.contains("1 candidates would need another configuration"), "{text}");
+    }
+
+    #[test]
+    fn any_decision_has_a_text() {
+        let hostile = fate("", "cap", "no such reason", f64::NAN, f64::INFINITY);
+        let outcomes = [
+            Outcome::Assign(vec![]),
+            Outcome::Defer { until: Millis::MAX },
+            Outcome::Defer { until: Millis::MIN },
+            Outcome::Reject { reason: String::new() },
+        ];
+        for outcome in outcomes {
+            for now in [0, Millis::MIN, Millis::MAX] {
+                let mut decision = decision(outcome.clone(), vec![hostile.clone()], vec![]);
+                decision.now = now;
+                assert!(!explain(&decision, &[]).is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The census: what each user has running in shares whose tasks have classes, and how shares stand.
+//! One walk over the counters, in a cut in which somebody asks.
+
+use crate::core::event::Status;
+use crate::core::id::Name;
+use crate::core::policy::{CLASSED, Slots};
+use crate::core::state::State;
+use crate::core::state::ledger::GROUP;
+use std::collections::BTreeMap;
+
+/// See the module.
+pub(super) struct Census {
+    /// By number of a name: the place in `people`, or [`NOBODY`].
+    place: Vec<u32>,
+    people: Vec<Slots>,
+    /// By share: jobs queued and running at all queues.
+    shares: BTreeMap<Name, [u64; 2]>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl Census {
+    /// As the counters stand at the cut; `class`: of the site of a queue, -1 also where its slots
+    /// do not count.
+    pub(super) fn of(state: &State, class: impl Fn(Name) -> i8) -> Census {
+        let mut census = Census {
+            place: vec![NOBODY; state.names.len()],
+            people: Vec::new(),
+            shares: BTreeMap::new(),
+        };
+        let classed = CLASSED.map(|gshare| state.known_name(gshare));
+        for (key, count) in state.ledger.who.iter() {
+            if key[2] != GROUP && classed.contains(&Some(Name(key[3]))) {
+                let cores = u64::from(count.by[Status::Running.index()].cores);
+                let slots = census.person(Name(key[0]));
+                let class = class(Name(key[1]));
+                slots.hi += if class > 0 { cores } else { 0 };
+                slots.hi_mid += if class >= 0 { cores } else { 0 };
+            }
+        }
+        for (key, share) in state.ledger.share.iter() {
+            let sums = census.shares.entry(Name(key[1])).or_default();
+            let jobs = |status: Status| u64::from(share.jobs[status.index()]);
+            sums[0] += QUEUED.into_iter().map(jobs).sum::<u64>();
+            sums[1] += jobs(Status::Running);
+        }
+        census
+    }
+
+    fn person(&mut self, name: Name) -> &mut Slots {
+        let place = &mut self.place[name.index()];
+        if *place == NOBODY {
+            *place = self.people.len() as u32;
+            self.people.push(Slots::default());
+        }
+        &mut self.people[*place as usize]
+    }
+
+    /// Cores a user has running in shares whose tasks have classes.
+    pub(super) fn slots(&self, name: Option<Name>) -> Slots {
+        let place = name.and_then(|name| self.place.get(name.index()));
+        place.and_then(|place| self.people.get(*place as usize)).copied().unwrap_or_default()
+    }
+
+    /// Jobs of a share queued and running at all queues; those promised and not yet seen are left
+    /// out, so that this stays as it is throughout a cut.
+    pub(super) fn share(&self, gshare: Option<Name>) -> [u64; 2] {
+        gshare.and_then(|gshare| self.shares.get(&gshare)).copied().unwrap_or_default()
+    }
+}
+
+/// States that count as queued where queues are judged (spec atlas 9.4).
+pub(super) const QUEUED: [Status; 4] =
+    [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];

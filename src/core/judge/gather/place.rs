@@ -1,0 +1,59 @@
+//! Where a queue's counters were when last looked at.
+
+use crate::core::state::rows::{NO_ROW, RowKey, Rows};
+use std::cell::Cell;
+
+/// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
+#[derive(Clone)]
+pub(super) struct Places {
+    pub(super) queue: Cell<u32>,
+    pub(super) share: Cell<u32>,
+    pub(super) load: Cell<u32>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Places { queue: Cell::new(NO_ROW), share: Cell::new(NO_ROW), load: Cell::new(NO_ROW) }
+    }
+}
+
+/// The counters of a key, first looked for in the row where they were the last time.
+#[inline]
+pub(super) fn find<'a, V: Default>(
+    rows: &'a Rows<V>,
+    place: Option<&Cell<u32>>,
+    key: RowKey,
+) -> Option<&'a V> {
+    let row = rows.refind(place.map_or(NO_ROW, Cell::get), key)?;
+    if let Some(place) = place {
+        place.set(row);
+    }
+    rows.get(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row that stood empty may be another's by now, or its key's counters lie elsewhere.
+    #[test]
+    fn a_place_noted_is_never_taken_for_anothers() {
+        let [ours, other] = [[1, 2, 3, 0], [4, 5, 6, 0]];
+        let mut rows: Rows<u32> = Rows::default();
+        let place = Cell::new(NO_ROW);
+        assert_eq!(find(&rows, Some(&place), ours), None);
+        let first = rows.row(ours);
+        *rows.at(first) = 7;
+        assert_eq!(find(&rows, Some(&place), ours), Some(&7));
+        assert_eq!(place.get(), first);
+        rows.sweep();
+        assert_eq!(find(&rows, Some(&place), ours), None, "swept away");
+        let reused = rows.row(other);
+        *rows.at(reused) = 8;
+        assert_eq!((reused, find(&rows, Some(&place), ours)), (first, None), "another's now");
+        let second = rows.row(ours);
+        *rows.at(second) = 9;
+        assert_eq!(find(&rows, Some(&place), ours), Some(&9), "elsewhere now");
+        assert_eq!((place.get(), find(&rows, None, ours)), (second, Some(&9)));
+    }
+}

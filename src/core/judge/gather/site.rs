@@ -1,0 +1,192 @@
+//! Classes of sites, from what sample jobs waited there (spec atlas 8.1.3).
+//!
+//! They are a function of the state: of the waits that began to run before the last half hour of
+//! event time was full, seen from there. So whoever decides again comes to the same, and between
+//! two half hours only what was told late, and jobs that wait no more, change anything.
+
+use super::census::Census;
+use super::{Look, NOTES_MAX};
+use crate::core::cut::Topic;
+use crate::core::id::Name;
+use crate::core::judge::world::World;
+use crate::core::math::power::exp2;
+use crate::core::policy::SiteRules;
+use crate::core::policy::site::{Rank, Waited, ranks};
+use crate::core::state::State;
+use crate::core::state::ledger::{QUEUED_GRAIN, WAIT_GRAIN, Waits};
+use crate::core::state::window::Bucket;
+use crate::core::unit::{MINUTE, Millis, SECOND};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+/// Classes are seen from moments so far apart.
+const PERIOD: Millis = 30 * MINUTE;
+
+/// Classes of sites by some rules, and what hangs on them.
+pub(super) struct Sites {
+    pub(super) rules: SiteRules,
+    /// What `ranks` were made of: the moment they are seen from, and how often waits had changed.
+    made_of: Option<(Millis, u64)>,
+    /// By unified name of a queue.
+    ranks: BTreeMap<Name, Rank>,
+    /// By place of a queue, at this cut; empty: not made yet.
+    classes: Vec<i8>,
+    census: OnceCell<Census>,
+}
+
+impl Sites {
+    fn new(rules: SiteRules) -> Sites {
+        let (ranks, classes) = (BTreeMap::new(), Vec::new());
+        Sites { rules, made_of: None, ranks, classes, census: OnceCell::new() }
+    }
+
+    /// A new cut.
+    pub(super) fn turn(&mut self) {
+        self.classes.clear();
+        self.census = OnceCell::new();
+    }
+
+    /// What each owner has on the whole grid, with slots by the classes of their sites. Sites off
+    /// the grid do not count, and one that is not known is mid.
+    pub(super) fn census(&self, state: &State, world: &World) -> &Census {
+        self.census.get_or_init(|| {
+            let mut by_name = vec![0; state.names.len()];
+            for (view, class) in world.queues.iter().zip(&self.classes) {
+                by_name[view.unified.index()] = if view.queue.is_grid() { *class } else { -1 };
+            }
+            Census::of(state, |queue| by_name[queue.index()])
+        })
+    }
+}
+
+impl World {
+    /// Brings classes by some rules up to date with the cut; tells where they are.
+    pub(super) fn classify(&mut self, state: &State, rules: SiteRules) -> usize {
+        let held = &mut self.notes.counted.sites;
+        if held.len() >= NOTES_MAX && held.iter().all(|it| it.rules != rules) {
+            held.clear();
+        }
+        let at = held.iter().position(|it| it.rules == rules).unwrap_or(held.len());
+        if at == held.len() {
+            held.push(Sites::new(rules));
+        }
+        let time = state.times.of(Topic::JobState).time;
+        let seen_at = time.saturating_sub(time.rem_euclid(PERIOD));
+        let made_of = Some((seen_at, state.ledger.waits_changed));
+        if held[at].made_of != made_of {
+            let ranks = self.ranks(state, seen_at, &rules);
+            let sites = &mut self.notes.counted.sites[at];
+            (sites.ranks, sites.made_of) = (ranks, made_of);
+            sites.turn();
+        }
+        if self.notes.counted.sites[at].classes.is_empty() {
+            let ranks = &self.notes.counted.sites[at].ranks;
+            let class = |queue: Name| {
+                let newest = state.marks.get(&queue).map_or(0, |marks| marks.start);
+                let rank = ranks.get(&queue).copied().unwrap_or_default();
+                rank.class(newest > seen_at.saturating_sub(rules.start_within))
+            };
+            let classes = self.queues.iter().map(|view| class(view.unified)).collect();
+            self.notes.counted.sites[at].classes = classes;
+        }
+        at
+    }
+
+    /// What waits make of each queue that is configured, seen from a moment.
+    fn ranks(&self, state: &State, seen_at: Millis, rules: &SiteRules) -> BTreeMap<Name, Rank> {
+        let queues: BTreeMap<Name, (bool, bool)> = self
+            .queues
+            .iter()
+            .map(|view| {
+                let pushes = view.queue.workflow.starts_with("push");
+                (view.unified, (view.queue.is_grid(), pushes))
+            })
+            .collect();
+        let count = (rules.reach / WAIT_GRAIN).max(0);
+        let weight = |back: i64| {
+            let age = back * WAIT_GRAIN + WAIT_GRAIN / 2;
+            exp2(-(age as f64) / rules.half_life.max(1) as f64)
+        };
+        let weights: Vec<f64> = (0..count).map(weight).collect();
+        let (mut names, mut sites) = (Vec::new(), Vec::new());
+        for (key, waits) in state.ledger.waits.iter() {
+            let name = Name(key[0]);
+            let Some((is_grid, pushes)) = queues.get(&name).copied() else { continue };
+            if let Some(waited) = waited(waits, seen_at, &weights, pushes) {
+                names.push(name);
+                sites.push(Waited { is_grid, ..waited });
+            }
+        }
+        names.into_iter().zip(ranks(&sites, rules)).collect()
+    }
+}
+
+impl Look<'_> {
+    /// Class of the site of a queue.
+    pub(super) fn site_class(&self, at: u32) -> i8 {
+        let sites = self.world.notes.counted.sites.get(self.survey.sites);
+        sites.and_then(|sites| sites.classes.get(at as usize)).copied().unwrap_or(0)
+    }
+}
+
+/// What samples waited at a queue, seen from a moment; `weights`: by whole buckets before it.
+/// `None` without any sample.
+fn waited(waits: &Waits, seen_at: Millis, weights: &[f64], pushes: bool) -> Option<Waited> {
+    let sums = weighed(waits, seen_at, weights);
+    let (mut all, mut first) = (0.0, 0.0);
+    for (weight, [jobs, seconds, _]) in &sums {
+        all += weight * *jobs as f64;
+        first += weight * *seconds as f64;
+    }
+    if all <= 0.0 {
+        return None;
+    }
+    // Seen from a whole number near the mean, whole numbers stay small and equal waits have no
+    // spread at all.
+    let near = (first / all).round() as i128;
+    let (mut off, mut square) = (0.0, 0.0);
+    for (weight, [jobs, seconds, squares]) in sums {
+        off += weight * (seconds - near * jobs) as f64;
+        square += weight * (squares - 2 * near * seconds + near * near * jobs) as f64;
+    }
+    let off = off / all;
+    let mean = near as f64 + off;
+    let spread = (square / all - off * off).max(0.0).sqrt();
+    let (long, long_mean) = long(waits, seen_at, mean, pushes);
+    Some(Waited { weights: all, mean, spread, long, long_mean, is_grid: false })
+}
+
+/// What started in each bucket that counts, with its weight: jobs, their waits, the squares.
+fn weighed(waits: &Waits, seen_at: Millis, weights: &[f64]) -> Vec<(f64, [i128; 3])> {
+    let last = seen_at.div_euclid(WAIT_GRAIN) - 1;
+    let mut places = [0; 3];
+    let mut sums = Vec::with_capacity(waits.over[0].buckets().len());
+    for Bucket { number, .. } in waits.over[0].buckets() {
+        let back = last.checked_sub(*number).and_then(|back| usize::try_from(back).ok());
+        let Some(weight) = back.and_then(|back| weights.get(back)) else { continue };
+        // A sum that is 0 has no bucket.
+        let sum = |which: usize| {
+            let (buckets, place) = (waits.over[which].buckets(), &mut places[which]);
+            *place += buckets[*place..].iter().take_while(|it| it.number < *number).count();
+            let here = buckets.get(*place).filter(|it| it.number == *number);
+            here.map_or(0, |it| i128::from(it.amount))
+        };
+        sums.push((*weight, [0, 1, 2].map(sum)));
+    }
+    sums
+}
+
+/// How many merge jobs wait longer than `mean`, s, and how long in the mean; s.
+fn long(waits: &Waits, seen_at: Millis, mean: f64, pushes: bool) -> (f64, f64) {
+    let (mut long, mut sum) = (0.0, 0.0);
+    let states = if pushes { &waits.queued[..] } else { &waits.queued[..1] };
+    for bucket in states.iter().flat_map(|window| window.buckets()) {
+        let since = bucket.number.saturating_mul(QUEUED_GRAIN).saturating_add(QUEUED_GRAIN / 2);
+        let waited = seen_at.saturating_sub(since) as f64 / SECOND as f64;
+        if waited > mean {
+            long += bucket.amount as f64;
+            sum += bucket.amount as f64 * waited;
+        }
+    }
+    if long > 0.0 { (long, sum / long) } else { (0.0, mean) }
+}

@@ -1,0 +1,174 @@
+//! Nuclei as candidates, with every figure that a judgement may ask for, and what of a task holds
+//! for all of them.
+
+use crate::core::event::{Dataset, FullChain, Task};
+use crate::core::judge::gather::PRODUCTION;
+use crate::core::judge::world::{NucleusView, World};
+use crate::core::policy::task::{
+    Held, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,
+};
+use crate::core::policy::{Bare, Candidate, Candidates, Case, Policy, Resolved, Stores};
+use crate::core::state::State;
+use crate::core::unit::Millis;
+
+/// Work that remains at a nucleus (spec atlas 1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Of all tasks; HS06 s.
+    pub all: f64,
+    /// Of those of the share that are at least as urgent; HS06 s.
+    pub ahead: f64,
+}
+
+impl World {
+    /// The case of a task that wants a nucleus; `runs` says whether one of some queues could run
+    /// its jobs.
+    pub fn task_case<'a>(
+        &self,
+        task: &'a Task,
+        now: Millis,
+        parent: Option<(FullChain, &'a str)>,
+        runs: &'a dyn Fn(&[u32]) -> bool,
+    ) -> TaskCase<'a> {
+        let groups = groups(task);
+        let readable =
+            |endpoint: &str| self.storage_named(endpoint).is_none_or(|storage| storage.read_wan);
+        let is_open =
+            |part: &&Dataset| part.replicas.iter().any(|it| is_whole(it) && readable(&it.endpoint));
+        let remote_source = groups.iter().flatten().all(is_open);
+        let parent = self.parent(task, parent);
+        TaskCase { task, now, parent, total: total(&groups), remote_source, runs }
+    }
+
+    /// What is known of the task that a task was made of.
+    fn parent<'a>(&self, task: &Task, parent: Option<(FullChain, &'a str)>) -> Parent<'a> {
+        let name = task.options.parent_task.as_str();
+        if name.is_empty() || name == "0" || name == task.task {
+            return Parent::No;
+        }
+        match parent {
+            None => Parent::Unknown,
+            Some((chain, nucleus)) if chain != FullChain::No && self.bare(nucleus) != Bare::No => {
+                Parent::At(nucleus)
+            }
+            Some(_) => Parent::Elsewhere,
+        }
+    }
+
+    /// Whether a site takes full chains.
+    fn bare(&self, name: &str) -> Bare {
+        self.nuclei_and(true).find(|view| view.name == name).map_or(Bare::No, |view| view.bare)
+    }
+
+    /// Nuclei, and for full chains also satellites that take them (spec atlas 1.1).
+    fn nuclei_and(&self, chain: bool) -> impl Iterator<Item = &NucleusView> {
+        self.nuclei.iter().chain(self.satellites.iter().filter(move |_| chain))
+    }
+
+    /// The nuclei a task may go to; `work` says how much remains at one.
+    pub fn nuclei_of(
+        &self,
+        state: &State,
+        task: &Task,
+        now: Millis,
+        work: impl Fn(&str) -> Work,
+    ) -> Vec<NucleusCandidate<'_>> {
+        let groups = groups(task);
+        let chain = task.options.full_chain != FullChain::No;
+        self.nuclei_and(chain)
+            .filter(|view| !view.queues.is_empty())
+            .map(|view| {
+                let work = work(&view.name);
+                let (queued_files, queued_until) =
+                    self.queued_into(state, now, state.known_name(&view.name), PRODUCTION);
+                NucleusCandidate {
+                    queued_files,
+                    queued_until,
+                    held: self.held(view, &groups),
+                    work: work.all,
+                    work_ahead: work.ahead,
+                    ..self.bare_candidate(view)
+                }
+            })
+            .collect()
+    }
+
+    /// A nucleus with nothing but its configuration.
+    fn bare_candidate<'a>(&'a self, view: &'a NucleusView) -> NucleusCandidate<'a> {
+        NucleusCandidate {
+            name: &view.name,
+            active: view.active,
+            bare: view.bare,
+            queues: &view.queues,
+            outputs: Stores { all: &self.storages, at: &view.outputs },
+            output: self.storage_of(view.output),
+            queued_files: 0,
+            queued_until: None,
+            held: Held::default(),
+            work: 0.0,
+            work_ahead: 0.0,
+        }
+    }
+
+    /// What of some datasets lies at endpoints that a nucleus reads.
+    fn held(&self, view: &NucleusView, groups: &[Vec<&Dataset>]) -> Held {
+        Held::of(groups, |endpoint| {
+            let at = self.storage_place(endpoint)?;
+            let reads = view.inputs.contains(&at) || view.outputs.contains(&at);
+            self.storage_of(Some(at)).filter(|_| reads)
+        })
+    }
+
+    /// Where each output of a task goes at a site: its name and its endpoint, the site's default
+    /// one where its token stands for none there (spec atlas 1.1).
+    pub fn destinations(&self, site: &str, task: &Task) -> Vec<(String, String)> {
+        let known = self.nuclei_and(true).find(|view| view.name == site);
+        let made = known.is_none().then(|| self.site_of(site));
+        let Some(view) = known.or(made.as_ref()) else { return Vec::new() };
+        let nucleus = self.bare_candidate(view);
+        let outputs = task.output.iter().map(|output| {
+            let found = crate::core::policy::task::endpoint(&nucleus, &output.token);
+            let endpoint = found.or(nucleus.output).map_or("", |storage| &storage.name);
+            (output.name.clone(), endpoint.to_owned())
+        });
+        outputs.collect()
+    }
+
+    /// Whether a task may be bound to a site: a nucleus, or one that has queues.
+    pub fn is_site(&self, name: &str) -> bool {
+        let has_queues = || self.queues.iter().any(|view| view.queue.site == name);
+        !name.is_empty() && (self.nucleus(name).known || has_queues())
+    }
+}
+
+/// The dry run of job brokerage over the queues of nuclei (spec atlas N7).
+pub struct JobCheck<'a, C: Candidates + ?Sized> {
+    /// The policy of jobs, cut as [`crate::core::policy::task::job_check`] cuts it.
+    pub policy: &'a Policy,
+    /// Its parameters.
+    pub resolved: &'a Resolved,
+    /// The task as its jobs would ask, without a nucleus.
+    pub case: &'a Case<'a>,
+    /// All queues, each at its place.
+    pub candidates: &'a C,
+}
+
+impl<C: Candidates + ?Sized> JobCheck<'_, C> {
+    /// Whether one of some queues could run the jobs: each counts as the nucleus's own.
+    pub fn runs(&self, queues: &[u32]) -> bool {
+        queues.iter().any(|at| {
+            let queue = self.candidates.queue(*at);
+            self.policy.lists(queue, self.resolved) && {
+                let candidate = Candidate { at_nucleus: true, ..self.candidates.at(*at) };
+                self.policy.object_one(self.case, &candidate, self.resolved).is_none()
+            }
+        })
+    }
+}
+
+/// A task as its jobs would ask while its nucleus is not known.
+pub fn as_jobs(task: &Task) -> Task {
+    let mut jobs = Task { nucleus: String::new(), site: String::new(), ..task.clone() };
+    jobs.options.chunk_site.clear();
+    jobs
+}

@@ -1,0 +1,156 @@
+//! Work that remains at nuclei (spec atlas 1.2), summed again only where a request changed.
+
+use crate::core::event::{Task, TaskPhase};
+use crate::core::judge::nuclei::Work;
+use crate::core::state::State;
+use crate::core::state::record::{Answer, Ask};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// CPU time of an event of a task that does not say; HS06 s (spec atlas 1.2).
+const CPU_UNKNOWN: f64 = 300.0;
+
+/// Work that remains at each nucleus. Derived from the requests.
+#[derive(Default)]
+pub(crate) struct WorkBook {
+    /// The nucleus of each request that has one and has not ended.
+    nucleus_of: BTreeMap<String, Box<str>>,
+    /// The requests of each nucleus.
+    requests: BTreeMap<Box<str>, BTreeSet<String>>,
+    sums: BTreeMap<Box<str>, Sum>,
+    /// Nuclei with a request that changed since their sum was made.
+    stale: BTreeSet<Box<str>>,
+    /// Nuclei with a request that changed since [`WorkBook::take_changed`].
+    changed: BTreeSet<Box<str>>,
+    /// Tasks with a request that changed, whose nuclei are not among `stale` and `changed` yet.
+    tasks: BTreeSet<String>,
+    /// The sums are those of this cycle.
+    is_fresh: bool,
+}
+
+/// What remains at one nucleus; HS06 s.
+#[derive(Default)]
+struct Sum {
+    all: f64,
+    /// By share, then priority.
+    shares: BTreeMap<String, BTreeMap<i32, f64>>,
+}
+
+impl Sum {
+    /// Adds the work of a task.
+    fn add(&mut self, task: &Task) {
+        let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
+        let work = task.options.remaining_events as f64 * cpu.unwrap_or(CPU_UNKNOWN);
+        self.all += work;
+        let share = self.shares.entry(task.gshare.clone()).or_default();
+        *share.entry(task.priority).or_default() += work;
+    }
+}
+
+impl WorkBook {
+    /// Begins a cycle: sums are brought up to date when they are first asked for in it.
+    pub(crate) fn begin_cycle(&mut self) {
+        self.is_fresh = false;
+    }
+
+    /// Nuclei whose work changed since the last call.
+    pub(crate) fn take_changed(&mut self, state: &State) -> BTreeSet<Box<str>> {
+        self.spread(state);
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Notes that a request changed: its record, its answer, or the end of its task.
+    pub(crate) fn note(&mut self, state: &State, subject: &str) {
+        let ask = state.asks.of(subject);
+        let nucleus = ask.and_then(|ask| standing(state, ask)).map(|(_, nucleus)| nucleus);
+        let before = match nucleus {
+            Some(nucleus) => self.nucleus_of.insert(subject.to_owned(), nucleus.into()),
+            None => self.nucleus_of.remove(subject),
+        };
+        if let Some(before) = before.filter(|before| Some(&**before) != nucleus) {
+            if let Some(requests) = self.requests.get_mut(&before) {
+                requests.remove(subject);
+            }
+            self.touch(&before);
+        }
+        if let Some(nucleus) = nucleus {
+            self.requests.entry(nucleus.into()).or_default().insert(subject.to_owned());
+            self.touch(nucleus);
+        }
+        let task = ask.and_then(|ask| ask.task.as_ref()).map_or(subject, |task| &task.task);
+        self.tasks.insert(task.to_owned());
+    }
+
+    /// Of each task its newest request counts: where one changed, another may be the newest now.
+    fn spread(&mut self, state: &State) {
+        for task in std::mem::take(&mut self.tasks) {
+            let requests = state.chunks.get(&task).into_iter().flatten();
+            let nuclei = requests.filter_map(|subject| self.nucleus_of.get(subject));
+            let nuclei: BTreeSet<Box<str>> = nuclei.cloned().collect();
+            nuclei.iter().for_each(|nucleus| self.touch(nucleus));
+        }
+    }
+
+    fn touch(&mut self, nucleus: &str) {
+        self.stale.insert(nucleus.into());
+        self.changed.insert(nucleus.into());
+    }
+
+    /// Brings the sums up to date, once a cycle.
+    pub(crate) fn refresh(&mut self, state: &State) {
+        if std::mem::replace(&mut self.is_fresh, true) {
+            return;
+        }
+        self.spread(state);
+        for nucleus in std::mem::take(&mut self.stale) {
+            let requests = self.requests.get(&nucleus).into_iter().flatten();
+            let tasks = requests.filter_map(|subject| state.asks.of(subject)?.task.as_ref());
+            // In order of names, so that the sum depends on the state alone.
+            let tasks: BTreeSet<&str> = tasks.map(|task| task.task.as_str()).collect();
+            let mut sum = Sum::default();
+            for task in tasks {
+                match newest(state, task) {
+                    Some((task, at)) if *at == *nucleus => sum.add(task),
+                    _ => {}
+                }
+            }
+            self.sums.insert(nucleus, sum);
+        }
+    }
+
+    /// A task was assigned to a nucleus in this cycle.
+    pub(crate) fn add(&mut self, task: &Task, nucleus: &str) {
+        self.sums.entry(nucleus.into()).or_default().add(task);
+    }
+
+    /// What remains at a nucleus, as a task sees it.
+    pub(crate) fn at(&self, nucleus: &str, task: &Task) -> Work {
+        let Some(sum) = self.sums.get(nucleus) else { return Work::default() };
+        let share = sum.shares.get(&task.gshare);
+        let ahead = share.map_or(0.0, |share| share.range(task.priority..).map(|it| it.1).sum());
+        Work { all: sum.all, ahead }
+    }
+}
+
+/// A request that has a nucleus and has not ended, and that nucleus.
+fn standing<'a>(state: &State, ask: &'a Ask) -> Option<(&'a Task, &'a str)> {
+    let task = ask.task.as_ref().filter(|task| task.phase == TaskPhase::Asking)?;
+    let nucleus = nucleus_of(task, ask.answer.as_ref());
+    (!nucleus.is_empty() && state.ended_at(task).is_none()).then_some((task, nucleus))
+}
+
+/// The newest request of a task that has a nucleus and has not ended; of equals the first by name.
+fn newest<'a>(state: &'a State, task: &str) -> Option<(&'a Task, &'a str)> {
+    let requests = state.chunks.get(task).into_iter().flatten();
+    let standing = requests.filter_map(|subject| standing(state, state.asks.of(subject)?));
+    standing
+        .reduce(|newest, next| if newest.0.changed_at < next.0.changed_at { next } else { newest })
+}
+
+/// Where a task's output goes: as it says, else as was decided.
+pub(crate) fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
+    if task.nucleus.is_empty() {
+        answer.map_or("", |answer| &answer.nucleus)
+    } else {
+        &task.nucleus
+    }
+}

@@ -1,0 +1,406 @@
+//! The configuration as judging wants it: queues in order of their names, links and storage at
+//! hand. Derived from the state, updated at the cut. `gather` makes candidates of it.
+
+use crate::core::event::{Link, Queue, Release, Scope, Storage};
+use crate::core::fold::is_newer;
+use crate::core::id::{Name, stir};
+use crate::core::judge::gather::Notes;
+use crate::core::policy::{Bare, Case, Nucleus, Policy, Resolved};
+use crate::core::state::State;
+use crate::core::state::record::Fact;
+use crate::core::state::slab::Index;
+use std::collections::BTreeMap;
+
+/// A queue with the numbers of what belongs to it.
+pub struct QueueView {
+    /// Its configuration.
+    pub queue: Queue,
+    /// Unified name: where its jobs and pilots are counted.
+    pub unified: Name,
+    /// Storage site.
+    pub storage_site: Name,
+    /// Dense number of the storage site.
+    pub(in crate::core) site: u32,
+    /// Default write endpoint.
+    pub(in crate::core) output: Option<u32>,
+    /// Default read endpoint.
+    pub(in crate::core) input: Option<u32>,
+    /// Every endpoint it reads, the default first.
+    pub(in crate::core) inputs: Vec<u32>,
+    /// Every endpoint it writes, the default first.
+    pub(in crate::core) outputs: Vec<u32>,
+    /// Every endpoint it reads for analysis.
+    pub(in crate::core) analysis_inputs: Vec<u32>,
+    /// Every endpoint it writes for analysis.
+    pub(in crate::core) analysis_outputs: Vec<u32>,
+    /// What it publishes.
+    pub(in crate::core) software: Option<u32>,
+}
+
+impl QueueView {
+    /// Endpoints it reads and writes in a scope, the default first.
+    pub(in crate::core) fn stores(&self, scope: Scope) -> (&[u32], &[u32]) {
+        match scope {
+            Scope::Default => (&self.inputs, &self.outputs),
+            Scope::Analysis => (&self.analysis_inputs, &self.analysis_outputs),
+        }
+    }
+}
+
+/// A nucleus with what belongs to it (spec atlas 0.3).
+pub struct NucleusView {
+    /// Name.
+    pub name: String,
+    /// Whether it is in service.
+    pub active: bool,
+    /// Whether it takes full chains: as its first queue says.
+    pub bare: Bare,
+    /// Its production queues, by their places.
+    pub queues: Vec<u32>,
+    /// Endpoints it writes: output of its queues that lies at its site.
+    pub(in crate::core) outputs: Vec<u32>,
+    /// Endpoints it reads.
+    pub(in crate::core) inputs: Vec<u32>,
+    /// Default output endpoint.
+    pub(in crate::core) output: Option<u32>,
+}
+
+/// Name under which the union of all tags is published (spec atlas 3.1).
+const ALL_SOFTWARE: &str = "ALL";
+
+/// See the module.
+#[derive(Default)]
+pub struct World {
+    /// Queues in order of their names.
+    pub queues: Vec<QueueView>,
+    by_name: BTreeMap<String, u32>,
+    /// How many storage sites the queues have.
+    pub(in crate::core) sites: u32,
+    /// Nuclei in order of their names.
+    pub nuclei: Vec<NucleusView>,
+    nucleus_at: BTreeMap<String, u32>,
+    /// Nuclei whose default output endpoint cannot be written over the WAN (spec atlas F18).
+    pub(in crate::core) shut: Vec<Name>,
+    /// Sites that are no nuclei and take full chains (spec atlas 7).
+    pub(in crate::core) satellites: Vec<NucleusView>,
+    software: Vec<Release>,
+    software_at: BTreeMap<String, u32>,
+    /// The union of all tags.
+    pub(in crate::core) all_software: Option<u32>,
+    pub(in crate::core) storages: Vec<Option<Storage>>,
+    storage_at: BTreeMap<String, u32>,
+    /// Endpoint to the queues that read it.
+    readers: BTreeMap<String, Vec<u32>>,
+    /// The same for analysis.
+    analysis_readers: BTreeMap<String, Vec<u32>>,
+    links: Vec<Option<Link>>,
+    link_at: BTreeMap<String, u32>,
+    link_index: Index,
+    link_names: Vec<(Name, Name)>,
+    into: BTreeMap<Name, Vec<u32>>,
+    from: BTreeMap<Name, u32>,
+    /// What gathering found out and need not look for again.
+    pub(in crate::core) notes: Notes,
+}
+
+impl World {
+    /// Brings everything up to date with what the state says was touched; all of it at first.
+    pub fn update(&mut self, state: &mut State, everything: bool) {
+        if everything {
+            *self = World::default();
+            for (name, _) in state.facts.storages.iter() {
+                state.touched.storages.insert(name.to_owned());
+            }
+            for (name, _) in state.facts.links.iter() {
+                state.touched.links.insert(name.to_owned());
+            }
+        }
+        for name in std::mem::take(&mut state.touched.storages) {
+            let current = current(state.facts.storages.of(&name));
+            let at = self.storage(&name);
+            let held = &mut self.storages[at as usize];
+            // A quota for an endpoint is none for the grid, whoever's it is.
+            state.touched.everyone |= held.is_some() != current.is_some();
+            *held = current;
+            state.touched.storage = true;
+        }
+        for name in std::mem::take(&mut state.touched.links) {
+            self.set_link(state, &name);
+        }
+        if state.touched.queues || state.touched.settings || everything {
+            self.set_software(state);
+            self.set_queues(state);
+            self.set_nuclei(state);
+        }
+        let is_other = state.touched.queues || state.touched.settings || everything;
+        if is_other || state.touched.storage {
+            let is_shut = |view: &&NucleusView| {
+                self.storage_of(view.output).is_some_and(|storage| !storage.write_wan)
+            };
+            let shut = self.nuclei.iter().filter(is_shut);
+            self.shut = shut.map(|view| state.name(&view.name)).collect();
+        }
+        self.notes.turn(state, is_other);
+    }
+
+    fn storage(&mut self, name: &str) -> u32 {
+        if let Some(at) = self.storage_at.get(name) {
+            return *at;
+        }
+        let at = self.storages.len() as u32;
+        self.storages.push(None);
+        self.storage_at.insert(name.to_owned(), at);
+        at
+    }
+
+    fn set_link(&mut self, state: &mut State, name: &str) {
+        let link = current(state.facts.links.of(name));
+        match (self.link_at.get(name).copied(), link) {
+            (Some(at), link) => {
+                let (source, _) = self.link_names[at as usize];
+                let known = self.from.entry(source).or_default();
+                match (&self.links[at as usize], &link) {
+                    (None, Some(_)) => *known += 1,
+                    (Some(_), None) => *known -= 1,
+                    _ => {}
+                }
+                self.links[at as usize] = link;
+            }
+            (None, Some(link)) => {
+                let at = self.links.len() as u32;
+                let source = state.name(&link.source);
+                let destination = state.name(&link.destination);
+                self.link_names.push((source, destination));
+                self.link_index.insert(link_key(source, destination), at);
+                self.into.entry(destination).or_default().push(at);
+                *self.from.entry(source).or_default() += 1;
+                self.links.push(Some(link));
+                self.link_at.insert(name.to_owned(), at);
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn set_queues(&mut self, state: &mut State) {
+        self.queues.clear();
+        self.by_name.clear();
+        self.readers.clear();
+        self.analysis_readers.clear();
+        let mut sites: BTreeMap<Name, u32> = BTreeMap::new();
+        let queues: Vec<Queue> = state
+            .facts
+            .queues
+            .iter()
+            .filter_map(|(_, fact)| fact.current(is_newer).cloned())
+            .collect();
+        for queue in queues {
+            let at = self.queues.len() as u32;
+            let unified = state.name(&queue.unified);
+            let storage_site = state.name(&queue.storage_site);
+            let next = sites.len() as u32;
+            let site = *sites.entry(storage_site).or_insert(next);
+            let outputs: Vec<u32> =
+                queue.endpoints.write.iter().map(|name| self.storage(name)).collect();
+            let inputs: Vec<u32> =
+                queue.endpoints.read.iter().map(|name| self.storage(name)).collect();
+            let (output, input) = (outputs.first().copied(), inputs.first().copied());
+            let reads = queue.reads(Scope::Analysis).to_vec();
+            let analysis_inputs = reads.iter().map(|name| self.storage(name)).collect();
+            let writes = queue.writes(Scope::Analysis).to_vec();
+            let analysis_outputs = writes.iter().map(|name| self.storage(name)).collect();
+            let software = self.software_at.get(&queue.unified).copied();
+            for endpoint in &queue.endpoints.read {
+                self.readers.entry(endpoint.clone()).or_default().push(at);
+            }
+            for endpoint in queue.reads(Scope::Analysis) {
+                self.analysis_readers.entry(endpoint.clone()).or_default().push(at);
+            }
+            self.by_name.insert(queue.name.clone(), at);
+            self.queues.push(QueueView {
+                queue,
+                unified,
+                storage_site,
+                site,
+                output,
+                input,
+                inputs,
+                outputs,
+                analysis_inputs,
+                analysis_outputs,
+                software,
+            });
+        }
+        self.sites = sites.len() as u32;
+    }
+
+    fn set_software(&mut self, state: &State) {
+        self.software.clear();
+        self.software_at.clear();
+        for (name, fact) in state.facts.releases.iter() {
+            if let Some(release) = fact.current(is_newer) {
+                self.software_at.insert(name.to_owned(), self.software.len() as u32);
+                self.software.push(release.clone());
+            }
+        }
+        self.all_software = self.software_at.get(ALL_SOFTWARE).copied();
+    }
+
+    fn set_nuclei(&mut self, state: &State) {
+        self.nuclei.clear();
+        self.nucleus_at.clear();
+        for (name, fact) in state.facts.sites.iter() {
+            let Some(site) = fact.current(is_newer).filter(|site| site.nucleus) else { continue };
+            let output = match site.output_endpoint.as_str() {
+                "" => None,
+                endpoint => Some(self.storage(endpoint)),
+            };
+            let nucleus = self.nucleus_of(name, site.active, output);
+            self.nucleus_at.insert(name.to_owned(), self.nuclei.len() as u32);
+            self.nuclei.push(nucleus);
+        }
+        self.set_satellites(state);
+    }
+
+    fn set_satellites(&mut self, state: &State) {
+        let takes_chains = |view: &&QueueView| Bare::of(&view.queue) != Bare::No;
+        let mut names: Vec<String> =
+            self.queues.iter().filter(takes_chains).map(|view| view.queue.site.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| !self.nucleus_at.contains_key(name));
+        let is_active = |name: &str| {
+            let site = state.facts.sites.of(name).and_then(|fact| fact.current(is_newer));
+            site.is_none_or(|site| site.active)
+        };
+        let views = names.iter().map(|name| self.nucleus_of(name, is_active(name), None));
+        self.satellites = views.filter(|view| view.bare != Bare::No).collect();
+    }
+
+    /// A site as a nucleus, whether it is one or not.
+    pub(in crate::core) fn site_of(&self, name: &str) -> NucleusView {
+        self.nucleus_of(name, true, None)
+    }
+
+    /// Whether any queue has this name, this unified name or this site.
+    pub(in crate::core) fn names_queue(&self, name: &str) -> bool {
+        let is_it = |view: &QueueView| view.queue.unified == name || view.queue.site == name;
+        self.by_name.contains_key(name) || self.queues.iter().any(is_it)
+    }
+
+    fn nucleus_of(&self, name: &str, active: bool, output: Option<u32>) -> NucleusView {
+        let own = |view: &QueueView| view.queue.site == name && view.queue.production;
+        let queues: Vec<u32> =
+            (0..self.queues.len() as u32).filter(|at| own(&self.queues[*at as usize])).collect();
+        let (mut outputs, mut inputs): (Vec<u32>, Vec<u32>) = Default::default();
+        for at in &queues {
+            let view = &self.queues[*at as usize];
+            for endpoint in &view.outputs {
+                let is_local = self.storages[*endpoint as usize]
+                    .as_ref()
+                    .is_none_or(|storage| storage.site == name);
+                if is_local && !outputs.contains(endpoint) {
+                    outputs.push(*endpoint);
+                }
+            }
+            for endpoint in &view.inputs {
+                if !inputs.contains(endpoint) {
+                    inputs.push(*endpoint);
+                }
+            }
+        }
+        let first = queues.first().map(|at| &self.queues[*at as usize]);
+        let bare = first.map_or(Bare::No, |view| Bare::of(&view.queue));
+        let output = output.or_else(|| first.and_then(|view| view.output));
+        NucleusView { name: name.to_owned(), active, bare, queues, outputs, inputs, output }
+    }
+
+    /// What is known of a nucleus.
+    pub(in crate::core) fn nucleus(&self, name: &str) -> Nucleus {
+        let Some(at) = self.nucleus_at.get(name) else {
+            // Where nobody says which sites are nuclei, any name may be one.
+            return Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN };
+        };
+        let view = &self.nuclei[*at as usize];
+        let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
+        Nucleus { known: true, bare: view.bare, write_wan }
+    }
+
+    /// What a queue publishes.
+    pub(in crate::core) fn software_of(&self, at: Option<u32>) -> Option<&Release> {
+        at.and_then(|at| self.software.get(at as usize))
+    }
+
+    /// A storage endpoint by its name.
+    pub(in crate::core) fn storage_named(&self, name: &str) -> Option<&Storage> {
+        self.storage_of(self.storage_at.get(name).copied())
+    }
+
+    /// The place of a storage endpoint.
+    pub(in crate::core) fn storage_place(&self, name: &str) -> Option<u32> {
+        self.storage_at.get(name).copied()
+    }
+
+    /// The place of a queue.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The places of the queues that `admits` lets through.
+    pub fn places(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
+        let views = (0..).zip(&self.queues);
+        views.filter(|(_, view)| admits(&view.queue)).map(|(at, _)| at).collect()
+    }
+
+    /// The places of the queues on the candidate list of a task that names some.
+    pub fn admitted(&self, policy: &Policy, case: &Case<'_>, resolved: &Resolved) -> Vec<u32> {
+        let bound = self.find(&case.task.options.chunk_site);
+        let home = bound.map(|at| &self.queues[at as usize].queue);
+        self.places(|queue| policy.admits(case, home, queue, resolved))
+    }
+
+    /// Whether a name stands for several queues: a unified queue and its parts.
+    pub(in crate::core) fn stands_for_several(&self, name: &str) -> bool {
+        let is_it = |view: &&QueueView| view.queue.name == name || view.queue.unified == name;
+        self.queues.iter().filter(is_it).take(2).count() > 1
+    }
+
+    /// A link, if it is published.
+    pub(in crate::core) fn link(&self, source: Name, destination: Name) -> Option<&Link> {
+        let same = |at: u32| self.link_names[at as usize] == (source, destination);
+        let at = self.link_index.find(link_key(source, destination), same)?;
+        self.links[at as usize].as_ref()
+    }
+
+    /// Whether any link from a site is published.
+    pub(in crate::core) fn knows_from(&self, source: Name) -> bool {
+        self.from.get(&source).is_some_and(|links| *links > 0)
+    }
+
+    /// The links into a destination that are published.
+    pub(in crate::core) fn links_into(&self, destination: Name) -> impl Iterator<Item = &Link> {
+        let links = self.into.get(&destination).into_iter().flatten();
+        links.filter_map(|at| self.links[*at as usize].as_ref())
+    }
+
+    /// The queues that read an endpoint.
+    pub(in crate::core) fn readers(&self, endpoint: &str, scope: Scope) -> &[u32] {
+        let readers = match scope {
+            Scope::Default => &self.readers,
+            Scope::Analysis => &self.analysis_readers,
+        };
+        readers.get(endpoint).map_or(&[], Vec::as_slice)
+    }
+
+    /// A storage endpoint by its place.
+    pub(in crate::core) fn storage_of(&self, at: Option<u32>) -> Option<&Storage> {
+        at.and_then(|at| self.storages[at as usize].as_ref())
+    }
+}
+
+fn link_key(source: Name, destination: Name) -> u64 {
+    stir(u64::from(source.0) << 32 | u64::from(destination.0))
+}
+
+fn current<T: crate::core::fold::Configured>(fact: Option<&Fact<T>>) -> Option<T> {
+    fact.and_then(|fact| fact.current(is_newer)).cloned()
+}

@@ -1,0 +1,6 @@
+//! What is published: decisions, throttles, the progress of a cycle. It may name identities and
+//! events, nothing that is known or judged.
+
+pub mod decision;
+pub mod progress;
+pub mod throttle;

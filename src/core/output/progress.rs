@@ -1,0 +1,66 @@
+//! The record of a cycle: how far the log was read, what time it was, what was said.
+
+use crate::core::cut::Lane;
+use crate::core::state::repair::NowRepair;
+use crate::core::unit::Millis;
+
+/// Revision of the engine. Raised when the same cycle would give other decisions, so that
+/// `replay --verify` can tell "made by another engine" from "wrong".
+pub const ENGINE_REVISION: u32 = 3;
+
+/// One cycle. Replaying these in order is the one way to recover, and it is exact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Domain.
+    pub domain: String,
+    /// Leader's term: raised by each process that takes the lead.
+    pub epoch: u64,
+    /// Number of the cycle; grows by one, across epochs too.
+    pub number: u64,
+    /// The cycle's `now`.
+    pub now: Millis,
+    /// Who said it: host, process id and a start stamp.
+    pub instance: String,
+    /// Next offsets of the lanes that moved; of all lanes when `full`.
+    pub lanes: Vec<(Lane, u64)>,
+    /// Whether `lanes` and `flags` hold every lane.
+    pub full: bool,
+    /// Lanes whose flags changed; all flagged lanes when `full`.
+    pub flags: Vec<(Lane, LaneFlags)>,
+    /// Records of this cycle that could not be read: what was unreadable then stays so.
+    pub garbled: Vec<(Lane, u64)>,
+    /// How many outputs went to each own lane in this cycle (`progress` not counted).
+    pub outputs: Vec<(Lane, u32)>,
+    /// The resolved policies as text; only in the first record of an epoch.
+    pub policies: Option<String>,
+    /// Hash of `policies`, in every record.
+    pub policy_hash: String,
+    /// [`ENGINE_REVISION`] of the process that said it.
+    pub engine: u32,
+    /// No request was judged, on purpose: the lanes had not caught up after a start.
+    pub quiet: bool,
+    /// The leader stops in order: a standby may take over at once.
+    pub farewell: bool,
+    /// Hash of each decision and throttle of this cycle without framing
+    /// ([`hash`](crate::core::id::hash)), lane by lane as in `outputs`, in each in the order of
+    /// offsets; empty when there are too many.
+    pub output_hashes: Vec<u64>,
+    /// The counters published in this cycle go on with those of an earlier one.
+    pub counters_continue: bool,
+    /// Further counters that had changed then are published in later cycles.
+    pub counters_follow: bool,
+    /// All repairs of a `now` there were; in every record, so that the newest one tells.
+    pub now_repairs: Vec<NowRepair>,
+}
+
+/// What a cycle knew of a lane at its end, beyond its offset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LaneFlags {
+    /// Read to its end (the client's end of partition, at the high watermark).
+    pub at_end: bool,
+    /// Could not be read for 60 s.
+    pub unreadable: bool,
+    /// Held back by an open transaction of somebody else: its time is the append time of its last
+    /// readable record.
+    pub blocked_at: Option<Millis>,
+}

@@ -1,0 +1,172 @@
+//! Admission: requests that are rejected before any candidate is judged, and those for which no
+//! room is left to be deferred.
+//!
+//! Every reason is one variant of [`Refusal`], found by [`State::refusal`] from what is known at
+//! the cut alone, so that a refusal replays like any other decision. A refused request takes its
+//! place in the order of judgement and counts in `judgements_per_cycle`.
+
+use crate::core::event::{Task, TaskPhase};
+use crate::core::state::State;
+use crate::core::state::record::Ask;
+use crate::core::unit::{DAY, Millis};
+
+/// The smallest plausible time of a request; ms since 1970 (March 1973). A time in seconds stays
+/// below it until the year 5138.
+pub const PLAUSIBLE_FROM: Millis = 100_000_000_000;
+
+/// Why a request is rejected before any candidate is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The subject asked again with a higher attempt while this one was deferred.
+    Superseded {
+        /// The attempt that is asked for now.
+        by: u32,
+    },
+    /// The task, or the request itself, says that nothing is wanted any more.
+    TaskEnded {
+        /// When, by its own clock.
+        ended_at: Millis,
+    },
+    /// `changed_at` is no time in milliseconds.
+    ChangedAtImplausible {
+        /// As the record has it.
+        changed_at: Millis,
+    },
+    /// It asked before the log begins, so whether it was answered cannot be known.
+    HistoryMissing,
+    /// It was too old when it was first judged.
+    Expired(Age),
+    /// It was deferred until it was too old.
+    GaveUp(Age),
+    /// It would be deferred, and as many requests as may be deferred are. Found by
+    /// [`Engine::no_room`](crate::core::engine::Engine), after the judgement.
+    NoRoom {
+        /// `open_requests_max`.
+        most: usize,
+    },
+}
+
+/// The age of a request at a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Age {
+    /// When the request last changed.
+    pub changed_at: Millis,
+    /// Time of the task topic at the cut.
+    pub now: Millis,
+    /// `request_lifetime_d`.
+    pub lifetime: Millis,
+}
+
+/// Each reason's word, and what can be done about it.
+const REMEDIES: [(&str, &str); 7] = [
+    ("superseded", "nothing: the answer to the higher attempt follows"),
+    (
+        "task_ended",
+        "nothing; if the task goes on, publish its own record with a higher attempt first",
+    ),
+    (
+        "changed_at_implausible",
+        "ask again with a higher attempt and times in milliseconds since 1970",
+    ),
+    ("history_missing", "ask again with a higher attempt"),
+    ("expired", "ask again with a higher attempt and the present time as changed_at"),
+    (
+        "gave_up",
+        "ask again with a higher attempt if the work is still wanted; a request that is published again with a newer changed_at does not expire",
+    ),
+    (
+        "open_requests_max",
+        "ask again with a higher attempt when fewer requests are deferred, or raise open_requests_max in the topology (see the README for what each takes)",
+    ),
+];
+
+/// What can be done about a rejection, by its reason; `None` for a reason that is not of this file.
+pub fn remedy(reason: &str) -> Option<&'static str> {
+    let word = reason.split('(').next().unwrap_or(reason);
+    REMEDIES.iter().find(|(known, _)| *known == word).map(|(_, remedy)| *remedy)
+}
+
+impl Refusal {
+    /// The reason as text: its word, then its figures.
+    pub fn reason(&self) -> String {
+        match self {
+            Refusal::Superseded { by } => format!("superseded(attempt {by})"),
+            Refusal::TaskEnded { ended_at } => format!("task_ended(at {ended_at})"),
+            Refusal::ChangedAtImplausible { changed_at } => format!(
+                "changed_at_implausible({changed_at}, expected milliseconds since 1970, at least \
+                 {PLAUSIBLE_FROM})"
+            ),
+            Refusal::HistoryMissing => "history_missing".to_owned(),
+            Refusal::Expired(age) => format!("expired({})", age.text()),
+            Refusal::GaveUp(age) => format!("gave_up({})", age.text()),
+            Refusal::NoRoom { most } => format!("open_requests_max({most} requests are deferred)"),
+        }
+    }
+}
+
+impl Age {
+    fn text(&self) -> String {
+        let Age { changed_at, now, lifetime } = self;
+        let days = now.saturating_sub(*changed_at) / DAY;
+        format!(
+            "changed_at {changed_at} is {days} d before {now}, request_lifetime_d is {}; expected \
+             milliseconds since 1970",
+            lifetime / DAY
+        )
+    }
+}
+
+/// Whether a subject still waits for a final answer: it asks and has none, or it was deferred and
+/// then took its request back or raised its attempt.
+pub fn is_open(ask: &Ask) -> bool {
+    let Some(task) = &ask.task else { return false };
+    match &ask.answer {
+        Some(answer) if answer.attempt > task.attempt => false,
+        Some(answer) if answer.attempt == task.attempt => !answer.is_final,
+        Some(answer) if !answer.is_final => true,
+        Some(_) | None => task.phase == TaskPhase::Asking,
+    }
+}
+
+impl State {
+    /// Why an open request is rejected at this cut without a judgement.
+    pub fn refusal(&self, ask: &Ask) -> Option<Refusal> {
+        let task = ask.task.as_ref()?;
+        let answer = ask.answer.as_ref();
+        if answer.is_some_and(|answer| answer.attempt < task.attempt && !answer.is_final) {
+            return Some(Refusal::Superseded { by: task.attempt });
+        }
+        if let Some(ended_at) = self.ended_at(task) {
+            return Some(Refusal::TaskEnded { ended_at });
+        }
+        if task.changed_at < PLAUSIBLE_FROM {
+            return Some(Refusal::ChangedAtImplausible { changed_at: task.changed_at });
+        }
+        let is_deferred = answer.is_some_and(|answer| answer.attempt == task.attempt);
+        if !is_deferred && task.asked_at < self.known_since {
+            return Some(Refusal::HistoryMissing);
+        }
+        let age = self.age(task)?;
+        Some(if is_deferred { Refusal::GaveUp(age) } else { Refusal::Expired(age) })
+    }
+
+    /// When a request or its task ended; `None` while both go on.
+    pub(crate) fn ended_at(&self, task: &Task) -> Option<Millis> {
+        let of_task = self.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
+        [Some(task), of_task]
+            .into_iter()
+            .flatten()
+            .filter(|task| task.phase == TaskPhase::Ended)
+            .map(|task| task.changed_at)
+            .max()
+    }
+
+    /// The age of a request, if it has reached its lifetime.
+    fn age(&self, task: &Task) -> Option<Age> {
+        use crate::core::cut::Topic;
+        let (now, lifetime) =
+            (self.times.of(Topic::Task).time, self.setting.limits.request_lifetime_ms);
+        let age = Age { changed_at: task.changed_at, now, lifetime };
+        (task.changed_at.saturating_add(lifetime) <= now).then_some(age)
+    }
+}

@@ -1,0 +1,104 @@
+//! What is kept of a request after the rest was forgotten: that it was answered, and how far.
+//!
+//! Without it, a request that is published again would get a second final answer under the name of
+//! the first. There may be hundreds of thousands, so a record holds nothing else.
+
+use crate::core::state::Book;
+use crate::core::state::record::Answer;
+use crate::core::unit::Millis;
+use std::collections::BTreeSet;
+
+/// The newest answer to a subject, without its content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Subject.
+    pub subject: String,
+    /// Attempt it answers.
+    pub attempt: u32,
+    /// Ordinal.
+    pub ordinal: u32,
+    /// Whether nothing follows.
+    pub is_final: bool,
+    /// The decision's now.
+    pub now: Millis,
+}
+
+/// Answers whose requests were forgotten.
+#[derive(Clone, Debug, Default)]
+pub struct AnswerBook {
+    /// The records.
+    pub book: Book<Answered>,
+    /// Slots by the time of the answer; derived.
+    by_age: BTreeSet<(Millis, u32)>,
+}
+
+impl Answered {
+    /// What is kept of an answer.
+    pub fn of(subject: &str, answer: &Answer) -> Answered {
+        let Answer { attempt, ordinal, is_final, now, .. } = *answer;
+        Answered { subject: subject.to_owned(), attempt, ordinal, is_final, now }
+    }
+
+    /// The answer, as far as it is known. A deferral is due at once.
+    pub fn answer(&self) -> Answer {
+        Answer {
+            attempt: self.attempt,
+            ordinal: self.ordinal,
+            is_final: self.is_final,
+            until: 0,
+            now: self.now,
+            policy_hash: String::new(),
+            nucleus: String::new(),
+            blockers: Default::default(),
+        }
+    }
+}
+
+impl AnswerBook {
+    /// Keeps what is left of an answer.
+    pub fn insert(&mut self, answered: Answered) {
+        self.remove(&answered.subject);
+        let (subject, now) = (answered.subject.clone(), answered.now);
+        let slot = self.book.slab.insert(answered);
+        self.book.by_name.insert(subject, slot);
+        self.by_age.insert((now, slot));
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, subject: &str) -> Option<Answered> {
+        let slot = self.book.by_name.remove(subject)?;
+        let answered = self.book.slab.remove(slot)?;
+        self.by_age.remove(&(answered.now, slot));
+        Some(answered)
+    }
+
+    /// Forgets all answers that were given at `horizon` or before.
+    pub fn forget_until(&mut self, horizon: Millis) {
+        while let Some((now, slot)) = self.by_age.first().copied().filter(|it| it.0 <= horizon) {
+            self.by_age.remove(&(now, slot));
+            if let Some(answered) = self.book.slab.remove(slot) {
+                self.book.by_name.remove(&answered.subject);
+            }
+        }
+    }
+
+    /// Finds every record again after the slots were filled from a store.
+    pub fn settle(&mut self) {
+        self.book.slab.settle();
+        for (slot, answered) in self.book.slab.iter() {
+            self.book.by_name.insert(answered.subject.clone(), slot);
+            self.by_age.insert((answered.now, slot));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hundreds of thousands are held.
+    #[test]
+    fn a_record_is_small() {
+        assert!(size_of::<Answered>() <= 48);
+    }
+}

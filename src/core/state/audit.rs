@@ -1,0 +1,245 @@
+//! The recount: every counter made anew from live records and from what forgotten ones left
+//! behind, and compared with the one that was kept.
+
+use crate::core::id::{Key, Name};
+use crate::core::output::decision::DecisionId;
+use crate::core::state::State;
+use crate::core::state::ledger::{Ledger, Rate, Tally};
+use crate::core::state::record::{Job, Move};
+use crate::core::state::reserve::{Seen, seen_row};
+use crate::core::state::rows::{NO_ROW, RowKey, Rows};
+use crate::core::unit::Millis;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A counter that is not what a recount gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drift {
+    /// The counter, by kind and names.
+    pub counter: String,
+    /// What was kept.
+    pub kept: String,
+    /// What the recount gives.
+    pub recount: String,
+}
+
+/// Counts everything anew.
+pub fn recount(state: &State) -> Ledger {
+    let mut fresh = Ledger {
+        now: state.ledger.now,
+        tally_reach: state.ledger.tally_reach,
+        ..Ledger::default()
+    };
+    restore_left(state, &mut fresh);
+    for (_, job) in state.jobs.slab.iter().filter(|(_, job)| job.status.is_some()) {
+        let moved = move_job(state, &mut fresh, job);
+        fresh.job(&moved, 1);
+    }
+    for (_, record) in state.transfers.slab.iter() {
+        let flow = fresh.flow.row(state.ledger.flow.key(record.flow));
+        fresh.transfer(&Move { flow, ..*record }, 1);
+    }
+    state.nodes.slab.iter().for_each(|(_, node)| fresh.node(node, 1));
+    state.workers.slab.iter().for_each(|(_, workers)| fresh.workers(workers, 1));
+    for (_, ask) in state.asks.iter() {
+        for promise in &ask.promises {
+            for (queue, jobs) in &promise.queues {
+                if let (Some(queue), Some(gshare)) =
+                    (state.known_name(queue), state.known_name(&promise.gshare))
+                {
+                    fresh.open(promise, queue, gshare, *jobs);
+                }
+            }
+        }
+    }
+    fresh
+}
+
+/// The same job, with its rows in another ledger.
+fn move_job(state: &State, fresh: &mut Ledger, job: &Job) -> Job {
+    let load = state.ledger.load.key(job.load);
+    let who = |fresh: &mut Ledger, row: u32| match row {
+        NO_ROW => NO_ROW,
+        row => fresh.who.row(state.ledger.who.key(row)),
+    };
+    Job {
+        load: fresh.load_row(Name(load[0]), Name(load[1]), Name(load[2])),
+        user: who(fresh, job.user),
+        group: who(fresh, job.group),
+        nucleus: match job.nucleus {
+            NO_ROW => NO_ROW,
+            row => fresh.nucleus.row(state.ledger.nucleus.key(row)),
+        },
+        seen: seen_row(fresh, job.request, job.task, Name(load[0])),
+        ..*job
+    }
+}
+
+/// What forgotten records left behind in windows is no record's any more: it is taken over.
+fn restore_left(state: &State, fresh: &mut Ledger) {
+    for (key, tally) in state.ledger.tally.iter() {
+        for (which, window) in tally.ended.iter().enumerate() {
+            for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
+                fresh.restore_tally(key, which, bucket.number, bucket.left);
+            }
+        }
+    }
+    for (key, starts) in state.ledger.starts.iter() {
+        for bucket in starts.buckets().iter().filter(|bucket| bucket.left > 0) {
+            fresh.restore_starts(key, bucket.number, bucket.left);
+        }
+    }
+    for (key, waits) in state.ledger.waits.iter() {
+        for (which, window) in waits.over.iter().enumerate() {
+            for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
+                fresh.restore_wait(key, which, bucket.number, bucket.left);
+            }
+        }
+    }
+    for (key, rate) in state.ledger.rate.iter() {
+        for (which, window) in [&rate.hour, &rate.day, &rate.week].into_iter().enumerate() {
+            for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
+                fresh.restore_rate(key, which, bucket.number, bucket.left);
+            }
+        }
+    }
+}
+
+/// Every counter that differs from its recount; empty when clean.
+pub fn audit(state: &State) -> Vec<Drift> {
+    let fresh = recount(state);
+    let kept = &state.ledger;
+    let mut drifts = Vec::new();
+    let mut see = |kind: &str, name: &dyn Fn(RowKey) -> String, pairs: Pairs| {
+        for (key, (kept, recount)) in pairs {
+            if kept != recount {
+                drifts.push(Drift { counter: format!("{kind} {}", name(key)), kept, recount });
+            }
+        }
+    };
+    let names = |count: usize| {
+        move |key: RowKey| {
+            let texts: Vec<&str> =
+                key[..count].iter().map(|n| state.names.text(Name(*n))).collect();
+            texts.join("/")
+        }
+    };
+    let numbered = |key: RowKey| {
+        let number = Key(u64::from(key[0]) | u64::from(key[1]) << 32);
+        format!("{}/{}", number.0, state.names.text(Name(key[2])))
+    };
+    see("load", &names(3), pair(&kept.load, &fresh.load, |load| format!("{:?}", load.count)));
+    see("queue", &names(1), pair(&kept.queue, &fresh.queue, |queue| format!("{queue:?}")));
+    see("share", &names(2), pair(&kept.share, &fresh.share, |share| format!("{share:?}")));
+    let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
+    see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
+    see("owner", &names(1), pair(&kept.owner, &fresh.owner, |totals| format!("{totals:?}")));
+    see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
+    see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
+    see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
+    see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
+    see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
+    see("waits", &names(1), pair(&kept.waits, &fresh.waits, |waits| format!("{waits:?}")));
+    see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
+    see("into", &names(2), pair(&kept.into, &fresh.into, |flow| format!("{flow:?}")));
+    see("rate", &names(2), pair(&kept.rate, &fresh.rate, rate_text));
+    for (kind, pairs) in held(kept, &fresh) {
+        see(kind, &|key| format!("held {key:?}"), pairs);
+    }
+    lists(state, &mut drifts);
+    drifts
+}
+
+/// How many records count in each row: one too many and a row never goes, one too few and it goes
+/// while somebody counts in it.
+fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
+    fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
+        let nothing = || ("0".to_owned(), "0".to_owned());
+        let mut pairs = Pairs::new();
+        for (key, held) in kept.held() {
+            pairs.entry(key).or_insert_with(nothing).0 = held.to_string();
+        }
+        for (key, held) in fresh.held() {
+            pairs.entry(key).or_insert_with(nothing).1 = held.to_string();
+        }
+        pairs
+    }
+    [
+        ("load", both(&kept.load, &fresh.load)),
+        ("queue", both(&kept.queue, &fresh.queue)),
+        ("share", both(&kept.share, &fresh.share)),
+        ("who", both(&kept.who, &fresh.who)),
+        ("owner", both(&kept.owner, &fresh.owner)),
+        ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
+        ("bound", both(&kept.bound, &fresh.bound)),
+        ("seen", both(&kept.seen, &fresh.seen)),
+        ("tally", both(&kept.tally, &fresh.tally)),
+        ("starts", both(&kept.starts, &fresh.starts)),
+        ("waits", both(&kept.waits, &fresh.waits)),
+        ("flow", both(&kept.flow, &fresh.flow)),
+        ("into", both(&kept.into, &fresh.into)),
+        ("rate", both(&kept.rate, &fresh.rate)),
+    ]
+}
+
+/// Lists that are kept beside the records, against the records.
+fn lists(state: &State, drifts: &mut Vec<Drift>) {
+    let mut see = |counter: &str, kept: String, recount: String| {
+        if kept != recount {
+            drifts.push(Drift { counter: counter.to_owned(), kept, recount });
+        }
+    };
+    let stubs: BTreeSet<(Millis, Key)> = state
+        .jobs
+        .slab
+        .iter()
+        .filter(|(_, job)| job.status.is_none())
+        .map(|(_, job)| (job.beat.at, job.key))
+        .collect();
+    see("stubs", format!("{:?}", state.stubs), format!("{stubs:?}"));
+    let promises: BTreeSet<DecisionId> =
+        state.asks.iter().flat_map(|(_, ask)| &ask.promises).map(|it| it.decision).collect();
+    let opened: BTreeSet<DecisionId> = state.opened.keys().copied().collect();
+    see("promises", format!("{opened:?}"), format!("{promises:?}"));
+    let mut chunks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (subject, ask) in state.asks.iter() {
+        if let Some(task) = &ask.task {
+            chunks.entry(&task.task).or_default().insert(subject);
+        }
+    }
+    see("chunks", format!("{:?}", state.chunks), format!("{chunks:?}"));
+    let named = state.jobs.slab.iter().filter(|(_, job)| !job.key.is_decimal()).count();
+    see("job names", state.job_names.len().to_string(), named.to_string());
+    let tables = [
+        ("jobs", state.jobs.index.len(), state.jobs.slab.len()),
+        ("transfers", state.transfers.index.len(), state.transfers.slab.len()),
+        ("nodes", state.nodes.index.len(), state.nodes.slab.len()),
+        ("workers", state.workers.index.len(), state.workers.slab.len()),
+    ];
+    for (name, indexed, held) in tables {
+        see(name, indexed.to_string(), held.to_string());
+    }
+}
+
+fn tally_text(tally: &Tally) -> String {
+    format!("{tally:?}")
+}
+
+fn rate_text(rate: &Rate) -> String {
+    format!("{rate:?}")
+}
+
+type Pairs = BTreeMap<RowKey, (String, String)>;
+
+/// Rows of both, side by side; a row of one that the other lacks is held against an empty one.
+fn pair<V: Default>(kept: &Rows<V>, fresh: &Rows<V>, text: fn(&V) -> String) -> Pairs {
+    let nothing = text(&V::default());
+    let mut pairs = Pairs::new();
+    for (key, value) in kept.iter() {
+        pairs.insert(key, (text(value), nothing.clone()));
+    }
+    for (key, value) in fresh.iter() {
+        let recount = text(value);
+        pairs.entry(key).or_insert_with(|| (nothing.clone(), String::new())).1 = recount;
+    }
+    pairs
+}

@@ -1,0 +1,322 @@
+//! The end of a cycle: times, forgetting, expiry, evictions, at its cut and by a total order on
+//! content. So the state is a function of the cycles said.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::id::Key;
+use crate::core::output::progress::LaneFlags;
+use crate::core::request::admit::is_open;
+use crate::core::state::State;
+use crate::core::state::answered::Answered;
+use crate::core::state::record::{Job, Node};
+use crate::core::state::reserve;
+use crate::core::state::timer::NodePart;
+use crate::core::unit::{DAY, Millis};
+
+/// What makes a cycle, beside its cut.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Closing {
+    /// Leader's term.
+    pub epoch: u64,
+    /// Number of the cycle.
+    pub number: u64,
+    /// Its now.
+    pub now: Millis,
+    /// Lanes whose flags changed.
+    pub flags: Vec<(Lane, LaneFlags)>,
+}
+
+impl State {
+    /// Ends a cycle: what was folded since the last one is now seen as of `now`.
+    pub fn close(&mut self, closing: &Closing) {
+        for (lane, flags) in &closing.flags {
+            self.times.lanes.at(*lane).flags = *flags;
+        }
+        let before = self.times.of(Topic::JobState).time;
+        let (jobs_horizon, transfers_horizon) = (self.jobs_horizon(), self.transfers_horizon());
+        // The first cycle has no span: time before it is nobody's.
+        let span = if self.now == 0 { 0 } else { closing.now.saturating_sub(self.now) };
+        let silence = self.setting.silence;
+        self.bound_requests(closing.now);
+        self.times.close(closing.now, span, &|topic: Topic| silence[topic as usize]);
+        self.epoch = closing.epoch;
+        self.number = closing.number;
+        self.before = self.now;
+        self.now = closing.now;
+        self.forget_jobs(before, jobs_horizon);
+        self.forget_transfers(transfers_horizon);
+        self.expire_nodes();
+        self.expire_workers();
+        self.expire_promises();
+        self.forget_subjects();
+        self.look_at_throttles();
+        self.note_owners();
+        self.ledger.expire(closing.now);
+        self.ledger.sweep();
+    }
+
+    /// `horizon` is the one that stood while this cycle was folded: what was met only now and had
+    /// ended before it may have been counted and forgotten before, so it leaves nothing behind.
+    fn forget_jobs(&mut self, before: Millis, horizon: Millis) {
+        let limits = &self.setting.limits;
+        let time = self.times.of(Topic::JobState).time;
+        let lifetime = limits.ended_job_lifetime_ms;
+        let met = sorted(&mut self.met_jobs);
+        for key in self.timers.jobs.take(time) {
+            let Some(slot) = self.jobs.find(key) else { continue };
+            let Some(job) = self.jobs.slab.get(slot).copied() else { continue };
+            if !job.status.is_some_and(|status| status.is_ended()) {
+                continue;
+            }
+            let over = job.over_at().saturating_add(lifetime);
+            if over > time {
+                if is_near(over, time) {
+                    self.timers.jobs.set(over, key);
+                }
+            } else if job.over_at() <= horizon && met.binary_search(&key).is_ok() {
+                self.touched.load.add(self.ledger.queue_of(&job));
+                self.ledger.job(&job, -1);
+                self.jobs.remove(slot);
+                self.job_names.remove(&key);
+            } else {
+                self.forget_job(slot, &job);
+            }
+        }
+        self.forget_stubs(time);
+        if before.div_euclid(DAY) != time.div_euclid(DAY) {
+            self.forget_silent(time);
+        }
+    }
+
+    fn forget_job(&mut self, slot: u32, job: &Job) {
+        if job.status.is_some() {
+            self.touched.load.add(self.ledger.queue_of(job));
+        }
+        self.ledger.job_left(job);
+        self.jobs.remove(slot);
+        self.job_names.remove(&job.key);
+    }
+
+    /// Stubs that are too old, and the oldest beyond the limit on their number.
+    fn forget_stubs(&mut self, time: Millis) {
+        let lifetime = self.setting.limits.stub_lifetime_ms;
+        while let Some((at, key)) = self.stubs.first().copied() {
+            if at.saturating_add(lifetime) > time
+                && self.stubs.len() <= self.setting.limits.stubs_max
+            {
+                break;
+            }
+            self.stubs.pop_first();
+            if let Some(slot) = self.jobs.find(key) {
+                self.jobs.remove(slot);
+                self.job_names.remove(&key);
+            }
+        }
+    }
+
+    /// Once a day: jobs and transfers that gave no sign for so long that nobody will end them.
+    fn forget_silent(&mut self, time: Millis) {
+        let horizon = time - self.setting.limits.silent_job_lifetime_ms;
+        let silent: Vec<(u32, Job)> = self
+            .jobs
+            .slab
+            .iter()
+            .filter(|(_, job)| job.status.is_some_and(|status| !status.is_ended()))
+            .filter(|(_, job)| job.changed_at.max(job.beat.at) <= horizon)
+            .map(|(slot, job)| (slot, *job))
+            .collect();
+        for (slot, job) in silent {
+            self.forget_job(slot, &job);
+        }
+    }
+
+    fn forget_transfers(&mut self, horizon: Millis) {
+        let time = self.times.of(Topic::Transfer).time;
+        let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
+        let met = sorted(&mut self.met_transfers);
+        for key in self.timers.transfers.take(time) {
+            let Some(slot) = self.transfers.find(key) else { continue };
+            let Some(record) = self.transfers.slab.get(slot).copied() else { continue };
+            if !record.state.is_ended() {
+                continue;
+            }
+            let over = record.changed_at.saturating_add(lifetime);
+            if over > time {
+                if is_near(over, time) {
+                    self.timers.transfers.set(over, key);
+                }
+                continue;
+            }
+            if record.changed_at <= horizon && met.binary_search(&key).is_ok() {
+                self.ledger.transfer(&record, -1);
+            } else {
+                self.ledger.transfer_left(&record);
+            }
+            self.transfers.remove(slot);
+        }
+        self.forget_silent_transfers(time);
+    }
+
+    /// Once a day, as for jobs.
+    fn forget_silent_transfers(&mut self, time: Millis) {
+        let silent = self.setting.limits.silent_transfer_lifetime_ms;
+        if self.transfers_swept.div_euclid(DAY) != time.div_euclid(DAY) {
+            self.transfers_swept = time;
+            let silent: Vec<u32> = self
+                .transfers
+                .slab
+                .iter()
+                .filter(|(_, held)| !held.state.is_ended() && held.changed_at <= time - silent)
+                .map(|(slot, _)| slot)
+                .collect();
+            for slot in silent {
+                if let Some(record) = self.transfers.remove(slot) {
+                    self.touch_flow(&record);
+                    self.ledger.transfer(&record, -1);
+                }
+            }
+        }
+    }
+
+    fn expire_nodes(&mut self) {
+        let time = self.times.of(Topic::Pilot).time;
+        let window = self.setting.limits.node_window_ms;
+        for (key, part) in self.timers.nodes.take(time) {
+            let Some(slot) = self.nodes.find(key) else { continue };
+            let Some(old) = self.nodes.slab.get(slot).copied() else { continue };
+            let (at, new) = match part {
+                NodePart::Asked => (old.asked_at, Node { asked_at: 0, ..old }),
+                NodePart::Updated => (old.updated_at, Node { updated_at: 0, ..old }),
+            };
+            let over = at.saturating_add(window);
+            if over > time {
+                self.timers.nodes.set(over, (key, part));
+                continue;
+            }
+            self.ledger.node(&old, -1);
+            self.touched.pilot.add(old.queue);
+            if new.asked_at == 0 && new.updated_at == 0 {
+                self.nodes.remove(slot);
+            } else {
+                self.ledger.node(&new, 1);
+                if let Some(held) = self.nodes.slab.get_mut(slot) {
+                    *held = new;
+                }
+            }
+        }
+    }
+
+    fn expire_workers(&mut self) {
+        let time = self.times.of(Topic::Pilot).time;
+        let age = self.setting.limits.worker_report_age_ms;
+        for key in self.timers.workers.take(time) {
+            let Some(slot) = self.workers.find(key) else { continue };
+            let Some(report) = self.workers.slab.get(slot).copied() else { continue };
+            let over = report.at.saturating_add(age);
+            if over <= time {
+                self.ledger.workers(&report, -1);
+                self.touched.pilot.add(report.queue);
+                self.workers.remove(slot);
+            } else {
+                self.timers.workers.set(over, key);
+            }
+        }
+    }
+
+    /// Promises that nothing ended in time, by the clock that stands while job states lag.
+    fn expire_promises(&mut self) {
+        let clock = self.times.of(Topic::JobState).clock;
+        let lifetime = self.setting.limits.reservation_lifetime_ms;
+        for subject in self.timers.promises.take(clock) {
+            if self.asks.of(&subject).is_none() {
+                continue;
+            }
+            let Some(ask) = self.asks.at(&subject, Default::default) else { continue };
+            let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut ask.promises)
+                .into_iter()
+                .partition(|promise| reserve::is_over(promise, clock, lifetime));
+            let next = open.iter().map(|promise| promise.clock.saturating_add(lifetime)).min();
+            ask.promises = open;
+            for promise in over {
+                self.close_promise(promise.decision);
+            }
+            if let Some(next) = next.filter(|next| is_near(*next, clock)) {
+                self.timers.promises.set(next, subject);
+            }
+        }
+    }
+
+    fn forget_subjects(&mut self) {
+        let time = self.times.of(Topic::Task).time;
+        // All are asked before any goes: a chunk's end may be that of a task that goes with it.
+        let mut due = self.timers.subjects.take(time);
+        due.retain(|subject| {
+            let over = self.subject_over(subject);
+            if let Some(over) = over.filter(|over| *over > time) {
+                self.timers.subjects.set(over, subject);
+            }
+            over.is_some_and(|over| over <= time)
+        });
+        for subject in due {
+            if self.asks.of(&subject).is_some_and(is_open) {
+                // It gets its final answer first; that sets the deadline again.
+                self.touched.subjects.insert(subject);
+            } else {
+                self.forget_subject(&subject);
+            }
+        }
+        let lifetime = self.setting.limits.answer_lifetime_ms;
+        self.answered.forget_until(time.saturating_sub(lifetime));
+    }
+
+    fn forget_subject(&mut self, subject: &str) {
+        let Some(ask) = self.asks.remove(subject) else { return };
+        for promise in &ask.promises {
+            self.close_promise(promise.decision);
+        }
+        if let Some(task) = &ask.task {
+            self.forget_chunk(&task.task, subject);
+            // What depends on the task is to be looked at.
+            self.touched.subjects.insert(task.task.clone());
+        }
+        if let Some(answer) = &ask.answer {
+            self.answered.insert(Answered::of(subject, answer));
+        }
+        self.touched.subjects.insert(subject.to_owned());
+    }
+
+    /// Throttles whose time has come: those long over are forgotten, the others looked at.
+    fn look_at_throttles(&mut self) {
+        let lifetime = self.setting.limits.throttle_lifetime_ms;
+        for name in self.timers.throttles.take(self.now) {
+            let Some(throttle) = self.throttles.of(&name) else { continue };
+            if throttle.over_at().saturating_add(lifetime) <= self.now {
+                self.throttles.remove(&name);
+            }
+            self.touched.throttles.insert(name);
+        }
+    }
+
+    /// Owners whose figures changed, forgetting included.
+    fn note_owners(&mut self) {
+        let touched = &mut self.touched.owners;
+        self.ledger.owner.tell(|key, _, _| touched.push([key[0], key[1]]));
+    }
+
+    /// The name of a job.
+    pub fn job_name(&self, key: Key) -> String {
+        self.job_names.get(&key).cloned().unwrap_or_else(|| key.0.to_string())
+    }
+}
+
+/// Whether a deadline lies in the turn of the wheel that has begun, so that it must be looked at
+/// again; a later one was set when the record moved.
+fn is_near(over: Millis, time: Millis) -> bool {
+    over < time.saturating_add(2_000)
+}
+
+/// What was noted since the last cycle, in order; the note is cleared.
+fn sorted(noted: &mut Vec<Key>) -> Vec<Key> {
+    let mut noted = std::mem::take(noted);
+    noted.sort_unstable();
+    noted
+}

@@ -1,0 +1,21 @@
+//! What is known at a cut: records, counters, windows, times, and the end of a cycle. It may name
+//! events and published outputs, not policies and not who waits.
+
+pub mod answered;
+pub mod audit;
+pub mod changed;
+pub mod close;
+pub mod counters;
+pub mod digest;
+pub mod ledger;
+mod model;
+pub mod record;
+pub mod repair;
+pub mod reserve;
+pub mod rows;
+pub mod slab;
+pub mod time;
+pub mod timer;
+pub mod window;
+
+pub use model::*;

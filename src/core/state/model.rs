@@ -1,0 +1,429 @@
+//! State: all that is known as of a cut.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
+use crate::core::fold::Sought;
+use crate::core::id::{Key, Name, Names, cut};
+use crate::core::limits::Limits;
+use crate::core::oddity::Oddities;
+use crate::core::output::decision::DecisionId;
+use crate::core::output::throttle::{Subject, Throttle};
+use crate::core::request::blockers::BlockerTable;
+use crate::core::state::answered::AnswerBook;
+use crate::core::state::ledger::Ledger;
+use crate::core::state::record::{Ask, Fact, Job, Move, Node, Slots, Workers};
+use crate::core::state::slab::{Index, Slab};
+use crate::core::state::time::Times;
+use crate::core::state::timer::Timers;
+use crate::core::unit::Millis;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a state is made for: limits, and the topics' silence limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Domain.
+    pub domain: String,
+    /// Bounds.
+    pub limits: Limits,
+    /// By topic number: silence longer than this means the topic lags.
+    pub silence: [Option<Millis>; Topic::ALL.len()],
+}
+
+/// Records of one kind, found by number.
+#[derive(Clone, Debug)]
+pub struct Table<T> {
+    /// The records.
+    pub slab: Slab<T>,
+    /// Where each is.
+    pub index: Index,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { slab: Slab::default(), index: Index::default() }
+    }
+}
+
+/// A record that knows its number.
+pub trait Keyed {
+    /// Its number.
+    fn key(&self) -> Key;
+}
+
+impl<T: Keyed> Table<T> {
+    /// The slot of a record.
+    #[inline]
+    pub fn find(&self, key: Key) -> Option<u32> {
+        self.index.find(key.0, |slot| self.slab.get(slot).is_some_and(|held| held.key() == key))
+    }
+
+    /// The same, where a look ahead may have seen the slot.
+    #[inline]
+    pub fn find_sought(&self, sought: Sought) -> Option<u32> {
+        match self.slab.get(sought.slot) {
+            Some(held) if held.key() == sought.key => Some(sought.slot),
+            _ => self.find(sought.key),
+        }
+    }
+
+    /// Puts in a record whose number is not there yet.
+    pub fn insert(&mut self, record: T) -> u32 {
+        let key = record.key();
+        let slot = self.slab.insert(record);
+        self.index.insert(key.0, slot);
+        slot
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, slot: u32) -> Option<T> {
+        let record = self.slab.remove(slot)?;
+        self.index.remove(record.key().0, slot);
+        Some(record)
+    }
+
+    /// The record of a number.
+    pub fn of(&self, key: Key) -> Option<&T> {
+        self.find(key).and_then(|slot| self.slab.get(slot))
+    }
+}
+
+impl Keyed for Job {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+impl Keyed for Move {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+impl Keyed for Node {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+impl Keyed for Workers {
+    fn key(&self) -> Key {
+        self.key
+    }
+}
+
+/// Records of one kind, found by name.
+#[derive(Clone, Debug)]
+pub struct Book<T> {
+    /// The records.
+    pub slab: Slab<T>,
+    /// Where each is, in order of names.
+    pub by_name: BTreeMap<String, u32>,
+}
+
+impl<T> Default for Book<T> {
+    fn default() -> Self {
+        Book { slab: Slab::default(), by_name: BTreeMap::new() }
+    }
+}
+
+impl<T> Book<T> {
+    /// The record of a name.
+    pub fn of(&self, name: &str) -> Option<&T> {
+        self.by_name.get(name).and_then(|slot| self.slab.get(*slot))
+    }
+
+    /// Where the record of a name is; `u32::MAX` when there is none.
+    pub fn slot(&self, name: &str) -> u32 {
+        self.by_name.get(name).copied().unwrap_or(u32::MAX)
+    }
+
+    /// The record of a name, made by `make` when there is none; to be changed.
+    pub fn at(&mut self, name: &str, make: impl FnOnce() -> T) -> Option<&mut T> {
+        let slot = match self.by_name.get(name) {
+            Some(slot) => *slot,
+            None => {
+                let slot = self.slab.insert(make());
+                self.by_name.insert(name.to_owned(), slot);
+                slot
+            }
+        };
+        self.slab.get_mut(slot)
+    }
+
+    /// Takes a record out.
+    pub fn remove(&mut self, name: &str) -> Option<T> {
+        let slot = self.by_name.remove(name)?;
+        self.slab.remove(slot)
+    }
+
+    /// Records in order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.by_name
+            .iter()
+            .filter_map(|(name, slot)| self.slab.get(*slot).map(|held| (name.as_str(), held)))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+}
+
+/// Newest moments of a queue that no record can take back: the largest ever read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Last pilot report of any kind.
+    pub pilot: Millis,
+    /// Last start of a job's payload.
+    pub start: Millis,
+}
+
+/// Configuration as told.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Queues.
+    pub queues: Book<Fact<Queue>>,
+    /// Sites.
+    pub sites: Book<Fact<Site>>,
+    /// Storage endpoints.
+    pub storages: Book<Fact<Storage>>,
+    /// Links, by `source:destination`.
+    pub links: Book<Fact<Link>>,
+    /// Parameters, by `app/component/key/vo`.
+    pub parameters: Book<Fact<Parameter>>,
+    /// Published software, by queue.
+    pub releases: Book<Fact<Release>>,
+    /// Nodes of the share tree.
+    pub shares: Book<Fact<Share>>,
+    /// Quotas, by `user|group/subject expression`.
+    pub quotas: Book<Fact<Quota>>,
+    /// Users and groups, by `user|group/name`.
+    pub users: Book<Fact<User>>,
+}
+
+/// All that is known as of a cut.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// What it is made for.
+    pub setting: Setting,
+    /// Leader's term of the last cycle.
+    pub epoch: u64,
+    /// Number of the last cycle; 0: none yet.
+    pub number: u64,
+    /// The last cycle's now.
+    pub now: Millis,
+    /// The now of the cycle before that; 0: there was none. Derived.
+    pub before: Millis,
+    /// What came before this is not known (0: everything is): the log did not reach back.
+    pub known_since: Millis,
+    /// Cut, and times of lanes and topics.
+    pub times: Times,
+    /// Interned names.
+    pub names: Names,
+    /// Names of jobs that are no decimals.
+    pub job_names: BTreeMap<Key, String>,
+    /// Jobs.
+    pub jobs: Table<Job>,
+    /// Transfers.
+    pub transfers: Table<Move>,
+    /// When silent transfers were last looked for.
+    pub transfers_swept: Millis,
+    /// Nodes.
+    pub nodes: Table<Node>,
+    /// Worker reports.
+    pub workers: Table<Workers>,
+    /// Slot figures, by (queue, gshare, resource type).
+    pub slots: BTreeMap<(Name, Name, Name), Slots>,
+    /// Requests, answers, promises.
+    pub asks: Book<Ask>,
+    /// Answers whose requests were forgotten.
+    pub answered: AnswerBook,
+    /// What the blockers of their answers refer to; derived.
+    pub blockers: BlockerTable,
+    /// Subjects of each task; derived.
+    pub chunks: BTreeMap<String, BTreeSet<String>>,
+    /// The newest word on each throttle, by subject and rule.
+    pub throttles: Book<Throttle>,
+    /// Cycle of the newest throttle that was lifted; derived.
+    pub lifted_in: u64,
+    /// Configuration.
+    pub facts: Facts,
+    /// Newest moments by queue.
+    pub marks: BTreeMap<Name, Marks>,
+    /// Stubs: jobs of which only heartbeats are known, oldest first.
+    pub stubs: BTreeSet<(Millis, Key)>,
+    /// Jobs whose first state was read since the last cut; derived.
+    pub met_jobs: Vec<Key>,
+    /// Transfers first read since the last cut; derived.
+    pub met_transfers: Vec<Key>,
+    /// Counters.
+    pub ledger: Ledger,
+    /// Deadlines.
+    pub timers: Timers,
+    /// What changed since the last cut, for waking and for views.
+    pub touched: Touched,
+    /// Numbers to close open promises by, of each assignment; derived.
+    pub opened: BTreeMap<DecisionId, Vec<u32>>,
+    /// Oddities since the last cycle; no decision reads them, no digest holds them.
+    pub oddities: Oddities,
+}
+
+/// What changed since the last cut.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    /// Subjects whose request, answer or outcome changed.
+    pub subjects: BTreeSet<String>,
+    /// A queue was changed, added or removed.
+    pub queues: bool,
+    /// A site or parameter was.
+    pub settings: bool,
+    /// Storage endpoints that were.
+    pub storages: BTreeSet<String>,
+    /// Whether any was.
+    pub storage: bool,
+    /// Links that were, by name.
+    pub links: BTreeSet<String>,
+    /// Sources with changed links or transfer queues.
+    pub from: Flags,
+    /// Destinations with changed links or transfer queues.
+    pub into: Flags,
+    /// Queues with changed counters (unified names).
+    pub load: Flags,
+    /// Queues with changed nodes, workers or slots.
+    pub pilot: Flags,
+    /// Users and working groups with other figures: row keys of [`Ledger::owner`].
+    pub owners: Vec<[u32; 2]>,
+    /// Users and working groups of which other caps or quotas are told.
+    pub accounts: BTreeSet<Subject>,
+    /// Anybody's may have changed.
+    pub everyone: bool,
+    /// Throttles that are due to be looked at, by name.
+    pub throttles: BTreeSet<String>,
+}
+
+/// A set of interned names that is cheap to add to.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    bits: Vec<u64>,
+    names: Vec<Name>,
+}
+
+impl Flags {
+    /// Adds a name.
+    #[inline]
+    pub fn add(&mut self, name: Name) {
+        let (word, bit) = (name.index() / 64, 1u64 << (name.0 % 64));
+        if word >= self.bits.len() {
+            self.bits.resize(word + 1, 0);
+        }
+        if self.bits[word] & bit == 0 {
+            self.bits[word] |= bit;
+            self.names.push(name);
+        }
+    }
+
+    /// Whether a name is in the set.
+    pub fn has(&self, name: Name) -> bool {
+        self.bits.get(name.index() / 64).is_some_and(|word| word >> (name.0 % 64) & 1 == 1)
+    }
+
+    /// Whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names in the set.
+    pub fn iter(&self) -> impl Iterator<Item = Name> {
+        self.names.iter().copied()
+    }
+
+    /// Empties the set.
+    pub fn clear(&mut self) {
+        for name in self.names.drain(..) {
+            self.bits[name.index() / 64] = 0;
+        }
+    }
+}
+
+impl State {
+    /// Nothing known yet.
+    pub fn new(setting: Setting) -> State {
+        let mut ledger =
+            Ledger { tally_reach: setting.limits.done_jobs_window_ms, ..Ledger::default() };
+        ledger.owner.watch();
+        State {
+            setting,
+            epoch: 0,
+            number: 0,
+            now: 0,
+            before: 0,
+            known_since: 0,
+            times: Times::default(),
+            names: Names::default(),
+            job_names: BTreeMap::new(),
+            jobs: Table::default(),
+            transfers: Table::default(),
+            transfers_swept: 0,
+            nodes: Table::default(),
+            workers: Table::default(),
+            slots: BTreeMap::new(),
+            asks: Book::default(),
+            answered: AnswerBook::default(),
+            blockers: BlockerTable::default(),
+            chunks: BTreeMap::new(),
+            throttles: Book::default(),
+            lifted_in: 0,
+            facts: Facts::default(),
+            marks: BTreeMap::new(),
+            stubs: BTreeSet::new(),
+            met_jobs: Vec::new(),
+            met_transfers: Vec::new(),
+            ledger,
+            timers: Timers::default(),
+            touched: Touched::default(),
+            opened: BTreeMap::new(),
+            oddities: Oddities::default(),
+        }
+    }
+
+    /// The next offset to read in a lane.
+    pub fn next(&self, lane: Lane) -> u64 {
+        self.times.next(lane)
+    }
+
+    /// A name's number, given now if it is new. A name beyond the limit on its length is cut. Which
+    /// names are held depends on when the process started, so a limit here would make decisions
+    /// depend on that too: see `Drive::check_names`.
+    #[inline]
+    pub(crate) fn name(&mut self, text: &str) -> Name {
+        self.names.intern(cut(text, self.setting.limits.name_bytes))
+    }
+
+    /// The value of a run-time parameter (spec atlas 11): of this domain before any, of the task
+    /// system before the job system.
+    pub fn parameter(&self, component: &str, key: &str) -> Option<&str> {
+        let of = |app: &str, vo: &str| {
+            let fact = self.facts.parameters.of(&format!("{app}/{component}/{key}/{vo}"))?;
+            Some(fact.current(crate::core::fold::is_newer)?.value.as_str())
+        };
+        let domain = self.setting.domain.as_str();
+        ["jedi", "pandaserver"].into_iter().find_map(|app| of(app, domain).or_else(|| of(app, "")))
+    }
+
+    /// The number that [`State::name`] gave for a text.
+    pub(crate) fn known_name(&self, text: &str) -> Option<Name> {
+        self.names.find(cut(text, self.setting.limits.name_bytes))
+    }
+}
+
+impl<T> Fact<T> {
+    /// The record that holds: the newest over all lanes, by `newer`.
+    pub fn current(&self, newer: impl Fn(&T, &T) -> bool) -> Option<&T> {
+        self.held
+            .iter()
+            .map(|(_, content)| content)
+            .reduce(|best, other| if newer(other, best) { other } else { best })
+    }
+}

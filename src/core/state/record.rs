@@ -1,0 +1,319 @@
+//! What is remembered of each thing: the join of what was said of it.
+//!
+//! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
+//! wins by a total order on its own content, so merging is commutative, associative, idempotent.
+
+use crate::core::cut::Lane;
+use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferState};
+use crate::core::id::{Key, Name};
+use crate::core::output::decision::DecisionId;
+use crate::core::request::blockers::Blockers;
+use crate::core::unit::Millis;
+use std::collections::BTreeMap;
+
+/// A job: what its newest state says, and its last sign of life.
+///
+/// There are millions, met in no order, so what lies together is what is looked at together: the
+/// first 64 bytes are all that a heartbeat needs, the next are what a change of state needs too.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Job {
+    /// Its number.
+    pub key: Key,
+    /// The heartbeat part.
+    pub beat: Beat,
+    /// Which try it is.
+    pub attempt: u32,
+    /// Cores, at least 1.
+    pub cores: u32,
+    /// Row of (queue, gshare, resource type).
+    pub load: u32,
+    /// Revision of its state.
+    pub revision: u32,
+    /// Its state; `None` while only heartbeats are known of it (a stub).
+    pub status: Option<Status>,
+    /// What it tells of waiting times at its queue.
+    pub sample: Sample,
+    /// Its task.
+    pub task: Key,
+    /// The request that placed it; [`Key::NONE`] when not known.
+    pub request: Key,
+    /// When it reached its state.
+    pub changed_at: Millis,
+    /// When it was generated.
+    pub created_at: Millis,
+    /// When its payload started; 0 before.
+    pub started_at: Millis,
+    /// When its payload ended; 0 before.
+    pub ended_at: Millis,
+    /// Row of its user at (queue, gshare).
+    pub user: u32,
+    /// Row of its working group at (queue, gshare).
+    pub group: u32,
+    /// Row of its nucleus.
+    pub nucleus: u32,
+    /// Row of (request or task, queue) where its coming is counted against promises.
+    pub seen: u32,
+    /// Queue, gshare, resource type, user, working group, nucleus: the names that its rows are of,
+    /// so that a state with the same ones keeps the rows without a look at them.
+    pub names: [Name; 6],
+    /// Workflow.
+    pub workflow: Name,
+    /// Production source label.
+    pub label: Name,
+    /// Sub-state.
+    pub sub_status: Name,
+    /// Priority.
+    pub priority: i32,
+    /// Size of its input.
+    pub input_bytes: u64,
+    /// Size of its output.
+    pub output_bytes: u64,
+    /// When a pilot could first take it; 0 before.
+    pub activated_at: Millis,
+}
+
+/// What a job tells of waiting times at its queue (spec atlas 8.1.3). The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Sample {
+    /// Nothing: most jobs.
+    #[default]
+    None = 0,
+    /// It merges a user's output: how long it waited, and how long it waits.
+    Merge = 1,
+    /// It was sent to probe the queue: how long it waited.
+    Probe = 2,
+}
+
+/// Share of the jobs that tell of waiting times.
+const SAMPLED_SHARE: &str = "User Analysis";
+/// Processing type of jobs that merge users' output.
+const MERGES: &str = "pmerge";
+/// User whose jobs probe queues.
+const PROBES: &str = "gangarbt";
+
+impl Sample {
+    /// All there are, in order of their numbers.
+    pub const ALL: [Sample; 3] = [Sample::None, Sample::Merge, Sample::Probe];
+
+    /// What a job says of itself.
+    #[inline]
+    pub fn of(job: &JobState<'_>) -> Sample {
+        match (job.gshare == SAMPLED_SHARE, job.processing_type, job.user) {
+            (false, ..) => Sample::None,
+            (true, MERGES, _) => Sample::Merge,
+            (true, _, PROBES) => Sample::Probe,
+            (true, ..) => Sample::None,
+        }
+    }
+}
+
+/// The newest heartbeat of a job. All zero: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Beat {
+    /// Attempt it speaks of.
+    pub attempt: u32,
+    /// When.
+    pub at: Millis,
+    /// Events done.
+    pub events: u32,
+    /// CPU time; s.
+    pub cpu_s: u32,
+    /// Disk I/O; kB/s.
+    pub disk_io_kbps: u32,
+    /// Resident memory; MB.
+    pub rss_mb: u32,
+}
+
+impl Job {
+    /// A job of which only its number is known.
+    pub fn stub(key: Key) -> Job {
+        Job {
+            key,
+            task: Key::NONE,
+            request: Key::NONE,
+            changed_at: 0,
+            created_at: 0,
+            started_at: 0,
+            ended_at: 0,
+            input_bytes: 0,
+            output_bytes: 0,
+            beat: Beat::default(),
+            attempt: 0,
+            revision: 0,
+            priority: 0,
+            cores: 1,
+            load: 0,
+            user: 0,
+            group: 0,
+            nucleus: 0,
+            seen: 0,
+            names: [Name::NONE; 6],
+            workflow: Name::NONE,
+            label: Name::NONE,
+            sub_status: Name::NONE,
+            status: None,
+            sample: Sample::None,
+            activated_at: 0,
+        }
+    }
+
+    /// Disk I/O per core, if it runs and its heartbeat of this attempt says so; B/s per core.
+    pub fn disk_io_per_core(&self) -> Option<u64> {
+        let runs = self.status == Some(Status::Running);
+        let told =
+            self.beat.at != 0 && self.beat.attempt == self.attempt && self.beat.disk_io_kbps != 0;
+        (runs && told).then(|| u64::from(self.beat.disk_io_kbps) * 1000 / u64::from(self.cores))
+    }
+
+    /// When it ended, for windows and forgetting: the payload's end, else the state's time.
+    pub fn over_at(&self) -> Millis {
+        if self.ended_at != 0 { self.ended_at } else { self.changed_at }
+    }
+}
+
+/// A transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// Its request's number.
+    pub key: Key,
+    /// Its state.
+    pub state: TransferState,
+    /// When it reached it.
+    pub changed_at: Millis,
+    /// Revision.
+    pub revision: u32,
+    /// Number of files, at least 1.
+    pub files: u32,
+    /// Size.
+    pub bytes: u64,
+    /// Row of (source, destination, activity).
+    pub flow: u32,
+}
+
+/// A worker node that asked for or updated jobs at a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// Queue and node in one.
+    pub key: Key,
+    /// Queue.
+    pub queue: Name,
+    /// When it last asked for a job; 0: not within the window.
+    pub asked_at: Millis,
+    /// When it last updated a job; 0: not within the window.
+    pub updated_at: Millis,
+}
+
+/// A harvester's newest report on a queue and resource type.
+#[derive(Clone, Copy, Debug)]
+pub struct Workers {
+    /// Queue, harvester and resource type in one.
+    pub key: Key,
+    /// Queue.
+    pub queue: Name,
+    /// Harvester.
+    pub harvester: Name,
+    /// Resource type.
+    pub resource_type: Name,
+    /// When.
+    pub at: Millis,
+    /// Submitted, not running.
+    pub submitted: u32,
+    /// Running.
+    pub running: u32,
+}
+
+/// A slot figure of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// Queue.
+    pub queue: Name,
+    /// Share; empty: any.
+    pub gshare: Name,
+    /// Resource type; empty: any.
+    pub resource_type: Name,
+    /// When it was said.
+    pub at: Millis,
+    /// Slots.
+    pub slots: i64,
+    /// Until when it holds; 0: for ever.
+    pub expires_at: Millis,
+}
+
+/// What a subject asks, what it was answered, and what became of the answers.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    /// Subject.
+    pub subject: String,
+    /// Its newest record; `None` when only answers are known.
+    pub task: Option<Task>,
+    /// The newest answer.
+    pub answer: Option<Answer>,
+    /// Open promises of assignments, newest attempt last.
+    pub promises: Vec<Promise>,
+    /// What became of its decisions.
+    pub outcomes: BTreeMap<DecisionId, OutcomeKind>,
+    /// When an answer or outcome was last heard of.
+    pub heard_at: Millis,
+}
+
+/// The newest answer to a subject, as far as later judgements need it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Attempt it answers.
+    pub attempt: u32,
+    /// Ordinal.
+    pub ordinal: u32,
+    /// Whether nothing follows.
+    pub is_final: bool,
+    /// For a deferral: asked again then at the latest.
+    pub until: Millis,
+    /// The decision's now.
+    pub now: Millis,
+    /// Policy hash it was made with.
+    pub policy_hash: String,
+    /// For an assignment: the nucleus.
+    pub nucleus: String,
+    /// For a deferral: the rejected queues and why, as published.
+    pub blockers: Blockers,
+}
+
+/// Jobs promised to queues by one assignment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// The assignment.
+    pub decision: DecisionId,
+    /// The request's number.
+    pub request: Key,
+    /// The task's number.
+    pub task: Key,
+    /// Share it counts for.
+    pub gshare: String,
+    /// The decision's now: jobs of the task created after it count as seen.
+    pub now: Millis,
+    /// Reading of the job-state clock when it was made; see `time`.
+    pub clock: Millis,
+    /// Unified queue and number of jobs.
+    pub queues: Vec<(String, u32)>,
+}
+
+/// A configuration record: per lane what stands there, since a null removes within its lane.
+#[derive(Clone, Debug)]
+pub struct Fact<T> {
+    /// Its name.
+    pub name: String,
+    /// Newest content by lane.
+    pub held: Vec<(Lane, T)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Millions of them are held, in three cache lines each.
+    #[test]
+    fn a_job_is_no_larger_than_it_was_made_to_be() {
+        assert_eq!(size_of::<Option<Job>>(), 192);
+    }
+}

@@ -1,0 +1,267 @@
+//! Counters by name: one row for each combination of names that occurs, found by a number that
+//! records keep, so that counting is an addition in an array.
+
+use crate::core::id::stir;
+use crate::core::state::slab::Index;
+
+/// What a row is for: up to four numbers (interned names, halves of keys).
+pub type RowKey = [u32; 4];
+
+/// No row: what a record holds for a name it has not.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// Rows of one kind of counter. A row lives while a record counts in it.
+#[derive(Clone, Debug)]
+pub struct Rows<V> {
+    rows: Vec<Row<V>>,
+    index: Index,
+    free: Vec<u32>,
+    idle: Vec<u32>,
+    /// Rows with a note of changes; empty unless somebody wants to know.
+    changed: Vec<u32>,
+    /// Rows that the publishing under way has yet to reach, and what had changed when it began.
+    publishing: Vec<u32>,
+    is_watched: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Row<V> {
+    key: RowKey,
+    refs: u32,
+    live: bool,
+    /// Which of its figures changed since that was last asked.
+    changed: u16,
+    /// Which of them the publishing under way has yet to show.
+    publishing: u16,
+    value: V,
+}
+
+impl<V> Default for Rows<V> {
+    fn default() -> Self {
+        Rows {
+            rows: Vec::new(),
+            index: Index::default(),
+            free: Vec::new(),
+            idle: Vec::new(),
+            changed: Vec::new(),
+            publishing: Vec::new(),
+            is_watched: false,
+        }
+    }
+}
+
+impl<V: Default> Row<V> {
+    fn new(key: RowKey) -> Row<V> {
+        Row { key, refs: 0, live: true, changed: 0, publishing: 0, value: V::default() }
+    }
+
+    /// Whether nothing counts in it and nobody has to be shown a change of it.
+    fn can_go(&self) -> bool {
+        self.live && self.refs == 0 && self.changed == 0 && self.publishing == 0
+    }
+}
+
+fn mix(key: RowKey) -> u64 {
+    let low = u64::from(key[0]) | u64::from(key[1]) << 32;
+    let high = u64::from(key[2]) | u64::from(key[3]) << 32;
+    stir(low) ^ high.rotate_left(17)
+}
+
+impl<V: Default> Rows<V> {
+    /// The row of a key, made now if there is none.
+    pub fn row(&mut self, key: RowKey) -> u32 {
+        if let Some(row) = self.find(key) {
+            return row;
+        }
+        let fresh = Row::new(key);
+        let row = match self.free.pop() {
+            Some(row) => {
+                self.rows[row as usize] = fresh;
+                row
+            }
+            None => {
+                self.rows.push(fresh);
+                self.rows.len() as u32 - 1
+            }
+        };
+        self.index.insert(mix(key), row);
+        self.idle.push(row);
+        row
+    }
+
+    /// The row of a key, if there is one.
+    #[inline]
+    pub fn find(&self, key: RowKey) -> Option<u32> {
+        self.index.find(mix(key), |row| self.rows[row as usize].key == key)
+    }
+
+    /// The counters of a row; all zero for a row that is not there.
+    #[inline]
+    pub fn get(&self, row: u32) -> Option<&V> {
+        self.rows.get(row as usize).map(|row| &row.value)
+    }
+
+    /// The counters of a key.
+    pub fn of(&self, key: RowKey) -> Option<&V> {
+        self.find(key).and_then(|row| self.get(row))
+    }
+
+    /// The row of a key: the one it was in when it was last found, else where it is now.
+    #[inline]
+    pub fn refind(&self, last: u32, key: RowKey) -> Option<u32> {
+        match self.rows.get(last as usize) {
+            Some(row) if row.live && row.key == key => Some(last),
+            _ => self.find(key),
+        }
+    }
+
+    /// The counters of a row, to be changed.
+    #[inline]
+    pub fn at(&mut self, row: u32) -> &mut V {
+        &mut self.rows[row as usize].value
+    }
+
+    /// The key of a row.
+    pub fn key(&self, row: u32) -> RowKey {
+        self.rows.get(row as usize).map_or([0; 4], |row| row.key)
+    }
+
+    /// One more counts in the row, or one less.
+    #[inline]
+    pub fn hold(&mut self, row: u32, more: bool) {
+        let held = &mut self.rows[row as usize];
+        if more {
+            held.refs += 1;
+        } else {
+            held.refs -= 1;
+            if held.refs == 0 {
+                self.idle.push(row);
+            }
+        }
+    }
+
+    /// Begins to note which figures of which rows change.
+    pub fn watch(&mut self) {
+        self.is_watched = true;
+    }
+
+    /// All that stand count as changed; `figures` tells which of a row's figures are not 0.
+    pub fn note_all(&mut self, figures: impl Fn(&V) -> u16) {
+        for row in 0..self.rows.len() {
+            if self.rows[row].live {
+                self.note(row as u32, figures(&self.rows[row].value));
+            }
+        }
+    }
+
+    /// Notes that figures of a row change, if anybody wants to know.
+    #[inline]
+    pub fn note(&mut self, row: u32, figures: u16) {
+        if self.is_watched && figures != 0 {
+            let held = &mut self.rows[row as usize];
+            if held.changed == 0 {
+                self.changed.push(row);
+            }
+            held.changed |= figures;
+        }
+    }
+
+    /// Rows with a note of changes, which of their figures changed, and what they are now. Those
+    /// that the publishing under way has yet to show are among them.
+    pub fn changed(&self) -> impl Iterator<Item = (RowKey, u16, &V)> {
+        let all = self.changed.iter().chain(&self.publishing);
+        let rows = all.map(|row| &self.rows[*row as usize]);
+        rows.map(|row| (row.key, row.changed | row.publishing, &row.value))
+    }
+
+    /// Begins to publish what is noted so far; what an earlier publishing did not reach is
+    /// included.
+    pub fn begin_publishing(&mut self) {
+        for row in self.changed.drain(..) {
+            let held = &mut self.rows[row as usize];
+            if held.publishing == 0 {
+                self.publishing.push(row);
+            }
+            held.publishing |= std::mem::take(&mut held.changed);
+        }
+    }
+
+    /// Shows rows of the publishing under way with their figures as they are now, until at least
+    /// `most` figures were shown or no row is left. Returns how many were. A row in which nothing
+    /// counts any more is shown too, and can go at the next sweep.
+    pub fn publish(&mut self, most: usize, mut show: impl FnMut(RowKey, u16, &V)) -> usize {
+        let mut shown = 0;
+        while shown < most
+            && let Some(row) = self.publishing.pop()
+        {
+            let held = &mut self.rows[row as usize];
+            let figures = std::mem::take(&mut held.publishing);
+            shown += figures.count_ones() as usize;
+            show(held.key, figures, &held.value);
+            if held.can_go() {
+                self.idle.push(row);
+            }
+        }
+        shown
+    }
+
+    /// Whether the publishing under way has rows left.
+    pub fn is_publishing(&self) -> bool {
+        !self.publishing.is_empty()
+    }
+
+    /// Shows every row with a note of changes, and clears the notes. A row in which nothing counts
+    /// any more is shown too, and can go at the next sweep.
+    pub fn tell(&mut self, mut show: impl FnMut(RowKey, u16, &V)) {
+        for row in self.changed.drain(..) {
+            let held = &mut self.rows[row as usize];
+            show(held.key, std::mem::take(&mut held.changed), &held.value);
+            if held.can_go() {
+                self.idle.push(row);
+            }
+        }
+    }
+
+    /// Gives back the rows in which nothing counts.
+    pub fn sweep(&mut self) {
+        for row in std::mem::take(&mut self.idle) {
+            let held = &mut self.rows[row as usize];
+            if held.can_go() {
+                held.live = false;
+                held.value = V::default();
+                let key = mix(held.key);
+                self.index.remove(key, row);
+                self.free.push(row);
+            }
+        }
+    }
+
+    /// Live rows with how many records count in each.
+    pub fn held(&self) -> impl Iterator<Item = (RowKey, u32)> {
+        self.rows.iter().filter(|row| row.live && row.refs > 0).map(|row| (row.key, row.refs))
+    }
+
+    /// Changes every live row; one of which `change` says so is let go by one who counted in it.
+    pub fn change_each(&mut self, mut change: impl FnMut(&mut V) -> bool) {
+        for at in 0..self.rows.len() {
+            if self.rows[at].live && change(&mut self.rows[at].value) {
+                self.hold(at as u32, false);
+            }
+        }
+    }
+
+    /// Live rows with their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (RowKey, &V)> {
+        self.rows.iter().filter(|row| row.live).map(|row| (row.key, &row.value))
+    }
+
+    /// How many rows live.
+    pub fn len(&self) -> usize {
+        self.rows.len() - self.free.len()
+    }
+
+    /// Whether no row lives.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,208 @@
+//! What time it is in a lane.
+//!
+//! A lane's time is the cycle's `now` only if the lane was read to its end and its topic is not
+//! silent for longer than its stated limit; else it is the newest time its own records told. A
+//! deadline is compared with the time of the lanes that could have prevented it. Each topic also
+//! has a clock that runs only while its time is `now`: time in which the topic was silent or
+//! lagging does not count against a deadline, and after a gap the clock rests for the topic's
+//! limit before it goes on.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::output::progress::LaneFlags;
+use crate::core::unit::Millis;
+
+/// How far a lane was read, and what is known of its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneState {
+    /// Next offset to read.
+    pub next: u64,
+    /// Flags as of the last cycle.
+    pub flags: LaneFlags,
+    /// Newest own-time of its records; 0: none yet.
+    pub newest: Millis,
+}
+
+/// The time of a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TopicTime {
+    /// Its time as of the last cycle.
+    pub time: Millis,
+    /// Time that passed while it was up to date.
+    pub clock: Millis,
+    /// Until when the clock rests after a gap.
+    pub rests_until: Millis,
+    /// Whether it was up to date at the last cycle.
+    pub is_fresh: bool,
+}
+
+/// All lanes that were ever read or flagged, by topic and partition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lanes {
+    /// By partition, ascending. Partitions are numbered without gap, so a lane's place mostly is
+    /// its number; a number out of all proportion takes no more room than any other.
+    by_topic: [Vec<(u32, LaneState)>; Topic::ALL.len()],
+}
+
+impl Lanes {
+    /// What is known of a lane.
+    pub fn get(&self, lane: Lane) -> Option<&LaneState> {
+        let lanes = &self.by_topic[lane.topic as usize];
+        place(lanes, lane.partition).ok().map(|at| &lanes[at].1)
+    }
+
+    /// A lane, known from now on.
+    #[inline]
+    pub fn at(&mut self, lane: Lane) -> &mut LaneState {
+        let lanes = &mut self.by_topic[lane.topic as usize];
+        let at = match place(lanes, lane.partition) {
+            Ok(at) => at,
+            Err(at) => {
+                lanes.insert(at, (lane.partition, LaneState::default()));
+                at
+            }
+        };
+        &mut lanes[at].1
+    }
+
+    /// Own times of a topic's lanes that lie after `latest` count as `now`.
+    pub fn bound(&mut self, topic: Topic, latest: Millis, now: Millis) {
+        for (_, lane) in &mut self.by_topic[topic as usize] {
+            lane.newest = if lane.newest > latest { now } else { lane.newest };
+        }
+    }
+
+    /// Lanes in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Lane, &LaneState)> {
+        Topic::ALL.iter().flat_map(|topic| self.of(*topic))
+    }
+
+    /// Lanes of a topic, in order.
+    pub fn of(&self, topic: Topic) -> impl Iterator<Item = (Lane, &LaneState)> {
+        self.by_topic[topic as usize]
+            .iter()
+            .map(move |(partition, state)| (Lane::new(topic, *partition), state))
+    }
+}
+
+/// Where a partition is in a list, or would be.
+#[inline]
+fn place(lanes: &[(u32, LaneState)], partition: u32) -> Result<usize, usize> {
+    match lanes.get(partition as usize) {
+        Some((held, _)) if *held == partition => Ok(partition as usize),
+        _ => lanes.binary_search_by_key(&partition, |(held, _)| *held),
+    }
+}
+
+/// Times of all lanes and topics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    /// By lane.
+    pub lanes: Lanes,
+    /// By topic, indexed by its number.
+    pub topics: [TopicTime; Topic::ALL.len()],
+}
+
+impl Times {
+    /// The next offset to read in a lane.
+    pub fn next(&self, lane: Lane) -> u64 {
+        self.lanes.get(lane).map_or(0, |lane| lane.next)
+    }
+
+    /// What is known of a topic's time.
+    pub fn of(&self, topic: Topic) -> &TopicTime {
+        &self.topics[topic as usize]
+    }
+
+    /// A record was read: moves the lane on, and its newest own-time. Whether it is news: what is
+    /// below the next offset was read before, and nothing moves.
+    #[inline]
+    pub fn read(&mut self, lane: Lane, offset: u64, own_time: Millis) -> bool {
+        let state = self.lanes.at(lane);
+        let is_news = offset >= state.next;
+        if is_news {
+            state.next = offset.saturating_add(1);
+            state.newest = state.newest.max(own_time);
+        }
+        is_news
+    }
+
+    /// Sets every topic's time at a cycle's end. `limits` gives a topic's silence limit; `None`
+    /// for topics whose silence means nothing. `span` is the time since the last cycle.
+    pub fn close(&mut self, now: Millis, span: Millis, limit: &dyn Fn(Topic) -> Option<Millis>) {
+        for topic in Topic::ALL {
+            let (mut behind, mut newest, mut lanes) = (None::<Millis>, 0, 0);
+            for (_, lane) in self.lanes.of(*topic) {
+                lanes += 1;
+                newest = newest.max(lane.newest);
+                let own = match lane.flags {
+                    LaneFlags { blocked_at: Some(at), .. } => Some(at),
+                    LaneFlags { at_end: true, unreadable: false, .. } => None,
+                    _ => Some(lane.newest),
+                };
+                if let Some(own) = own {
+                    behind = Some(behind.map_or(own, |before| before.min(own)));
+                }
+            }
+            let silent = limit(*topic).is_some_and(|limit| newest.saturating_add(limit) < now);
+            let time = match behind {
+                Some(behind) => behind.min(now),
+                None if lanes > 0 && !silent => now,
+                None => newest.min(now),
+            };
+            let rest = limit(*topic).unwrap_or(0);
+            self.topics[*topic as usize].pass(time, now, span, rest);
+        }
+    }
+}
+
+impl TopicTime {
+    fn pass(&mut self, time: Millis, now: Millis, span: Millis, rest: Millis) {
+        let is_fresh = time == now;
+        if is_fresh && !self.is_fresh && self.time != 0 {
+            self.rests_until = now.saturating_add(rest);
+        }
+        if is_fresh && self.is_fresh && now > self.rests_until {
+            let passed = span.min(now.saturating_sub(self.rests_until));
+            self.clock = self.clock.saturating_add(passed.max(0));
+        }
+        self.is_fresh = is_fresh;
+        self.time = self.time.max(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LANE: Lane = Lane::new(Topic::JobState, 0);
+
+    fn at_end(times: &mut Times, at_end: bool) {
+        times.lanes.at(LANE).flags.at_end = at_end;
+    }
+
+    #[test]
+    fn a_lagging_or_silent_topic_stops_its_clock() {
+        let limit = |topic| (topic == Topic::JobState).then_some(60_000);
+        let mut times = Times::default();
+        times.read(LANE, 0, 1_000_000);
+        at_end(&mut times, true);
+        times.close(1_010_000, 0, &limit);
+        times.close(1_020_000, 10_000, &limit);
+        assert_eq!(times.of(Topic::JobState).time, 1_020_000);
+        assert_eq!(times.of(Topic::JobState).clock, 10_000);
+        // Silent for longer than its limit: time stands at the newest own-time, the clock stops.
+        times.close(1_090_000, 70_000, &limit);
+        assert!(!times.of(Topic::JobState).is_fresh);
+        assert_eq!(times.of(Topic::JobState).clock, 10_000);
+        // It speaks again: the clock rests for the limit, then goes on.
+        times.read(LANE, 1, 1_095_000);
+        times.close(1_100_000, 10_000, &limit);
+        times.read(LANE, 2, 1_155_000);
+        times.close(1_161_000, 61_000, &limit);
+        assert_eq!(times.of(Topic::JobState).clock, 11_000);
+        // Lagging: its time is the newest it told.
+        at_end(&mut times, false);
+        times.close(1_162_000, 1_000, &limit);
+        assert_eq!(times.of(Topic::JobState).clock, 11_000);
+    }
+}
