@@ -9,6 +9,8 @@ mod orders;
 mod play;
 pub mod ports;
 mod quiet;
+#[cfg(feature = "shell")]
+mod recorded;
 mod standby;
 mod storm;
 mod stray;
