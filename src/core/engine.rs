@@ -358,6 +358,7 @@ impl Engine {
                 .map_or_else(String::new, |task| task.options.parent_task.clone()),
             is_held: answer.is_some_and(|answer| answer.blockers.is_empty()),
             prepared: None,
+            first_pass: None,
         }
     }
 

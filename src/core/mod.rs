@@ -1,6 +1,7 @@
 //! What is known and how it is judged. No clock, environment, file or network: the same log gives
 //! the same decisions on every machine.
 
+pub mod content;
 pub mod cut;
 pub mod dice;
 pub mod engine;

@@ -8,6 +8,7 @@ mod hostile;
 mod kept;
 mod lifetimes;
 mod negative;
+mod order;
 mod owners;
 pub mod random;
 mod recount;

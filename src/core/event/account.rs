@@ -1,5 +1,6 @@
 //! Who may use how much: shares, quotas, users and groups.
 
+use crate::core::content::{content, content_by_number};
 use crate::core::unit::{Bytes, Millis};
 
 /// A node of the tree of global shares (spec atlas 10.1). An expression that is `None` matches all.
@@ -98,3 +99,33 @@ pub struct User {
     /// Added to the priority of its work.
     pub priority_offset: Option<i32>,
 }
+
+content_by_number!(QuotaKind, UserKind);
+content!(Share {
+    name,
+    changed_at,
+    parent,
+    value,
+    position,
+    label,
+    working_group,
+    campaign,
+    processing_type,
+    trans_path,
+    resource_type,
+    vo,
+    queue_id,
+    throttled,
+});
+content!(Quota { kind, subject, expression, changed_at, limit_bytes, used_bytes, used_files });
+content!(User {
+    kind,
+    name,
+    changed_at,
+    active,
+    groups,
+    country,
+    cap_running_jobs,
+    cap_running_cores,
+    priority_offset,
+});

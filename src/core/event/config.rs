@@ -1,5 +1,6 @@
 //! Slowly changing facts: queues, sites, storage, links, run-time parameters.
 
+use crate::core::content::{content, content_by_number};
 use crate::core::unit::{Bytes, Cores, Millis};
 
 /// Status of a queue. The numbers are persisted.
@@ -289,3 +290,72 @@ pub fn history_since(domain: &str, since: Millis) -> Parameter {
     let (vo, value) = (domain.to_owned(), since.to_string());
     Parameter { app, component, key, vo, value, changed_at: since }
 }
+
+content_by_number!(QueueStatus);
+content!(Endpoints { read, write });
+content!(Queue {
+    name,
+    unified,
+    resource_type,
+    changed_at,
+    status,
+    production,
+    analysis,
+    cloud,
+    site,
+    storage_site,
+    cores,
+    unified_cores,
+    core_power_mhs06,
+    max_rss_mb,
+    min_rss_mb,
+    max_time_s,
+    min_time_s,
+    max_wdir_mb,
+    max_input_mb,
+    max_disk_io_kbps,
+    transferring_limit,
+    pledged_cpu,
+    fairshare_policy,
+    workflow,
+    ucore,
+    wn_connectivity,
+    direct_access_lan,
+    direct_access_wan,
+    releases,
+    jobseed,
+    catchall,
+    endpoints,
+    analysis_endpoints,
+    facility,
+});
+content!(Site { name, changed_at, nucleus, active, tier, output_endpoint });
+content!(Storage {
+    name,
+    changed_at,
+    site,
+    kind,
+    tape,
+    total_bytes,
+    free_bytes,
+    expired_bytes,
+    min_free_bytes,
+    unavailable_bytes,
+    read_lan,
+    write_lan,
+    read_wan,
+    write_wan,
+});
+content!(LinkQueued { activity, files, bytes });
+content!(Link {
+    source,
+    destination,
+    changed_at,
+    closeness,
+    mbps_1h,
+    mbps_1d,
+    mbps_1w,
+    queued,
+    queued_known,
+});
+content!(Parameter { app, component, key, vo, value, changed_at });

@@ -1,5 +1,6 @@
 //! What a task reads and writes: datasets, where they lie, where they are to go.
 
+use crate::core::content::content;
 use crate::core::unit::{Bytes, Millis};
 
 /// The input of a chunk.
@@ -75,3 +76,20 @@ pub struct OutputDataset {
     /// Storage token (spec atlas 1.4).
     pub token: String,
 }
+
+content!(Input { datasets, placements });
+content!(Dataset {
+    name,
+    container,
+    primary,
+    pseudo,
+    distributed,
+    files,
+    bytes,
+    created_at,
+    modified_at,
+    replicas,
+});
+content!(DatasetReplica { endpoint, files, bytes, files_total, is_virtual });
+content!(Placement { dataset, files, bytes, endpoints });
+content!(OutputDataset { name, log, token });

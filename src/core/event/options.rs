@@ -1,5 +1,6 @@
 //! Task parameters that steer brokerage.
 
+use crate::core::content::{content, content_by_number};
 use crate::core::unit::Millis;
 
 /// Part in a full chain: a workflow that stays at one nucleus (spec atlas 7). The numbers are
@@ -104,3 +105,45 @@ pub struct Options {
     /// Jobs that remain.
     pub remaining_jobs: u64,
 }
+
+content_by_number!(FullChain);
+content!(Options {
+    t1_weight,
+    merge_output,
+    architecture,
+    trans_home,
+    trans_uses,
+    container_name,
+    only_tags,
+    ip_connectivity,
+    input_lan_only,
+    input_wan,
+    full_chain,
+    parent_task,
+    input_prestaging,
+    primary_only,
+    event_service,
+    job_cloning,
+    es_consumers,
+    es_attempts_max,
+    dynamic_events,
+    events_per_job_max,
+    longest_event_run,
+    jumbo,
+    ready_events,
+    walltime_unknown,
+    frozen_at,
+    chunk_site,
+    excluded_sites,
+    included_sites,
+    avoid_vp,
+    cloud,
+    incomplete_input,
+    sites_per_job,
+    gb_per_job,
+    used_queues,
+    remaining_events,
+    finished_files,
+    remaining_files,
+    remaining_jobs,
+});

@@ -1,5 +1,6 @@
 //! Software and hardware that queues publish (spec atlas 3.1).
 
+use crate::core::content::{content, content_by_number};
 use crate::core::unit::Millis;
 
 /// What a queue can run.
@@ -82,3 +83,9 @@ pub struct Gpu {
     /// Version of its driver.
     pub driver_version: String,
 }
+
+content_by_number!(HardwareKind);
+content!(Release { queue, changed_at, cmtconfigs, containers, cvmfs, hardware, tags, gpus });
+content!(Hardware { kind, arch, vendor, instr, model });
+content!(SoftwareTag { tag, cmtconfig, project, release, container_name, sources });
+content!(Gpu { vendor, model, vram_mb, microarchitecture, framework_version, driver_version });

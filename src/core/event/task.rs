@@ -2,6 +2,7 @@
 
 use super::input::{Input, OutputDataset};
 use super::options::Options;
+use crate::core::content::{content, content_by_number};
 use crate::core::output::decision::DecisionId;
 use crate::core::unit::{Bytes, Cores, Millis};
 
@@ -187,3 +188,57 @@ pub struct Outcome {
     /// Why, for a reader.
     pub reason: String,
 }
+
+content_by_number!(TaskPhase, ChunkKind, RamUnit, OutcomeKind);
+content!(ReplicaSummary { endpoint, files, bytes, tape });
+content!(Task {
+    subject,
+    attempt,
+    task,
+    domain,
+    policy,
+    phase,
+    asked_at,
+    changed_at,
+    revision,
+    chunk,
+    jobs,
+    priority,
+    task_priority,
+    label,
+    processing_type,
+    working_group,
+    user,
+    gshare,
+    resource_type,
+    nucleus,
+    site,
+    core_count,
+    merge_core_count,
+    max_core_count,
+    ram_count_mb,
+    ram_unit,
+    base_ram_mb,
+    merge_ram_mb,
+    cpu_hs06s_per_event,
+    cpu_efficiency,
+    base_walltime_s,
+    walltime_s_per_mb,
+    output_per_event,
+    output_per_mb,
+    work_bytes,
+    disk_io_kbps,
+    io_intensity_kbps,
+    atom_bytes,
+    atom_effective_mb,
+    atom_events,
+    total_bytes,
+    total_files,
+    allow_input_lan,
+    use_local_io,
+    replicas,
+    options,
+    input,
+    output,
+    impossible,
+});

@@ -1,6 +1,7 @@
 //! Slowly changing facts. Within a lane the newest content since the last null holds; across
 //! lanes the newest of those. "Newest" is by the fact's own time, then by its content.
 
+use crate::core::content::{Contained, content_of};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
     Link, Parameter, Queue, Quota, QuotaKind, Release, Share, Site, Storage, User, UserKind,
@@ -10,9 +11,10 @@ use crate::core::output::throttle::SubjectKind;
 use crate::core::state::record::Fact;
 use crate::core::state::{Book, State};
 use crate::core::unit::Millis;
+use std::cmp::Ordering;
 
 /// What all configuration records have.
-pub trait Configured: Clone + PartialEq + std::fmt::Debug {
+pub trait Configured: Clone + PartialEq + Contained {
     /// When it was last changed.
     fn changed_at(&self) -> Millis;
 
@@ -35,12 +37,11 @@ macro_rules! configured {
 }
 configured!(Queue, Site, Storage, Link, Parameter, Release, Share, Quota, User);
 
-/// Whether one record is newer than another: by its time, then by its text, which is a total
-/// order on content.
+/// Whether one record is newer than another: by its time, then by its content.
 pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
     let order = |record: &T| record.changed_at();
-    order(one) > order(other)
-        || order(one) == order(other) && one != other && format!("{one:?}") > format!("{other:?}")
+    order(one).cmp(&order(other)).then_with(|| content_of(one).cmp(&content_of(other)))
+        == Ordering::Greater
 }
 
 /// Name of a link.

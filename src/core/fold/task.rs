@@ -1,5 +1,6 @@
 //! Requests, and what became of their answers.
 
+use crate::core::content::content_of;
 use crate::core::cut::Topic;
 use crate::core::event::{Outcome, Task};
 use crate::core::oddity::Oddity;
@@ -136,6 +137,6 @@ impl State {
 /// Which of two records of a subject is newer: attempt, ended or not, time, revision, content.
 fn is_newer(one: &Task, other: &Task) -> bool {
     let order = |task: &Task| (task.attempt, task.phase, task.changed_at, task.revision);
-    order(one).cmp(&order(other)).then_with(|| format!("{one:?}").cmp(&format!("{other:?}")))
+    order(one).cmp(&order(other)).then_with(|| content_of(one).cmp(&content_of(other)))
         == std::cmp::Ordering::Greater
 }

@@ -1,5 +1,6 @@
 //! What is answered, and why.
 
+use crate::core::content::content;
 use crate::core::event::Task;
 use crate::core::unit::Millis;
 use sha2::{Digest, Sha256};
@@ -10,6 +11,8 @@ use std::borrow::Cow;
 /// gives it, and however often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DecisionId(pub [u8; 16]);
+
+content!(DecisionId(bytes));
 
 impl DecisionId {
     /// The name of the `ordinal`-th answer to (subject, attempt) in a domain.

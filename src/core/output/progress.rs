@@ -1,5 +1,6 @@
 //! The record of a cycle: how far the log was read, what time it was, what was said.
 
+use crate::core::content::content;
 use crate::core::cut::Lane;
 use crate::core::state::repair::NowRepair;
 use crate::core::unit::Millis;
@@ -64,3 +65,5 @@ pub struct LaneFlags {
     /// readable record.
     pub blocked_at: Option<Millis>,
 }
+
+content!(LaneFlags { at_end, unreadable, blocked_at });

@@ -1,5 +1,6 @@
 //! What is said of whoever is held as a whole: a throttle set, renewed or lifted.
 
+use crate::core::content::{content, content_by_number};
 use crate::core::event::Task;
 use crate::core::unit::Millis;
 use sha2::{Digest, Sha256};
@@ -189,6 +190,33 @@ pub fn key(kind: SubjectKind, subject: &str) -> String {
 pub fn name(kind: SubjectKind, subject: &str, rule: &str) -> String {
     format!("{}/{subject} {rule}", kind.name())
 }
+
+content_by_number!(SubjectKind, Action);
+content!(ThrottleId(bytes));
+content!(Throttle {
+    id,
+    domain,
+    kind,
+    subject,
+    action,
+    rule,
+    ordinal,
+    counter,
+    measured,
+    limit,
+    unit,
+    until,
+    epoch,
+    cycle,
+    number,
+    now,
+    policy,
+    policy_hash,
+    notes,
+    since,
+    lift_limit,
+    lift_from,
+});
 
 #[cfg(test)]
 mod tests {

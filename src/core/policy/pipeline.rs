@@ -149,22 +149,24 @@ impl Policy {
     ) -> Judgement {
         match self.flavour.plan {
             None => self.judge_once(case, candidates, resolved),
-            Some(_) => self.judge_here(&mut case.clone(), candidates, resolved),
+            Some(_) => self.judge_here(&mut case.clone(), candidates, resolved, &mut |_, _| ()),
         }
     }
 
-    /// The same; what is found out on the way stays in the case.
+    /// The same; what is found out on the way stays in the case. `passed` sees each pass over the
+    /// candidates that another one follows: the case of that pass, and what was found.
     pub fn judge_here<C: Candidates + ?Sized>(
         &self,
         case: &mut Case<'_>,
         candidates: &C,
         resolved: &Resolved,
+        passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
         match self.flavour.plan {
             None => self.judge_once(case, candidates, resolved),
             Some(plan) => self
                 .held(case, resolved)
-                .unwrap_or_else(|| self.judge_by(plan, case, candidates, resolved)),
+                .unwrap_or_else(|| self.judge_by(plan, case, candidates, resolved, passed)),
         }
     }
 
@@ -195,6 +197,7 @@ impl Policy {
         case: &mut Case<'_>,
         candidates: &C,
         resolved: &Resolved,
+        passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
         let all: Vec<Candidate<'_>> =
             (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
@@ -208,6 +211,7 @@ impl Policy {
             if is_last || !(plan.again)(self, case, &judgement, &resolved.own) {
                 return judgement;
             }
+            passed(case, &judgement);
             case.pass += 1;
         }
     }

@@ -3,6 +3,7 @@
 //! Thousands of requests wait for the same queues and mostly for the same causes, so each list and
 //! each text is held once, and a request holds references to them.
 
+use crate::core::content::{Contained, Content};
 use crate::core::output::decision::Fate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -28,6 +29,13 @@ pub struct Blockers {
     causes: Arc<[Arc<Cause>]>,
     /// Per queue its cause, as an index into `causes`.
     of_queue: Arc<[u16]>,
+}
+
+impl Contained for Blockers {
+    fn put(&self, to: &mut Content) {
+        let entries = self.iter().map(|(queue, cause)| (queue, (&*cause.filter, &*cause.reason)));
+        entries.collect::<Vec<_>>().put(to);
+    }
 }
 
 impl fmt::Debug for Blockers {

@@ -37,9 +37,21 @@ pub(crate) struct Waiting {
     pub(crate) is_held: bool,
     /// What the last joint evaluation of all candidates found out first.
     pub(crate) prepared: Option<Box<Prepared>>,
+    /// Where that evaluation took a second pass over the candidates: the first one, in which none
+    /// was left either.
+    pub(crate) first_pass: Option<Box<FirstPass>>,
+}
+
+/// The first of two passes of a joint evaluation.
+pub(crate) struct FirstPass {
+    /// What the pass found out first.
+    pub(crate) prepared: Prepared,
+    /// Per rejected queue the filter that blocks it now in that pass.
+    pub(crate) queues: QueueBlockers,
 }
 
 /// What an evaluation of all candidates together finds out before it asks any filter.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pass: u8,
     preassigned: Preassigned,
@@ -74,11 +86,13 @@ impl Prepared {
         self.sources == case.sources && self.had_remote_source == case.remote_source
     }
 
-    /// Puts it into a case.
-    pub(crate) fn lend(self, case: &mut Case<'_>) {
-        (case.pass, case.preassigned) = (self.pass, self.preassigned);
-        (case.locality, case.included) = (self.locality, self.included);
-        case.remote_source = self.remote_source;
+    /// Puts it into a case, and what the case had in its place; done twice, both are as before.
+    pub(crate) fn swap(&mut self, case: &mut Case<'_>) {
+        std::mem::swap(&mut case.pass, &mut self.pass);
+        std::mem::swap(&mut case.preassigned, &mut self.preassigned);
+        std::mem::swap(&mut case.locality, &mut self.locality);
+        std::mem::swap(&mut case.included, &mut self.included);
+        std::mem::swap(&mut case.remote_source, &mut self.remote_source);
     }
 }
 
@@ -272,6 +286,7 @@ mod tests {
             parent: String::new(),
             is_held: false,
             prepared: None,
+            first_pass: None,
         }
     }
 

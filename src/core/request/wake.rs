@@ -56,12 +56,13 @@ impl Engine {
             return self.wakes_for_nucleus(at, waiting);
         }
         waiting.is_cold |= waiting.turns_at.is_some_and(|at| at <= self.state.now);
-        let stirred = self.stirred(waiting)?;
+        let [stirred, stirred_first] = self.stirred(waiting)?;
         let is_joint = self.policies[at].flavour.plan.is_some();
         // Where the input may be read decides of each candidate.
         let has_input =
             is_joint && touch::has_storage(self.touch_log.of_all(None, waiting.evaluated_in));
-        if !waiting.is_cold && !waiting.is_held && stirred.is_empty() && !has_input {
+        let is_stirred = !stirred.is_empty() || !stirred_first.is_empty() || has_input;
+        if !waiting.is_cold && !waiting.is_held && !is_stirred {
             waiting.evaluated_in = self.state.number;
             // No blocker is left whose objection expires.
             waiting.recheck_at = waiting.recheck_at.filter(|at| *at > self.state.now);
@@ -84,14 +85,16 @@ impl Engine {
         if (waiting.is_held || !is_joint) && policy.holds(&case, &ready.resolved) {
             return Some(false);
         }
-        let look = Look { state: &self.state, world: &self.world, policy, ready, stirred };
+        let (state, world) = (&self.state, &self.world);
+        let look = Look { state, world, policy, ready, stirred, stirred_first };
         Some(look.wakes(waiting, &case, &survey))
     }
 
-    /// The queues whose blockers read what changed since the request was last evaluated.
-    fn stirred(&mut self, waiting: &Waiting) -> Option<Vec<u32>> {
+    /// The queues whose blockers read what changed since the request was last evaluated; then the
+    /// same for the blockers of its first pass, if there were two.
+    fn stirred(&mut self, waiting: &Waiting) -> Option<[Vec<u32>; 2]> {
         if waiting.is_cold {
-            return Some(Vec::new());
+            return Some(Default::default());
         }
         let task = task_of(&self.state, waiting)?;
         let nucleus = match task.nucleus.as_str() {
@@ -101,7 +104,12 @@ impl Engine {
         let of_all = self.touch_log.of_all(nucleus, waiting.evaluated_in)
             | touch::time_bit(waiting.recheck_at, self.state.now);
         let reads = self.reads.get(waiting.policy)?;
-        Some(self.touch_log.stirred(&waiting.queues, reads, waiting.evaluated_in, of_all))
+        let first = waiting.first_pass.as_ref().map(|first| &first.queues);
+        Some([Some(&waiting.queues), first].map(|queues| {
+            let stirred =
+                |queues| self.touch_log.stirred(queues, reads, waiting.evaluated_in, of_all);
+            queues.map_or_else(Vec::new, stirred)
+        }))
     }
 
     fn wakes_for_nucleus(&mut self, at: usize, waiting: &mut Waiting) -> Option<bool> {

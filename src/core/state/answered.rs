@@ -3,6 +3,7 @@
 //! Without it, a request that is published again would get a second final answer under the name of
 //! the first. There may be hundreds of thousands, so a record holds nothing else.
 
+use crate::core::content::content;
 use crate::core::state::Book;
 use crate::core::state::record::Answer;
 use crate::core::unit::Millis;
@@ -91,6 +92,8 @@ impl AnswerBook {
         }
     }
 }
+
+content!(Answered { subject, attempt, ordinal, is_final, now });
 
 #[cfg(test)]
 mod tests {

@@ -1,37 +1,43 @@
 //! The digest of a state: SHA-256 over its records in order of their names, never over internal
 //! numbers. Two states with the same digest give the same decisions from then on.
 
+use crate::core::content::{Contained, Content, content_of};
 use crate::core::event::Status;
 use crate::core::fold::{Configured, is_newer};
 use crate::core::id::{Key, Name};
-use crate::core::state::record::{Fact, Job, Move};
+use crate::core::state::record::{Fact, Job, Move, Node, Slots, Workers};
 use crate::core::state::rows::NO_ROW;
 use crate::core::state::window::Window;
 use crate::core::state::{Book, State};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
+/// Revision of the digest: two states that are the same have the same digest only where it was
+/// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
+/// not depend on it.
+const DIGEST_REVISION: i64 = 2;
+
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
-    let mut sink = Sink { hasher: Sha256::new(), state };
+    let mut sink = Sink::of(state);
     sink.head();
     sink.records();
     let facts = &state.facts;
-    sink.texts("queue", facts.queues.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("site", facts.sites.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("storage", facts.storages.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("link", facts.links.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("parameter", facts.parameters.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("release", facts.releases.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("share", facts.shares.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("quota", facts.quotas.iter().map(|(name, fact)| format!("{name} {fact:?}")));
-    sink.texts("user", facts.users.iter().map(|(name, fact)| format!("{name} {fact:?}")));
+    sink.book("queue", &facts.queues);
+    sink.book("site", &facts.sites);
+    sink.book("storage", &facts.storages);
+    sink.book("link", &facts.links);
+    sink.book("parameter", &facts.parameters);
+    sink.book("release", &facts.releases);
+    sink.book("share", &facts.shares);
+    sink.book("quota", &facts.quotas);
+    sink.book("user", &facts.users);
     sink.hex()
 }
 
 /// The digest of what is known, wherever it was read: of all records, without cut, lanes and times.
 pub fn records_digest(state: &State) -> String {
-    let mut sink = Sink { hasher: Sha256::new(), state };
+    let mut sink = Sink::of(state);
     sink.records();
     let facts = &state.facts;
     sink.facts("queue", &facts.queues);
@@ -51,7 +57,13 @@ struct Sink<'a> {
     state: &'a State,
 }
 
-impl Sink<'_> {
+impl<'a> Sink<'a> {
+    fn of(state: &'a State) -> Sink<'a> {
+        let mut sink = Sink { hasher: Sha256::new(), state };
+        sink.number(DIGEST_REVISION);
+        sink
+    }
+
     fn number(&mut self, number: i64) {
         self.hasher.update(number.to_le_bytes());
     }
@@ -66,12 +78,29 @@ impl Sink<'_> {
         self.text(text);
     }
 
-    /// Texts in a fixed order, their number first.
-    fn texts(&mut self, kind: &str, texts: impl Iterator<Item = String>) {
-        let texts: Vec<String> = texts.collect();
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.hasher.update((bytes.len() as u32).to_le_bytes());
+        self.hasher.update(bytes);
+    }
+
+    /// Contents in a fixed order, their number first.
+    fn contents(&mut self, kind: &str, contents: impl Iterator<Item = Content>) {
+        let contents: Vec<Content> = contents.collect();
         self.text(kind);
-        self.number(texts.len() as i64);
-        texts.iter().for_each(|text| self.text(text));
+        self.number(contents.len() as i64);
+        contents.iter().for_each(|content| self.bytes(&content.0));
+    }
+
+    /// Contents in order of their bytes.
+    fn sorted(&mut self, kind: &str, contents: impl Iterator<Item = Content>) {
+        let mut contents: Vec<Content> = contents.collect();
+        contents.sort_unstable();
+        self.contents(kind, contents.into_iter());
+    }
+
+    /// Records by name.
+    fn book<T: Contained>(&mut self, kind: &str, book: &Book<T>) {
+        self.contents(kind, book.iter().map(|record| content_of(&record)));
     }
 
     /// All that is no configuration.
@@ -79,19 +108,16 @@ impl Sink<'_> {
         self.jobs();
         self.transfers();
         self.capacity();
-        let asks = self.state.asks.iter();
-        self.texts("ask", asks.map(|(name, ask)| format!("{name} {ask:?}")));
-        let answered = self.state.answered.book.iter();
-        self.texts("answered", answered.map(|(_, answered)| format!("{answered:?}")));
-        let throttles = self.state.throttles.iter();
-        self.texts("throttle", throttles.map(|(name, throttle)| format!("{name} {throttle:?}")));
+        self.book("ask", &self.state.asks);
+        self.book("answered", &self.state.answered.book);
+        self.book("throttle", &self.state.throttles);
         self.left();
     }
 
     /// What holds of each configuration record.
     fn facts<T: Configured>(&mut self, kind: &str, facts: &Book<Fact<T>>) {
-        let text = |(name, fact): (&str, &Fact<T>)| format!("{name} {:?}", fact.current(is_newer));
-        self.texts(kind, facts.iter().map(text));
+        let current = |(name, fact): (&str, &Fact<T>)| content_of(&(name, fact.current(is_newer)));
+        self.contents(kind, facts.iter().map(current));
     }
 
     fn hex(self) -> String {
@@ -114,14 +140,11 @@ impl Sink<'_> {
         for (lane, held) in state.times.lanes.iter() {
             // Own lanes hold our words only: how far they were read tells nothing of the world.
             if !lane.topic.is_own() {
-                self.text(lane.topic.name());
-                self.number(i64::from(lane.partition));
-                self.number(held.next as i64);
-                self.text(&format!("{held:?}"));
+                self.bytes(&content_of(&(lane, *held)).0);
             }
         }
         for topic in &state.times.topics {
-            self.text(&format!("{topic:?}"));
+            self.bytes(&content_of(topic).0);
         }
     }
 
@@ -207,48 +230,31 @@ impl Sink<'_> {
     fn capacity(&mut self) {
         let state = self.state;
         let text = |name: Name| state.names.text(name);
-        let mut nodes: Vec<String> = state
-            .nodes
-            .slab
-            .iter()
-            .map(|(_, n)| format!("{} {} {} {}", n.key.0, text(n.queue), n.asked_at, n.updated_at))
-            .collect();
-        nodes.sort_unstable();
-        self.texts("node", nodes.into_iter());
-        let mut workers: Vec<String> = state
-            .workers
-            .slab
-            .iter()
-            .map(|(_, w)| {
-                let names = [text(w.queue), text(w.harvester), text(w.resource_type)];
-                format!("{} {names:?} {} {} {}", w.key.0, w.at, w.submitted, w.running)
-            })
-            .collect();
-        workers.sort_unstable();
-        self.texts("workers", workers.into_iter());
-        let mut slots: Vec<String> = state
-            .slots
-            .values()
-            .map(|s| {
-                let names = [text(s.queue), text(s.gshare), text(s.resource_type)];
-                format!("{names:?} {} {} {}", s.at, s.slots, s.expires_at)
-            })
-            .collect();
-        slots.sort_unstable();
-        self.texts("slots", slots.into_iter());
-        let mut marks: Vec<String> = state
-            .marks
-            .iter()
-            .map(|(queue, marks)| format!("{} {marks:?}", text(*queue)))
-            .collect();
-        marks.sort_unstable();
-        self.texts("marks", marks.into_iter());
+        let nodes = state.nodes.slab.iter().map(|(_, node)| {
+            let Node { key, queue, asked_at, updated_at } = *node;
+            content_of(&((key, text(queue)), (asked_at, updated_at)))
+        });
+        self.sorted("node", nodes);
+        let workers = state.workers.slab.iter().map(|(_, workers)| {
+            let Workers { key, queue, harvester, resource_type, at, submitted, running } = *workers;
+            let names = vec![text(queue), text(harvester), text(resource_type)];
+            content_of(&((key, names), (at, (submitted, running))))
+        });
+        self.sorted("workers", workers);
+        let slots = state.slots.values().map(|held| {
+            let Slots { queue, gshare, resource_type, at, slots, expires_at } = *held;
+            let names = vec![text(queue), text(gshare), text(resource_type)];
+            content_of(&(names, (at, (slots, expires_at))))
+        });
+        self.sorted("slots", slots);
+        let marks = state.marks.iter().map(|(queue, marks)| content_of(&(text(*queue), *marks)));
+        self.sorted("marks", marks);
     }
 
     /// What forgotten records left behind in windows.
     fn left(&mut self) {
         let state = self.state;
-        let mut left: Vec<String> = Vec::new();
+        let mut left: Vec<Content> = Vec::new();
         for (key, tally) in state.ledger.tally.iter() {
             let task = Key(u64::from(key[0]) | u64::from(key[1]) << 32);
             let name = format!("tally {} {}", task.0, state.names.text(Name(key[2])));
@@ -269,14 +275,14 @@ impl Sink<'_> {
                 lines(&mut left, &name, at, window);
             }
         }
-        left.sort_unstable();
-        self.texts("left", left.into_iter());
+        self.sorted("left", left.into_iter());
     }
 }
 
-fn lines(all: &mut Vec<String>, name: &str, which: usize, window: &Window) {
+fn lines(all: &mut Vec<Content>, name: &str, which: usize, window: &Window) {
     for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
-        all.push(format!("{name} {which} {} {}", bucket.number, bucket.left));
+        let of = (name, which as u64);
+        all.push(content_of(&(of, (bucket.number, bucket.left))));
     }
 }
 

@@ -1,5 +1,6 @@
 //! State: all that is known as of a cut.
 
+use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
 use crate::core::fold::Sought;
@@ -427,3 +428,5 @@ impl<T> Fact<T> {
             .reduce(|best, other| if newer(other, best) { other } else { best })
     }
 }
+
+content!(Marks { pilot, start });

@@ -3,6 +3,7 @@
 //! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
 
+use crate::core::content::{Contained, Content, content};
 use crate::core::cut::Lane;
 use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferState};
 use crate::core::id::{Key, Name};
@@ -306,6 +307,15 @@ pub struct Fact<T> {
     /// Newest content by lane.
     pub held: Vec<(Lane, T)>,
 }
+
+impl<T: Contained> Contained for Fact<T> {
+    fn put(&self, to: &mut Content) {
+        self.held.put(to);
+    }
+}
+content!(Ask { subject, task, answer, promises, outcomes, heard_at });
+content!(Answer { attempt, ordinal, is_final, until, now, policy_hash, nucleus, blockers });
+content!(Promise { decision, request, task, gshare, now, clock, queues });
 
 #[cfg(test)]
 mod tests {

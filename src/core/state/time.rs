@@ -7,6 +7,7 @@
 //! lagging does not count against a deadline, and after a gap the clock rests for the topic's
 //! limit before it goes on.
 
+use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
 use crate::core::output::progress::LaneFlags;
 use crate::core::unit::Millis;
@@ -169,6 +170,9 @@ impl TopicTime {
         self.time = self.time.max(time);
     }
 }
+
+content!(LaneState { next, flags, newest });
+content!(TopicTime { time, clock, rests_until, is_fresh });
 
 #[cfg(test)]
 mod tests {

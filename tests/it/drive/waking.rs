@@ -277,6 +277,7 @@ fn an_engine_that_evaluates_only_what_changed_answers_like_one_that_evaluates_ev
         all.into_iter().chain(others.iter().map(|theme| (theme, 1_000_000, 6)))
     {
         let mut seen = [0; 3];
+        let seeds = if std::env::var_os("YARDMASTER_LONG").is_some() { 12 * seeds } else { seeds };
         for seed in 0..seeds {
             let more = story(seed, wake_candidates, theme);
             seen = std::array::from_fn(|at| seen[at] + more[at]);

@@ -3,9 +3,10 @@
 use crate::core::engine::Ready;
 use crate::core::judge::gather::Survey;
 use crate::core::judge::world::World;
-use crate::core::policy::{Candidates, Case, Objection, Policy};
-use crate::core::request::waiting::{Prepared, Waiting};
+use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy};
+use crate::core::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
 use crate::core::state::State;
+use crate::core::unit::Millis;
 
 /// What a look reads.
 pub(super) struct Look<'a> {
@@ -15,6 +16,8 @@ pub(super) struct Look<'a> {
     pub(super) ready: &'a Ready,
     /// The queues whose blockers read what changed.
     pub(super) stirred: Vec<u32>,
+    /// The same of the first pass, where there were two.
+    pub(super) stirred_first: Vec<u32>,
 }
 
 impl Look<'_> {
@@ -54,7 +57,7 @@ impl Look<'_> {
                 None => self.policy.object_one(case, &candidate, resolved),
             };
             let Some((filter, objection)) = found else { return true };
-            note(waiting, *at, filter as u16, &objection);
+            note(&mut waiting.queues, &mut waiting.recheck_at, *at, filter as u16, &objection);
         }
         false
     }
@@ -68,7 +71,8 @@ impl Look<'_> {
             let candidate = candidates.at(place);
             let found = self.policy.object_one(case, &candidate, &self.ready.resolved);
             let Some((filter, objection)) = found else { return true };
-            note(waiting, list[place as usize], filter as u16, &objection);
+            let queue = list[place as usize];
+            note(&mut waiting.queues, &mut waiting.recheck_at, queue, filter as u16, &objection);
         }
         false
     }
@@ -77,30 +81,48 @@ impl Look<'_> {
     /// of one, so that all are to be judged again. As long as the same filter objects to each, and
     /// the input lies where it lay, no candidate passes.
     fn has_moved(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
-        let Some(prepared) = waiting.prepared.take() else { return true };
-        if !prepared.is_of(case) {
+        let Waiting { queues, prepared, first_pass, recheck_at, .. } = waiting;
+        let Some(prepared) = prepared.as_deref_mut() else { return true };
+        if !prepared.is_of(case)
+            || self.differs(prepared, queues, &self.stirred, recheck_at, case, survey)
+        {
             return true;
         }
-        let had_remote_source = case.remote_source;
-        let mut case = case.clone();
-        prepared.lend(&mut case);
-        let mut has_moved = false;
-        let look = self.world.look(self.state, &case, survey);
-        for at in &self.stirred {
-            let Some(blocker) = waiting.queues.get(*at) else { continue };
-            let candidate = look.one(*at);
-            match self.policy.object_one(&case, &candidate, &self.ready.resolved) {
-                Some((filter, objection)) if filter == blocker.filter => {
-                    note(waiting, *at, filter as u16, &objection);
-                }
-                _ => {
-                    has_moved = true;
-                    break;
-                }
-            }
+        first_pass.as_deref_mut().is_some_and(|FirstPass { prepared, queues }| {
+            self.differs(prepared, queues, &self.stirred_first, recheck_at, case, survey)
+        })
+    }
+
+    /// Whether a queue, of those that are evaluated again, is blocked by another filter in a pass
+    /// than it was, or by none.
+    fn differs(
+        &self,
+        prepared: &mut Prepared,
+        queues: &mut QueueBlockers,
+        stirred: &[u32],
+        recheck_at: &mut Option<Millis>,
+        case: &Case<'_>,
+        survey: &Survey,
+    ) -> bool {
+        if stirred.is_empty() {
+            return false;
         }
-        waiting.prepared = Some(Box::new(Prepared::of(&mut case, had_remote_source)));
-        has_moved
+        let mut case = case.clone();
+        prepared.swap(&mut case);
+        let look = self.world.look(self.state, &case, survey);
+        let differs = stirred.iter().any(|at| {
+            let Some(blocker) = queues.get(*at) else { return false };
+            let candidate = look.one(*at);
+            let found = self.policy.object_one(&case, &candidate, &self.ready.resolved);
+            let Some((filter, objection)) = found.filter(|(filter, _)| *filter == blocker.filter)
+            else {
+                return true;
+            };
+            note(queues, recheck_at, *at, filter as u16, &objection);
+            false
+        });
+        prepared.swap(&mut case);
+        differs
     }
 
     /// Judges all candidates there are now, as whoever decides will.
@@ -110,21 +132,40 @@ impl Look<'_> {
         self.policy.complete(&mut judged, &self.ready.resolved);
         let list = self.ready.list(self.policy, self.world, case);
         let candidates = self.world.gather(self.state, case, survey, list.clone());
-        let judgement = self.policy.judge_here(&mut judged, &candidates, &self.ready.resolved);
-        waiting.queues.clear(self.world.queues.len());
-        waiting.recheck_at = None;
-        for fate in &judgement.fates {
-            note(waiting, list[fate.candidate as usize], fate.filter, &fate.objection);
-        }
-        waiting.prepared = Some(Box::new(Prepared::of(&mut judged, case.remote_source)));
+        let Waiting { queues, recheck_at, first_pass, .. } = waiting;
+        (*recheck_at, *first_pass) = (None, None);
+        let mut note_all = |queues: &mut QueueBlockers, judgement: &Judgement| {
+            queues.clear(self.world.queues.len());
+            for fate in &judgement.fates {
+                let queue = list[fate.candidate as usize];
+                note(queues, recheck_at, queue, fate.filter, &fate.objection);
+            }
+        };
+        let had_remote_source = case.remote_source;
+        let mut keep = |case: &Case<'_>, judgement: &Judgement| {
+            let prepared = Prepared::of(&mut case.clone(), had_remote_source);
+            let mut queues = QueueBlockers::default();
+            note_all(&mut queues, judgement);
+            *first_pass = Some(Box::new(FirstPass { prepared, queues }));
+        };
+        let resolved = &self.ready.resolved;
+        let judgement = self.policy.judge_here(&mut judged, &candidates, resolved, &mut keep);
+        note_all(queues, &judgement);
+        waiting.prepared = Some(Box::new(Prepared::of(&mut judged, had_remote_source)));
         // One that is held as a whole by now is told so.
         judgement.passed > 0 || judgement.held.is_some()
     }
 }
 
-/// Notes which filter blocks a queue.
-fn note(waiting: &mut Waiting, queue: u32, filter: u16, objection: &Objection) {
-    waiting.queues.set(queue, filter, objection);
-    let moments = [waiting.recheck_at, objection.recheck_at];
-    waiting.recheck_at = moments.into_iter().flatten().min();
+/// Notes which filter blocks a queue, and when that may be over by the passing of time alone.
+fn note(
+    queues: &mut QueueBlockers,
+    recheck_at: &mut Option<Millis>,
+    queue: u32,
+    filter: u16,
+    objection: &Objection,
+) {
+    queues.set(queue, filter, objection);
+    let moments = [*recheck_at, objection.recheck_at];
+    *recheck_at = moments.into_iter().flatten().min();
 }
