@@ -55,7 +55,7 @@ impl Line {
         let setting = Setting { domain: "atlas".into(), limits: topology.limits.clone(), silence };
         let engine = Engine::new(State::new(setting), policies);
         let mut line = Line { engine, offset: 0, requests: 0, task };
-        (0..nuclei).for_each(|number| line.tell(Topic::Site, Event::Site(nucleus(number))));
+        (0..nuclei).for_each(|number| line.tell(Topic::Site, Event::from(nucleus(number))));
         (0..queues).for_each(|number| line.tell_queue(number));
         line.cycle();
         line
@@ -70,8 +70,8 @@ impl Line {
     fn tell_queue(&mut self, number: usize) {
         let queue = queue(number);
         let site = queue.site.clone();
-        self.tell(Topic::Storage, Event::Storage(storage(&site)));
-        self.tell(Topic::Link, Event::Link(link(&site)));
+        self.tell(Topic::Storage, Event::from(storage(&site)));
+        self.tell(Topic::Link, Event::from(link(&site)));
         for job in 0..90 {
             let id = (number * 100 + job).to_string();
             let status = if job % 15 == 0 { Status::Activated } else { Status::Running };
@@ -80,7 +80,7 @@ impl Line {
             let state = JobState { user: &user, ..job_state(&id, status, &queue.name, gshare) };
             self.tell(Topic::JobState, Event::JobState(state));
         }
-        self.tell(Topic::Release, Event::Release(Box::new(release(&queue.name))));
+        self.tell(Topic::Release, Event::from(release(&queue.name)));
         let node = format!("wn{number}");
         let asked = Pilot::AskedJob { queue: &queue.name, node: &node, at: NOW };
         self.tell(Topic::Pilot, Event::Pilot(asked));
@@ -93,7 +93,7 @@ impl Line {
             at: NOW,
         };
         self.tell(Topic::Pilot, Event::Pilot(workers));
-        self.tell(Topic::Queue, Event::Queue(Box::new(queue)));
+        self.tell(Topic::Queue, Event::from(queue));
     }
 
     fn cycle(&mut self) {

@@ -17,4 +17,5 @@ pub mod output;
 pub mod policy;
 pub mod request;
 pub mod state;
+pub mod topic;
 pub mod unit;

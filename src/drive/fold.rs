@@ -105,16 +105,8 @@ fn is_key_right(key: Option<&[u8]>, event: &Event<'_>) -> bool {
         Event::Transfer(event) => is(event.request),
         Event::Task(event) => is(&event.task) || is(&event.subject),
         Event::Outcome(event) => is(&event.subject),
-        Event::Queue(event) => is(&event.name),
-        Event::Site(event) => is(&event.name),
-        Event::Storage(event) => is(&event.name),
-        Event::Release(event) => is(&event.queue),
-        Event::Share(event) => is(&event.name),
+        Event::Configuration(event) => !event.is_key_a_field() || is(&event.name()),
         Event::Pilot(_)
-        | Event::Link(_)
-        | Event::Parameter(_)
-        | Event::Quota(_)
-        | Event::User(_)
         | Event::Removed { .. }
         | Event::Decided(_)
         | Event::Throttled(_)

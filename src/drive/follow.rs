@@ -145,7 +145,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         wanting.looks += 1;
         if wanting.looks == LOOKS_BEFORE_ASKING {
             // They were made visible together with the cycle: so they lie below the ends as of now.
-            let spans = self.log.lanes()?.into_iter().filter(|span| span.lane.topic.is_word());
+            let spans =
+                self.log.lanes()?.into_iter().filter(|span| span.lane.topic.is_folded_output());
             wanting.ends = Some(spans.map(|span| (span.lane, span.stable_end)).collect());
         }
         let is_read = |(lane, end): &(Lane, u64)| {

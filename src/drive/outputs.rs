@@ -21,7 +21,7 @@ pub(super) fn output_hash(value: &[u8]) -> u64 {
 /// order of their offsets.
 pub(super) fn output_hashes(outputs: &[Output]) -> Vec<u64> {
     let mut lanes: BTreeMap<Lane, Vec<u64>> = BTreeMap::new();
-    for output in outputs.iter().filter(|output| output.lane.topic.is_word()) {
+    for output in outputs.iter().filter(|output| output.lane.topic.is_folded_output()) {
         let value = output.value.as_deref().unwrap_or_default();
         lanes.entry(output.lane).or_default().push(output_hash(value));
     }
@@ -39,7 +39,7 @@ pub(super) fn listed(hashes: Vec<u64>, max_output_bytes: usize) -> Vec<u64> {
 
 /// The lanes of decisions and throttles in which a cycle has outputs, and how many.
 fn lanes(progress: &Progress) -> impl Iterator<Item = (Lane, usize)> {
-    let words = progress.outputs.iter().filter(|(lane, _)| lane.topic.is_word());
+    let words = progress.outputs.iter().filter(|(lane, _)| lane.topic.is_folded_output());
     words.map(|(lane, records)| (*lane, *records as usize))
 }
 

@@ -97,7 +97,7 @@ impl Newest {
 impl Own {
     pub fn new(spans: &[LaneSpan], cut: &Cut, counted: u64, is_fresh: bool) -> Own {
         let own = cut.0.iter().filter(|(lane, _)| lane.topic.is_own());
-        let words = spans.iter().filter(|span| span.lane.topic.is_word());
+        let words = spans.iter().filter(|span| span.lane.topic.is_folded_output());
         Own {
             cycles: VecDeque::new(),
             said: BTreeMap::new(),
@@ -130,8 +130,8 @@ impl Own {
         for lane in lanes {
             let most = match lane.topic {
                 Topic::Progress => CYCLES_AHEAD.saturating_sub(self.cycles.len()),
-                word if word.is_word() && self.is_wanting(lane) => usize::MAX,
-                word if word.is_word() => WORDS_AHEAD.saturating_sub(self.words),
+                word if word.is_folded_output() && self.is_wanting(lane) => usize::MAX,
+                word if word.is_folded_output() => WORDS_AHEAD.saturating_sub(self.words),
                 _ => usize::MAX,
             };
             self.read_lane(feed, lane, most, domain)?;
@@ -166,7 +166,7 @@ impl Own {
                         failed.get_or_insert(why);
                     }
                 }
-                topic if topic.is_word() => self.word(domain, raw, value),
+                topic if topic.is_folded_output() => self.word(domain, raw, value),
                 // Nothing is rebuilt from the others: what was read need not be read again.
                 _ => {
                     self.bounds.insert(lane, raw.offset + 1);

@@ -5,7 +5,7 @@ mod facts;
 
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, Link, Queue, QueueStatus, Site, Storage};
+use yardmaster::core::event::{Configuration, Link, Queue, QueueStatus, Site, Storage};
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::import::{
     Imported, RESOURCE_TYPES, Sites, cric, jobs, netmetrics, nuclei, nuclei_from_cric, storage,
@@ -17,14 +17,16 @@ const SITE_INFO: &str = include_str!("../fixtures/site_info.json");
 const ENDPOINTS: &str = include_str!("../fixtures/ddmendpoints.json");
 const NOW: i64 = 1_760_000_000_000;
 
+/// The imported records of a kind.
+fn of<'a, T>(imported: &'a Imported) -> Vec<&'a T>
+where
+    &'a T: TryFrom<&'a Configuration>,
+{
+    imported.records.iter().filter_map(|it| <&T>::try_from(it).ok()).collect()
+}
+
 fn queues(imported: &Imported) -> Vec<&Queue> {
-    let records = imported.records.iter();
-    records
-        .filter_map(|event| match event {
-            Event::Queue(queue) => Some(&**queue),
-            _ => None,
-        })
-        .collect()
+    of(imported)
 }
 
 #[track_caller]
@@ -194,11 +196,7 @@ fn text_of_another_shape_is_one_clear_error() {
 
 fn links(text: &str) -> (Vec<Link>, Vec<String>) {
     let imported = netmetrics(text, NOW).expect("an object");
-    let link = |event| match event {
-        Event::Link(link) => link,
-        other => panic!("{other:?}"),
-    };
-    (imported.records.into_iter().map(link).collect(), imported.complaints)
+    (of::<Link>(&imported).into_iter().cloned().collect(), imported.complaints)
 }
 
 #[test]
@@ -258,11 +256,7 @@ fn endpoints(texts: &[&str]) -> (Vec<Storage>, Imported) {
     let mut sites = Sites::new();
     sites.learn(CRIC).expect("an object");
     let imported = storage(texts, NOW, &sites).expect("an object");
-    let endpoint = |event: &Event<'static>| match event {
-        Event::Storage(storage) => storage.clone(),
-        other => panic!("{other:?}"),
-    };
-    (imported.records.iter().map(endpoint).collect(), imported)
+    (of::<Storage>(&imported).into_iter().cloned().collect(), imported)
 }
 
 #[test]
@@ -290,13 +284,7 @@ fn wrong_sizes_are_named() {
 }
 
 fn sites(imported: &Imported) -> Vec<&Site> {
-    let records = imported.records.iter();
-    records
-        .filter_map(|event| match event {
-            Event::Site(site) => Some(site),
-            _ => None,
-        })
-        .collect()
+    of(imported)
 }
 
 #[test]

@@ -12,7 +12,7 @@ use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Site;
 use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirOptions, DirTopic, DirWriter};
-use yardmaster::wire::record::write_site;
+use yardmaster::wire::record::write;
 
 const SITES: Lane = Lane::new(Topic::Site, 0);
 const LETTERS: Lane = Lane::new(Topic::DeadLetter, 0);
@@ -24,7 +24,7 @@ fn site(name: &str) -> Vec<u8> {
     let (name, output_endpoint) = (name.to_owned(), String::new());
     let changed_at = 1_760_000_000_000;
     let (nucleus, active, tier) = (true, true, 1);
-    write_site(&mut bytes, &Site { name, changed_at, nucleus, active, tier, output_endpoint });
+    write(&mut bytes, &Site { name, changed_at, nucleus, active, tier, output_endpoint });
     bytes
 }
 

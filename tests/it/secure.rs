@@ -210,7 +210,7 @@ fn over_the_cap(bus: &Bus, name: &str) {
         cap_running_jobs: Some(1),
         ..User::default()
     };
-    bus.say(Topic::User, &format!("user/{name}"), |out| record::write_user(out, &user));
+    bus.say(Topic::User, &format!("user/{name}"), |out| record::write(out, &user));
     for id in [format!("{name}-1"), format!("{name}-2")] {
         let job = yard::job(&id, "QUEUE_00", "", Status::Running, at);
         let job = JobState { user: name, group: "", gshare: "User Analysis", ..job };

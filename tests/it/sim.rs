@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
-    Event, OutcomeKind, Queue, QueueStatus, Status, Task, TaskPhase, TransferState,
+    Configuration, Event, OutcomeKind, Queue, QueueStatus, Status, Task, TaskPhase, TransferState,
 };
 use yardmaster::core::output::decision::{Decision, DecisionId, Outcome, Ranked, request_name};
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
@@ -40,8 +40,10 @@ impl Always {
     fn answer(&mut self, records: &[Record]) -> Vec<Decision> {
         let mut decisions = Vec::new();
         each(records, |_, event| match event {
-            Event::Queue(queue) => {
-                self.queues.insert(queue.name.clone(), *queue);
+            Event::Configuration(it) => {
+                if let Configuration::Queue(queue) = *it {
+                    self.queues.insert(queue.name.clone(), queue);
+                }
             }
             Event::Task(task) if task.phase == TaskPhase::Asking => {
                 decisions.push(self.assign(&task));
@@ -317,8 +319,8 @@ fn every_kind_of_thing_happens() {
                 *statuses.entry(job.status).or_default() += 1;
                 attempts = attempts.max(job.attempt);
             }
-            Event::Queue(queue) => {
-                queues.insert(queue.status);
+            Event::Configuration(it) => {
+                queues.extend(<&Queue>::try_from(&*it).map(|queue| queue.status));
             }
             _ => {}
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
+use yardmaster::core::cut::Topic;
 use yardmaster::core::unit::DAY;
 use yardmaster::drive::Drive;
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
@@ -190,10 +191,11 @@ fn a_directory_that_is_a_year_ahead_is_repaired() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().join("log");
     let atlas = Topology::parse("atlas.toml", ATLAS).unwrap();
-    let topics = yard::TOPICS.map(|topic| {
+    let topics = Topic::read().map(|topic| {
         let settings = atlas.topic(topic);
         DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
     });
+    let topics: Vec<DirTopic> = topics.collect();
     let begun = now() - 20_000;
     let clock = Arc::new(AtomicI64::new(begun));
     let shown = Arc::clone(&clock);

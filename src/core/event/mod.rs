@@ -1,33 +1,131 @@
 //! Facts, in the past tense. An event carries the whole state of its thing, so that a compacted
 //! topic is enough to rebuild and a gap (a skipped state) does no harm.
 
-mod account;
-mod config;
+mod configured;
 mod input;
 mod job;
+mod link;
 mod names;
 mod options;
+mod parameter;
 mod pilot;
-mod software;
+mod queue;
+mod quota;
+mod release;
+mod share;
+mod site;
+mod storage;
 mod task;
 mod transfer;
+mod user;
 
-pub use account::{Quota, QuotaKind, Share, User, UserKind};
-pub use config::{
-    Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Scope, Site, Storage, history_since,
-};
+pub use configured::{Configured, Touches};
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
+pub use link::{Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
+pub use parameter::{Parameter, history_since};
 pub use pilot::Pilot;
-pub use software::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
+pub use queue::{Endpoints, Queue, QueueStatus, Scope};
+pub use quota::{Quota, QuotaKind};
+pub use release::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
+pub use share::Share;
+pub use site::Site;
+pub use storage::Storage;
 pub use task::{ChunkKind, Outcome, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase};
 pub use transfer::{Transfer, TransferState};
+pub use user::{User, UserKind, user_name};
 
 use crate::core::cut::Topic;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
+use crate::core::unit::Millis;
+
+/// Hands every kind of configuration record to a macro: its type, which is also the name of its
+/// topic, and the field of [`Facts`](crate::core::state::Facts) that holds its records.
+macro_rules! each_configuration {
+    ($then:ident) => {
+        $then! {
+            Queue queues,
+            Site sites,
+            Storage storages,
+            Link links,
+            Parameter parameters,
+            Release releases,
+            Share shares,
+            Quota quotas,
+            User users,
+        }
+    };
+}
+pub(crate) use each_configuration;
+
+macro_rules! configuration {
+    ($($kind:ident $field:ident,)*) => {
+        /// A configuration record of any kind.
+        #[derive(Clone, Debug, PartialEq)]
+        #[expect(clippy::large_enum_variant, reason = "an event holds it in a box")]
+        pub enum Configuration {
+            $(#[doc = concat!("See [`", stringify!($kind), "`].")] $kind($kind),)*
+        }
+
+        impl Configuration {
+            /// The topics of all kinds.
+            pub const TOPICS: &'static [Topic] = &[$(<$kind as Configured>::TOPIC),*];
+
+            /// Its topic.
+            pub fn topic(&self) -> Topic {
+                match self { $(Configuration::$kind(_) => <$kind as Configured>::TOPIC,)* }
+            }
+
+            /// Its name: the record's key.
+            pub fn name(&self) -> String {
+                match self { $(Configuration::$kind(it) => it.name(),)* }
+            }
+
+            /// Whether its name is one of its fields, not several joined.
+            pub fn is_key_a_field(&self) -> bool {
+                match self { $(Configuration::$kind(_) => <$kind as Configured>::IS_KEY_A_FIELD,)* }
+            }
+
+            /// When it was last changed.
+            pub fn changed_at(&self) -> Millis {
+                match self { $(Configuration::$kind(it) => it.changed_at(),)* }
+            }
+
+            /// Length of the longest name by which it refers to things; bytes.
+            pub fn longest_name(&self) -> usize {
+                match self { $(Configuration::$kind(it) => it.longest_name(),)* }
+            }
+        }
+
+        $(impl From<$kind> for Configuration {
+            fn from(it: $kind) -> Configuration {
+                Configuration::$kind(it)
+            }
+        }
+
+        impl<'a> TryFrom<&'a Configuration> for &'a $kind {
+            type Error = Topic;
+
+            /// The record, if it is of this kind; else its topic.
+            fn try_from(it: &'a Configuration) -> Result<&'a $kind, Topic> {
+                match it {
+                    Configuration::$kind(it) => Ok(it),
+                    other => Err(other.topic()),
+                }
+            }
+        })*
+    };
+}
+each_configuration!(configuration);
+
+impl<T: Into<Configuration>> From<T> for Event<'_> {
+    fn from(it: T) -> Self {
+        Event::Configuration(Box::new(it.into()))
+    }
+}
 
 /// A fact. Closed on purpose: a new kind of fact is a new variant, and every `match` then asks
 /// what to do with it. What comes by the million borrows its text from the record's bytes.
@@ -45,24 +143,8 @@ pub enum Event<'a> {
     Task(Box<Task>),
     /// What became of a decision.
     Outcome(Outcome),
-    /// A queue's configuration.
-    Queue(Box<Queue>),
-    /// A site, perhaps a nucleus.
-    Site(Site),
-    /// Space and status of a storage endpoint.
-    Storage(Storage),
-    /// Network measurements from one site to another.
-    Link(Link),
-    /// A run-time parameter (gdpconfig).
-    Parameter(Parameter),
-    /// Software and hardware that a queue publishes.
-    Release(Box<Release>),
-    /// A node of the tree of global shares.
-    Share(Box<Share>),
-    /// A limit on storage, and what is used of it.
-    Quota(Quota),
-    /// A user or working group, and its caps.
-    User(Box<User>),
+    /// A configuration record.
+    Configuration(Box<Configuration>),
     /// A null under a key: the configuration record of that name is gone.
     Removed {
         /// The topic it stood in.

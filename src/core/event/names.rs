@@ -1,6 +1,7 @@
 //! The names in an event: how long the longest is.
 
-use super::{Event, Heartbeat, JobState, Outcome, Pilot, Queue, Task, Transfer};
+use super::configured::longest;
+use super::{Event, Heartbeat, JobState, Outcome, Pilot, Task, Transfer};
 
 /// Length of the longest name by which an event refers to things; bytes. Names become keys of our
 /// own records, labels of counters and parts of decisions, so one that is longer than `name_bytes`
@@ -16,21 +17,7 @@ pub fn longest_name(event: &Event<'_>) -> usize {
         Event::Pilot(event) => of_pilot(event),
         Event::Task(event) => of_task(event),
         Event::Outcome(Outcome { subject, .. }) => subject.len(),
-        Event::Queue(event) => of_queue(event),
-        Event::Site(event) => longest(&[&event.name, &event.output_endpoint]),
-        Event::Storage(event) => longest(&[&event.name, &event.site, &event.kind]),
-        Event::Link(event) => {
-            let activities = event.queued.iter().map(|queued| queued.activity.len()).max();
-            longest(&[&event.source, &event.destination]).max(activities.unwrap_or(0))
-        }
-        Event::Parameter(event) => longest(&[&event.app, &event.component, &event.key, &event.vo]),
-        Event::Release(event) => event.queue.len(),
-        Event::Share(event) => longest(&[&event.name, &event.parent, &event.vo]),
-        Event::Quota(event) => longest(&[&event.subject, &event.expression]),
-        Event::User(event) => {
-            let groups = event.groups.iter().map(String::len).max();
-            longest(&[&event.name, &event.country]).max(groups.unwrap_or(0))
-        }
+        Event::Configuration(event) => event.longest_name(),
         // A null removes what it names, and a name that was never taken removes nothing.
         Event::Removed { .. } | Event::Decided(_) | Event::Throttled(_) | Event::Garbled(_) => 0,
     }
@@ -84,24 +71,4 @@ fn of_task(event: &Task) -> usize {
         &event.nucleus,
     ])
     .max(endpoints.unwrap_or(0))
-}
-
-fn of_queue(event: &Queue) -> usize {
-    let both = [&event.endpoints, &event.analysis_endpoints];
-    let endpoints = both.into_iter().flat_map(|it| it.read.iter().chain(&it.write));
-    let endpoints = endpoints.map(String::len).max();
-    longest(&[
-        &event.name,
-        &event.unified,
-        &event.resource_type,
-        &event.cloud,
-        &event.site,
-        &event.storage_site,
-        &event.workflow,
-    ])
-    .max(endpoints.unwrap_or(0))
-}
-
-fn longest(names: &[&str]) -> usize {
-    names.iter().map(|name| name.len()).max().unwrap_or(0)
 }

@@ -14,7 +14,7 @@ mod throttle;
 mod transfer;
 
 pub use ahead::{Ahead, Sought};
-pub use config::{Configured, is_newer, link_name, parameter_name, quota_name, user_name};
+pub use config::is_newer;
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;
@@ -41,7 +41,9 @@ impl State {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
         let own = if lane.topic.is_own() { None } else { own_time(event) };
         let is_ahead = own.is_some_and(|own| own > bound);
-        let is_void = is_ahead && is_report(lane.topic);
+        // A report of what has not happened yet has no effect. A request wants an answer and
+        // configuration holds until it is replaced: both are taken as of the bound.
+        let is_void = is_ahead && lane.topic.is_report();
         let newest = if is_void { 0 } else { own.unwrap_or(0).min(bound) };
         if !self.times.read(lane, offset, newest) {
             return self.odd(lane.topic, Oddity::BelowCut);
@@ -59,15 +61,7 @@ impl State {
             Event::Pilot(event) => self.fold_pilot(event, sought, bound),
             Event::Task(event) => self.fold_task(event, bound),
             Event::Outcome(event) => self.fold_outcome(event, bound),
-            Event::Queue(event) => self.fold_queue((lane, bound), event),
-            Event::Site(event) => self.fold_site((lane, bound), event),
-            Event::Storage(event) => self.fold_storage((lane, bound), event),
-            Event::Link(event) => self.fold_link((lane, bound), event),
-            Event::Parameter(event) => self.fold_parameter((lane, bound), event),
-            Event::Release(event) => self.fold_release((lane, bound), event),
-            Event::Share(event) => self.fold_share((lane, bound), event),
-            Event::Quota(event) => self.fold_quota((lane, bound), event),
-            Event::User(event) => self.fold_user((lane, bound), event),
+            Event::Configuration(event) => self.fold_configuration((lane, bound), event),
             Event::Removed { topic, name } => self.fold_removed(lane, *topic, name),
             Event::Decided(event) => self.fold_decision(event),
             Event::Throttled(event) => self.fold_throttle(event),
@@ -87,14 +81,6 @@ impl State {
     }
 }
 
-/// Whether a record of a topic reports what happened, so that it has no effect if it states a time
-/// ahead of the log's. A request wants an answer and configuration holds until it is replaced: both
-/// are taken as of the bound.
-fn is_report(topic: Topic) -> bool {
-    use Topic::{Heartbeat, JobState, Outcome, Pilot, Transfer};
-    matches!(topic, JobState | Heartbeat | Transfer | Pilot | Outcome)
-}
-
 /// The time an event itself tells; `None` where it tells none.
 fn own_time(event: &Event<'_>) -> Option<Millis> {
     match event {
@@ -104,15 +90,7 @@ fn own_time(event: &Event<'_>) -> Option<Millis> {
         Event::Pilot(event) => Some(event.at()),
         Event::Task(event) => Some(event.changed_at),
         Event::Outcome(event) => Some(event.at),
-        Event::Queue(event) => Some(event.changed_at),
-        Event::Site(event) => Some(event.changed_at),
-        Event::Storage(event) => Some(event.changed_at),
-        Event::Link(event) => Some(event.changed_at),
-        Event::Parameter(event) => Some(event.changed_at),
-        Event::Release(event) => Some(event.changed_at),
-        Event::Share(event) => Some(event.changed_at),
-        Event::Quota(event) => Some(event.changed_at),
-        Event::User(event) => Some(event.changed_at),
+        Event::Configuration(event) => Some(event.changed_at()),
         Event::Decided(_) | Event::Throttled(_) | Event::Removed { .. } | Event::Garbled(_) => None,
     }
 }

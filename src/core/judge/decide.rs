@@ -3,8 +3,8 @@
 use crate::core::cut::Topic;
 use crate::core::dice::Dice;
 use crate::core::engine::Engine;
-use crate::core::event::{Task, history_since};
-use crate::core::fold::{is_newer, parameter_name};
+use crate::core::event::{Configured, Task, history_since};
+use crate::core::fold::is_newer;
 use crate::core::id::cut;
 use crate::core::judge::gather::Gathered;
 use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
@@ -226,7 +226,7 @@ impl Engine {
 
     /// Since when intake knows all that foreign topics said; 0: from the beginning.
     fn intake_knows_since(&self) -> Millis {
-        let name = parameter_name(&history_since(&self.state.setting.domain, 0));
+        let name = history_since(&self.state.setting.domain, 0).name();
         let fact = self.state.facts.parameters.of(&name).and_then(|held| held.current(is_newer));
         fact.and_then(|fact| fact.value.parse().ok()).unwrap_or(0)
     }

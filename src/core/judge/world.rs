@@ -1,7 +1,7 @@
 //! The configuration as judging wants it: queues in order of their names, links and storage at
 //! hand. Derived from the state, updated at the cut. `gather` makes candidates of it.
 
-use crate::core::event::{Link, Queue, Release, Scope, Storage};
+use crate::core::event::{Configured, Link, Queue, Release, Scope, Storage};
 use crate::core::fold::is_newer;
 use crate::core::id::{Name, stir};
 use crate::core::judge::gather::Notes;
@@ -401,6 +401,6 @@ fn link_key(source: Name, destination: Name) -> u64 {
     stir(u64::from(source.0) << 32 | u64::from(destination.0))
 }
 
-fn current<T: crate::core::fold::Configured>(fact: Option<&Fact<T>>) -> Option<T> {
+fn current<T: Configured>(fact: Option<&Fact<T>>) -> Option<T> {
     fact.and_then(|fact| fact.current(is_newer)).cloned()
 }

@@ -217,6 +217,16 @@ pub enum Judge {
     Nuclei(task::Nuclei),
 }
 
+impl Judge {
+    /// Whether the filter sees all candidates: its verdict on one depends on the others.
+    pub fn is_joint(self) -> bool {
+        match self {
+            Judge::Before(_) | Judge::After(_) => false,
+            Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => true,
+        }
+    }
+}
+
 /// A judgement of all candidates at once.
 pub type Whole = fn(&Case<'_>, &mut [Row<'_>], &Args);
 

@@ -26,10 +26,21 @@ fn bit(reads: Reads) -> Kinds {
     }
 }
 
-/// What each filter of a policy reads, by the filter's index.
+/// What a queue or nucleus that a filter blocks depends on, by the filter's index: what the filter
+/// reads, and, behind a filter that sees all candidates, what those before it read. If one of them
+/// began to object, that filter would see other candidates, and others might pass.
 pub(crate) fn kinds(policy: &Policy) -> Vec<Kinds> {
     let of = |at| policy.reads(at).iter().fold(0, |all, reads| all | bit(*reads));
-    (0..policy.filter_count()).map(of).collect()
+    let (mut before, mut before_joint) = (0, 0);
+    let with = |at| {
+        let kinds = of(at) | before_joint;
+        before |= of(at);
+        if policy.filter(at).is_some_and(|filter| filter.judge.is_joint()) {
+            before_joint = before;
+        }
+        kinds
+    };
+    (0..policy.filter_count()).map(with).collect()
 }
 
 /// Per kind the cycle of the newest change: of load, pilots and link of one queue or nucleus.

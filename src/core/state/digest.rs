@@ -2,8 +2,9 @@
 //! numbers. Two states with the same digest give the same decisions from then on.
 
 use crate::core::content::{Contained, Content, content_of};
-use crate::core::event::Status;
-use crate::core::fold::{Configured, is_newer};
+use crate::core::cut::Topic;
+use crate::core::event::{Configured, Status, each_configuration};
+use crate::core::fold::is_newer;
 use crate::core::id::{Key, Name};
 use crate::core::state::record::{Fact, Job, Move, Node, Slots, Workers};
 use crate::core::state::rows::NO_ROW;
@@ -23,15 +24,12 @@ pub fn digest(state: &State) -> String {
     sink.head();
     sink.records();
     let facts = &state.facts;
-    sink.book("queue", &facts.queues);
-    sink.book("site", &facts.sites);
-    sink.book("storage", &facts.storages);
-    sink.book("link", &facts.links);
-    sink.book("parameter", &facts.parameters);
-    sink.book("release", &facts.releases);
-    sink.book("share", &facts.shares);
-    sink.book("quota", &facts.quotas);
-    sink.book("user", &facts.users);
+    macro_rules! books {
+        ($($kind:ident $field:ident,)*) => {
+            $(sink.book(Topic::$kind.name(), &facts.$field);)*
+        };
+    }
+    each_configuration!(books);
     sink.hex()
 }
 
@@ -40,15 +38,12 @@ pub fn records_digest(state: &State) -> String {
     let mut sink = Sink::of(state);
     sink.records();
     let facts = &state.facts;
-    sink.facts("queue", &facts.queues);
-    sink.facts("site", &facts.sites);
-    sink.facts("storage", &facts.storages);
-    sink.facts("link", &facts.links);
-    sink.facts("parameter", &facts.parameters);
-    sink.facts("release", &facts.releases);
-    sink.facts("share", &facts.shares);
-    sink.facts("quota", &facts.quotas);
-    sink.facts("user", &facts.users);
+    macro_rules! books {
+        ($($kind:ident $field:ident,)*) => {
+            $(sink.facts(Topic::$kind.name(), &facts.$field);)*
+        };
+    }
+    each_configuration!(books);
     sink.hex()
 }
 
@@ -289,7 +284,6 @@ fn lines(all: &mut Vec<Content>, name: &str, which: usize, window: &Window) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
     use crate::core::limits::Limits;
     use crate::core::state::Setting;
 

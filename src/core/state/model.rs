@@ -2,7 +2,9 @@
 
 use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User};
+use crate::core::event::{
+    Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User, each_configuration,
+};
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
 use crate::core::limits::Limits;
@@ -181,28 +183,17 @@ pub struct Marks {
     pub start: Millis,
 }
 
-/// Configuration as told.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// Queues.
-    pub queues: Book<Fact<Queue>>,
-    /// Sites.
-    pub sites: Book<Fact<Site>>,
-    /// Storage endpoints.
-    pub storages: Book<Fact<Storage>>,
-    /// Links, by `source:destination`.
-    pub links: Book<Fact<Link>>,
-    /// Parameters, by `app/component/key/vo`.
-    pub parameters: Book<Fact<Parameter>>,
-    /// Published software, by queue.
-    pub releases: Book<Fact<Release>>,
-    /// Nodes of the share tree.
-    pub shares: Book<Fact<Share>>,
-    /// Quotas, by `user|group/subject expression`.
-    pub quotas: Book<Fact<Quota>>,
-    /// Users and groups, by `user|group/name`.
-    pub users: Book<Fact<User>>,
+macro_rules! facts {
+    ($($kind:ident $field:ident,)*) => {
+        /// The configuration: records of each kind by name.
+        #[derive(Clone, Debug, Default)]
+        pub struct Facts {
+            $(#[doc = concat!("See [`", stringify!($kind), "`].")]
+            pub $field: Book<Fact<$kind>>,)*
+        }
+    };
 }
+each_configuration!(facts);
 
 /// All that is known as of a cut.
 #[derive(Clone, Debug)]

@@ -18,8 +18,9 @@ pub use tally::{Taken, Tally};
 pub use words::{Headers, Spoken, Words};
 
 use crate::core::cut::Topic;
-use crate::core::event::{Event, JobState, Storage, Task, history_since};
-use crate::core::fold::parameter_name;
+use crate::core::event::{
+    Configuration, Configured, Event, JobState, Storage, Task, history_since,
+};
 use crate::core::id::Key;
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
@@ -143,8 +144,10 @@ impl Intake {
         match self.codec.read(topic, key, value, &mut arena) {
             Event::JobState(job) if self.is_reading_back => self.learn_job(&job),
             Event::Task(task) => self.learn_task(&task, words),
-            Event::Storage(Storage { name, site, .. }) => {
-                self.storage.insert(name, site);
+            Event::Configuration(it) => {
+                if let Configuration::Storage(Storage { name, site, .. }) = *it {
+                    self.storage.insert(name, site);
+                }
             }
             Event::Removed { topic: Topic::Storage, name } => {
                 self.storage.remove(name);
@@ -166,8 +169,8 @@ impl Intake {
     /// of many gaps, the last of them counts.
     pub fn note_history(&self, since: Millis, words: &mut Words) {
         let parameter = history_since(&self.domain, since);
-        let key = parameter_name(&parameter);
-        words.say(Topic::Parameter, key.as_bytes(), |out| record::write_parameter(out, &parameter));
+        let key = parameter.name();
+        words.say(Topic::Parameter, key.as_bytes(), |out| record::write(out, &parameter));
     }
 
     /// Takes a foreign message in.

@@ -195,7 +195,7 @@ impl Own {
     /// Passes over all words that are held: their cycles were never published.
     pub fn drop_said(&mut self) {
         self.take_said(u64::MAX).iter().for_each(|said| self.surplus(said));
-        let claims = self.trail.iter_mut().filter(|(lane, _)| lane.topic.is_word());
+        let claims = self.trail.iter_mut().filter(|(lane, _)| lane.topic.is_folded_output());
         for (cycle, _) in claims.flat_map(|(_, trail)| trail).filter(|it| it.0 > self.counted) {
             *cycle = 0;
         }

@@ -7,7 +7,7 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LaneSpan, Log, LogError};
-use crate::shell::cli::place::{self, Place, READ, Read};
+use crate::shell::cli::place::{self, Place, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::envelope::Envelope;
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, DirWriter, Mode};
@@ -101,7 +101,7 @@ impl Archive {
         let name = |topic: &Topic| read.topology.topic(*topic).name.clone();
         let all = Topic::ALL.iter().map(|topic| TopicMap { topic: *topic, name: name(topic) });
         conf.topics = all.collect();
-        Ok(KafkaWhole::open(conf, &READ)?)
+        Ok(KafkaWhole::open(conf, &Topic::read().collect::<Vec<_>>())?)
     }
 
     /// One directory holds one log: refuses a directory with anything else in it, and an archive

@@ -2,7 +2,7 @@
 
 mod polled;
 
-use crate::core::event::Event;
+use crate::core::event::Configuration;
 use crate::core::limits::Limits;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
@@ -131,10 +131,10 @@ impl Demo {
             complaints::summary(&imported.complaints).iter().for_each(|line| println!("  {line}"));
             for record in imported.records {
                 match record {
-                    Event::Queue(queue) => facts.queues.push(*queue),
-                    Event::Site(site) if kind == "nuclei" => facts.sites.push(site),
-                    Event::Storage(storage) => facts.storages.push(storage),
-                    Event::Link(link) => facts.links.push(link),
+                    Configuration::Queue(queue) => facts.queues.push(queue),
+                    Configuration::Site(site) if kind == "nuclei" => facts.sites.push(site),
+                    Configuration::Storage(storage) => facts.storages.push(storage),
+                    Configuration::Link(link) => facts.links.push(link),
                     _ => {}
                 }
             }

@@ -1,8 +1,7 @@
 //! `import`: other systems' JSON becomes records on the config topics.
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::Event;
-use crate::core::fold::{link_name, parameter_name, quota_name, user_name};
+use crate::core::event::Configuration;
 use crate::core::unit::Millis;
 use crate::shell::cli::place::{Place, Read, dir_topics, may_hold_log};
 use crate::shell::cli::{Ended, Usage, complaints};
@@ -105,9 +104,7 @@ impl Import {
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for event in &imported.records {
-            if let Some((topic, _, _)) = encode(event) {
-                *counts.entry(topic.name()).or_default() += 1;
-            }
+            *counts.entry(event.topic().name()).or_default() += 1;
         }
         if !files.dry_run {
             say(&files.place, &imported.records)?;
@@ -206,48 +203,10 @@ fn nuclei(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> {
 }
 
 /// A configuration record: its topic, key and bytes.
-pub fn encode(event: &Event<'_>) -> Option<(Topic, String, Vec<u8>)> {
+pub fn encode(it: &Configuration) -> (Topic, String, Vec<u8>) {
     let mut bytes = Vec::new();
-    let (topic, key) = match event {
-        Event::Queue(queue) => {
-            record::write_queue(&mut bytes, queue);
-            (Topic::Queue, queue.name.clone())
-        }
-        Event::Site(site) => {
-            record::write_site(&mut bytes, site);
-            (Topic::Site, site.name.clone())
-        }
-        Event::Storage(storage) => {
-            record::write_storage(&mut bytes, storage);
-            (Topic::Storage, storage.name.clone())
-        }
-        Event::Link(link) => {
-            record::write_link(&mut bytes, link);
-            (Topic::Link, link_name(&link.source, &link.destination))
-        }
-        Event::Parameter(parameter) => {
-            record::write_parameter(&mut bytes, parameter);
-            (Topic::Parameter, parameter_name(parameter))
-        }
-        Event::Release(release) => {
-            record::write_release(&mut bytes, release);
-            (Topic::Release, release.queue.clone())
-        }
-        Event::Share(share) => {
-            record::write_share(&mut bytes, share);
-            (Topic::Share, share.name.clone())
-        }
-        Event::Quota(quota) => {
-            record::write_quota(&mut bytes, quota);
-            (Topic::Quota, quota_name(quota))
-        }
-        Event::User(user) => {
-            record::write_user(&mut bytes, user);
-            (Topic::User, user_name(user.kind, &user.name))
-        }
-        _ => return None,
-    };
-    Some((topic, key, bytes))
+    record::write_configuration(&mut bytes, it);
+    (it.topic(), it.name(), bytes)
 }
 
 /// A table of jobs, one file after the other.
@@ -271,8 +230,8 @@ fn jobs(files: &Files) -> Ended {
     Ok(files.ended(count, complaints))
 }
 
-fn say(place: &Place, records: &[Event<'_>]) -> anyhow::Result<()> {
-    append(place, records.iter().filter_map(encode))
+fn say(place: &Place, records: &[Configuration]) -> anyhow::Result<()> {
+    append(place, records.iter().map(encode))
 }
 
 /// Appends records: topic, key and bytes.

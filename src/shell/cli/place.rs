@@ -36,29 +36,6 @@ pub struct Place {
     pub property: Vec<String>,
 }
 
-/// Topics whose records are read, with our own words after them.
-pub const READ: [Topic; 19] = [
-    Topic::JobState,
-    Topic::Heartbeat,
-    Topic::Transfer,
-    Topic::Pilot,
-    Topic::Task,
-    Topic::Outcome,
-    Topic::Queue,
-    Topic::Site,
-    Topic::Storage,
-    Topic::Link,
-    Topic::Release,
-    Topic::Share,
-    Topic::Quota,
-    Topic::User,
-    Topic::Parameter,
-    Topic::Decision,
-    Topic::Throttle,
-    Topic::Progress,
-    Topic::DeadLetter,
-];
-
 /// A topology with the text it was read from.
 pub struct Read {
     /// File name, or a word for the built-in one.
@@ -181,7 +158,7 @@ impl Place {
     /// [`Mode::Write`].
     pub fn whole(&self, topology: &Topology, mode: Mode) -> anyhow::Result<Whole> {
         if self.bootstrap_server.is_some() {
-            let log = KafkaWhole::open(self.kafka(topology)?, &READ)?;
+            let log = KafkaWhole::open(self.kafka(topology)?, &Topic::read().collect::<Vec<_>>())?;
             return Ok(Whole::Kafka(Box::new(log)));
         }
         self.check()?;
@@ -195,9 +172,8 @@ impl Place {
         let bootstrap = self.bootstrap_server.clone().ok_or_else(|| {
             Usage("this needs a Kafka: give --bootstrap-server HOST:PORT".to_owned())
         })?;
-        let topics = READ
-            .iter()
-            .map(|topic| TopicMap { topic: *topic, name: topology.topic(*topic).name.clone() })
+        let topics = Topic::read()
+            .map(|topic| TopicMap { topic, name: topology.topic(topic).name.clone() })
             .collect();
         let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
         let unreadable = topology.limits.lane_unreadable_ms;
@@ -283,11 +259,11 @@ pub fn may_hold_log(dir: &Path, topics: &[DirTopic]) -> anyhow::Result<()> {
 
 /// The topics of a directory.
 pub fn dir_topics(topology: &Topology) -> Vec<DirTopic> {
-    READ.iter()
+    Topic::read()
         .map(|topic| {
-            let settings = topology.topic(*topic);
+            let settings = topology.topic(topic);
             let (name, partitions) = (settings.name.clone(), settings.partitions);
-            DirTopic { topic: *topic, name, partitions }
+            DirTopic { topic, name, partitions }
         })
         .collect()
 }

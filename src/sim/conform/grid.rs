@@ -34,7 +34,7 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
     let mut facts = Facts { records: Vec::new(), parents: Vec::new() };
     for (name, value) in entries(&scenario["storage_endpoints"]) {
         let storage = storage(name, value, now);
-        facts.push(Topic::Storage, |out| record::write_storage(out, &storage));
+        facts.push(Topic::Storage, |out| record::write(out, &storage));
     }
     let kinds: Vec<ResourceType<'_>> =
         items(&scenario["resource_types"]).filter_map(resource_type).collect();
@@ -48,7 +48,7 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
         }
         if queue.ucore {
             facts.parents.push((name.clone(), queue.analysis));
-            facts.push(Topic::Queue, |out| record::write_queue(out, &queue));
+            facts.push(Topic::Queue, |out| record::write(out, &queue));
         }
         for slots in items(&value["num_slots"]) {
             let (gshare, kind) = (text(&slots["gshare"]), text(&slots["resource_type"]));
@@ -63,25 +63,25 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
             facts.push(Topic::Pilot, |out| record::write_pilot(out, &pilot));
         }
         for queue in expand(queue, &kinds) {
-            facts.push(Topic::Queue, |out| record::write_queue(out, &queue));
+            facts.push(Topic::Queue, |out| record::write(out, &queue));
         }
     }
     for site in &sites {
-        facts.push(Topic::Site, |out| record::write_site(out, site));
+        facts.push(Topic::Site, |out| record::write(out, site));
     }
     let nucleus = text(&scenario["task"]["nucleus"]);
     for (source, value) in entries(&scenario["network"]) {
         let link = link(source, &nucleus, value, now);
-        facts.push(Topic::Link, |out| record::write_link(out, &link));
+        facts.push(Topic::Link, |out| record::write(out, &link));
     }
     for (name, value) in entries(&scenario["software"]["sw_map"]) {
         let gpus = &scenario["software"]["gpus"][name];
         let release = release(name, value, gpus, now);
-        facts.push(Topic::Release, |out| record::write_release(out, &release));
+        facts.push(Topic::Release, |out| record::write(out, &release));
     }
     for (name, value) in entries(&whole_case["gdpconfig"]) {
         let parameter = parameter(name, value, now)?;
-        facts.push(Topic::Parameter, |out| record::write_parameter(out, &parameter));
+        facts.push(Topic::Parameter, |out| record::write(out, &parameter));
     }
     Ok(facts)
 }

@@ -3,9 +3,9 @@
 use super::Record;
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Heartbeat, JobState, Link, Outcome, Pilot, Queue, Release, Share, Site, Storage, Task, Transfer,
+    Configured, Heartbeat, JobState, Link, Outcome, Pilot, Queue, Release, Share, Site, Storage,
+    Task, Transfer,
 };
-use crate::core::fold::link_name;
 use crate::core::unit::Millis;
 use crate::sim::dice::Dice;
 use crate::wire::record;
@@ -104,33 +104,33 @@ impl Voice {
 
     /// A queue's configuration.
     pub fn queue(&mut self, queue: &Queue) {
-        self.say(Topic::Queue, &queue.name, |value| record::write_queue(value, queue));
+        self.say(Topic::Queue, &queue.name, |value| record::write(value, queue));
     }
 
     /// A site.
     pub fn site(&mut self, site: &Site) {
-        self.say(Topic::Site, &site.name, |value| record::write_site(value, site));
+        self.say(Topic::Site, &site.name, |value| record::write(value, site));
     }
 
     /// A storage endpoint.
     pub fn storage(&mut self, storage: &Storage) {
-        self.say(Topic::Storage, &storage.name, |value| record::write_storage(value, storage));
+        self.say(Topic::Storage, &storage.name, |value| record::write(value, storage));
     }
 
     /// The software of a queue.
     pub fn release(&mut self, release: &Release) {
         let key = &release.queue;
-        self.say(Topic::Release, key, |value| record::write_release(value, release));
+        self.say(Topic::Release, key, |value| record::write(value, release));
     }
 
     /// A global share.
     pub fn share(&mut self, share: &Share) {
-        self.say(Topic::Share, &share.name, |value| record::write_share(value, share));
+        self.say(Topic::Share, &share.name, |value| record::write(value, share));
     }
 
     /// A link's measurements.
     pub fn link(&mut self, link: &Link) {
-        let key = link_name(&link.source, &link.destination);
-        self.say(Topic::Link, &key, |value| record::write_link(value, link));
+        let key = link.name();
+        self.say(Topic::Link, &key, |value| record::write(value, link));
     }
 }

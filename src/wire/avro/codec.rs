@@ -215,7 +215,7 @@ impl Codec {
     #[inline]
     pub fn prepare(&self, topic: Topic, value: Option<&[u8]>, arena: &mut Arena) -> Prepared {
         let Some(value) = value else {
-            return if topic.is_config() {
+            return if topic.is_configuration() {
                 Prepared::Removed
             } else {
                 Prepared::Garbled(Garbled::Null)

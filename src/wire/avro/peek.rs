@@ -231,13 +231,13 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::core::event::Site;
-    use crate::wire::record::write_site;
+    use crate::wire::record::write;
 
     fn site() -> Vec<u8> {
         let mut bytes = Vec::new();
         let (name, output_endpoint) = ("NORTH".to_owned(), String::new());
         let (changed_at, nucleus, active, tier) = (7, true, true, 1);
-        write_site(&mut bytes, &Site { name, changed_at, nucleus, active, tier, output_endpoint });
+        write(&mut bytes, &Site { name, changed_at, nucleus, active, tier, output_endpoint });
         bytes
     }
 

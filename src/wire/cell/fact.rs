@@ -1,50 +1,83 @@
 //! Configuration records: what stands in each lane, in the layout of their topics.
 
-use super::text;
+use super::load::book;
+use super::{Slots, each, text};
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{
-    Event, Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User,
-};
+use crate::core::event::each_configuration;
+use crate::core::state::Facts;
 use crate::core::state::record::Fact;
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
-use crate::wire::record;
+use crate::wire::record::Layout;
 
-/// A configuration record that can be kept.
-pub(super) trait Kept: Sized {
-    fn write(&self, out: &mut Vec<u8>);
-    fn topic() -> Topic;
-    fn of(event: Event<'_>) -> Option<Self>;
+/// Where the records of a topic are; `None` for a topic of other records.
+pub(super) fn slots(facts: &Facts, topic: Topic) -> Option<&dyn Slots> {
+    macro_rules! of_topic {
+        ($($kind:ident $field:ident,)*) => {
+            match topic {
+                $(Topic::$kind => Some(&facts.$field.slab),)*
+                _ => None,
+            }
+        };
+    }
+    each_configuration!(of_topic)
 }
 
-macro_rules! kept {
-    ($kind:ident, $write:ident, $event:pat => $content:expr) => {
-        impl Kept for $kind {
-            fn write(&self, out: &mut Vec<u8>) {
-                record::$write(out, self);
+/// The same, to be changed.
+pub(super) fn slots_mut(facts: &mut Facts, topic: Topic) -> Option<&mut dyn Slots> {
+    macro_rules! of_topic {
+        ($($kind:ident $field:ident,)*) => {
+            match topic {
+                $(Topic::$kind => Some(&mut facts.$field.slab),)*
+                _ => None,
             }
-            fn topic() -> Topic {
-                Topic::$kind
-            }
-            fn of(event: Event<'_>) -> Option<Self> {
-                match event {
-                    $event => Some($content),
-                    _ => None,
-                }
-            }
-        }
-    };
+        };
+    }
+    each_configuration!(of_topic)
 }
-kept!(Queue, write_queue, Event::Queue(queue) => *queue);
-kept!(Site, write_site, Event::Site(site) => site);
-kept!(Storage, write_storage, Event::Storage(storage) => storage);
-kept!(Link, write_link, Event::Link(link) => link);
-kept!(Parameter, write_parameter, Event::Parameter(parameter) => parameter);
-kept!(Release, write_release, Event::Release(release) => *release);
-kept!(Share, write_share, Event::Share(share) => *share);
-kept!(Quota, write_quota, Event::Quota(quota) => quota);
-kept!(User, write_user, Event::User(user) => *user);
 
-pub(super) fn write<T: Kept>(sink: &mut Sink<'_>, fact: &Fact<T>) {
+/// Writes the record in a slot, if there is one.
+pub(super) fn write_slot(sink: &mut Sink<'_>, facts: &Facts, topic: Topic, slot: u32) {
+    macro_rules! of_topic {
+        ($($kind:ident $field:ident,)*) => {
+            match topic {
+                $(Topic::$kind => each(sink, &facts.$field.slab, slot, write),)*
+                _ => {}
+            }
+        };
+    }
+    each_configuration!(of_topic);
+}
+
+/// Puts a record back into its slot; `None` empties it.
+pub(super) fn place(
+    facts: &mut Facts,
+    topic: Topic,
+    slot: u32,
+    record: Option<&mut Cursor<'_>>,
+) -> Result<(), Fault> {
+    macro_rules! of_topic {
+        ($($kind:ident $field:ident,)*) => {
+            match topic {
+                $(Topic::$kind => facts.$field.slab.place(slot, record.map(read).transpose()?),)*
+                _ => return Err(Fault::Malformed),
+            }
+        };
+    }
+    each_configuration!(of_topic);
+    Ok(())
+}
+
+/// Finds every record again after the slots were filled.
+pub(super) fn settle(facts: &mut Facts) {
+    macro_rules! all {
+        ($($kind:ident $field:ident,)*) => {
+            $(book(&mut facts.$field, |fact| &fact.name);)*
+        };
+    }
+    each_configuration!(all);
+}
+
+fn write<T: Layout>(sink: &mut Sink<'_>, fact: &Fact<T>) {
     sink.string(&fact.name);
     sink.index(fact.held.len());
     for (lane, content) in &fact.held {
@@ -55,14 +88,16 @@ pub(super) fn write<T: Kept>(sink: &mut Sink<'_>, fact: &Fact<T>) {
     }
 }
 
-pub(super) fn read<T: Kept>(at: &mut Cursor<'_>) -> Result<Fact<T>, Fault> {
+fn read<T: Layout>(at: &mut Cursor<'_>) -> Result<Fact<T>, Fault> {
     let name = text(at)?;
     let mut held = Vec::new();
     for _ in 0..at.index()? {
-        let lane = Lane::new(T::topic(), super::count(at)?);
+        let lane = Lane::new(T::TOPIC, super::count(at)?);
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
-        let event = record::read(T::topic(), bytes).map_err(|_| Fault::Malformed)?;
-        held.push((lane, T::of(event).ok_or(Fault::Malformed)?));
+        let mut at = Cursor::new(bytes);
+        let content = T::read(&mut at)?;
+        at.end()?;
+        held.push((lane, content));
     }
     Ok(Fact { name, held })
 }

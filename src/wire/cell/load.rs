@@ -4,7 +4,7 @@ use super::job::Memo;
 use super::{Head, Kind, ask, fact, job, read_head, throttle};
 use crate::core::event::Status;
 use crate::core::output::throttle::Throttle;
-use crate::core::state::record::{Fact, Job};
+use crate::core::state::record::Job;
 use crate::core::state::timer::NodePart;
 use crate::core::state::{Book, Keyed, State, Table};
 use crate::wire::avro::{Cursor, Fault};
@@ -45,7 +45,7 @@ fn place(
     let mut at = Cursor::new(chunk);
     while !at.rest().is_empty() {
         let kind = at.take(1)?[0];
-        let kind = Kind::ALL.into_iter().find(|known| *known as u8 == kind);
+        let kind = Kind::from_number(kind);
         let slot = super::count(&mut at)?;
         let bytes = at.bytes()?;
         cell(state, (memo, asks), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
@@ -75,15 +75,9 @@ fn cell(
         Kind::Node => put!(state.nodes.slab, job::read_node(at, state)?),
         Kind::Workers => put!(state.workers.slab, job::read_workers(at, state)?),
         Kind::Ask => put!(state.asks.slab, ask::read(at, asks, &mut state.blockers)?),
-        Kind::Queue => put!(state.facts.queues.slab, fact::read(at)?),
-        Kind::Site => put!(state.facts.sites.slab, fact::read(at)?),
-        Kind::Storage => put!(state.facts.storages.slab, fact::read(at)?),
-        Kind::Link => put!(state.facts.links.slab, fact::read(at)?),
-        Kind::Parameter => put!(state.facts.parameters.slab, fact::read(at)?),
-        Kind::Release => put!(state.facts.releases.slab, fact::read(at)?),
-        Kind::Share => put!(state.facts.shares.slab, fact::read(at)?),
-        Kind::Quota => put!(state.facts.quotas.slab, fact::read(at)?),
-        Kind::User => put!(state.facts.users.slab, fact::read(at)?),
+        Kind::Configuration(topic) => {
+            fact::place(&mut state.facts, topic, slot, some.then_some(&mut *at))?;
+        }
         Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
         Kind::Answered => put!(state.answered.book.slab, ask::read_answered(at)?),
     }
@@ -97,15 +91,7 @@ fn settle(state: &mut State) {
     index(&mut state.nodes);
     index(&mut state.workers);
     book(&mut state.asks, |ask| &ask.subject);
-    fact_book(&mut state.facts.queues);
-    fact_book(&mut state.facts.sites);
-    fact_book(&mut state.facts.storages);
-    fact_book(&mut state.facts.links);
-    fact_book(&mut state.facts.parameters);
-    fact_book(&mut state.facts.releases);
-    fact_book(&mut state.facts.shares);
-    fact_book(&mut state.facts.quotas);
-    fact_book(&mut state.facts.users);
+    fact::settle(&mut state.facts);
     state.answered.settle();
     settle_jobs(state);
     settle_others(state);
@@ -122,15 +108,11 @@ fn index<T: Keyed>(table: &mut Table<T>) {
     }
 }
 
-fn book<T>(book: &mut Book<T>, name: impl Fn(&T) -> &String) {
+pub(super) fn book<T>(book: &mut Book<T>, name: impl Fn(&T) -> &String) {
     book.slab.settle();
     for (slot, record) in book.slab.iter() {
         book.by_name.insert(name(record).clone(), slot);
     }
-}
-
-fn fact_book<T>(facts: &mut Book<Fact<T>>) {
-    book(facts, |fact| &fact.name);
 }
 
 fn settle_jobs(state: &mut State) {

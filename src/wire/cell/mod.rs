@@ -19,74 +19,68 @@ pub use load::Restore;
 pub use notes::{NOTES_PAGE, read_notes, write_notes};
 pub use writers::{WRITERS_PAGE, read_writers, write_writers};
 
+use crate::core::cut::Topic;
+use crate::core::event::Configuration;
 use crate::core::state::State;
 use crate::core::state::slab::{PAGE, Slab};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 8;
+pub const FORMAT: u32 = 9;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
 
-/// Kinds of cells. The numbers are persisted.
+/// Kinds of cells. Their numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Kind {
     /// Jobs.
-    Job = 1,
+    Job,
     /// Transfers.
-    Transfer = 2,
+    Transfer,
     /// Nodes.
-    Node = 3,
+    Node,
     /// Worker reports.
-    Workers = 4,
+    Workers,
     /// Requests and answers.
-    Ask = 5,
-    /// Queues.
-    Queue = 6,
-    /// Sites.
-    Site = 7,
-    /// Storage endpoints.
-    Storage = 8,
-    /// Links.
-    Link = 9,
-    /// Parameters.
-    Parameter = 10,
-    /// Published software.
-    Release = 11,
-    /// Nodes of the share tree.
-    Share = 12,
-    /// Quotas.
-    Quota = 13,
-    /// Users and groups.
-    User = 14,
+    Ask,
     /// The newest word on each throttle.
-    Throttle = 15,
+    Throttle,
     /// Answers whose requests were forgotten.
-    Answered = 16,
+    Answered,
+    /// Configuration records of a topic.
+    Configuration(Topic),
 }
 
+/// Added to the number of a topic, the number of the kind of its configuration records.
+const CONFIGURATION: u8 = 64;
+
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Kind; 16] = [
-        Kind::Job,
-        Kind::Transfer,
-        Kind::Node,
-        Kind::Workers,
-        Kind::Ask,
-        Kind::Queue,
-        Kind::Site,
-        Kind::Storage,
-        Kind::Link,
-        Kind::Parameter,
-        Kind::Release,
-        Kind::Share,
-        Kind::Quota,
-        Kind::User,
-        Kind::Throttle,
-        Kind::Answered,
-    ];
+    /// All kinds, in the order in which they are written.
+    pub fn all() -> impl Iterator<Item = Kind> {
+        let records = [Kind::Job, Kind::Transfer, Kind::Node, Kind::Workers, Kind::Ask];
+        let topics = Configuration::TOPICS.iter().copied().map(Kind::Configuration);
+        records.into_iter().chain(topics).chain([Kind::Throttle, Kind::Answered])
+    }
+
+    /// The number it is kept under.
+    pub fn number(self) -> u8 {
+        match self {
+            Kind::Job => 1,
+            Kind::Transfer => 2,
+            Kind::Node => 3,
+            Kind::Workers => 4,
+            Kind::Ask => 5,
+            Kind::Throttle => 15,
+            Kind::Answered => 16,
+            Kind::Configuration(topic) => CONFIGURATION + topic as u8,
+        }
+    }
+
+    /// The kind of a number.
+    pub fn from_number(number: u8) -> Option<Kind> {
+        Kind::all().find(|kind| kind.number() == number)
+    }
 }
 
 /// Writes cells into chunks of about [`CHUNK`] bytes.
@@ -101,7 +95,7 @@ impl Chunks {
     fn cell(&mut self, kind: Kind, slot: u32, write: impl FnOnce(&mut Sink<'_>)) {
         self.cell.clear();
         write(&mut Sink { out: &mut self.cell });
-        self.open.push(kind as u8);
+        self.open.push(kind.number());
         let mut sink = Sink { out: &mut self.open };
         sink.count(slot);
         sink.bytes(&self.cell);
@@ -120,76 +114,80 @@ impl Chunks {
 
 /// How many slots changed since they were last taken.
 pub fn dirty(state: &State) -> usize {
-    state.jobs.slab.dirty()
-        + state.transfers.slab.dirty()
-        + state.nodes.slab.dirty()
-        + state.workers.slab.dirty()
-        + state.asks.slab.dirty()
-        + state.answered.book.slab.dirty()
-        + state.facts.links.slab.dirty()
-        + state.facts.storages.slab.dirty()
-        + state.facts.queues.slab.dirty()
-        + state.throttles.slab.dirty()
+    Kind::all().filter_map(|kind| slots(state, kind)).map(Slots::dirty).sum()
 }
 
 /// The cells that changed since this was last asked, in chunks.
 pub fn deltas(state: &mut State) -> Vec<Vec<u8>> {
     let mut chunks = Chunks::default();
-    for kind in Kind::ALL {
-        for slot in take_dirty(state, kind) {
+    for kind in Kind::all() {
+        for slot in slots_mut(state, kind).map_or_else(Vec::new, Slots::take_dirty) {
             chunks.cell(kind, slot, |sink| write_cell(sink, state, kind, slot));
         }
     }
     chunks.end()
 }
 
-fn take_dirty(state: &mut State, kind: Kind) -> Vec<u32> {
-    match kind {
-        Kind::Job => state.jobs.slab.take_dirty(),
-        Kind::Transfer => state.transfers.slab.take_dirty(),
-        Kind::Node => state.nodes.slab.take_dirty(),
-        Kind::Workers => state.workers.slab.take_dirty(),
-        Kind::Ask => state.asks.slab.take_dirty(),
-        Kind::Queue => state.facts.queues.slab.take_dirty(),
-        Kind::Site => state.facts.sites.slab.take_dirty(),
-        Kind::Storage => state.facts.storages.slab.take_dirty(),
-        Kind::Link => state.facts.links.slab.take_dirty(),
-        Kind::Parameter => state.facts.parameters.slab.take_dirty(),
-        Kind::Release => state.facts.releases.slab.take_dirty(),
-        Kind::Share => state.facts.shares.slab.take_dirty(),
-        Kind::Quota => state.facts.quotas.slab.take_dirty(),
-        Kind::User => state.facts.users.slab.take_dirty(),
-        Kind::Throttle => state.throttles.slab.take_dirty(),
-        Kind::Answered => state.answered.book.slab.take_dirty(),
+/// Where the records of a kind are.
+trait Slots {
+    /// How many slots changed since they were last taken.
+    fn dirty(&self) -> usize;
+    /// How many pages there are.
+    fn pages(&self) -> u32;
+    /// Takes the slots that changed since this was last asked.
+    fn take_dirty(&mut self) -> Vec<u32>;
+}
+
+impl<T> Slots for Slab<T> {
+    fn dirty(&self) -> usize {
+        Slab::dirty(self)
     }
+
+    fn pages(&self) -> u32 {
+        Slab::pages(self)
+    }
+
+    fn take_dirty(&mut self) -> Vec<u32> {
+        Slab::take_dirty(self)
+    }
+}
+
+/// Where the records of a kind are; `None` for a topic without configuration records.
+fn slots(state: &State, kind: Kind) -> Option<&dyn Slots> {
+    Some(match kind {
+        Kind::Job => &state.jobs.slab,
+        Kind::Transfer => &state.transfers.slab,
+        Kind::Node => &state.nodes.slab,
+        Kind::Workers => &state.workers.slab,
+        Kind::Ask => &state.asks.slab,
+        Kind::Throttle => &state.throttles.slab,
+        Kind::Answered => &state.answered.book.slab,
+        Kind::Configuration(topic) => return fact::slots(&state.facts, topic),
+    })
+}
+
+fn slots_mut(state: &mut State, kind: Kind) -> Option<&mut dyn Slots> {
+    Some(match kind {
+        Kind::Job => &mut state.jobs.slab,
+        Kind::Transfer => &mut state.transfers.slab,
+        Kind::Node => &mut state.nodes.slab,
+        Kind::Workers => &mut state.workers.slab,
+        Kind::Ask => &mut state.asks.slab,
+        Kind::Throttle => &mut state.throttles.slab,
+        Kind::Answered => &mut state.answered.book.slab,
+        Kind::Configuration(topic) => return fact::slots_mut(&mut state.facts, topic),
+    })
 }
 
 /// Pages of cells, in a fixed order: kind by kind, page by page.
 pub fn pages(state: &State) -> Vec<(Kind, u32)> {
-    let count = |kind| match kind {
-        Kind::Job => state.jobs.slab.pages(),
-        Kind::Transfer => state.transfers.slab.pages(),
-        Kind::Node => state.nodes.slab.pages(),
-        Kind::Workers => state.workers.slab.pages(),
-        Kind::Ask => state.asks.slab.pages(),
-        Kind::Queue => state.facts.queues.slab.pages(),
-        Kind::Site => state.facts.sites.slab.pages(),
-        Kind::Storage => state.facts.storages.slab.pages(),
-        Kind::Link => state.facts.links.slab.pages(),
-        Kind::Parameter => state.facts.parameters.slab.pages(),
-        Kind::Release => state.facts.releases.slab.pages(),
-        Kind::Share => state.facts.shares.slab.pages(),
-        Kind::Quota => state.facts.quotas.slab.pages(),
-        Kind::User => state.facts.users.slab.pages(),
-        Kind::Throttle => state.throttles.slab.pages(),
-        Kind::Answered => state.answered.book.slab.pages(),
-    };
-    Kind::ALL.into_iter().flat_map(|kind| (0..count(kind)).map(move |page| (kind, page))).collect()
+    let count = |kind| slots(state, kind).map_or(0, Slots::pages);
+    Kind::all().flat_map(|kind| (0..count(kind)).map(move |page| (kind, page))).collect()
 }
 
 /// The number a page is kept under.
 pub fn page_number(kind: Kind, page: u32) -> u64 {
-    u64::from(kind as u8) << 32 | u64::from(page)
+    u64::from(kind.number()) << 32 | u64::from(page)
 }
 
 /// A whole page: every slot of it, the empty ones too.
@@ -202,7 +200,6 @@ pub fn page(state: &State, kind: Kind, page: u32) -> Vec<u8> {
 }
 
 fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
-    let facts = &state.facts;
     match kind {
         Kind::Job => each(sink, &state.jobs.slab, slot, |s, it| job::write_job(s, state, it)),
         Kind::Transfer => {
@@ -213,17 +210,9 @@ fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
             each(sink, &state.workers.slab, slot, |s, it| job::write_workers(s, state, it));
         }
         Kind::Ask => each(sink, &state.asks.slab, slot, ask::write),
-        Kind::Queue => each(sink, &facts.queues.slab, slot, fact::write),
-        Kind::Site => each(sink, &facts.sites.slab, slot, fact::write),
-        Kind::Storage => each(sink, &facts.storages.slab, slot, fact::write),
-        Kind::Link => each(sink, &facts.links.slab, slot, fact::write),
-        Kind::Parameter => each(sink, &facts.parameters.slab, slot, fact::write),
-        Kind::Release => each(sink, &facts.releases.slab, slot, fact::write),
-        Kind::Share => each(sink, &facts.shares.slab, slot, fact::write),
-        Kind::Quota => each(sink, &facts.quotas.slab, slot, fact::write),
-        Kind::User => each(sink, &facts.users.slab, slot, fact::write),
         Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
         Kind::Answered => each(sink, &state.answered.book.slab, slot, ask::write_answered),
+        Kind::Configuration(topic) => fact::write_slot(sink, &state.facts, topic, slot),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::field::Fields;
 use super::sites::{Found, Sites};
 use super::{Imported, object, pseudo};
-use crate::core::event::{Endpoints, Event, Queue, QueueStatus};
+use crate::core::event::{Configuration, Endpoints, Queue, QueueStatus};
 use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> 
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
         let queues = pseudo::expand(queue, &pseudo::RESOURCE_TYPES).into_iter();
-        imported.records.extend(queues.map(|queue| Event::Queue(Box::new(queue))));
+        imported.records.extend(queues.map(Configuration::from));
     }
     let records = imported.records.len();
     let note =

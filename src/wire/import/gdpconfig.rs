@@ -2,8 +2,7 @@
 
 use super::field::{Fields, show};
 use super::{Imported, lower};
-use crate::core::event::{Event, Parameter};
-use crate::core::fold::parameter_name;
+use crate::core::event::{Configuration, Configured, Parameter};
 use crate::core::unit::Millis;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -103,13 +102,13 @@ pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
 fn keep(read: Option<Parameter>, seen: &mut BTreeSet<String>, imported: &mut Imported) {
     let Some(parameter) = read else { return };
     let Parameter { app, component, key, .. } = &parameter;
-    if !seen.insert(parameter_name(&parameter)) {
+    if !seen.insert(parameter.name()) {
         imported.complaints.push(format!(
             "parameter {app}.{component}.{key}: field `key`: it was said before; left out"
         ));
         return;
     }
-    imported.records.push(Event::Parameter(parameter));
+    imported.records.push(Configuration::Parameter(parameter));
 }
 
 fn row_of(

@@ -32,14 +32,14 @@ pub use shares::shares;
 pub use sites::Sites;
 pub use storage::storage;
 
-use crate::core::event::Event;
+use crate::core::event::Configuration;
 use serde_json::{Map, Value};
 
 /// What an import gave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Records for the configuration topics, in the order of their names.
-    pub records: Vec<Event<'static>>,
+    pub records: Vec<Configuration>,
     /// What was missing or wrong, each with the thing and the field.
     pub complaints: Vec<String>,
     /// What the one who imports should know: rules that filled gaps, and how often.

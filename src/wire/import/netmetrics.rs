@@ -2,7 +2,7 @@
 
 use super::field::Fields;
 use super::{Imported, object};
-use crate::core::event::{Event, Link, LinkQueued};
+use crate::core::event::{Configuration, Link, LinkQueued};
 use crate::core::unit::Millis;
 use crate::wire::stamp;
 
@@ -19,7 +19,7 @@ pub fn netmetrics(text: &str, now: Millis) -> Result<Imported, String> {
         let Some(mut fields) = Fields::of(thing, value, &mut imported.complaints) else { continue };
         let link = link(&mut fields, now, queued_known);
         if !fields.is_bad() {
-            imported.records.push(Event::Link(link));
+            imported.records.push(Configuration::Link(link));
         }
     }
     let read = imported.records.len();

@@ -3,7 +3,7 @@
 use super::field::Fields;
 use super::sites::Found;
 use super::{Imported, Sites, cric, list, object};
-use crate::core::event::{Event, Queue, QueueStatus, Site};
+use crate::core::event::{Configuration, Queue, QueueStatus, Site};
 use crate::core::unit::Millis;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub fn nuclei(text: &str, now: Millis) -> Result<Imported, String> {
             Some(name) => Some(nucleus(name, now)),
             None => object_site(at + 1, value, now, &mut imported.complaints),
         };
-        imported.records.extend(site.map(Event::Site));
+        imported.records.extend(site.map(Configuration::Site));
     }
     imported.notes.push(format!("{} of {} nuclei", imported.records.len(), list.len()));
     Ok(imported)
@@ -90,7 +90,7 @@ pub fn nuclei_from_cric(text: &str, now: Millis, sites: &Sites) -> Result<Import
     sites.learn_from(&dump);
     let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
     for event in &queues.records {
-        let Event::Queue(queue) = event else { continue };
+        let Configuration::Queue(queue) = event else { continue };
         let counts = queue.production && queue.status == QueueStatus::Online;
         let Some(endpoint) = queue.endpoints.write.first().filter(|_| counts) else { continue };
         let found = sites.of(endpoint).map_or(Found::Own, |(_, found)| found);
@@ -107,7 +107,7 @@ pub fn nuclei_from_cric(text: &str, now: Millis, sites: &Sites) -> Result<Import
     let mut imported = Imported { complaints: queues.complaints, ..Imported::default() };
     for (name, site) in &seen {
         if first.contains(name) || second.contains(name) {
-            imported.records.push(Event::Site(site.record(name, now)));
+            imported.records.push(Configuration::Site(site.record(name, now)));
         }
     }
     imported.notes.push(format!(

@@ -2,8 +2,7 @@
 
 use super::field::Fields;
 use super::{Imported, list, lower};
-use crate::core::event::{Event, Quota, QuotaKind};
-use crate::core::fold::quota_name;
+use crate::core::event::{Configuration, Configured, Quota, QuotaKind};
 use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -38,12 +37,12 @@ pub fn quotas(text: &str, now: Millis) -> Result<Imported, String> {
         if fields.is_bad() {
             continue;
         }
-        if !seen.insert(quota_name(&quota)) {
+        if !seen.insert(quota.name()) {
             let found = Value::from(quota.subject.as_str());
             fields.wrong(subject.unwrap_or("account"), &found, "one quota for one place");
             continue;
         }
-        imported.records.push(Event::Quota(quota));
+        imported.records.push(Configuration::Quota(quota));
     }
     imported.notes.push(format!("{} of {} quotas", imported.records.len(), rows.len()));
     Ok(imported)

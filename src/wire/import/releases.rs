@@ -2,7 +2,7 @@
 
 use super::field::Fields;
 use super::{Imported, object};
-use crate::core::event::{Event, Hardware, HardwareKind, Release, SoftwareTag};
+use crate::core::event::{Configuration, Hardware, HardwareKind, Release, SoftwareTag};
 use crate::core::unit::Millis;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub fn releases(text: &str, now: Millis) -> Result<Imported, String> {
             continue;
         }
         all.extend(release.tags.iter().filter(|tag| !tag.container_name.is_empty()).cloned());
-        imported.records.push(Event::Release(Box::new(release)));
+        imported.records.push(Configuration::from(release));
     }
     let read = imported.records.len();
     imported.notes.push(format!("{read} of {} queues", dump.len()));
@@ -34,7 +34,7 @@ pub fn releases(text: &str, now: Millis) -> Result<Imported, String> {
         imported.notes.push(format!("entry {ALL} made of {} tags with a container", all.len()));
         let (queue, changed_at) = (ALL.to_owned(), now);
         let release = Release { queue, changed_at, tags: all, ..Release::default() };
-        imported.records.push(Event::Release(Box::new(release)));
+        imported.records.push(Configuration::from(release));
     }
     Ok(imported)
 }

@@ -2,7 +2,7 @@
 
 use super::field::Fields;
 use super::{Imported, list, lower};
-use crate::core::event::{Event, Share};
+use crate::core::event::{Configuration, Share};
 use crate::core::judge::share::Tree;
 use crate::core::math::pattern::Pattern;
 use crate::core::unit::Millis;
@@ -50,7 +50,7 @@ pub fn shares(text: &str, now: Millis) -> Result<Imported, String> {
     }
     shares.retain(|share| !strays.contains(&share.name));
     imported.notes.push(format!("{} of {} shares", shares.len(), rows.len()));
-    imported.records = shares.into_iter().map(|share| Event::Share(Box::new(share))).collect();
+    imported.records = shares.into_iter().map(Configuration::from).collect();
     Ok(imported)
 }
 

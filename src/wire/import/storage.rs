@@ -2,7 +2,7 @@
 
 use super::field::{Fields, show};
 use super::{Imported, Sites, object};
-use crate::core::event::{Event, Storage};
+use crate::core::event::{Configuration, Storage};
 use crate::core::unit::{Bytes, Millis};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, S
     let known = endpoints.len();
     for (name, endpoint) in endpoints {
         let Some(tb) = endpoint.tb.filter(|tb| *tb > 0.0) else { continue };
-        imported.records.push(Event::Storage(record(name, endpoint, tb, now, &sites)));
+        imported.records.push(Configuration::Storage(record(name, endpoint, tb, now, &sites)));
     }
     let said = imported.records.len();
     imported.notes.push(format!(

@@ -1,6 +1,6 @@
 //! `share`, `quota`, `user`.
 
-use super::{amount, count, list, number, option, say_number, symbol, text, texts};
+use super::{Layout, amount, count, list, number, option, say_number, symbol, text, texts};
 use crate::core::cut::Topic;
 use crate::core::event::{Quota, QuotaKind, Share, User, UserKind};
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -8,96 +8,99 @@ use crate::wire::avro::{Cursor, Fault, Sink};
 const QUOTAS: [QuotaKind; 2] = [QuotaKind::User, QuotaKind::Group];
 const USERS: [UserKind; 2] = [UserKind::User, UserKind::Group];
 
-pub(super) fn read_share(at: &mut Cursor<'_>) -> Result<Share, Fault> {
-    Ok(Share {
-        name: text(at)?,
-        changed_at: at.long()?,
-        parent: text(at)?,
-        value: number(at)?,
-        position: count(at)?,
-        label: option(at, text)?,
-        working_group: option(at, text)?,
-        campaign: option(at, text)?,
-        processing_type: option(at, text)?,
-        trans_path: option(at, text)?,
-        resource_type: option(at, text)?,
-        vo: text(at)?,
-        queue_id: amount(at)?,
-        throttled: at.boolean()?,
-    })
-}
-
-/// Appends a node of the share tree.
-pub fn write_share(out: &mut Vec<u8>, share: &Share) {
-    let mut sink = Sink::begin(out, Topic::Share);
-    sink.string(&share.name);
-    sink.long(share.changed_at);
-    sink.string(&share.parent);
-    say_number(&mut sink, share.value);
-    sink.count(share.position);
-    for expression in [
-        &share.label,
-        &share.working_group,
-        &share.campaign,
-        &share.processing_type,
-        &share.trans_path,
-        &share.resource_type,
-    ] {
-        sink.option(expression.as_deref(), |sink, text| sink.string(text));
+impl Layout for Share {
+    fn read(at: &mut Cursor<'_>) -> Result<Share, Fault> {
+        Ok(Share {
+            name: text(at)?,
+            changed_at: at.long()?,
+            parent: text(at)?,
+            value: number(at)?,
+            position: count(at)?,
+            label: option(at, text)?,
+            working_group: option(at, text)?,
+            campaign: option(at, text)?,
+            processing_type: option(at, text)?,
+            trans_path: option(at, text)?,
+            resource_type: option(at, text)?,
+            vo: text(at)?,
+            queue_id: amount(at)?,
+            throttled: at.boolean()?,
+        })
     }
-    sink.string(&share.vo);
-    sink.amount(share.queue_id);
-    sink.boolean(share.throttled);
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut sink = Sink::begin(out, Topic::Share);
+        sink.string(&self.name);
+        sink.long(self.changed_at);
+        sink.string(&self.parent);
+        say_number(&mut sink, self.value);
+        sink.count(self.position);
+        for expression in [
+            &self.label,
+            &self.working_group,
+            &self.campaign,
+            &self.processing_type,
+            &self.trans_path,
+            &self.resource_type,
+        ] {
+            sink.option(expression.as_deref(), |sink, text| sink.string(text));
+        }
+        sink.string(&self.vo);
+        sink.amount(self.queue_id);
+        sink.boolean(self.throttled);
+    }
 }
 
-pub(super) fn read_quota(at: &mut Cursor<'_>) -> Result<Quota, Fault> {
-    Ok(Quota {
-        kind: symbol(at, &QUOTAS)?,
-        subject: text(at)?,
-        expression: text(at)?,
-        changed_at: at.long()?,
-        limit_bytes: option(at, amount)?,
-        used_bytes: amount(at)?,
-        used_files: amount(at)?,
-    })
+impl Layout for Quota {
+    fn read(at: &mut Cursor<'_>) -> Result<Quota, Fault> {
+        Ok(Quota {
+            kind: symbol(at, &QUOTAS)?,
+            subject: text(at)?,
+            expression: text(at)?,
+            changed_at: at.long()?,
+            limit_bytes: option(at, amount)?,
+            used_bytes: amount(at)?,
+            used_files: amount(at)?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut sink = Sink::begin(out, Topic::Quota);
+        sink.index(self.kind as usize);
+        sink.string(&self.subject);
+        sink.string(&self.expression);
+        sink.long(self.changed_at);
+        sink.option(self.limit_bytes, Sink::amount);
+        sink.amount(self.used_bytes);
+        sink.amount(self.used_files);
+    }
 }
 
-/// Appends a quota.
-pub fn write_quota(out: &mut Vec<u8>, quota: &Quota) {
-    let mut sink = Sink::begin(out, Topic::Quota);
-    sink.index(quota.kind as usize);
-    sink.string(&quota.subject);
-    sink.string(&quota.expression);
-    sink.long(quota.changed_at);
-    sink.option(quota.limit_bytes, Sink::amount);
-    sink.amount(quota.used_bytes);
-    sink.amount(quota.used_files);
-}
+impl Layout for User {
+    fn read(at: &mut Cursor<'_>) -> Result<User, Fault> {
+        Ok(User {
+            kind: symbol(at, &USERS)?,
+            name: text(at)?,
+            changed_at: at.long()?,
+            active: at.boolean()?,
+            groups: list(at, text)?,
+            country: text(at)?,
+            cap_running_jobs: option(at, amount)?,
+            cap_running_cores: option(at, amount)?,
+            priority_offset: option(at, Cursor::int)?,
+        })
+    }
 
-pub(super) fn read_user(at: &mut Cursor<'_>) -> Result<User, Fault> {
-    Ok(User {
-        kind: symbol(at, &USERS)?,
-        name: text(at)?,
-        changed_at: at.long()?,
-        active: at.boolean()?,
-        groups: list(at, text)?,
-        country: text(at)?,
-        cap_running_jobs: option(at, amount)?,
-        cap_running_cores: option(at, amount)?,
-        priority_offset: option(at, Cursor::int)?,
-    })
-}
-
-/// Appends a user or group.
-pub fn write_user(out: &mut Vec<u8>, user: &User) {
-    let mut sink = Sink::begin(out, Topic::User);
-    sink.index(user.kind as usize);
-    sink.string(&user.name);
-    sink.long(user.changed_at);
-    sink.boolean(user.active);
-    texts(&mut sink, &user.groups);
-    sink.string(&user.country);
-    sink.option(user.cap_running_jobs, Sink::amount);
-    sink.option(user.cap_running_cores, Sink::amount);
-    sink.option(user.priority_offset, Sink::int);
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut sink = Sink::begin(out, Topic::User);
+        sink.index(self.kind as usize);
+        sink.string(&self.name);
+        sink.long(self.changed_at);
+        sink.boolean(self.active);
+        texts(&mut sink, &self.groups);
+        sink.string(&self.country);
+        sink.option(self.cap_running_jobs, Sink::amount);
+        sink.option(self.cap_running_cores, Sink::amount);
+        sink.option(self.priority_offset, Sink::int);
+    }
 }

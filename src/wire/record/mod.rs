@@ -20,21 +20,21 @@ mod task;
 mod throttle;
 mod transfer;
 
-pub use account::{write_quota, write_share, write_user};
-pub use config::{write_link, write_parameter, write_queue, write_site, write_storage};
 pub use counter::write_counter;
 pub use decision::write_decision;
 pub use job::{write_heartbeat, write_job_state};
 pub use outcome::write_outcome;
 pub use pilot::write_pilot;
 pub use progress::write_progress;
-pub use software::write_release;
 pub use task::write_task;
 pub use throttle::write_throttle;
 pub use transfer::write_transfer;
 
 use crate::core::cut::Topic;
-use crate::core::event::{Event, Garbled};
+use crate::core::event::{
+    Configuration, Configured, Event, Garbled, Link, Parameter, Queue, Quota, Release, Share, Site,
+    Storage, User, each_configuration,
+};
 use crate::core::id::Key;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
@@ -49,8 +49,48 @@ pub(crate) fn event<'a>(topic: Topic, datum: &'a [u8], corrected: &mut bool) -> 
     event
 }
 
+/// The layout of a configuration record.
+pub trait Layout: Configured {
+    /// Reads its fields.
+    fn read(at: &mut Cursor<'_>) -> Result<Self, Fault>;
+
+    /// Appends its fields, framed.
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// Appends a configuration record.
+pub fn write<T: Layout>(out: &mut Vec<u8>, record: &T) {
+    record.write(out);
+}
+
+/// Appends a configuration record of any kind.
+pub fn write_configuration(out: &mut Vec<u8>, record: &Configuration) {
+    macro_rules! written {
+        ($($kind:ident $field:ident,)*) => {
+            match record { $(Configuration::$kind(record) => record.write(out),)* }
+        };
+    }
+    each_configuration!(written);
+}
+
+/// Reads a configuration record.
+fn configuration<'a, T: Layout>(at: &mut Cursor<'a>) -> Event<'a>
+where
+    Event<'a>: From<T>,
+{
+    whole(at, T::read, Event::from)
+}
+
 #[inline(always)]
 fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
+    macro_rules! read {
+        ($($kind:ident $field:ident,)*) => {
+            match topic {
+                $(Topic::$kind => configuration::<$kind>(at),)*
+                _ => Event::Garbled(Garbled::WrongSchema),
+            }
+        };
+    }
     match topic {
         Topic::JobState => whole(at, job::read_state, Event::JobState),
         Topic::Heartbeat => whole(at, job::read_heartbeat, Event::Heartbeat),
@@ -58,20 +98,9 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
         Topic::Pilot => whole(at, pilot::read, Event::Pilot),
         Topic::Task => whole(at, task::read, |task| Event::Task(Box::new(task))),
         Topic::Outcome => whole(at, outcome::read, Event::Outcome),
-        Topic::Queue => whole(at, config::read_queue, |queue| Event::Queue(Box::new(queue))),
-        Topic::Site => whole(at, config::read_site, Event::Site),
-        Topic::Storage => whole(at, config::read_storage, Event::Storage),
-        Topic::Link => whole(at, config::read_link, Event::Link),
-        Topic::Parameter => whole(at, config::read_parameter, Event::Parameter),
         Topic::Decision => whole(at, decision::read, |it| Event::Decided(Box::new(it))),
-        Topic::Release => whole(at, software::read, |it| Event::Release(Box::new(it))),
-        Topic::Share => whole(at, account::read_share, |it| Event::Share(Box::new(it))),
-        Topic::Quota => whole(at, account::read_quota, Event::Quota),
-        Topic::User => whole(at, account::read_user, |it| Event::User(Box::new(it))),
         Topic::Throttle => whole(at, throttle::read, |it| Event::Throttled(Box::new(it))),
-        Topic::Replica | Topic::Command | Topic::Progress | Topic::Counter | Topic::DeadLetter => {
-            Event::Garbled(Garbled::WrongSchema)
-        }
+        _ => each_configuration!(read),
     }
 }
 

@@ -1,23 +1,57 @@
 //! `release`.
 
-use super::{amount, list, symbol, text, texts};
+use super::{Layout, amount, list, symbol, text, texts};
 use crate::core::cut::Topic;
 use crate::core::event::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 const KINDS: [HardwareKind; 2] = [HardwareKind::Cpu, HardwareKind::Gpu];
 
-pub(super) fn read(at: &mut Cursor<'_>) -> Result<Release, Fault> {
-    Ok(Release {
-        queue: text(at)?,
-        changed_at: at.long()?,
-        cmtconfigs: list(at, text)?,
-        containers: list(at, text)?,
-        cvmfs: list(at, text)?,
-        hardware: list(at, read_hardware)?,
-        tags: list(at, read_tag)?,
-        gpus: list(at, read_gpu)?,
-    })
+impl Layout for Release {
+    fn read(at: &mut Cursor<'_>) -> Result<Release, Fault> {
+        Ok(Release {
+            queue: text(at)?,
+            changed_at: at.long()?,
+            cmtconfigs: list(at, text)?,
+            containers: list(at, text)?,
+            cvmfs: list(at, text)?,
+            hardware: list(at, read_hardware)?,
+            tags: list(at, read_tag)?,
+            gpus: list(at, read_gpu)?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut sink = Sink::begin(out, Topic::Release);
+        sink.string(&self.queue);
+        sink.long(self.changed_at);
+        texts(&mut sink, &self.cmtconfigs);
+        texts(&mut sink, &self.containers);
+        texts(&mut sink, &self.cvmfs);
+        sink.array(&self.hardware, |sink, hardware| {
+            sink.index(hardware.kind as usize);
+            texts(sink, &hardware.arch);
+            texts(sink, &hardware.vendor);
+            texts(sink, &hardware.instr);
+            texts(sink, &hardware.model);
+        });
+        sink.array(&self.tags, |sink, tag| {
+            sink.string(&tag.tag);
+            sink.string(&tag.cmtconfig);
+            sink.string(&tag.project);
+            sink.string(&tag.release);
+            sink.string(&tag.container_name);
+            texts(sink, &tag.sources);
+        });
+        sink.array(&self.gpus, |sink, gpu| {
+            sink.string(&gpu.vendor);
+            sink.string(&gpu.model);
+            sink.amount(gpu.vram_mb);
+            sink.string(&gpu.microarchitecture);
+            sink.string(&gpu.framework_version);
+            sink.string(&gpu.driver_version);
+        });
+    }
 }
 
 fn read_hardware(at: &mut Cursor<'_>) -> Result<Hardware, Fault> {
@@ -50,37 +84,4 @@ fn read_gpu(at: &mut Cursor<'_>) -> Result<Gpu, Fault> {
         framework_version: text(at)?,
         driver_version: text(at)?,
     })
-}
-
-/// Appends what a queue publishes.
-pub fn write_release(out: &mut Vec<u8>, release: &Release) {
-    let mut sink = Sink::begin(out, Topic::Release);
-    sink.string(&release.queue);
-    sink.long(release.changed_at);
-    texts(&mut sink, &release.cmtconfigs);
-    texts(&mut sink, &release.containers);
-    texts(&mut sink, &release.cvmfs);
-    sink.array(&release.hardware, |sink, hardware| {
-        sink.index(hardware.kind as usize);
-        texts(sink, &hardware.arch);
-        texts(sink, &hardware.vendor);
-        texts(sink, &hardware.instr);
-        texts(sink, &hardware.model);
-    });
-    sink.array(&release.tags, |sink, tag| {
-        sink.string(&tag.tag);
-        sink.string(&tag.cmtconfig);
-        sink.string(&tag.project);
-        sink.string(&tag.release);
-        sink.string(&tag.container_name);
-        texts(sink, &tag.sources);
-    });
-    sink.array(&release.gpus, |sink, gpu| {
-        sink.string(&gpu.vendor);
-        sink.string(&gpu.model);
-        sink.amount(gpu.vram_mb);
-        sink.string(&gpu.microarchitecture);
-        sink.string(&gpu.framework_version);
-        sink.string(&gpu.driver_version);
-    });
 }

@@ -87,7 +87,7 @@ fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) 
         topic,
         Topic::Task | Topic::Decision | Topic::Throttle | Topic::Command | Topic::Progress
     ) || topic == Topic::DeadLetter;
-    if topic.is_config() && cleanup != Cleanup::Compact {
+    if topic.is_configuration() && cleanup != Cleanup::Compact {
         let found = format!("cleanup {:?} for {word}", cleanup.name());
         wrong(found, "\"compact\": a fact holds until it is said anew");
     }
@@ -120,7 +120,7 @@ fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) 
         let found = format!("framing {:?} for dead-letter", settings.framing.name());
         wrong(found, "none: dead letters are bytes as they were read");
     }
-    if settings.silence_limit_ms.is_some() && (topic.is_config() || topic.is_own()) {
+    if settings.silence_limit_ms.is_some() && (topic.is_configuration() || topic.is_own()) {
         let found = format!("silence_limit_s for {word}");
         wrong(
             found,

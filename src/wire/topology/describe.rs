@@ -51,7 +51,7 @@ fn describe_topic(text: &mut String, topology: &Topology, topic: Topic) {
     if settings.timestamp == Timestamp::Append {
         let _ = writeln!(text, "      {clock}: {}", why_append(topic));
     }
-    let (writer, reader) = flow(topic);
+    let (writer, reader) = (topic.writer(), topic.reader());
     let _ = writeln!(text, "      written by {writer}; read by {reader}");
     let shown = |reader: &TopicReader| format!("{} {}", reader.name, hours(reader.length));
     let windows: Vec<String> = readers(topology, topic).iter().map(shown).collect();
@@ -75,34 +75,6 @@ fn silence(settings: &TopicSettings) -> String {
     match settings.silence_limit_ms {
         Some(limit) => format!(", late when silent for {} s", limit / SECOND),
         None => String::new(),
-    }
-}
-
-/// Who writes a topic and who reads it.
-const fn flow(topic: Topic) -> (&'static str, &'static str) {
-    match topic {
-        Topic::JobState => ("the workload system", "fold: load, windows, reservations"),
-        Topic::Heartbeat => ("the workload system", "fold: signs of life, disk I/O"),
-        Topic::Transfer => ("the data management system", "fold: queued files, throughput"),
-        Topic::Pilot => ("pilots and the workers' harvester", "fold: nodes, workers, slots"),
-        Topic::Task => ("the workload system", "fold: requests to judge"),
-        Topic::Outcome => ("the workload system", "fold: ends of reservations"),
-        Topic::Queue => ("`import cric`, operators", "fold: candidates"),
-        Topic::Site => ("`import nuclei`, operators", "fold: nuclei"),
-        Topic::Storage => ("`import storage`, operators", "fold: space and status"),
-        Topic::Link => ("`import netmetrics`, the network service", "fold: links"),
-        Topic::Release => ("`import releases`, operators", "fold: published software"),
-        Topic::Replica => ("operators", "fold: file and dataset locations"),
-        Topic::Share => ("`import shares`, operators", "fold: share tree and targets"),
-        Topic::Quota => ("`import quotas`, operators", "fold: quotas"),
-        Topic::User => ("operators", "fold: users, groups, caps"),
-        Topic::Parameter => ("`import gdpconfig`, operators", "fold: run-time parameters"),
-        Topic::Decision => ("the leader", "fold (every process), the workload system"),
-        Topic::Throttle => ("the leader", "fold (every process), the workload system"),
-        Topic::Command => ("the leader", "fold (every process), the workload system"),
-        Topic::Progress => ("the leader", "every process: the cycles in order"),
-        Topic::Counter => ("the leader", "dashboards and other programs"),
-        Topic::DeadLetter => ("the leader", "fold on a rebuild, operators"),
     }
 }
 

@@ -20,7 +20,7 @@ fn begin(yard: &Yard, changes: &[(&str, &str)]) -> Drive<PaperLog, PaperStore> {
 
 fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
     let queue = Queue { max_rss_mb, ..queue(name, yard.now) };
-    yard.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
+    yard.say(Topic::Queue, name, |out| record::write(out, &queue));
     yard.pilot(name, "node1");
 }
 
@@ -233,7 +233,7 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
         queued: Vec::new(),
         queued_known: false,
     };
-    yard.say(Topic::Link, "SOUTH:NORTH", |out| record::write_link(out, &link));
+    yard.say(Topic::Link, "SOUTH:NORTH", |out| record::write(out, &link));
     let changes = [("link_sample_age_min = 60", "link_sample_age_min = 4")];
     let mut drive = begin(&yard, &changes);
     lead(&mut yard, &mut drive, 10).unwrap();

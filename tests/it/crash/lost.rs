@@ -13,7 +13,7 @@ use yardmaster::core::state::digest::digest;
 use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record::write_queue;
+use yardmaster::wire::record::write;
 
 const PROGRESS: Lane = Lane::new(Topic::Progress, 0);
 
@@ -206,7 +206,7 @@ fn verify_compacted(compact_after: &str) -> [u64; 3] {
     let mut yard = Yard::new();
     let say = |yard: &Yard, max_rss_mb: u32| {
         let queue = Queue { max_rss_mb, ..queue("QUEUE_00", yard.now) };
-        yard.say(Topic::Queue, "QUEUE_00", |out| write_queue(out, &queue));
+        yard.say(Topic::Queue, "QUEUE_00", |out| write(out, &queue));
         yard.pilot("QUEUE_00", "node1");
     };
     say(&yard, 2_000);

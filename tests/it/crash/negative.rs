@@ -102,7 +102,7 @@ fn one_altered_throttle_is_found() {
 #[test]
 fn one_lost_word_is_found() {
     let (yard, _) = played();
-    for lane in lanes(&yard, true).into_iter().filter(|lane| lane.topic.is_word()) {
+    for lane in lanes(&yard, true).into_iter().filter(|lane| lane.topic.is_folded_output()) {
         for note in yard.paper.records(lane) {
             let fork = Yard { paper: yard.paper.fork(), now: yard.now };
             fork.paper.remove(lane, note.offset);

@@ -149,7 +149,7 @@ fn cap(yard: &Yard, jobs: &str) {
         value: jobs.into(),
         changed_at: yard.now,
     };
-    yard.say(Topic::Parameter, key, |out| record::write_parameter(out, &parameter));
+    yard.say(Topic::Parameter, key, |out| record::write(out, &parameter));
 }
 
 /// A job of a user whose task waits as long as too many of them run.
@@ -162,9 +162,9 @@ fn anns(yard: &Yard, name: &str, status: Status) {
 
 fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
     let queue = Queue { max_rss_mb, analysis: true, ..queue(name, yard.now) };
-    yard.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
+    yard.say(Topic::Queue, name, |out| record::write(out, &queue));
     let storage = storage(&queue.endpoints.write[0], &queue.site, yard.now);
-    yard.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+    yard.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
     for node in ["node1", "node2"] {
         yard.pilot(name, node);
     }

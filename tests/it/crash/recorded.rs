@@ -3,7 +3,7 @@
 //! version proves nothing about the logs of an old one.
 
 use super::play::{Left, Play, SHORT};
-use crate::drive::yard::{TOPICS, Yard, storage, task};
+use crate::drive::yard::{Yard, storage, task};
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ fn beside(yard: &Yard) {
             tier: 1,
             output_endpoint: String::new(),
         };
-        yard.say(Topic::Site, name, |out| record::write_site(out, &site));
+        yard.say(Topic::Site, name, |out| record::write(out, &site));
     };
     let wanting = |subject: &str| {
         let token = "dst:ATLASDATADISK".to_owned();
@@ -125,7 +125,7 @@ fn beside(yard: &Yard) {
             site("NORTH");
             wanting("90");
             let storage = storage("NORTH_DATADISK", "NORTH", now);
-            yard.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+            yard.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
         }
         10..20 => {
             site("SOUTH");
@@ -139,7 +139,7 @@ fn beside(yard: &Yard) {
                 ..Quota::default()
             };
             let key = "user/bob type=SCRATCHDISK";
-            yard.say(Topic::Quota, key, |out| record::write_quota(out, &quota));
+            yard.say(Topic::Quota, key, |out| record::write(out, &quota));
         }
         20..24 => yard.ask(&Task {
             policy: "analysis-job".into(),
@@ -188,10 +188,11 @@ fn record_a_log() {
     let text = lines.join("\n");
     std::fs::write(dir.path().join("topology.toml"), &text).unwrap();
     let topology = topology::Topology::parse("topology.toml", &text).unwrap();
-    let topics = TOPICS.map(|topic| {
+    let topics = Topic::read().map(|topic| {
         let settings = topology.topic(topic);
         DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
     });
+    let topics: Vec<DirTopic> = topics.collect();
     let mut writer = DirWriter::archive(dir.path(), &topics, DirOptions::default()).unwrap();
     let mut lanes: Vec<Lane> = yard.paper.spans().iter().map(|span| span.lane).collect();
     lanes.sort_by_key(|lane| (lane.topic == Topic::Progress, *lane));

@@ -68,7 +68,7 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
                 max_disk_io_kbps,
                 ..base
             };
-            yard.say(Topic::Queue, &name, |out| record::write_queue(out, &queue));
+            yard.say(Topic::Queue, &name, |out| record::write(out, &queue));
         }
         2 => {
             let queue = queue(&name, now);
@@ -76,7 +76,7 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
             let write_lan = dice.below(5) > 0;
             let base = storage(&queue.endpoints.write[0], &queue.site, now);
             let storage = Storage { free_bytes, write_lan, ..base };
-            yard.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+            yard.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
         }
         3 => link(yard, dice),
         4 | 5 => pilot(yard, dice, &name),
@@ -93,7 +93,7 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
                 changed_at: now,
             };
             yard.say(Topic::Parameter, &parameter.key, |out| {
-                record::write_parameter(out, &parameter);
+                record::write(out, &parameter);
             });
         }
         12 => outcome(yard, dice),
@@ -121,7 +121,7 @@ fn link(yard: &Yard, dice: &mut Dice) {
         queued_known: dice.below(2) == 0,
     };
     let key = format!("{}:{}", link.source, link.destination);
-    yard.say(Topic::Link, &key, |out| record::write_link(out, &link));
+    yard.say(Topic::Link, &key, |out| record::write(out, &link));
 }
 
 fn pilot(yard: &Yard, dice: &mut Dice, queue: &str) {

@@ -191,7 +191,7 @@ fn a_lost_record_is_found_among_strays() {
     let mut play = Play::new(Vec::new(), Left::All, false);
     play.beside = all_of_it;
     play.run();
-    for lane in read_back().into_iter().filter(|lane| lane.topic.is_word()) {
+    for lane in read_back().into_iter().filter(|lane| lane.topic.is_folded_output()) {
         for note in outputs(&play.yard.paper, lane) {
             let fork = Yard { paper: play.yard.paper.fork(), now: play.yard.now };
             // With every copy of it.

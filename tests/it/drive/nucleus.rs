@@ -22,7 +22,7 @@ fn site(yard: &Yard, name: &str, active: bool) {
         tier: 1,
         output_endpoint: String::new(),
     };
-    yard.say(Topic::Site, name, |out| record::write_site(out, &site));
+    yard.say(Topic::Site, name, |out| record::write(out, &site));
 }
 
 /// A task of much work that wants a nucleus.

@@ -17,7 +17,7 @@ pub(super) fn build(yard: &Yard, count: u32) {
     yard.build(count);
     for at in 0..count {
         let queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
-        yard.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
     }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn parameter(yard: &Yard, component: &str, key: &str, value: &str) {
         value: value.into(),
         changed_at: yard.now,
     };
-    yard.say(Topic::Parameter, key, |out| record::write_parameter(out, &parameter));
+    yard.say(Topic::Parameter, key, |out| record::write(out, &parameter));
 }
 
 /// A job of a user's, of another type than the task's.
@@ -139,7 +139,7 @@ fn an_owners_own_cap_and_quota_count() {
         cap_running_jobs: Some(2),
         ..User::default()
     };
-    yard.say(Topic::User, "user/ann", |out| record::write_user(out, &user));
+    yard.say(Topic::User, "user/ann", |out| record::write(out, &user));
     let quota = |yard: &Yard, subject: &str, expression: &str, used_bytes| {
         let quota = Quota {
             subject: subject.into(),
@@ -150,7 +150,7 @@ fn an_owners_own_cap_and_quota_count() {
             ..Quota::default()
         };
         let name = format!("user/{subject} {expression}");
-        yard.say(Topic::Quota, &name, |out| record::write_quota(out, &quota));
+        yard.say(Topic::Quota, &name, |out| record::write(out, &quota));
     };
     quota(&yard, "bob", "type=SCRATCHDISK", 99);
     quota(&yard, "bob", "type=LOCALGROUPDISK", 101);

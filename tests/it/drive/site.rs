@@ -19,11 +19,11 @@ fn build(yard: &Yard) {
     yard.build(2);
     for at in 0..2 {
         let queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
-        yard.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
     }
     for (name, value) in [("MC", 80.0), ("User Analysis", 20.0)] {
         let share = Share { name: name.into(), value, changed_at: yard.now, ..Share::default() };
-        yard.say(Topic::Share, name, |out| record::write_share(out, &share));
+        yard.say(Topic::Share, name, |out| record::write(out, &share));
     }
     let parameter = Parameter {
         app: "pandaserver".into(),
@@ -33,7 +33,7 @@ fn build(yard: &Yard) {
         value: "1".into(),
         changed_at: yard.now,
     };
-    yard.say(Topic::Parameter, "threshold", |out| record::write_parameter(out, &parameter));
+    yard.say(Topic::Parameter, "threshold", |out| record::write(out, &parameter));
 }
 
 fn ask(yard: &Yard, subject: &str) {

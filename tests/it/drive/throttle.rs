@@ -260,7 +260,7 @@ fn quota(yard: &Yard, used_bytes: u64) {
         ..Quota::default()
     };
     let name = "user/ann type=LOCALGROUPDISK";
-    yard.say(Topic::Quota, name, |out| record::write_quota(out, &quota));
+    yard.say(Topic::Quota, name, |out| record::write(out, &quota));
 }
 
 #[test]

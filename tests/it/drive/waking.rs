@@ -149,9 +149,9 @@ fn begin(twins: &mut Twins, theme: &Theme, chance: &mut Chance) {
             // 28 TB above the least that must be left.
             let free_bytes = 1 << 47;
             let storage = Storage { free_bytes, ..storage(&endpoint, NUCLEI[number % 2], now) };
-            twins.read(Topic::Storage, Event::Storage(storage));
+            twins.read(Topic::Storage, Event::from(storage));
         }
-        twins.read(Topic::Queue, Event::Queue(Box::new(queue)));
+        twins.read(Topic::Queue, Event::from(queue));
     }
     for name in NUCLEI {
         let output_endpoint = match theme.begins_open {
@@ -161,7 +161,7 @@ fn begin(twins: &mut Twins, theme: &Theme, chance: &mut Chance) {
         };
         let (name, changed_at, tier) = (name.to_owned(), now, 1);
         let site = Site { name, changed_at, nucleus: true, active: true, tier, output_endpoint };
-        twins.read(Topic::Site, Event::Site(site));
+        twins.read(Topic::Site, Event::from(site));
     }
 }
 
@@ -171,14 +171,14 @@ fn change(twins: &mut Twins, tasks: &mut Vec<Task>, theme: &Theme, chance: &mut 
         Change::Queue => {
             let number = chance.below(QUEUES);
             let queue = queue_of(number, chance, now);
-            twins.read(Topic::Queue, Event::Queue(Box::new(queue)));
+            twins.read(Topic::Queue, Event::from(queue));
         }
         Change::Parameter => {
-            twins.read(Topic::Parameter, Event::Parameter(parameter_of(chance, now)));
+            twins.read(Topic::Parameter, Event::from(parameter_of(chance, now)));
         }
-        Change::Link => twins.read(Topic::Link, Event::Link(link_of(chance, now))),
+        Change::Link => twins.read(Topic::Link, Event::from(link_of(chance, now))),
         Change::Storage => {
-            twins.read(Topic::Storage, Event::Storage(storage_of(chance, now)));
+            twins.read(Topic::Storage, Event::from(storage_of(chance, now)));
         }
         Change::Pilot => twins.read(Topic::Pilot, Event::Pilot(pilot_of(chance, now))),
         Change::NewTask => {
@@ -278,12 +278,15 @@ fn an_engine_that_evaluates_only_what_changed_answers_like_one_that_evaluates_ev
     {
         let mut seen = [0; 3];
         let seeds = if std::env::var_os("YARDMASTER_LONG").is_some() { 12 * seeds } else { seeds };
-        for seed in 0..seeds {
+        let by_hand = std::env::var("SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
+        let seeds = by_hand.map_or(0..seeds, |seed| seed..seed + 1);
+        let is_one = by_hand.is_some();
+        for seed in seeds {
             let more = story(seed, wake_candidates, theme);
             seen = std::array::from_fn(|at| seen[at] + more[at]);
         }
         let [first, early, finals] = seen;
         let shows = first > 10 && finals > 10 && (early > 10 || theme.begins_open);
-        assert!(shows, "{}, {wake_candidates} candidates a cycle: {seen:?}", theme.name);
+        assert!(shows || is_one, "{}, {wake_candidates} candidates a cycle: {seen:?}", theme.name);
     }
 }

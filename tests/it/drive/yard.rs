@@ -20,29 +20,6 @@ pub const T0: i64 = 1_760_000_000_000;
 /// Header of a record that no process published.
 const STRAY: &str = "stray";
 
-/// Topics that are read, and own ones.
-pub const TOPICS: [Topic; 19] = [
-    Topic::JobState,
-    Topic::Heartbeat,
-    Topic::Transfer,
-    Topic::Pilot,
-    Topic::Task,
-    Topic::Outcome,
-    Topic::Queue,
-    Topic::Site,
-    Topic::Storage,
-    Topic::Link,
-    Topic::Release,
-    Topic::Share,
-    Topic::Quota,
-    Topic::User,
-    Topic::Parameter,
-    Topic::Decision,
-    Topic::Throttle,
-    Topic::Progress,
-    Topic::DeadLetter,
-];
-
 /// A clock for reports and checkpoints: every look at it is a second later.
 pub fn stopwatch() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,11 +60,10 @@ pub struct Yard {
 
 impl Yard {
     pub fn new() -> Yard {
-        let lanes: Vec<Lane> = TOPICS
-            .iter()
+        let lanes: Vec<Lane> = Topic::read()
             .flat_map(|topic| {
-                let partitions = if *topic == Topic::Progress { 1 } else { 2 };
-                (0..partitions).map(|partition| Lane::new(*topic, partition))
+                let partitions = if topic == Topic::Progress { 1 } else { 2 };
+                (0..partitions).map(move |partition| Lane::new(topic, partition))
             })
             .collect();
         let paper = Paper::new(&lanes);
@@ -117,9 +93,9 @@ impl Yard {
     pub fn build(&self, count: u32) {
         for at in 0..count {
             let queue = queue(&format!("QUEUE_{at:02}"), self.now);
-            self.say(Topic::Queue, &queue.name, |out| record::write_queue(out, &queue));
+            self.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
             let storage = storage(&queue.endpoints.write[0], &queue.site, self.now);
-            self.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
+            self.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
             self.pilot(&queue.name, "node1");
         }
     }

@@ -2,32 +2,13 @@
 //! with thing and field, and the rest goes on.
 
 use super::NOW;
+use super::of;
 use serde_json::json;
 use yardmaster::core::event::{
-    Event, HardwareKind, Parameter, Quota, QuotaKind, Release, Share, SoftwareTag,
+    HardwareKind, Parameter, Quota, QuotaKind, Release, Share, SoftwareTag,
 };
 use yardmaster::core::judge::share::Tree;
-use yardmaster::wire::import::{Imported, Sites, cric, gdpconfig, quotas, releases, shares};
-
-fn shares_of(imported: &Imported) -> Vec<&Share> {
-    let records = imported.records.iter();
-    records.filter_map(|it| if let Event::Share(it) = it { Some(&**it) } else { None }).collect()
-}
-
-fn parameters(imported: &Imported) -> Vec<&Parameter> {
-    let records = imported.records.iter();
-    records.filter_map(|it| if let Event::Parameter(it) = it { Some(it) } else { None }).collect()
-}
-
-fn quotas_of(imported: &Imported) -> Vec<&Quota> {
-    let records = imported.records.iter();
-    records.filter_map(|it| if let Event::Quota(it) = it { Some(it) } else { None }).collect()
-}
-
-fn releases_of(imported: &Imported) -> Vec<&Release> {
-    let records = imported.records.iter();
-    records.filter_map(|it| if let Event::Release(it) = it { Some(&**it) } else { None }).collect()
-}
+use yardmaster::wire::import::{Sites, cric, gdpconfig, quotas, releases, shares};
 
 #[test]
 fn rows_of_global_shares_become_a_tree() {
@@ -41,7 +22,7 @@ fn rows_of_global_shares_become_a_tree() {
     ]);
     let imported = shares(&rows.to_string(), NOW).expect("a list");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
-    let read = shares_of(&imported);
+    let read = of::<Share>(&imported);
     assert_eq!((read[0].queue_id, read[0].throttled, read[0].changed_at), (1, false, NOW));
     assert_eq!((read[1].position, &read[1].vo[..], read[1].throttled), (1, "atlas", true));
     let mc = read[3];
@@ -79,7 +60,7 @@ fn a_wrong_share_is_named_and_left_out() {
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
         let said = &imported.complaints[0];
         assert!(said.contains(says) && said.ends_with("left out"), "{said}");
-        assert_eq!(shares_of(&imported).len(), 1, "{said}");
+        assert_eq!(of::<Share>(&imported).len(), 1, "{said}");
     }
     assert!(shares("{}", NOW).is_err_and(|it| it.contains("wants a JSON list")));
 }
@@ -97,8 +78,10 @@ fn parameters_come_as_a_list_or_as_an_object() {
     ]);
     let imported = gdpconfig(&rows.to_string(), NOW).expect("a list");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
-    let said: Vec<(&str, &str, &str)> =
-        parameters(&imported).iter().map(|it| (&it.key[..], &it.vo[..], &it.value[..])).collect();
+    let said: Vec<(&str, &str, &str)> = of::<Parameter>(&imported)
+        .iter()
+        .map(|it| (&it.key[..], &it.vo[..], &it.value[..]))
+        .collect();
     assert_eq!(
         said,
         [
@@ -116,7 +99,7 @@ fn parameters_come_as_a_list_or_as_an_object() {
     });
     let imported = gdpconfig(&object.to_string(), NOW).expect("an object");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
-    let read = parameters(&imported);
+    let read = of::<Parameter>(&imported);
     assert_eq!((&read[0].component[..], &read[0].value[..]), ("jobbroker", "false"));
     assert_eq!((&read[1].key[..], &read[1].vo[..]), ("ANALY_TIMEOUT_phys.top", "atlas"));
     assert_eq!((&read[1].value[..], read[1].changed_at), ("12", NOW));
@@ -144,7 +127,7 @@ fn a_parameter_of_another_type_than_declared_is_named() {
         let said = &imported.complaints[0];
         assert!(said.starts_with("parameter jedi.jobbroker.K: field `value`: found "), "{said}");
         assert!(said.contains(wants) && said.contains("as its type says"), "{said}");
-        assert_eq!(parameters(&imported).len(), 1);
+        assert_eq!(of::<Parameter>(&imported).len(), 1);
     }
     for (row, says) in [
         (json!({"app": "a", "component": "b", "key": "c", "value": 1, "type": "blob"}), "`type`"),
@@ -177,7 +160,7 @@ fn quotas_of_users_and_groups() {
     ]);
     let imported = quotas(&rows.to_string(), NOW).expect("a list");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
-    let read = quotas_of(&imported);
+    let read = of::<Quota>(&imported);
     let scratch = Quota {
         kind: QuotaKind::User,
         subject: "jphys".into(),
@@ -210,7 +193,7 @@ fn a_wrong_quota_is_named_and_left_out() {
         let imported = quotas(&json!([good, row]).to_string(), NOW).expect("a list");
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
         assert!(imported.complaints[0].contains(says), "{:?}", imported.complaints);
-        assert_eq!(quotas_of(&imported).len(), 1);
+        assert_eq!(of::<Quota>(&imported).len(), 1);
     }
 }
 
@@ -238,7 +221,7 @@ fn published() -> serde_json::Value {
 fn what_a_queue_publishes() {
     let imported = releases(&published().to_string(), NOW).expect("an object");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
-    let read = releases_of(&imported);
+    let read = of::<Release>(&imported);
     let agl = read[0];
     assert_eq!((&agl.queue[..], agl.changed_at), ("AGLT2", NOW));
     assert_eq!((agl.cmtconfigs.len(), &agl.containers[1][..], agl.cvmfs.len()), (2, "/cvmfs", 2));
@@ -261,7 +244,7 @@ fn what_a_queue_publishes() {
     dump["ALL"] = json!({"cmtconfigs": [], "containers": [], "cvmfs": [], "architectures": [],
                          "tags": [{"tag": "U"}]});
     let imported = releases(&dump.to_string(), NOW).expect("an object");
-    let all = releases_of(&imported).into_iter().find(|it| it.queue == "ALL").expect("ALL");
+    let all = of::<Release>(&imported).into_iter().find(|it| it.queue == "ALL").expect("ALL");
     assert_eq!((all.tags.len(), &all.tags[0].tag[..]), (1, "U"));
 }
 
@@ -282,12 +265,12 @@ fn what_is_wrong_in_what_a_queue_publishes_is_named() {
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
         let said = &imported.complaints[0];
         assert!(said.starts_with("queue BNL: ") && said.contains(says), "{said}");
-        assert!(releases_of(&imported).iter().all(|it| it.queue != "BNL"));
-        assert!(releases_of(&imported).iter().any(|it| it.queue == "AGLT2"));
+        assert!(of::<Release>(&imported).iter().all(|it| it.queue != "BNL"));
+        assert!(of::<Release>(&imported).iter().any(|it| it.queue == "AGLT2"));
     }
     let imported = releases(r#"{"X": {}, "Y": 1}"#, NOW).expect("an object");
     assert_eq!(imported.complaints.len(), 6, "five fields missing, one wrong entry");
-    assert_eq!(releases_of(&imported).len(), 1);
+    assert_eq!(of::<Release>(&imported).len(), 1);
 }
 
 #[test]

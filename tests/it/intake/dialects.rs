@@ -252,7 +252,7 @@ fn an_rse_is_its_site_by_the_topology_else_by_the_storage_facts_else_itself() {
     for (name, site) in [("XRD1", "OVERRULED"), ("XRD5", "FIVE")] {
         let storage = crate::drive::yard::storage(name, site, 1);
         bytes.clear();
-        record::write_storage(&mut bytes, &storage);
+        record::write(&mut bytes, &storage);
         intake.learn(Topic::Storage, Some(name.as_bytes()), Some(&bytes), &mut Words::default());
     }
     let sites = |intake: &mut _, text: &str| {

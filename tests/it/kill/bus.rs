@@ -142,8 +142,8 @@ impl Bus {
         let at = now();
         let queue = Queue { cores, ..yard::queue(name, at) };
         let storage = yard::storage(&queue.endpoints.write[0], &queue.site, at);
-        self.say(Topic::Storage, &storage.name, |out| record::write_storage(out, &storage));
-        self.say(Topic::Queue, name, |out| record::write_queue(out, &queue));
+        self.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
+        self.say(Topic::Queue, name, |out| record::write(out, &queue));
         let report = Pilot::AskedJob { queue: name, node: "node1", at };
         self.say(Topic::Pilot, name, |out| record::write_pilot(out, &report));
         for number in 0..running {

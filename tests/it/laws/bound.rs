@@ -18,12 +18,12 @@ fn site(state: &mut State, name: &str, output: &str) {
         tier: 1,
         output_endpoint: output.into(),
     };
-    fold(state, &said(lane(Topic::Site, 0), Event::Site(site)));
+    fold(state, &said(lane(Topic::Site, 0), Event::from(site)));
 }
 
 fn endpoint(state: &mut State, name: &str, site: &str, write_wan: bool, at: i64) {
     let storage = Storage { write_wan, ..storage(name, site, at) };
-    fold(state, &said(lane(Topic::Storage, 0), Event::Storage(storage)));
+    fold(state, &said(lane(Topic::Storage, 0), Event::from(storage)));
 }
 
 /// What the first queue is said to have stuck.
@@ -43,7 +43,7 @@ fn stuck(state: &mut State, world: &mut World) -> u32 {
 #[test]
 fn jobs_bound_for_a_nucleus_that_cannot_be_written_are_stuck() {
     let (mut state, mut world) = (state(), World::default());
-    fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue("ash", DAWN)))));
+    fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue("ash", DAWN))));
     site(&mut state, "CERN", "CERN_DISK");
     site(&mut state, "DESY", "DESY_DISK");
     endpoint(&mut state, "CERN_DISK", "CERN", true, DAWN);

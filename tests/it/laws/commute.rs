@@ -311,7 +311,7 @@ fn slot_figures_of_a_queue_commute() {
 #[test]
 fn configuration_commutes_with_nulls_of_other_lanes() {
     let at = DAWN + DAY;
-    let told = |value, at| Event::Parameter(parameter("K", value, at));
+    let told = |value, at| Event::from(parameter("K", value, at));
     let removed = Event::Removed { topic: Parameter, name: "jedi/jobbroker/K/atlas" };
     check(
         &[said(lane(Parameter, 1), told("old", DAWN))],
@@ -330,20 +330,15 @@ fn shares_quotas_users_and_software_commute() {
     let at = DAWN + DAY;
     let share = |value, changed_at| {
         let name = "MC".into();
-        Event::Share(Box::new(event::Share { name, value, changed_at, ..Default::default() }))
+        Event::from(event::Share { name, value, changed_at, ..Default::default() })
     };
     let user = |cap, changed_at| {
         let (name, cap_running_jobs) = ("ann".into(), Some(cap));
-        Event::User(Box::new(event::User {
-            name,
-            cap_running_jobs,
-            changed_at,
-            ..Default::default()
-        }))
+        Event::from(event::User { name, cap_running_jobs, changed_at, ..Default::default() })
     };
     let quota = |used_bytes, changed_at| {
         let (subject, expression) = ("ann".into(), "ANY".into());
-        Event::Quota(event::Quota {
+        Event::from(event::Quota {
             subject,
             expression,
             used_bytes,
@@ -353,12 +348,7 @@ fn shares_quotas_users_and_software_commute() {
     };
     let release = |tag: &str, changed_at| {
         let (queue, cmtconfigs) = ("ash".into(), vec![tag.into()]);
-        Event::Release(Box::new(event::Release {
-            queue,
-            cmtconfigs,
-            changed_at,
-            ..Default::default()
-        }))
+        Event::from(event::Release { queue, cmtconfigs, changed_at, ..Default::default() })
     };
     let removed = |topic, name| Event::Removed { topic, name };
     check(

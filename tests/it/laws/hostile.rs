@@ -196,8 +196,8 @@ impl Foe {
     fn fact(&mut self) -> Event<'static> {
         let changed_at = self.time();
         match self.chance.below(9) {
-            0 => Event::Parameter(parameter(self.name(), self.name(), changed_at)),
-            1 => Event::Site(Site {
+            0 => Event::from(parameter(self.name(), self.name(), changed_at)),
+            1 => Event::from(Site {
                 name: self.name().into(),
                 changed_at,
                 nucleus: true,
@@ -205,7 +205,7 @@ impl Foe {
                 tier: self.count(),
                 output_endpoint: self.name().into(),
             }),
-            2 => Event::Storage(Storage {
+            2 => Event::from(Storage {
                 name: self.name().into(),
                 changed_at,
                 site: self.name().into(),
@@ -221,7 +221,7 @@ impl Foe {
                 read_wan: true,
                 write_wan: true,
             }),
-            3 => Event::Link(Link {
+            3 => Event::from(Link {
                 source: self.name().into(),
                 destination: self.name().into(),
                 changed_at,
@@ -239,7 +239,7 @@ impl Foe {
                 ],
                 queued_known: true,
             }),
-            4 => Event::Queue(Box::new(self.queue(changed_at))),
+            4 => Event::from(self.queue(changed_at)),
             _ => self.detail(changed_at),
         }
     }
@@ -251,22 +251,22 @@ impl Foe {
         match self.chance.below(4) {
             0 => {
                 let release = facts::release(dice);
-                Event::Release(Box::new(Release { queue: name, changed_at, ..release }))
+                Event::from(Release { queue: name, changed_at, ..release })
             }
             1 => {
                 let (parent, value) = (self.name().to_owned(), self.number());
                 let share = facts::share(dice);
-                Event::Share(Box::new(Share { name, parent, value, changed_at, ..share }))
+                Event::from(Share { name, parent, value, changed_at, ..share })
             }
             2 => {
                 let limit_bytes = Some(self.amount());
                 let quota = facts::quota(dice);
-                Event::Quota(Quota { subject: name, limit_bytes, changed_at, ..quota })
+                Event::from(Quota { subject: name, limit_bytes, changed_at, ..quota })
             }
             _ => {
                 let cap_running_jobs = Some(self.amount());
                 let user = facts::user(dice);
-                Event::User(Box::new(User { name, cap_running_jobs, changed_at, ..user }))
+                Event::from(User { name, cap_running_jobs, changed_at, ..user })
             }
         }
     }

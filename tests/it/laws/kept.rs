@@ -58,7 +58,7 @@ fn the_power_of_shares_is_that_of_their_jobs() {
                 let mut queue = crate::drive::yard::queue(name, DAWN);
                 queue.unified = unified.into();
                 queue.core_power_mhs06 = milli;
-                fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+                fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
             }
             let mut naive: BTreeMap<String, Hs06> = BTreeMap::new();
             for (_, job) in state.jobs.slab.iter() {

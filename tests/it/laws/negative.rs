@@ -50,11 +50,11 @@ fn full() -> State {
             at: DAWN,
         }),
         Event::Task(Box::new(task("70/1", TaskPhase::Asking, DAWN))),
-        Event::Parameter(parameter("K", "v", DAWN)),
-        Event::Release(Box::new(Release { queue: "ash".into(), ..Release::default() })),
-        Event::Share(Box::new(Share { name: "MC".into(), ..Share::default() })),
-        Event::Quota(Quota { subject: "ann".into(), ..Quota::default() }),
-        Event::User(Box::new(User { name: "ann".into(), ..User::default() })),
+        Event::from(parameter("K", "v", DAWN)),
+        Event::from(Release { queue: "ash".into(), ..Release::default() }),
+        Event::from(Share { name: "MC".into(), ..Share::default() }),
+        Event::from(Quota { subject: "ann".into(), ..Quota::default() }),
+        Event::from(User { name: "ann".into(), ..User::default() }),
     ];
     for event in told {
         let topic = match &event {
@@ -63,11 +63,8 @@ fn full() -> State {
             Event::Transfer(_) => Topic::Transfer,
             Event::Pilot(_) => Topic::Pilot,
             Event::Task(_) => Topic::Task,
-            Event::Release(_) => Topic::Release,
-            Event::Share(_) => Topic::Share,
-            Event::Quota(_) => Topic::Quota,
-            Event::User(_) => Topic::User,
-            _ => Topic::Parameter,
+            Event::Configuration(it) => it.topic(),
+            other => panic!("{other:?}"),
         };
         fold(&mut state, &said(lane(topic, 0), event));
     }

@@ -39,7 +39,7 @@ fn ordered(topic: Topic, mut versions: Vec<Version>) -> String {
 
 fn queues() -> Vec<Version> {
     let base = || yard::queue("ASH", DAWN);
-    let as_event = |queue: Queue| Event::Queue(Box::new(queue));
+    let as_event = |queue: Queue| Event::from(queue);
     vec![
         ("base", as_event(base())),
         ("status", as_event(Queue { status: QueueStatus::Brokeroff, ..base() })),
@@ -55,7 +55,7 @@ fn queues() -> Vec<Version> {
 
 fn links() -> Vec<Version> {
     let of = |closeness, mbps_1h| {
-        Event::Link(Link {
+        Event::from(Link {
             source: "A".into(),
             destination: "B".into(),
             changed_at: DAWN,
@@ -100,7 +100,7 @@ fn tasks() -> Vec<Version> {
 
 fn others() -> Vec<(Topic, Vec<Version>)> {
     let site = |tier, nucleus| {
-        Event::Site(Site {
+        Event::from(Site {
             name: "A".into(),
             changed_at: DAWN,
             nucleus,
@@ -109,32 +109,22 @@ fn others() -> Vec<(Topic, Vec<Version>)> {
             output_endpoint: String::new(),
         })
     };
-    let storage = |free_bytes| Event::Storage(Storage { free_bytes, ..yard::storage("A", "B", 0) });
+    let storage = |free_bytes| Event::from(Storage { free_bytes, ..yard::storage("A", "B", 0) });
     let share = |value, vo: &str| {
-        Event::Share(Box::new(Share {
-            name: "MC".into(),
-            value,
-            vo: vo.into(),
-            ..Share::default()
-        }))
+        Event::from(Share { name: "MC".into(), value, vo: vo.into(), ..Share::default() })
     };
     let quota = |limit_bytes, used_bytes| {
-        Event::Quota(Quota { subject: "ann".into(), limit_bytes, used_bytes, ..Quota::default() })
+        Event::from(Quota { subject: "ann".into(), limit_bytes, used_bytes, ..Quota::default() })
     };
     let user = |groups: &[&str], cap_running_jobs| {
         let groups = groups.iter().map(|group| group.to_string()).collect();
-        Event::User(Box::new(User {
-            name: "ann".into(),
-            groups,
-            cap_running_jobs,
-            ..User::default()
-        }))
+        Event::from(User { name: "ann".into(), groups, cap_running_jobs, ..User::default() })
     };
     let release = |tags: Vec<SoftwareTag>| {
-        Event::Release(Box::new(Release { queue: "ASH".into(), tags, ..Release::default() }))
+        Event::from(Release { queue: "ASH".into(), tags, ..Release::default() })
     };
     let tag = |name: &str| SoftwareTag { tag: name.into(), ..SoftwareTag::default() };
-    let set = |value: &str| Event::Parameter(parameter("K", value, DAWN));
+    let set = |value: &str| Event::from(parameter("K", value, DAWN));
     let (most, least) = (Some(u64::MAX), Some(2));
     vec![
         (Topic::Site, vec![("2", site(2, false)), ("10", site(10, false)), ("is", site(0, true))]),

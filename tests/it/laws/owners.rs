@@ -129,7 +129,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
             let mut state = state.clone();
             for name in ["ash", "oak"] {
                 let queue = Queue { analysis: true, ..crate::drive::yard::queue(name, DAWN) };
-                fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+                fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
             }
             let mut world = World::default();
             world.update(&mut state, true);
@@ -196,10 +196,10 @@ fn a_share_is_used_as_its_jobs_run() {
     let (policy, resolved) = policy();
     let mut state = state();
     let queue = Queue { analysis: true, ..crate::drive::yard::queue("ash", DAWN) };
-    fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+    fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
     for (name, value) in [("MC", 80.0), ("User Analysis", 20.0)] {
         let share = Share { name: name.into(), value, changed_at: DAWN, ..Share::default() };
-        fold(&mut state, &said(lane(Topic::Share, 0), Event::Share(Box::new(share))));
+        fold(&mut state, &said(lane(Topic::Share, 0), Event::from(share)));
     }
     for (name, gshare, cores) in [("1", "MC", 8), ("2", "User Analysis", 4)] {
         let job = JobState { gshare, cores, ..job(name) };

@@ -167,20 +167,20 @@ fn fact(chance: &mut Chance, at: Millis) -> (Topic, Event<'static>) {
     let (topic, _) = chance.of(&FACTS);
     let number = chance.below(4) as u64;
     let event = match topic {
-        Topic::Release => Event::Release(Box::new(Release {
+        Topic::Release => Event::from(Release {
             queue: chance.of(&QUEUES).into(),
             changed_at: at,
             cmtconfigs: vec![chance.of(&["x86_64-el9-gcc13-opt", "aarch64-el9-gcc13-opt"]).into()],
             ..Release::default()
-        })),
-        Topic::Share => Event::Share(Box::new(Share {
+        }),
+        Topic::Share => Event::from(Share {
             name: chance.of(&SHARES).into(),
             parent: chance.of(&SHARES).into(),
             changed_at: at,
             value: number as f64,
             ..Share::default()
-        })),
-        Topic::Quota => Event::Quota(Quota {
+        }),
+        Topic::Quota => Event::from(Quota {
             kind: chance.of(&[QuotaKind::User, QuotaKind::Group]),
             subject: chance.of(&USERS).into(),
             expression: "type=SCRATCHDISK".into(),
@@ -188,16 +188,16 @@ fn fact(chance: &mut Chance, at: Millis) -> (Topic, Event<'static>) {
             used_bytes: number,
             ..Quota::default()
         }),
-        Topic::User => Event::User(Box::new(User {
+        Topic::User => Event::from(User {
             kind: chance.of(&[UserKind::User, UserKind::Group]),
             name: chance.of(&["ann", "top"]).into(),
             changed_at: at,
             cap_running_jobs: Some(number),
             ..User::default()
-        })),
+        }),
         _ => {
             let value = chance.of(&["a", "b"]);
-            Event::Parameter(parameter(chance.of(&["K", "L"]), value, at))
+            Event::from(parameter(chance.of(&["K", "L"]), value, at))
         }
     };
     (topic, event)

@@ -50,7 +50,7 @@ fn the_same_content_at_a_later_offset_has_no_effect() {
             merged(cycle, &mut Chance(seed), |said| {
                 fold(&mut once, said);
                 fold(&mut twice, said);
-                if !said.lane.topic.is_config() {
+                if !said.lane.topic.is_configuration() {
                     said_so_far.push(said);
                     let earlier = said_so_far[chance.below(said_so_far.len())];
                     fold(&mut twice, earlier);
@@ -80,7 +80,7 @@ fn a_topic_keyed_by_something_else_does_no_harm() {
         for cycle in &story.cycles {
             let mut spread: Vec<Said> = Vec::new();
             // A compacted topic must be keyed by the thing itself, for the sake of its nulls.
-            let told = cycle.lanes.iter().flatten().filter(|it| !it.lane.topic.is_config());
+            let told = cycle.lanes.iter().flatten().filter(|it| !it.lane.topic.is_configuration());
             for said in told {
                 fold(&mut right, &Said { lane: lane(said.lane.topic, 0), ..said.clone() });
                 let lane = lane(said.lane.topic, chance.below(7) as u32);

@@ -40,7 +40,7 @@ fn grid(limits: Limits) -> State {
             workflow: workflow.into(),
             ..crate::drive::yard::queue(name, DAWN)
         };
-        fold(&mut state, &said(lane(Topic::Queue, 0), Event::Queue(Box::new(queue))));
+        fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
     }
     state
 }

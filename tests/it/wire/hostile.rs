@@ -6,7 +6,7 @@ use apache_avro::Schema;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, Garbled};
+use yardmaster::core::event::{Event, Garbled, Queue};
 use yardmaster::wire::avro::{Arena, Bounds, Fault, Scratch, compile, schema_text, transcode};
 use yardmaster::wire::record;
 
@@ -114,7 +114,7 @@ fn claims_beyond_the_bytes_are_malformed() {
     let mut arena = Arena::default();
     // A queue whose list of releases claims to be endless.
     let mut out = Vec::new();
-    record::write_queue(&mut out, &super::records::queue(&mut Dice::new(&[])));
+    record::write(&mut out, &super::records::queue(&mut Dice::new(&[])));
     let lists = out.len() - LISTS_AND_WORDS;
     for head in [&ENDLESS[..], &NEGATIVE] {
         let bytes = [&out[..lists], head, &[0; 40]].concat();
@@ -127,8 +127,11 @@ fn claims_beyond_the_bytes_are_malformed() {
 fn nothing_may_follow_a_record() {
     let mut arena = Arena::default();
     let mut out = Vec::new();
-    record::write_site(&mut out, &super::records::site(&mut Dice::new(&[])));
-    assert!(matches!(CODEC.read(Topic::Site, None, Some(&out), &mut arena), Event::Site(_)));
+    record::write(&mut out, &super::records::site(&mut Dice::new(&[])));
+    assert!(matches!(
+        CODEC.read(Topic::Site, None, Some(&out), &mut arena),
+        Event::Configuration(_)
+    ));
     out.push(0);
     let event = CODEC.read(Topic::Site, None, Some(&out), &mut arena);
     assert_eq!(event, Event::Garbled(Garbled::Malformed));
@@ -137,14 +140,14 @@ fn nothing_may_follow_a_record() {
 #[test]
 fn many_small_blocks_cost_no_more_than_one() {
     let mut out = Vec::new();
-    record::write_queue(&mut out, &super::records::queue(&mut Dice::new(&[])));
+    record::write(&mut out, &super::records::queue(&mut Dice::new(&[])));
     let lists = out.len() - LISTS_AND_WORDS;
     // A hundred thousand blocks of one empty name each.
     let bytes = [&out[..lists], &[2, 0].repeat(100_000), &[0; LISTS_AND_WORDS]].concat();
     let mut arena = Arena::default();
-    let Event::Queue(queue) = CODEC.read(Topic::Queue, None, Some(&bytes), &mut arena) else {
-        panic!("a queue");
-    };
+    let event = CODEC.read(Topic::Queue, None, Some(&bytes), &mut arena);
+    let Event::Configuration(event) = event else { panic!("{event:?}") };
+    let queue = <&Queue>::try_from(&*event).unwrap();
     assert_eq!(queue.releases.len(), 100_000);
 }
 

@@ -32,15 +32,7 @@ pub fn say(event: &Event<'_>) -> Vec<u8> {
         Event::Pilot(it) => record::write_pilot(&mut out, it),
         Event::Task(it) => record::write_task(&mut out, it),
         Event::Outcome(it) => record::write_outcome(&mut out, it),
-        Event::Queue(it) => record::write_queue(&mut out, it),
-        Event::Site(it) => record::write_site(&mut out, it),
-        Event::Storage(it) => record::write_storage(&mut out, it),
-        Event::Link(it) => record::write_link(&mut out, it),
-        Event::Parameter(it) => record::write_parameter(&mut out, it),
-        Event::Release(it) => record::write_release(&mut out, it),
-        Event::Share(it) => record::write_share(&mut out, it),
-        Event::Quota(it) => record::write_quota(&mut out, it),
-        Event::User(it) => record::write_user(&mut out, it),
+        Event::Configuration(it) => record::write_configuration(&mut out, it),
         Event::Decided(it) => record::write_decision(&mut out, it),
         Event::Throttled(it) => record::write_throttle(&mut out, it),
         Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
@@ -64,15 +56,15 @@ proptest! {
         check(codec, Topic::Pilot, &Event::Pilot(records::pilot(dice, text)));
         check(codec, Topic::Task, &Event::Task(Box::new(records::task(dice))));
         check(codec, Topic::Outcome, &Event::Outcome(records::outcome(dice)));
-        check(codec, Topic::Queue, &Event::Queue(Box::new(records::queue(dice))));
-        check(codec, Topic::Site, &Event::Site(records::site(dice)));
-        check(codec, Topic::Storage, &Event::Storage(records::storage(dice)));
-        check(codec, Topic::Link, &Event::Link(records::link(dice)));
-        check(codec, Topic::Parameter, &Event::Parameter(records::parameter(dice)));
-        check(codec, Topic::Release, &Event::Release(Box::new(facts::release(dice))));
-        check(codec, Topic::Share, &Event::Share(Box::new(facts::share(dice))));
-        check(codec, Topic::Quota, &Event::Quota(facts::quota(dice)));
-        check(codec, Topic::User, &Event::User(Box::new(facts::user(dice))));
+        check(codec, Topic::Queue, &Event::from(records::queue(dice)));
+        check(codec, Topic::Site, &Event::from(records::site(dice)));
+        check(codec, Topic::Storage, &Event::from(records::storage(dice)));
+        check(codec, Topic::Link, &Event::from(records::link(dice)));
+        check(codec, Topic::Parameter, &Event::from(records::parameter(dice)));
+        check(codec, Topic::Release, &Event::from(facts::release(dice)));
+        check(codec, Topic::Share, &Event::from(facts::share(dice)));
+        check(codec, Topic::Quota, &Event::from(facts::quota(dice)));
+        check(codec, Topic::User, &Event::from(facts::user(dice)));
         check(codec, Topic::Decision, &Event::Decided(Box::new(records::decision(dice))));
         check(codec, Topic::Throttle, &Event::Throttled(Box::new(facts::throttle(dice))));
 
@@ -111,11 +103,11 @@ fn infinite_numbers_do_not_enter() {
 
         // Said by us.
         link.mbps_1d = Some(bad);
-        let said = say(&Event::Link(link.clone()));
+        let said = say(&Event::from(link.clone()));
         let mut arena = Arena::default();
         link.mbps_1d = None;
         let read = codec.read(Topic::Link, None, Some(&said), &mut arena);
-        assert_eq!(read, Event::Link(link.clone()));
+        assert_eq!(read, Event::from(link.clone()));
     }
 }
 

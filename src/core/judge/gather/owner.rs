@@ -5,8 +5,8 @@ use super::census::QUEUED;
 use super::site::Sites;
 use super::{Look, Notes};
 use crate::core::cut::Topic;
-use crate::core::event::{Quota, QuotaKind, Scope, Status, UserKind};
-use crate::core::fold::{is_newer, quota_name, user_name};
+use crate::core::event::{Configured, Quota, QuotaKind, Scope, Status, UserKind, user_name};
+use crate::core::fold::is_newer;
 use crate::core::id::Name;
 use crate::core::judge::share::{Balance, Tree, executing_and_queued};
 use crate::core::judge::world::World;
@@ -106,7 +106,7 @@ impl World {
     /// Quotas of one endpoint are local, all others global. One without a limit is none.
     fn quotas(&self, state: &State, (kind, subject): (QuotaKind, &str), owner: &mut Owner) {
         let any = Quota { kind, subject: subject.to_owned(), ..Quota::default() };
-        let stem = quota_name(&any);
+        let stem = any.name();
         let quotas = &state.facts.quotas;
         let named =
             quotas.by_name.range(stem.clone()..).take_while(|(it, _)| it.starts_with(&stem));

@@ -8,7 +8,7 @@ use crate::core::event::Event;
 use crate::drive::port::{Batch, Log};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::encode;
-use crate::shell::cli::place::{Place, READ, Read};
+use crate::shell::cli::place::{Place, Read};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaWriter, NewTopicSpec};
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -72,13 +72,12 @@ fn conf(place: &Place, read: &Read) -> anyhow::Result<KafkaConf> {
         Topic::Progress => vec![("message.timestamp.type".to_owned(), "LogAppendTime".to_owned())],
         _ => Vec::new(),
     };
-    let specs: Vec<NewTopicSpec> = READ
-        .iter()
+    let specs: Vec<NewTopicSpec> = Topic::read()
         .map(|topic| NewTopicSpec {
             name: format!("{prefix}.{}", topic.name()),
-            partitions: if *topic == Topic::Progress { 1 } else { 2 },
+            partitions: if topic == Topic::Progress { 1 } else { 2 },
             replication: -1,
-            configs: config(*topic),
+            configs: config(topic),
         })
         .collect();
     KafkaAdmin::open(&conf)?.create(&specs)?;
@@ -169,9 +168,8 @@ fn produce(
         found.map_or("", |map| map.name.as_str())
     };
     for event in facts_of(clock::now()) {
-        if let Some((topic, key, bytes)) = encode(&event) {
-            writer.append(name(topic), None, Some(key.as_bytes()), Some(&bytes), &[], None)?;
-        }
+        let (topic, key, bytes) = encode(&event);
+        writer.append(name(topic), None, Some(key.as_bytes()), Some(&bytes), &[], None)?;
     }
     writer.flush()?;
     let mut sent = BTreeMap::new();

@@ -113,10 +113,9 @@ fn fill(writer: &mut DirWriter, read: &Read, jobs: u64) -> anyhow::Result<()> {
     let now: Millis = clock::now();
     let partitions = |topic: Topic| read.topology.topic(topic).partitions;
     for event in facts_of(now) {
-        if let Some((topic, key, bytes)) = encode(&event) {
-            let lane = lane(topic, &key, partitions(topic));
-            writer.append(lane, Some(key.as_bytes()), Some(&bytes), &[], now)?;
-        }
+        let (topic, key, bytes) = encode(&event);
+        let lane = lane(topic, &key, partitions(topic));
+        writer.append(lane, Some(key.as_bytes()), Some(&bytes), &[], now)?;
     }
     let mut load = Load::new(5, jobs, now - 7_200_000);
     for from in (0..jobs).step_by(10_000) {

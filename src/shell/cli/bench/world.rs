@@ -1,7 +1,7 @@
 //! A small grid and requests to it, as they would be said now.
 
 use crate::core::cut::Topic;
-use crate::core::event::{Event, RamUnit, Task};
+use crate::core::event::{Configuration, RamUnit, Task};
 use crate::core::unit::Millis;
 use crate::shell::cli::import::lane;
 use crate::shell::cli::place::Read;
@@ -10,24 +10,24 @@ use crate::sim::grid::Facts;
 use crate::wire::record::write_task;
 
 /// The built-in grid.
-pub fn facts_of(now: Millis) -> Vec<Event<'static>> {
+pub fn facts_of(now: Millis) -> Vec<Configuration> {
     let Facts { queues, sites, storages, links } = Facts::built_in();
     let mut all = Vec::new();
     all.extend(queues.into_iter().map(|mut it| {
         it.changed_at = now;
-        Event::Queue(Box::new(it))
+        Configuration::from(it)
     }));
     all.extend(sites.into_iter().map(|mut it| {
         it.changed_at = now;
-        Event::Site(it)
+        Configuration::from(it)
     }));
     all.extend(storages.into_iter().map(|mut it| {
         it.changed_at = now;
-        Event::Storage(it)
+        Configuration::from(it)
     }));
     all.extend(links.into_iter().map(|mut it| {
         it.changed_at = now;
-        Event::Link(it)
+        Configuration::from(it)
     }));
     all
 }

@@ -1,7 +1,9 @@
-//! Slowly changing facts: queues, sites, storage, links, run-time parameters.
+//! `queue`: a queue or pseudo-queue as configured.
 
+use super::configured::{Configured, Touches, longest};
 use crate::core::content::{content, content_by_number};
-use crate::core::unit::{Bytes, Cores, Millis};
+use crate::core::cut::Topic;
+use crate::core::unit::{Cores, Millis};
 
 /// Status of a queue. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,23 +149,6 @@ impl Queue {
     }
 }
 
-/// A site.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Site {
-    /// Name.
-    pub name: String,
-    /// When this was last changed.
-    pub changed_at: Millis,
-    /// Whether it is a nucleus: task output is aggregated there.
-    pub nucleus: bool,
-    /// Whether it is in service.
-    pub active: bool,
-    /// Tier level (0..4); 0 also when not known.
-    pub tier: u32,
-    /// Default output endpoint of a nucleus.
-    pub output_endpoint: String,
-}
-
 /// For which kind of work a queue's endpoints are (spec atlas 0.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
@@ -194,101 +179,6 @@ impl Queue {
             Scope::Default | Scope::Analysis => &self.endpoints.write,
         }
     }
-}
-
-/// Space and status of a storage endpoint. Absent space figures count as 0.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Storage {
-    /// Name of the endpoint.
-    pub name: String,
-    /// When it was measured.
-    pub changed_at: Millis,
-    /// Site it belongs to.
-    pub site: String,
-    /// Type (DATADISK, SCRATCHDISK ...).
-    pub kind: String,
-    /// Whether it is tape.
-    pub tape: bool,
-    /// Used and free space together.
-    pub total_bytes: Bytes,
-    /// Free space.
-    pub free_bytes: Bytes,
-    /// Space that expired secondary data occupies.
-    pub expired_bytes: Bytes,
-    /// Space that is to be left free.
-    pub min_free_bytes: Bytes,
-    /// Space that is there and cannot be used.
-    pub unavailable_bytes: Bytes,
-    /// Whether reading over the LAN is allowed.
-    pub read_lan: bool,
-    /// Whether writing over the LAN is allowed.
-    pub write_lan: bool,
-    /// Whether reading over the WAN is allowed.
-    pub read_wan: bool,
-    /// Whether writing over the WAN is allowed.
-    pub write_wan: bool,
-}
-
-/// Files and bytes waiting on a link for one activity.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkQueued {
-    /// Activity.
-    pub activity: String,
-    /// Files waiting.
-    pub files: u64,
-    /// Bytes waiting.
-    pub bytes: Bytes,
-}
-
-/// Network measurements from one site to another (spec atlas 4.1).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// Source site.
-    pub source: String,
-    /// Destination site.
-    pub destination: String,
-    /// When it was measured.
-    pub changed_at: Millis,
-    /// 0 best to 11 worst; -1 blocked.
-    pub closeness: Option<i32>,
-    /// Throughput over the last hour; MB/s.
-    pub mbps_1h: Option<f64>,
-    /// Throughput over the last day; MB/s.
-    pub mbps_1d: Option<f64>,
-    /// Throughput over the last week; MB/s.
-    pub mbps_1w: Option<f64>,
-    /// What waits on it, per activity; empty when the service does not publish it.
-    pub queued: Vec<LinkQueued>,
-    /// Whether `queued` is published at all (an empty list then means nothing waits).
-    pub queued_known: bool,
-}
-
-/// A run-time parameter (gdpconfig; spec atlas 11).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
-    /// Application (jedi, pandaserver).
-    pub app: String,
-    /// Component (jobbroker ...).
-    pub component: String,
-    /// Key.
-    pub key: String,
-    /// VO.
-    pub vo: String,
-    /// Value, as text.
-    pub value: String,
-    /// When it was last changed.
-    pub changed_at: Millis,
-}
-
-/// Application, component and key of the parameter that says since when what intake knows is whole.
-const HISTORY: [&str; 3] = ["yardmaster", "intake", "history_since"];
-
-/// The parameter by which intake says that what came before `since` is not known to it; ms since
-/// 1970. It changed then, so of several gaps the last is the newest.
-pub fn history_since(domain: &str, since: Millis) -> Parameter {
-    let [app, component, key] = HISTORY.map(str::to_owned);
-    let (vo, value) = (domain.to_owned(), since.to_string());
-    Parameter { app, component, key, vo, value, changed_at: since }
 }
 
 content_by_number!(QueueStatus);
@@ -329,33 +219,43 @@ content!(Queue {
     analysis_endpoints,
     facility,
 });
-content!(Site { name, changed_at, nucleus, active, tier, output_endpoint });
-content!(Storage {
-    name,
-    changed_at,
-    site,
-    kind,
-    tape,
-    total_bytes,
-    free_bytes,
-    expired_bytes,
-    min_free_bytes,
-    unavailable_bytes,
-    read_lan,
-    write_lan,
-    read_wan,
-    write_wan,
-});
-content!(LinkQueued { activity, files, bytes });
-content!(Link {
-    source,
-    destination,
-    changed_at,
-    closeness,
-    mbps_1h,
-    mbps_1d,
-    mbps_1w,
-    queued,
-    queued_known,
-});
-content!(Parameter { app, component, key, vo, value, changed_at });
+
+impl Configured for Queue {
+    const TOPIC: Topic = Topic::Queue;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Queue {
+        Queue { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        let both = [&self.endpoints, &self.analysis_endpoints];
+        let endpoints = both.into_iter().flat_map(|it| it.read.iter().chain(&it.write));
+        let endpoints = endpoints.map(String::len).max();
+        longest(&[
+            &self.name,
+            &self.unified,
+            &self.resource_type,
+            &self.cloud,
+            &self.site,
+            &self.storage_site,
+            &self.workflow,
+        ])
+        .max(endpoints.unwrap_or(0))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Queues
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Queues
+    }
+}

@@ -1,6 +1,8 @@
-//! Software and hardware that queues publish (spec atlas 3.1).
+//! `release`: software and hardware that a queue publishes (spec atlas 3.1).
 
+use super::configured::{Configured, Touches};
 use crate::core::content::{content, content_by_number};
+use crate::core::cut::Topic;
 use crate::core::unit::Millis;
 
 /// What a queue can run.
@@ -89,3 +91,31 @@ content!(Release { queue, changed_at, cmtconfigs, containers, cvmfs, hardware, t
 content!(Hardware { kind, arch, vendor, instr, model });
 content!(SoftwareTag { tag, cmtconfig, project, release, container_name, sources });
 content!(Gpu { vendor, model, vram_mb, microarchitecture, framework_version, driver_version });
+
+impl Configured for Release {
+    const TOPIC: Topic = Topic::Release;
+
+    fn name(&self) -> String {
+        self.queue.clone()
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Release {
+        Release { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Settings
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Settings
+    }
+}

@@ -1,0 +1,57 @@
+//! What all configuration records have in common.
+
+use crate::core::content::Contained;
+use crate::core::cut::Topic;
+use crate::core::output::throttle::SubjectKind;
+use crate::core::unit::Millis;
+
+/// A kind of configuration record: a slowly changing fact under a name. Within a lane the newest
+/// content since the last null holds; across lanes the newest of those, by `changed_at` and then by
+/// content.
+pub trait Configured: Clone + PartialEq + Contained {
+    /// Its topic.
+    const TOPIC: Topic;
+
+    /// Whether its name is one of its fields, not several joined.
+    const IS_KEY_A_FIELD: bool = true;
+
+    /// Its name: the record's key.
+    fn name(&self) -> String;
+
+    /// When it was last changed.
+    fn changed_at(&self) -> Millis;
+
+    /// The same, changed at `bound` at the latest.
+    fn bounded(&self, bound: Millis) -> Self;
+
+    /// Length of the longest name by which it refers to things; bytes.
+    fn longest_name(&self) -> usize;
+
+    /// What is to be evaluated again when it changed.
+    fn touches(&self) -> Touches;
+
+    /// The same when the record of a name was removed.
+    fn removed(name: &str) -> Touches;
+}
+
+/// What a changed configuration record is part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Touches {
+    /// The queues.
+    Queues,
+    /// What parameters, lists and targets are made of.
+    Settings,
+    /// The storage endpoint of its name.
+    Storage,
+    /// The link of its name.
+    Link,
+    /// The figures of a user or working group.
+    Owner(SubjectKind, String),
+    /// The figures of all users and working groups.
+    AllOwners,
+}
+
+/// Length of the longest of some names; bytes.
+pub(super) fn longest(names: &[&str]) -> usize {
+    names.iter().map(|name| name.len()).max().unwrap_or(0)
+}

@@ -1,0 +1,88 @@
+//! `link`: network measurements from one site to another.
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::content;
+use crate::core::cut::Topic;
+use crate::core::unit::{Bytes, Millis};
+
+/// Files and bytes waiting on a link for one activity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkQueued {
+    /// Activity.
+    pub activity: String,
+    /// Files waiting.
+    pub files: u64,
+    /// Bytes waiting.
+    pub bytes: Bytes,
+}
+
+/// Network measurements from one site to another (spec atlas 4.1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Source site.
+    pub source: String,
+    /// Destination site.
+    pub destination: String,
+    /// When it was measured.
+    pub changed_at: Millis,
+    /// 0 best to 11 worst; -1 blocked.
+    pub closeness: Option<i32>,
+    /// Throughput over the last hour; MB/s.
+    pub mbps_1h: Option<f64>,
+    /// Throughput over the last day; MB/s.
+    pub mbps_1d: Option<f64>,
+    /// Throughput over the last week; MB/s.
+    pub mbps_1w: Option<f64>,
+    /// What waits on it, per activity; empty when the service does not publish it.
+    pub queued: Vec<LinkQueued>,
+    /// Whether `queued` is published at all (an empty list then means nothing waits).
+    pub queued_known: bool,
+}
+
+content!(LinkQueued { activity, files, bytes });
+content!(Link {
+    source,
+    destination,
+    changed_at,
+    closeness,
+    mbps_1h,
+    mbps_1d,
+    mbps_1w,
+    queued,
+    queued_known,
+});
+
+/// Name of a link.
+pub fn link_name(source: &str, destination: &str) -> String {
+    format!("{source}:{destination}")
+}
+
+impl Configured for Link {
+    const TOPIC: Topic = Topic::Link;
+    const IS_KEY_A_FIELD: bool = false;
+
+    fn name(&self) -> String {
+        link_name(&self.source, &self.destination)
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Link {
+        Link { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        let activities = self.queued.iter().map(|queued| queued.activity.len()).max();
+        longest(&[&self.source, &self.destination]).max(activities.unwrap_or(0))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Link
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Link
+    }
+}

@@ -1,0 +1,66 @@
+//! `parameter`: a run-time parameter (gdpconfig).
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::content;
+use crate::core::cut::Topic;
+use crate::core::unit::Millis;
+
+/// A run-time parameter (gdpconfig; spec atlas 11).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Application (jedi, pandaserver).
+    pub app: String,
+    /// Component (jobbroker ...).
+    pub component: String,
+    /// Key.
+    pub key: String,
+    /// VO.
+    pub vo: String,
+    /// Value, as text.
+    pub value: String,
+    /// When it was last changed.
+    pub changed_at: Millis,
+}
+
+/// Application, component and key of the parameter that says since when what intake knows is whole.
+const HISTORY: [&str; 3] = ["yardmaster", "intake", "history_since"];
+
+/// The parameter by which intake says that what came before `since` is not known to it; ms since
+/// 1970. It changed then, so of several gaps the last is the newest.
+pub fn history_since(domain: &str, since: Millis) -> Parameter {
+    let [app, component, key] = HISTORY.map(str::to_owned);
+    let (vo, value) = (domain.to_owned(), since.to_string());
+    Parameter { app, component, key, vo, value, changed_at: since }
+}
+
+content!(Parameter { app, component, key, vo, value, changed_at });
+
+impl Configured for Parameter {
+    const TOPIC: Topic = Topic::Parameter;
+    const IS_KEY_A_FIELD: bool = false;
+
+    fn name(&self) -> String {
+        let Parameter { app, component, key, vo, .. } = self;
+        format!("{app}/{component}/{key}/{vo}")
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Parameter {
+        Parameter { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        longest(&[&self.app, &self.component, &self.key, &self.vo])
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Settings
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Settings
+    }
+}

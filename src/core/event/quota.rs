@@ -1,0 +1,82 @@
+//! `quota`: a limit on storage, and what is used of it.
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::{content, content_by_number};
+use crate::core::cut::Topic;
+use crate::core::output::throttle::SubjectKind;
+use crate::core::unit::{Bytes, Millis};
+
+/// Whose quota it is. The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum QuotaKind {
+    /// A user's.
+    #[default]
+    User = 0,
+    /// A working group's.
+    Group = 1,
+}
+
+/// A limit on storage, and what is used of it (spec atlas 8.1, rule A5).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Quota {
+    /// Whose it is.
+    pub kind: QuotaKind,
+    /// User or group.
+    pub subject: String,
+    /// Endpoint expression it is for; one endpoint's name for a local quota.
+    pub expression: String,
+    /// When it was measured.
+    pub changed_at: Millis,
+    /// Most that may be used; `None`: no limit.
+    pub limit_bytes: Option<Bytes>,
+    /// Used.
+    pub used_bytes: Bytes,
+    /// Used; files.
+    pub used_files: u64,
+}
+
+content_by_number!(QuotaKind);
+content!(Quota { kind, subject, expression, changed_at, limit_bytes, used_bytes, used_files });
+
+impl QuotaKind {
+    /// Both kinds, in order of their numbers.
+    pub const ALL: [QuotaKind; 2] = [QuotaKind::User, QuotaKind::Group];
+}
+
+impl Configured for Quota {
+    const TOPIC: Topic = Topic::Quota;
+    const IS_KEY_A_FIELD: bool = false;
+
+    fn name(&self) -> String {
+        let kind = match self.kind {
+            QuotaKind::User => "user",
+            QuotaKind::Group => "group",
+        };
+        format!("{kind}/{} {}", self.subject, self.expression)
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Quota {
+        Quota { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        longest(&[&self.subject, &self.expression])
+    }
+
+    fn touches(&self) -> Touches {
+        let kind = match self.kind {
+            QuotaKind::User => SubjectKind::User,
+            QuotaKind::Group => SubjectKind::Group,
+        };
+        Touches::Owner(kind, self.subject.clone())
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::AllOwners
+    }
+}

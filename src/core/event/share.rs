@@ -1,0 +1,84 @@
+//! `share`: a node of the tree of global shares.
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::content;
+use crate::core::cut::Topic;
+use crate::core::unit::Millis;
+
+/// A node of the tree of global shares (spec atlas 10.1). An expression that is `None` matches all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Name.
+    pub name: String,
+    /// When this was last changed.
+    pub changed_at: Millis,
+    /// Parent node; empty below the root.
+    pub parent: String,
+    /// Its part relative to its siblings.
+    pub value: f64,
+    /// Place among its siblings, from 0.
+    pub position: u32,
+    /// Expression on the production source label.
+    pub label: Option<String>,
+    /// Expression on the working group.
+    pub working_group: Option<String>,
+    /// Expression on the campaign.
+    pub campaign: Option<String>,
+    /// Expression on the processing type.
+    pub processing_type: Option<String>,
+    /// Expression on the transformation's path.
+    pub trans_path: Option<String>,
+    /// Expression on the resource type.
+    pub resource_type: Option<String>,
+    /// VO.
+    pub vo: String,
+    /// Number of PanDA's work queue for it; 0 when it has none.
+    pub queue_id: u64,
+    /// Whether no more jobs are generated for it.
+    pub throttled: bool,
+}
+
+content!(Share {
+    name,
+    changed_at,
+    parent,
+    value,
+    position,
+    label,
+    working_group,
+    campaign,
+    processing_type,
+    trans_path,
+    resource_type,
+    vo,
+    queue_id,
+    throttled,
+});
+
+impl Configured for Share {
+    const TOPIC: Topic = Topic::Share;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Share {
+        Share { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        longest(&[&self.name, &self.parent, &self.vo])
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Settings
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Settings
+    }
+}

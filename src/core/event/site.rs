@@ -1,0 +1,53 @@
+//! `site`: a site, perhaps a nucleus.
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::content;
+use crate::core::cut::Topic;
+use crate::core::unit::Millis;
+
+/// A site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// Name.
+    pub name: String,
+    /// When this was last changed.
+    pub changed_at: Millis,
+    /// Whether it is a nucleus: task output is aggregated there.
+    pub nucleus: bool,
+    /// Whether it is in service.
+    pub active: bool,
+    /// Tier level (0..4); 0 also when not known.
+    pub tier: u32,
+    /// Default output endpoint of a nucleus.
+    pub output_endpoint: String,
+}
+
+content!(Site { name, changed_at, nucleus, active, tier, output_endpoint });
+
+impl Configured for Site {
+    const TOPIC: Topic = Topic::Site;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Site {
+        Site { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        longest(&[&self.name, &self.output_endpoint])
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Settings
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Settings
+    }
+}

@@ -1,0 +1,101 @@
+//! `user`: a user or working group, its membership and caps.
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::{content, content_by_number};
+use crate::core::cut::Topic;
+use crate::core::output::throttle::SubjectKind;
+use crate::core::unit::Millis;
+
+/// A user or a working group. The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum UserKind {
+    /// A user.
+    #[default]
+    User = 0,
+    /// A working group.
+    Group = 1,
+}
+
+/// A user or working group: membership and caps (spec atlas 8.1, rules A1 to A4).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct User {
+    /// Which of both it is.
+    pub kind: UserKind,
+    /// Name.
+    pub name: String,
+    /// When this was last changed.
+    pub changed_at: Millis,
+    /// Whether work is taken from it.
+    pub active: bool,
+    /// Working groups a user belongs to.
+    pub groups: Vec<String>,
+    /// Country group; empty when not known.
+    pub country: String,
+    /// Most running jobs; `None`: the general cap.
+    pub cap_running_jobs: Option<u64>,
+    /// Most running cores; `None`: the general cap.
+    pub cap_running_cores: Option<u64>,
+    /// Added to the priority of its work.
+    pub priority_offset: Option<i32>,
+}
+
+content_by_number!(UserKind);
+content!(User {
+    kind,
+    name,
+    changed_at,
+    active,
+    groups,
+    country,
+    cap_running_jobs,
+    cap_running_cores,
+    priority_offset,
+});
+
+impl UserKind {
+    /// Both kinds, in order of their numbers.
+    pub const ALL: [UserKind; 2] = [UserKind::User, UserKind::Group];
+}
+
+/// Name of a user or group: which of both, a slash, the name.
+pub fn user_name(kind: UserKind, name: &str) -> String {
+    match kind {
+        UserKind::User => format!("user/{name}"),
+        UserKind::Group => format!("group/{name}"),
+    }
+}
+
+impl Configured for User {
+    const TOPIC: Topic = Topic::User;
+    const IS_KEY_A_FIELD: bool = false;
+
+    fn name(&self) -> String {
+        user_name(self.kind, &self.name)
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> User {
+        User { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        let groups = self.groups.iter().map(String::len).max();
+        longest(&[&self.name, &self.country]).max(groups.unwrap_or(0))
+    }
+
+    fn touches(&self) -> Touches {
+        let kind = match self.kind {
+            UserKind::User => SubjectKind::User,
+            UserKind::Group => SubjectKind::Group,
+        };
+        Touches::Owner(kind, self.name.clone())
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::AllOwners
+    }
+}

@@ -1,0 +1,183 @@
+//! The catalogue of topics: each kind of record with all that is true of it wherever it is read.
+
+/// What the records of a topic are to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Reports of what happened. One that states a time ahead of the log's has no effect.
+    Report,
+    /// Requests for brokerage. They want an answer whatever time they state.
+    Request,
+    /// Slowly changing facts by name: a null removes one, and silence is no sign of trouble.
+    Configuration,
+    /// The same, declared with a schema and read by nothing yet.
+    UnusedConfiguration,
+    /// Published by the leader and folded by every process: they count like any event.
+    Folded,
+    /// Published by the leader and read back, but not folded.
+    ReadBack,
+    /// Published by the leader for others.
+    Published,
+}
+
+/// Hands the catalogue to a macro: number (persisted: none is ever given again), type, name (that
+/// of its schema, its default name in a log, its metric label), class, who writes it, and what
+/// reads it.
+macro_rules! each_topic {
+    ($then:ident) => {
+        $then! {
+            0 JobState "job-state" Report,
+                "the workload system", "fold: load, windows, reservations";
+            1 Heartbeat "heartbeat" Report,
+                "the workload system", "fold: signs of life, disk I/O";
+            2 Transfer "transfer" Report,
+                "the data management system", "fold: queued files, throughput";
+            3 Pilot "pilot" Report,
+                "pilots and the workers' harvester", "fold: nodes, workers, slots";
+            4 Task "task" Request,
+                "the workload system", "fold: requests to judge";
+            5 Outcome "outcome" Report,
+                "the workload system", "fold: ends of reservations";
+            6 Queue "queue" Configuration,
+                "`import cric`, operators", "fold: candidates";
+            7 Site "site" Configuration,
+                "`import nuclei`, operators", "fold: nuclei";
+            8 Storage "storage" Configuration,
+                "`import storage`, operators", "fold: space and status";
+            9 Link "link" Configuration,
+                "`import netmetrics`, the network service", "fold: links";
+            10 Release "release" Configuration,
+                "`import releases`, operators", "fold: published software";
+            11 Replica "replica" UnusedConfiguration,
+                "operators", "nothing yet";
+            12 Share "share" Configuration,
+                "`import shares`, operators", "fold: share tree and targets";
+            13 Quota "quota" Configuration,
+                "`import quotas`, operators", "fold: quotas";
+            14 User "user" Configuration,
+                "operators", "fold: users, groups, caps";
+            15 Parameter "parameter" Configuration,
+                "`import gdpconfig`, operators", "fold: run-time parameters";
+            16 Decision "decision" Folded,
+                "the leader", "fold (every process), the workload system";
+            17 Throttle "throttle" Folded,
+                "the leader", "fold (every process), the workload system";
+            18 Command "command" Published,
+                "nothing yet", "nothing yet";
+            19 Progress "progress" ReadBack,
+                "the leader", "every process: the cycles in order";
+            20 Counter "counter" Published,
+                "the leader", "dashboards and other programs";
+            21 DeadLetter "dead-letter" ReadBack,
+                "the leader", "every process on a rebuild: what was unreadable stays so; operators";
+        }
+    };
+}
+pub(crate) use each_topic;
+
+macro_rules! topics {
+    ($(
+        $number:literal $kind:ident $name:literal $class:ident, $writer:literal, $reader:literal;
+    )*) => {
+        /// A kind of topic. The name in the log comes from the topology file.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Topic { $(#[doc = $name] $kind = $number,)* }
+
+        impl Topic {
+            /// Every topic there is, in order of their numbers.
+            pub const ALL: &'static [Topic] = &[$(Topic::$kind,)*];
+
+            /// The word for it: its schema, its default name in a log, its metric label.
+            pub const fn name(self) -> &'static str {
+                match self { $(Topic::$kind => $name,)* }
+            }
+
+            /// What its records are to us.
+            pub const fn class(self) -> Class {
+                match self { $(Topic::$kind => Class::$class,)* }
+            }
+
+            /// Who writes it.
+            pub const fn writer(self) -> &'static str {
+                match self { $(Topic::$kind => $writer,)* }
+            }
+
+            /// What reads it.
+            pub const fn reader(self) -> &'static str {
+                match self { $(Topic::$kind => $reader,)* }
+            }
+        }
+    };
+}
+each_topic!(topics);
+
+impl Topic {
+    /// The topic of a word.
+    pub fn from_name(name: &str) -> Option<Topic> {
+        Topic::ALL.iter().copied().find(|topic| topic.name() == name)
+    }
+
+    /// The topic of a persisted number.
+    pub fn from_number(number: u8) -> Option<Topic> {
+        Topic::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Topics that processes read, in order of their numbers.
+    pub fn read() -> impl Iterator<Item = Topic> {
+        Topic::ALL.iter().copied().filter(|topic| topic.is_read())
+    }
+
+    /// Whether processes read it.
+    pub const fn is_read(self) -> bool {
+        !matches!(self.class(), Class::UnusedConfiguration | Class::Published)
+    }
+
+    /// Whether the leader publishes it.
+    pub const fn is_own(self) -> bool {
+        matches!(self.class(), Class::Folded | Class::ReadBack | Class::Published)
+    }
+
+    /// Whether the leader publishes it, and processes read it.
+    pub const fn is_read_back(self) -> bool {
+        self.is_own() && self.is_read()
+    }
+
+    /// Whether the leader publishes it, and it is folded like any event.
+    pub const fn is_folded_output(self) -> bool {
+        matches!(self.class(), Class::Folded)
+    }
+
+    /// Whether it holds reports of what happened.
+    pub const fn is_report(self) -> bool {
+        matches!(self.class(), Class::Report)
+    }
+
+    /// Whether it holds slowly changing facts.
+    pub const fn is_configuration(self) -> bool {
+        matches!(self.class(), Class::Configuration | Class::UnusedConfiguration)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::event::Configuration;
+
+    #[test]
+    fn topics_have_their_numbers_and_names() {
+        for (index, topic) in Topic::ALL.iter().enumerate() {
+            assert_eq!(*topic as usize, index);
+            assert_eq!(Topic::from_name(topic.name()), Some(*topic));
+            assert_eq!(Topic::from_number(index as u8), Some(*topic));
+        }
+        assert_eq!(Topic::from_number(22), None);
+    }
+
+    #[test]
+    fn every_configuration_topic_has_a_kind_of_record() {
+        let mut kinds = Configuration::TOPICS.to_vec();
+        kinds.sort();
+        let topics = Topic::read().filter(|topic| topic.is_configuration());
+        assert_eq!(kinds, topics.collect::<Vec<_>>());
+    }
+}
