@@ -9,6 +9,8 @@ mod caps;
 #[cfg(test)]
 mod compile;
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod numbers;
