@@ -7,8 +7,11 @@ mod throttle;
 pub use join::join;
 pub use throttle::{explain_throttle, throttle_of};
 
+use crate::core::limits::Limits;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::policy::{Filter, Flavour};
+use crate::core::policy::note::Note;
+use crate::core::policy::phrase::{limit, phrase};
+use crate::core::policy::{Filter, Flavour, Policy};
 use crate::core::request::admit::remedy;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use std::fmt::Write;
@@ -18,12 +21,23 @@ const RANKED_SHOWN: usize = 10;
 /// Objections shown of a deferral.
 const WAITS_SHOWN: usize = 5;
 
-/// The text of a decision. Filters are explained in the words of the first of `kinds` that has
-/// them; one that none has (another version gave the decision) is shown by its name alone.
-pub fn explain(decision: &Decision, kinds: &[&Flavour]) -> String {
+/// What a decision is explained by.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    /// Filters are explained in the words of the first of these that has them; one that none has
+    /// (another version gave the decision) is shown by its name alone.
+    pub kinds: &'a [&'a Flavour],
+    /// The limits in force when it was made; `None`: not known, so no text shows one.
+    pub limits: Option<&'a Limits>,
+    /// The policy it was made by; `None`: not known, so no text shows its parameters.
+    pub policy: Option<&'a Policy>,
+}
+
+/// The text of a decision.
+pub fn explain(decision: &Decision, words: &Words<'_>) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write(&mut text, decision, &Words { kinds });
+    let _ = write(&mut text, decision, words);
     text
 }
 
@@ -51,12 +65,12 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// What the kinds say of filters.
-struct Words<'a> {
-    kinds: &'a [&'a Flavour],
-}
-
 impl Words<'_> {
+    /// The same where nothing is known of what was in force.
+    pub fn of_kinds<'a>(kinds: &'a [&'a Flavour]) -> Words<'a> {
+        Words { kinds, limits: None, policy: None }
+    }
+
     fn filter(&self, name: &str) -> Option<&'static Filter> {
         self.kinds.iter().find_map(|kind| kind.filter(name))
     }
@@ -65,12 +79,28 @@ impl Words<'_> {
     fn sentence(&self, fate: &Fate) -> String {
         let known = self
             .filter(&fate.filter)
-            .and_then(|filter| filter.reasons.iter().find(|(reason, _)| *reason == fate.reason));
+            .and_then(|filter| filter.reasons.iter().find(|reason| reason.name == fate.reason));
         let (measured, limit) = (number(fate.measured), number(fate.limit));
+        let figure = |name: &str| match name {
+            "measured" => Some(measured.clone()),
+            "limit" => Some(limit.clone()),
+            _ => self.figure(&fate.filter, name),
+        };
         match known {
-            Some((_, words)) => words.replace("{measured}", &measured).replace("{limit}", &limit),
+            Some(reason) => phrase(reason.sentence, &figure),
             None => format!("{}: measured {measured}, limit {limit}", fate.reason),
         }
+    }
+
+    /// What a filter objects to, on one line.
+    fn help(&self, filter: &Filter) -> String {
+        phrase(filter.help, &|name| self.figure(filter.name, name))
+    }
+
+    /// A parameter of a filter or a limit, as it was in force.
+    fn figure(&self, filter: &str, name: &str) -> Option<String> {
+        let parameter = self.policy.and_then(|policy| policy.stated_value(filter, name));
+        parameter.or_else(|| limit(self.limits?, name))
     }
 }
 
@@ -144,7 +174,7 @@ fn counts(text: &mut String, counts: &[FilterCount], words: &Words<'_>) -> Writt
     for FilterCount { filter, rejected } in counts {
         match words.filter(filter) {
             Some(known) => {
-                let (help, spec) = (known.help, known.spec);
+                let (help, spec) = (words.help(known), known.spec);
                 writeln!(text, "  {rejected:>6}  {filter}: {help} ({spec})")?;
             }
             None => writeln!(text, "  {rejected:>6}  {filter}")?,
@@ -175,7 +205,9 @@ fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written
 
 /// Whether no candidate was looked at.
 fn is_held(decision: &Decision) -> bool {
-    decision.counts.is_empty() && decision.notes.iter().any(|note| note.starts_with("held("))
+    let is_held =
+        |note: &String| matches!(Note::read(note), Some(Note::Held(_) | Note::HeldOtherwise(_)));
+    decision.counts.is_empty() && decision.notes.iter().any(is_held)
 }
 
 /// The objections nearest to falling: those of filters that read what moves, by how far what was
@@ -247,6 +279,10 @@ pub(super) mod tests {
 
     fn words() -> [&'static Flavour; 1] {
         [kind("atlas-production-job").expect("built in")]
+    }
+
+    fn explain(decision: &Decision, kinds: &[&Flavour]) -> String {
+        super::explain(decision, &Words::of_kinds(kinds))
     }
 
     pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) -> Decision {

@@ -2,6 +2,7 @@
 
 use super::{Written, iso, number};
 use crate::core::output::throttle::{Action, Throttle};
+use crate::core::policy::note::Note;
 use crate::core::policy::rule::Rule;
 use crate::core::unit::{Millis, SECOND};
 use std::fmt::Write;
@@ -14,11 +15,13 @@ pub fn explain_throttle(throttle: &Throttle, now: Millis) -> String {
     text
 }
 
-/// Which throttle a decision's note speaks of: the rule, and who is held by it, as the key has it.
+/// The rule and the subject of the throttle that a decision's note names; the subject as the key
+/// has it.
 pub fn throttle_of(note: &str) -> Option<(&str, &str)> {
-    let (rule, rest) = note.strip_prefix("throttled(")?.split_once(", ")?;
-    // What follows are the figures; a name may have commas in it.
-    Some((rule, rest.rsplit_once(", ")?.0))
+    match Note::read(note)? {
+        Note::Throttled { rule, subject } => Some((rule, subject)),
+        Note::Held(_) | Note::HeldOtherwise(_) => None,
+    }
 }
 
 fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {

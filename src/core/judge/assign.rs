@@ -6,7 +6,8 @@ use crate::core::event::{FullChain, Task};
 use crate::core::judge::nuclei::{JobCheck, as_jobs};
 use crate::core::judge::work::nucleus_of;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::policy::task::{Choice, job_check};
+use crate::core::policy::note::Note;
+use crate::core::policy::task::Choice;
 use crate::core::policy::{Policy, PolicySpec, Refused, kind};
 use crate::core::request::touch::Kinds;
 use crate::core::request::waiting::Waiting;
@@ -26,7 +27,7 @@ pub(crate) fn check_of(policy: &Policy, policies: &[Policy]) -> Option<Policy> {
     let own = policies.iter().find(|other| other.flavour.name == JOBS);
     let full = || kind(JOBS).map(|jobs| PolicySpec::full(JOBS, jobs, policy.spec.rules));
     let spec = own.map(|own| own.spec.clone()).or_else(full)?;
-    Policy::compile(&job_check(&spec)).ok()
+    Policy::compile(&policy.flavour.dry_run_of(&spec)).ok()
 }
 
 /// What was found for a task that wants a nucleus.
@@ -64,7 +65,7 @@ impl Engine {
         let all = self.world.places(|_| true);
         let candidates = self.world.gather(state, &case, &survey, all.into());
         let resolved = ready.check.as_ref()?;
-        let check = JobCheck { policy: check, resolved, case: &case, candidates: &candidates };
+        let check = JobCheck::new(check, resolved, &case, &candidates);
         let runs = |queues: &[u32]| check.runs(queues);
         let case = self.world.task_case(task, now, parent(state, task), &runs);
         let nuclei = self.world.nuclei_of(state, task, now, |nucleus| self.work.at(nucleus, task));
@@ -92,7 +93,7 @@ impl Engine {
         decision.notes.extend(self.doubts(task, false));
         decision.notes.extend(self.time_notes());
         if let Some(held) = &found.choice.held {
-            decision.notes.push(format!("held({})", held.reason));
+            decision.notes.push(Note::Held(held.reason).to_string());
         }
         tell(&mut decision, policy, &found);
         decision.outcome = match found.nucleus {
@@ -183,7 +184,7 @@ fn tell(decision: &mut Decision, policy: &Policy, found: &Found) {
         decision.fates.push(Fate {
             queue: found.names[refused.candidate as usize].clone(),
             filter: Cow::Borrowed(name(refused.filter)),
-            reason: Cow::Borrowed(refused.objection.reason),
+            reason: Cow::Borrowed(refused.objection.reason.name),
             measured: refused.objection.measured,
             limit: refused.objection.limit,
         });

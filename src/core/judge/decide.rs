@@ -9,8 +9,9 @@ use crate::core::id::cut;
 use crate::core::judge::gather::Gathered;
 use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use crate::core::output::throttle::key;
-use crate::core::policy::rule::{Rule, Words};
-use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy, Resolved};
+use crate::core::policy::note::Note;
+use crate::core::policy::rule::Words;
+use crate::core::policy::{Candidates, Case, Judgement, Policy, Resolved, Wait};
 use crate::core::request::admit::{Refusal, is_open};
 use crate::core::state::record::Answer;
 use crate::core::unit::{Millis, SECOND};
@@ -170,7 +171,7 @@ impl Engine {
         decision.notes.extend(self.doubts(task, true));
         decision.notes.extend(self.time_notes());
         if let Some(held) = &judgement.held {
-            decision.notes.push(format!("held({})", held.reason));
+            decision.notes.push(Note::Held(held.reason).to_string());
             decision.notes.extend(throttled(task, held));
         }
         decision.outcome = if judgement.ranked.is_empty() {
@@ -233,12 +234,13 @@ impl Engine {
 }
 
 /// By what rule, and whose figures, a task is held: what `explain` finds the throttle by.
-fn throttled(task: &Task, held: &Objection) -> Option<String> {
-    let rule = Rule::of_reason(held.reason)?;
+fn throttled(task: &Task, held: &Wait) -> Option<String> {
+    let rule = held.reason.rule()?;
     let (kind, subject) = rule.subject(task);
-    let (Objection { measured, limit, .. }, Words { name, unit, .. }) = (held, rule.words());
-    let whom = key(kind, subject);
-    Some(format!("throttled({name}, {whom}, {measured} of {limit} {unit})"))
+    let (Wait { measured, limit, .. }, Words { name, unit, .. }) = (held, rule.words());
+    let subject = key(kind, subject);
+    let note = Note::Throttled { rule: name, subject: &subject };
+    Some(note.with_figures(&format!("{measured} of {limit} {unit}")))
 }
 
 fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec<Ranked> {
@@ -276,7 +278,7 @@ fn fates(
     }
     for refused in &judgement.fates {
         let queue = &candidates.queue(refused.candidate).name;
-        let (filter, reason) = (name(refused.filter), refused.objection.reason);
+        let (filter, reason) = (name(refused.filter), refused.objection.reason.name);
         let same = known
             .and_then(|known| known.of(queue))
             .is_some_and(|cause| (&*cause.filter, &*cause.reason) == (filter, reason));

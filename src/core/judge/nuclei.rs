@@ -7,7 +7,9 @@ use crate::core::judge::world::{NucleusView, World};
 use crate::core::policy::task::{
     Held, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,
 };
-use crate::core::policy::{Bare, Candidate, Candidates, Case, Policy, Resolved, Stores};
+use crate::core::policy::{
+    Applicable, Bare, Candidate, Candidates, Case, Policy, Resolved, Stores,
+};
 use crate::core::state::State;
 use crate::core::unit::Millis;
 
@@ -143,24 +145,39 @@ impl World {
 
 /// The dry run of job brokerage over the queues of nuclei (spec atlas N7).
 pub struct JobCheck<'a, C: Candidates + ?Sized> {
-    /// The policy of jobs, cut as [`crate::core::policy::task::job_check`] cuts it.
-    pub policy: &'a Policy,
+    /// The policy of jobs with the filters of the dry run
+    /// ([`crate::core::policy::Flavour::dry_run_of`]).
+    policy: &'a Policy,
+    /// Those that apply to the case.
+    applicable: Applicable,
     /// Its parameters.
-    pub resolved: &'a Resolved,
+    resolved: &'a Resolved,
     /// The task as its jobs would ask, without a nucleus.
-    pub case: &'a Case<'a>,
+    case: &'a Case<'a>,
     /// All queues, each at its place.
-    pub candidates: &'a C,
+    candidates: &'a C,
 }
 
-impl<C: Candidates + ?Sized> JobCheck<'_, C> {
+impl<'a, C: Candidates + ?Sized> JobCheck<'a, C> {
+    /// The dry run of a case.
+    pub fn new(
+        policy: &'a Policy,
+        resolved: &'a Resolved,
+        case: &'a Case<'a>,
+        candidates: &'a C,
+    ) -> JobCheck<'a, C> {
+        let applicable = policy.applicable(case, resolved);
+        JobCheck { policy, applicable, resolved, case, candidates }
+    }
+
     /// Whether one of some queues could run the jobs: each counts as the nucleus's own.
     pub fn runs(&self, queues: &[u32]) -> bool {
         queues.iter().any(|at| {
             let queue = self.candidates.queue(*at);
             self.policy.lists(queue, self.resolved) && {
                 let candidate = Candidate { at_nucleus: true, ..self.candidates.at(*at) };
-                self.policy.object_one(self.case, &candidate, self.resolved).is_none()
+                let JobCheck { policy, applicable, resolved, case, .. } = self;
+                policy.object_by(applicable, case, &candidate, resolved).is_none()
             }
         })
     }

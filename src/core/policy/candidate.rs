@@ -1,6 +1,7 @@
 //! One candidate: a queue with every figure that may be asked of it.
 
-use super::{UserView, Verdict};
+use super::owner::UserView;
+use super::verdict::Verdict;
 use crate::core::event::{Queue, Release, Status, Storage};
 use crate::core::state::ledger::Count;
 use crate::core::unit::{Bytes, Millis};

@@ -1,33 +1,36 @@
 //! Classes of analysis tasks, by what their user has running (spec atlas 8.1.2, DIFF-36).
 
-use super::{Param, Slots};
+use super::owner::Slots;
+use super::param::{Param, Unit};
+use super::typed::params;
 use crate::core::event::Task;
 
-/// The parameters beside the threshold of class A, in the order [`class_of`] takes them.
-pub(super) const PARAMS: [Param; 5] = [
-    Param::int("USER_USAGE_THRESHOLD_B", 8_000, 8_000)
-        .at_least(1)
-        .gdp("analy_eval/USER_USAGE_THRESHOLD_B")
-        .help("slots at hi- and mid-sites up to which a user's tasks are of class B; slots"),
-    Param::float("PROGRESS_TO_BOOST_A", (0.0, 100.0), 90.0, 90.0)
-        .gdp("analy_eval/PROGRESS_TO_BOOST_A")
-        .help("part of its files from which on a task of class A may become one of class S; %"),
-    Param::float("PROGRESS_TO_BOOST_B", (0.0, 100.0), 95.0, 95.0)
-        .gdp("analy_eval/PROGRESS_TO_BOOST_B")
-        .help("the same of class B; %"),
-    Param::int("MAX_REM_JOBS_TO_BOOST_A", 500, 500)
-        .gdp("analy_eval/MAX_REM_JOBS_TO_BOOST_A")
-        .help("most jobs that may remain of such a task of class A; jobs"),
-    Param::int("MAX_REM_JOBS_TO_BOOST_B", 200, 200)
-        .gdp("analy_eval/MAX_REM_JOBS_TO_BOOST_B")
-        .help("the same of class B; jobs"),
-];
-
-const THRESHOLD_B: usize = 0;
-const PROGRESS_A: usize = 1;
-const PROGRESS_B: usize = 2;
-const JOBS_A: usize = 3;
-const JOBS_B: usize = 4;
+params! {
+    /// The parameters of classes, beside the threshold of class A.
+    Classes {
+        threshold_b: f64 = Param::int("USER_USAGE_THRESHOLD_B", 8_000, 8_000)
+            .at_least(1)
+            .unit(Unit::Slots)
+            .gdp("analy_eval/USER_USAGE_THRESHOLD_B")
+            .help("slots at hi- and mid-sites up to which a user's tasks are of class B"),
+        progress_a: f64 = Param::float("PROGRESS_TO_BOOST_A", (0.0, 100.0), 90.0, 90.0)
+            .unit(Unit::Percent)
+            .gdp("analy_eval/PROGRESS_TO_BOOST_A")
+            .help("part of its files from which on a task of class A may become one of class S"),
+        progress_b: f64 = Param::float("PROGRESS_TO_BOOST_B", (0.0, 100.0), 95.0, 95.0)
+            .unit(Unit::Percent)
+            .gdp("analy_eval/PROGRESS_TO_BOOST_B")
+            .help("the same of class B"),
+        jobs_a: f64 = Param::int("MAX_REM_JOBS_TO_BOOST_A", 500, 500)
+            .unit(Unit::Jobs)
+            .gdp("analy_eval/MAX_REM_JOBS_TO_BOOST_A")
+            .help("most jobs that may remain of such a task of class A"),
+        jobs_b: f64 = Param::int("MAX_REM_JOBS_TO_BOOST_B", 200, 200)
+            .unit(Unit::Jobs)
+            .gdp("analy_eval/MAX_REM_JOBS_TO_BOOST_B")
+            .help("the same of class B"),
+    }
+}
 
 /// Tasks that are nearly done.
 const S: i8 = 2;
@@ -42,13 +45,13 @@ const C: i8 = -1;
 const EXPRESS: &str = "Express Analysis";
 
 /// The class of a task; `threshold` is that of class A.
-pub(super) fn class_of(task: &Task, slots: Slots, threshold: f64, params: [f64; 5]) -> i8 {
+pub(super) fn class_of(task: &Task, slots: Slots, threshold: f64, params: &Classes) -> i8 {
     if task.gshare == EXPRESS {
         return S;
     }
     let class = match () {
         () if (slots.hi as f64) < threshold => A,
-        () if (slots.hi_mid as f64) < params[THRESHOLD_B] => B,
+        () if (slots.hi_mid as f64) < params.threshold_b => B,
         () => C,
     };
     let options = &task.options;
@@ -62,8 +65,8 @@ pub(super) fn class_of(task: &Task, slots: Slots, threshold: f64, params: [f64; 
             && jobs <= most
     };
     let is_boosted = match class {
-        A => nearly(params[PROGRESS_A], params[JOBS_A]),
-        B => nearly(params[PROGRESS_B], params[JOBS_B]),
+        A => nearly(params.progress_a, params.jobs_a),
+        B => nearly(params.progress_b, params.jobs_b),
         _ => false,
     };
     if is_boosted { S } else { class }
@@ -73,7 +76,8 @@ pub(super) fn class_of(task: &Task, slots: Slots, threshold: f64, params: [f64; 
 mod tests {
     use super::*;
     use crate::core::event::Options;
-    use crate::core::policy::{Args, Rules};
+    use crate::core::policy::typed::read;
+    use crate::core::policy::{Rules, Values};
 
     fn class(gshare: &str, (hi, hi_mid): (u64, u64), (done, left, jobs): (u64, u64, u64)) -> i8 {
         let options = Options {
@@ -83,9 +87,9 @@ mod tests {
             ..Options::default()
         };
         let task = Task { gshare: gshare.into(), options, ..Task::default() };
-        let args = Args::defaults(&PARAMS, Rules::Documented);
-        let params = std::array::from_fn(|at| args.number(at));
-        class_of(&task, Slots { hi, hi_mid }, 1_000.0, params)
+        let values = Values::defaults(Classes::DECLARED, Rules::Documented);
+        let params = read!(Classes, values);
+        class_of(&task, Slots { hi, hi_mid }, 1_000.0, &params)
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! From a policy as data to a policy that judges: names looked up, parameters checked, all
 //! mistakes found at once.
 
-use super::flavour::{Flavour, kind, kinds};
-use super::param::{Arg, Args, Mistake, Param, Step};
+use super::declare::{Filter, Weigh, Weight};
+use super::flavour::Flavour;
+use super::kinds::{kind, kinds};
+use super::param::{Arg, Mistake, Param, Step, Values};
+use super::phrase::{limit, parameter, phrase};
 use super::spec::PolicySpec;
-use super::{After, Before, Filter, Judge, Weigh, Weight, Whole};
+use crate::core::limits::Limits;
 use sha2::{Digest, Sha256};
 
 /// A policy that judges.
@@ -14,21 +17,12 @@ pub struct Policy {
     pub spec: PolicySpec,
     /// Its kind.
     pub flavour: &'static Flavour,
-    /// The kind's own parameters, before gdpconfig.
-    pub(super) own: Args,
     /// Filters in the order of the topology file: a filter's index is its place here.
-    pub(super) filters: Vec<(&'static Filter, Args)>,
+    pub(super) filters: Vec<&'static Filter>,
     /// Weights in the order of the topology file.
-    pub(super) weights: Vec<(&'static Weight, Args)>,
-    /// Filters asked before weighing, in order: place in `filters`, and how they judge.
-    pub(super) before: Vec<Asked>,
-    /// Filters before weighing that see all candidates: place in `filters`, how many of `before`
-    /// come first, and how they judge.
-    pub(super) whole: Vec<(u16, usize, Whole)>,
-    /// Filters asked after weighing.
-    pub(super) after: Vec<Late>,
-    /// Filters asked last, which see all candidates.
-    pub(super) last: Vec<(u16, Whole)>,
+    pub(super) weights: Vec<&'static Weight>,
+    /// The parameters before gdpconfig.
+    pub(super) stated: Resolved,
     /// Whether any weight sees all candidates at once.
     pub(super) weighs_all: bool,
     /// How many of `weights` are factors.
@@ -44,30 +38,16 @@ impl std::fmt::Debug for Policy {
     }
 }
 
-/// A filter that is asked after weighing: its place in the policy's list, and how it judges.
-pub(super) type Late = (u16, After);
-
-/// A filter that is asked before weighing.
-#[derive(Clone, Copy)]
-pub(super) struct Asked {
-    /// Its place in the policy's list.
-    pub(super) at: u16,
-    /// Whether what it objects to may be over soon.
-    pub(super) temporary: bool,
-    /// How it judges.
-    pub(super) judge: Before,
-}
-
 /// The parameters of a policy with gdpconfig's values in place, for one share. Two that are equal
 /// judge alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     /// The kind's own parameters.
-    pub own: Args,
+    pub own: Values,
     /// Parameters of each filter, in the policy's order.
-    pub filters: Vec<Args>,
+    pub filters: Vec<Values>,
     /// Parameters of each weight, in the policy's order.
-    pub weights: Vec<Args>,
+    pub weights: Vec<Values>,
     /// gdpconfig values that were ignored, and why.
     pub notes: Vec<String>,
 }
@@ -82,42 +62,28 @@ impl Policy {
             check.wrong("kind", format!("{:?} is not known", spec.kind), one_of(&names));
             return Err(check.mistakes);
         };
-        let own = check.args("", flavour.params, &spec.args, spec);
+        let own = check.values("", flavour.params, &spec.args, spec);
         let filters = check.filters(spec, flavour);
         let weights = check.weights(spec, flavour);
         if !check.mistakes.is_empty() {
             return Err(check.mistakes);
         }
-        let (mut before, mut whole) = (Vec::new(), Vec::new());
-        let (mut after, mut last) = (Vec::new(), Vec::new());
-        for (at, (filter, _)) in filters.iter().enumerate() {
-            let (at, temporary) = (at as u16, filter.temporary);
-            match filter.judge {
-                Judge::Before(judge) => before.push(Asked { at, temporary, judge }),
-                Judge::Whole(judge) => whole.push((at, before.len(), judge)),
-                Judge::After(judge) => after.push((at, judge)),
-                Judge::Last(judge) => last.push((at, judge)),
-                Judge::Nuclei(_) => {}
-            }
-        }
-        let is_whole = |(weight, _): &(&Weight, Args)| matches!(weight.weigh, Weigh::Whole(_));
+        let (filters, of_filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
+        let (weights, of_weights): (Vec<_>, Vec<_>) = weights.into_iter().unzip();
+        let stated = Resolved { own, filters: of_filters, weights: of_weights, notes: Vec::new() };
+        let is_whole = |weight: &&Weight| matches!(weight.weigh, Weigh::Whole(_));
         let weighs_all = weights.iter().any(is_whole);
-        let is_factor = |weigh: &Weigh| !matches!(weigh, Weigh::Figure(_));
-        let factor_count = weights.iter().filter(|(weight, _)| is_factor(&weight.weigh)).count();
+        let factor_count = factors(&weights).count();
         let factor_names = factor_names(&weights);
-        let text = text_of(spec, flavour, &own, &filters, &weights);
+        let text = text_of(spec, flavour, &filters, &weights, &stated);
         let hash = hash_of(&text);
         let spec = spec.clone();
         let made = Policy {
             spec,
             flavour,
-            own,
             filters,
             weights,
-            before,
-            whole,
-            after,
-            last,
+            stated,
             weighs_all,
             factor_count,
             factor_names,
@@ -135,18 +101,21 @@ impl Policy {
         gshare: &str,
     ) -> Resolved {
         let mut notes = Vec::new();
-        let mut over = |params: &[Param], base: &Args| -> Args {
-            let mut args = base.clone();
-            for (param, value) in params.iter().zip(&mut args.0) {
+        let mut over = |params: &[Param], stated: &Values| -> Values {
+            let mut values = stated.clone();
+            for (param, value) in params.iter().zip(&mut values.0) {
                 if let Some(found) = look_up(param, lookup, gshare, &mut notes) {
                     *value = found;
                 }
             }
-            args
+            values
         };
-        let own = over(self.flavour.params, &self.own);
-        let filters = self.filters.iter().map(|(f, args)| over(f.params, args)).collect();
-        let weights = self.weights.iter().map(|(w, args)| over(w.params, args)).collect();
+        let stated = &self.stated;
+        let own = over(self.flavour.params, &stated.own);
+        let filters = self.filters.iter().zip(&stated.filters);
+        let filters = filters.map(|(filter, stated)| over(filter.params, stated)).collect();
+        let weights = self.weights.iter().zip(&stated.weights);
+        let weights = weights.map(|(weight, stated)| over(weight.params, stated)).collect();
         notes.dedup();
         Resolved { own, filters, weights, notes }
     }
@@ -179,29 +148,50 @@ impl Policy {
 
     /// The filter at an index; `None` when there is none.
     pub fn filter(&self, at: usize) -> Option<&'static Filter> {
-        self.filters.get(at).map(|(filter, _)| *filter)
+        self.filters.get(at).copied()
+    }
+
+    /// The value of a parameter of a filter, by their names, as a topology file would say it.
+    pub fn value(&self, resolved: &Resolved, filter: &str, name: &str) -> Option<String> {
+        let at = self.filters.iter().position(|it| it.name == filter)?;
+        parameter(self.filters[at].params, resolved.filters.get(at)?, name)
+    }
+
+    /// The value that the topology gives a parameter of a filter, where no gdpconfig key may have
+    /// given another.
+    pub fn stated_value(&self, filter: &str, name: &str) -> Option<String> {
+        let declared = self.filters.iter().find(|it| it.name == filter)?.params;
+        let is_fixed = declared.iter().any(|param| param.name == name && param.gdp.is_none());
+        is_fixed.then(|| self.value(&self.stated, filter, name)).flatten()
     }
 
     /// Its filters and weights with their parameters, for a reader.
-    pub fn describe(&self) -> String {
-        let mut text = format!("policy {} {}: {}\n", self.spec.name, self.hash, self.flavour.help);
-        describe_args(&mut text, self.flavour.params, &self.own);
-        for (filter, args) in &self.filters {
-            text += &format!("  filter {} ({}): {}\n", filter.name, filter.spec, filter.help);
-            describe_args(&mut text, filter.params, args);
+    pub fn describe(&self, limits: &Limits) -> String {
+        let Policy { spec, flavour, stated, .. } = self;
+        let mut text = format!("policy {} {}: {}\n", spec.name, self.hash, flavour.help);
+        describe_values(&mut text, flavour.params, &stated.own);
+        let with_values = |text: &str, params: &[Param], values: &Values| {
+            phrase(text, &|name| parameter(params, values, name).or_else(|| limit(limits, name)))
+        };
+        for (filter, values) in self.filters.iter().zip(&stated.filters) {
+            let help = with_values(filter.help, filter.params, values);
+            text += &format!("  filter {} ({}): {help}\n", filter.name, filter.spec);
+            describe_values(&mut text, filter.params, values);
         }
-        for (weight, args) in &self.weights {
-            text += &format!("  weight {} ({}): {}\n", weight.name, weight.spec, weight.help);
-            describe_args(&mut text, weight.params, args);
+        for (weight, values) in self.weights.iter().zip(&stated.weights) {
+            let help = with_values(weight.help, weight.params, values);
+            text += &format!("  weight {} ({}): {help}\n", weight.name, weight.spec);
+            describe_values(&mut text, weight.params, values);
         }
         text
     }
 }
 
-fn describe_args(text: &mut String, params: &[Param], args: &Args) {
-    for (param, value) in params.iter().zip(&args.0) {
+fn describe_values(text: &mut String, params: &[Param], values: &Values) {
+    for (param, value) in params.iter().zip(&values.0) {
         let gdp = param.gdp.map(|key| format!(" [gdpconfig {key}]")).unwrap_or_default();
-        *text += &format!("    {} = {}{gdp}: {}\n", param.name, param.show(*value), param.help);
+        let shown = param.show_with_unit(*value);
+        *text += &format!("    {} = {shown}{gdp}: {}\n", param.name, param.help);
     }
 }
 
@@ -262,7 +252,7 @@ impl Check {
         &mut self,
         spec: &PolicySpec,
         flavour: &'static Flavour,
-    ) -> Vec<(&'static Filter, Args)> {
+    ) -> Vec<(&'static Filter, Values)> {
         let names: Vec<&str> = flavour.filters.iter().map(|filter| filter.name).collect();
         let mut found = Vec::new();
         for (at, step) in spec.filters.iter().enumerate() {
@@ -270,7 +260,7 @@ impl Check {
             self.twice(&place, step, &spec.filters[..at]);
             match flavour.filter(&step.name) {
                 Some(filter) => {
-                    found.push((filter, self.args(&place, filter.params, &step.args, spec)));
+                    found.push((filter, self.values(&place, filter.params, &step.args, spec)));
                 }
                 None => self.wrong(&place, "not known".to_string(), one_of(&names)),
             }
@@ -282,9 +272,9 @@ impl Check {
         &mut self,
         spec: &PolicySpec,
         flavour: &'static Flavour,
-    ) -> Vec<(&'static Weight, Args)> {
+    ) -> Vec<(&'static Weight, Values)> {
         let names: Vec<&str> = flavour.weights.iter().map(|weight| weight.name).collect();
-        let mut found: Vec<(&'static Weight, Args)> = Vec::new();
+        let mut found: Vec<(&'static Weight, Values)> = Vec::new();
         for (at, step) in spec.weights.iter().enumerate() {
             let place = format!("weight {}", step.name);
             self.twice(&place, step, &spec.weights[..at]);
@@ -297,7 +287,7 @@ impl Check {
                 let found = "stands after a weight that may use its figures".to_string();
                 self.wrong(&place, found, "before all factors".to_string());
             }
-            found.push((weight, self.args(&place, weight.params, &step.args, spec)));
+            found.push((weight, self.values(&place, weight.params, &step.args, spec)));
         }
         found
     }
@@ -308,14 +298,14 @@ impl Check {
         }
     }
 
-    fn args(
+    fn values(
         &mut self,
         place: &str,
         params: &'static [Param],
         given: &[(String, Arg)],
         spec: &PolicySpec,
-    ) -> Args {
-        let mut args = Args::defaults(params, spec.rules);
+    ) -> Values {
+        let mut values = Values::defaults(params, spec.rules);
         let comma = if place.is_empty() { "" } else { ", " };
         for (at, (name, arg)) in given.iter().enumerate() {
             let here = format!("{place}{comma}{name}");
@@ -328,11 +318,11 @@ impl Check {
                 continue;
             };
             match params[index].read(arg) {
-                Some(value) => args.0[index] = value,
+                Some(value) => values.0[index] = value,
                 None => self.wrong(&here, arg.to_string(), params[index].allowed()),
             }
         }
-        args
+        values
     }
 }
 
@@ -343,19 +333,22 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-fn factor_names(weights: &[(&'static Weight, Args)]) -> Vec<String> {
-    let factors = weights.iter().filter(|(weight, _)| !matches!(weight.weigh, Weigh::Figure(_)));
-    let figures = weights.iter().flat_map(|(weight, _)| weight.figures);
-    let names = factors.map(|(weight, _)| weight.name).chain(figures.map(|(name, _)| *name));
+fn factors<'a>(weights: &'a [&'static Weight]) -> impl Iterator<Item = &'static Weight> + 'a {
+    weights.iter().copied().filter(|weight| !matches!(weight.weigh, Weigh::Figure(_)))
+}
+
+fn factor_names(weights: &[&'static Weight]) -> Vec<String> {
+    let figures = weights.iter().flat_map(|weight| weight.figures);
+    let names = factors(weights).map(|weight| weight.name).chain(figures.map(|(name, _)| *name));
     names.map(str::to_string).collect()
 }
 
 fn text_of(
     spec: &PolicySpec,
     flavour: &Flavour,
-    own: &Args,
-    filters: &[(&'static Filter, Args)],
-    weights: &[(&'static Weight, Args)],
+    filters: &[&'static Filter],
+    weights: &[&'static Weight],
+    stated: &Resolved,
 ) -> String {
     let mut text = format!(
         "policy {}\nkind {}\nrules {}\nwake {}\ndefer_ms {}\ndwell_ms {}\ncandidates_max {}\n\
@@ -370,20 +363,20 @@ fn text_of(
         spec.bunch,
         spec.bunch_scout
     );
-    text_of_args(&mut text, "", flavour.params, own);
-    for (filter, args) in filters {
+    text_of_values(&mut text, "", flavour.params, &stated.own);
+    for (filter, values) in filters.iter().zip(&stated.filters) {
         text += &format!("filter {}\n", filter.name);
-        text_of_args(&mut text, "  ", filter.params, args);
+        text_of_values(&mut text, "  ", filter.params, values);
     }
-    for (weight, args) in weights {
+    for (weight, values) in weights.iter().zip(&stated.weights) {
         text += &format!("weight {}\n", weight.name);
-        text_of_args(&mut text, "  ", weight.params, args);
+        text_of_values(&mut text, "  ", weight.params, values);
     }
     text
 }
 
-fn text_of_args(text: &mut String, indent: &str, params: &[Param], args: &Args) {
-    for (param, value) in params.iter().zip(&args.0) {
+fn text_of_values(text: &mut String, indent: &str, params: &[Param], values: &Values) {
+    for (param, value) in params.iter().zip(&values.0) {
         *text += &format!("{indent}{} {}\n", param.name, param.show(*value));
     }
 }

@@ -1,12 +1,18 @@
-//! The plug-in point: what a kind of policy brings. The list of kinds is the only registry.
+//! The plug-in point: what a kind of policy brings.
 
-use super::compile::Policy;
-use super::param::{Args, Param};
-use super::pipeline::Judgement;
-use super::rule::Throttling;
-use super::{Candidate, Case, Filter, Objection, Preassigned, SiteRules, Weight};
+use super::candidate::Candidate;
+use super::case::{Case, Preassigned};
+use super::declare::{Filter, Judge, Weight};
+use super::judgement::Judgement;
+use super::param::{Param, Rules, Values};
+use super::phrase::{limit, parameter, phrase};
+use super::site::SiteRules;
+use super::spec::PolicySpec;
+use super::throttling::Throttling;
+use super::wait::Wait;
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
+use crate::core::limits::Limits;
 use crate::core::unit::Millis;
 
 /// A kind of policy: the filters and weights there are, and the steps that are code.
@@ -24,23 +30,26 @@ pub struct Flavour {
     /// Weights there are, in the order of the specification.
     pub weights: &'static [&'static Weight],
     /// Whether a queue is on the candidate list of a task that names no queues.
-    pub lists: fn(&Queue, &Args) -> bool,
+    pub lists: fn(&Queue, &Values) -> bool,
     /// Whether a queue is on the candidate list of a task that names queues, or whose chunk is
     /// bound to one: `home`, if it is known.
-    pub admits: fn(&Case<'_>, Option<&Queue>, &Queue, &Args) -> bool,
+    pub admits: fn(&Case<'_>, Option<&Queue>, &Queue, &Values) -> bool,
     /// Whether a task counts as express.
-    pub express: fn(&Task, &Args) -> bool,
+    pub express: fn(&Task, &Values) -> bool,
     /// How the candidate list of a task is given at a moment.
-    pub preassigned: fn(&Task, Millis, &Args) -> Preassigned,
+    pub preassigned: fn(&Task, Millis, &Values) -> Preassigned,
     /// The next moment after this one at which a task is judged otherwise by the passing of time
     /// alone, if there is one.
-    pub turns_at: fn(&Task, Millis, &Args) -> Option<Millis>,
+    pub turns_at: fn(&Task, Millis, &Values) -> Option<Millis>,
     /// Why no candidate is looked at, if so: the task as a whole must wait.
-    pub hold: fn(&Case<'_>, &Args) -> Option<Objection>,
+    pub hold: fn(&Case<'_>, &Values) -> Option<Wait>,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
     /// How long a deferral lasts at most, where the topology says nothing.
     pub defer: Millis,
+    /// Of a kind whose candidates are nuclei: the filters of job brokerage that its dry run has
+    /// (spec atlas N7); else none.
+    pub dry_run: &'static [&'static Filter],
     /// What it does beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
@@ -53,44 +62,38 @@ pub struct Plan {
     /// Whom it holds as a whole, and when it says so.
     pub throttling: &'static Throttling,
     /// How sites are classified (spec atlas 8.1.3).
-    pub sites: fn(&Args) -> SiteRules,
+    pub sites: fn(&Values) -> SiteRules,
     /// Completes the case by what follows from its figures and the parameters, before anything is
     /// judged.
-    pub complete: fn(&mut Case<'_>, &Args),
+    pub complete: fn(&mut Case<'_>, &Values),
     /// Completes the case from all candidates, before each pass.
-    pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Args),
+    pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Values),
     /// Whether candidates are judged once more, in the next pass.
-    pub again: fn(&Policy, &Case<'_>, &Judgement, &Args) -> bool,
+    pub again: fn(&Case<'_>, &Found<'_>, &Values) -> bool,
     /// Most queues in an answer; given what the policy says.
     pub most: fn(&Case<'_>, usize) -> usize,
 }
 
+/// What was found in a pass.
+pub struct Found<'a> {
+    /// What became of the candidates.
+    pub judgement: &'a Judgement,
+    /// The policy's filters, by their indices.
+    pub filters: &'a [&'static Filter],
+}
+
 /// What a selection sees.
 pub struct Select<'a> {
-    /// The policy.
-    pub policy: &'a Policy,
+    /// The policy as data.
+    pub spec: &'a PolicySpec,
     /// The kind's own parameters, resolved.
-    pub own: &'a Args,
+    pub own: &'a Values,
     /// What was judged.
     pub case: &'a Case<'a>,
     /// The ranked candidates, in the order of the judgement.
     pub ranked: &'a [Candidate<'a>],
     /// What was found.
     pub judgement: &'a Judgement,
-}
-
-/// The registry.
-static KINDS: [&Flavour; 3] =
-    [&super::analysis::ANALYSIS_JOB, &super::atlas::PRODUCTION_JOB, &super::task::PRODUCTION_TASK];
-
-/// Every kind there is, in order of their names.
-pub fn kinds() -> &'static [&'static Flavour] {
-    &KINDS
-}
-
-/// The kind of a word.
-pub fn kind(name: &str) -> Option<&'static Flavour> {
-    kinds().iter().copied().find(|flavour| flavour.name == name)
 }
 
 impl Flavour {
@@ -101,7 +104,14 @@ impl Flavour {
 
     /// Whether its candidates are nuclei, not queues.
     pub fn judges_nuclei(&self) -> bool {
-        self.filters.iter().any(|filter| matches!(filter.judge, super::Judge::Nuclei(_)))
+        self.filters.iter().any(|filter| matches!(filter.judge, Judge::Nuclei(_)))
+    }
+
+    /// The dry run of a policy of jobs: its filters among those that this kind names, no weights.
+    pub fn dry_run_of(&self, jobs: &PolicySpec) -> PolicySpec {
+        let mut spec = PolicySpec { weights: Vec::new(), ..jobs.clone() };
+        spec.filters.retain(|step| self.dry_run.iter().any(|filter| filter.name == step.name));
+        spec
     }
 
     /// The weight of a name.
@@ -114,19 +124,26 @@ impl Flavour {
         let mut text = format!("{} ({})\n  {}\n", self.name, self.spec, self.help);
         describe_params(&mut text, self.params);
         for filter in self.filters {
-            text += &format!("  filter {} ({}): {}\n", filter.name, filter.spec, filter.help);
+            let help = with_defaults(filter.help, filter.params);
+            text += &format!("  filter {} ({}): {help}\n", filter.name, filter.spec);
             describe_params(&mut text, filter.params);
         }
         for weight in self.weights {
-            text += &format!("  weight {} ({}): {}\n", weight.name, weight.spec, weight.help);
+            let help = with_defaults(weight.help, weight.params);
+            text += &format!("  weight {} ({}): {help}\n", weight.name, weight.spec);
             describe_params(&mut text, weight.params);
         }
         text
     }
 }
 
+/// A text with the documented defaults of parameters and the defaults of limits in it.
+fn with_defaults(text: &str, params: &[Param]) -> String {
+    let (values, limits) = (Values::defaults(params, Rules::Documented), Limits::default());
+    phrase(text, &|name| parameter(params, &values, name).or_else(|| limit(&limits, name)))
+}
+
 fn describe_params(text: &mut String, params: &[Param]) {
-    use super::param::Rules;
     for param in params {
         let documented = param.show(param.default_under(Rules::Documented));
         let panda = param.show(param.default_under(Rules::Panda));
@@ -135,7 +152,11 @@ fn describe_params(text: &mut String, params: &[Param]) {
             false => format!("{documented}, panda {panda}"),
         };
         let gdp = param.gdp.map(|key| format!("; gdpconfig {key}")).unwrap_or_default();
+        let unit = match param.unit.symbol() {
+            "" => String::new(),
+            symbol => format!("; {symbol}"),
+        };
         let (name, allowed, help) = (param.name, param.allowed(), param.help);
-        *text += &format!("    {name} = {default} ({allowed}{gdp}): {help}\n");
+        *text += &format!("    {name} = {default} ({allowed}{unit}{gdp}): {help}\n");
     }
 }

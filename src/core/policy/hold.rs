@@ -1,78 +1,130 @@
 //! Whom the rules of ATLAS analysis hold as a whole: owners with too much running, queued or
 //! stored, tasks whose share is used up (spec atlas 8.1).
 
-use super::analysis::{
-    CLASS_A_FLOOR, DWELL, GROUP_CORES, GROUP_JOBS, HYSTERESIS, LAPSE, LEVEL1, NEAR_QUOTA,
-    THRESHOLD_A, USER_CORES, USER_JOBS,
-};
-use super::rule::{Gauge, Margin, Rule, Throttling};
-use super::{Args, Case, Objection, Owner, Param};
+use super::case::Case;
+use super::owner::Owner;
+use super::param::{Param, Unit};
+use super::rule::Rule;
+use super::throttling::{Gauge, Margin};
+use super::typed::params;
+use super::wait::{Wait, WaitReason};
 use crate::core::event::ChunkKind;
 use crate::core::output::throttle::{SubjectKind, owner_of};
 use crate::core::unit::{Millis, SECOND};
 
-/// The rules of 8.1.
-pub(super) static THROTTLING: Throttling = Throttling { margin, of_owner, of_task };
+params! {
+    /// The limits of the rules of 8.1.
+    Caps {
+        user_jobs: f64 = Param::int("CAP_RUNNING_USER_JOBS", 0, 0)
+            .unit(Unit::Jobs)
+            .gdp("prio_mgr/CAP_RUNNING_USER_JOBS")
+            .help("most running jobs of a user, and half of the most queued ones; 0: no cap"),
+        user_cores: f64 = Param::int("CAP_RUNNING_USER_CORES", 0, 0)
+            .unit(Unit::Cores)
+            .gdp("prio_mgr/CAP_RUNNING_USER_CORES")
+            .help("most running cores of a user, and half of the most queued ones; 0: no cap"),
+        group_jobs: f64 = Param::int("CAP_RUNNING_GROUP_JOBS", 0, 0)
+            .unit(Unit::Jobs)
+            .gdp("prio_mgr/CAP_RUNNING_GROUP_JOBS")
+            .help("the same of a working group; 0: no cap"),
+        group_cores: f64 = Param::int("CAP_RUNNING_GROUP_CORES", 0, 0)
+            .unit(Unit::Cores)
+            .gdp("prio_mgr/CAP_RUNNING_GROUP_CORES")
+            .help("the same of a working group; 0: no cap"),
+        threshold_a: f64 = Param::int("USER_USAGE_THRESHOLD_A", 1_000, 1_000)
+            .at_least(1)
+            .unit(Unit::Slots)
+            .gdp("analy_eval/USER_USAGE_THRESHOLD_A")
+            .help("slots at hi-sites up to which a user's tasks are of class A"),
+        class_a_floor: bool = Param::flag("class_a_floor", true, false).help(
+            "whether tasks of class A run as long as the share is below its target, whatever the user \
+             has running",
+        ),
+        level1: bool = Param::flag("level1", false, true).help(
+            "whether the smaller counts of the share's usage and that of its first level",
+        ),
+        near_quota: bool = Param::flag("near_quota", false, true)
+            .help("whether only merge jobs are let through above 90 % of the global quota (A5')"),
+    }
+}
 
-/// How throttles are lifted and lapse: ours, whatever is decided by.
-pub(super) const PARAMS: [Param; 3] = [
-    Param::float("throttle_hysteresis", (0.0, 90.0), 10.0, 10.0).help(
-        "how far below its limit a figure has to come for a throttle to be lifted; % of the limit",
-    ),
-    Param::int("throttle_dwell_s", 300, 300).help("least time a throttle stands; s"),
-    Param::int("throttle_lapse_s", 3_600, 3_600).at_least(60).help(
-        "a throttle of which nothing is said for so long has lapsed; said again after half of it; s",
-    ),
-];
+params! {
+    /// How throttles are lifted and lapse: ours, whatever is decided by.
+    Margins {
+        hysteresis: f64 = Param::float("throttle_hysteresis", (0.0, 90.0), 10.0, 10.0)
+            .unit(Unit::Percent)
+            .help(
+                "how far below its limit a figure has to come for a throttle to be lifted; part of \
+                 the limit",
+            ),
+        dwell: f64 = Param::int("throttle_dwell_s", 300, 300)
+            .unit(Unit::Seconds)
+            .help("least time a throttle stands"),
+        lapse: f64 = Param::int("throttle_lapse_s", 3_600, 3_600)
+            .at_least(60)
+            .unit(Unit::Seconds)
+            .help("a throttle that is not published again for so long has lapsed; it is published \
+                   again after half of it"),
+    }
+}
+
+impl Margins {
+    /// What they come to.
+    pub(super) fn margin(&self) -> Margin {
+        let span = |seconds: f64| (seconds as Millis).saturating_mul(SECOND);
+        let hysteresis = self.hysteresis / 100.0;
+        Margin { hysteresis, dwell: span(self.dwell), lapse: span(self.lapse) }
+    }
+}
 
 /// The share whose use decides whether tasks of lower classes wait.
 const USER_SHARE: &str = "User Analysis";
 
-fn margin(args: &Args) -> Margin {
-    let span = |at: usize| (args.number(at) as Millis).saturating_mul(SECOND);
-    let hysteresis = args.number(HYSTERESIS) / 100.0;
-    Margin { hysteresis, dwell: span(DWELL), lapse: span(LAPSE) }
-}
+/// Above so much of its target a share is used up for tasks of class C; %.
+const USED_UP_FOR_C: f64 = 90.0;
+/// The same for class B; %.
+const USED_UP_FOR_B: f64 = 95.0;
 
 /// Why the task as a whole must wait: what its owner or it has is above a limit, or was and has not
 /// come down enough.
-pub(super) fn throttled(case: &Case<'_>, args: &Args) -> Option<Objection> {
+pub(super) fn throttled(case: &Case<'_>, caps: &Caps, margin: &Margin) -> Option<Wait> {
     let (kind, _) = owner_of(case.task);
     let is_merge = case.task.chunk == ChunkKind::Merge;
-    let caps = caps(&case.owner, kind, args).into_iter().filter(|_| !is_merge);
-    let quotas = quotas(&case.owner, args);
+    let of_jobs = jobs_and_cores(&case.owner, kind, caps).into_iter().filter(|_| !is_merge);
+    let quotas = quotas(&case.owner, caps);
     let quotas = quotas.into_iter().filter(|gauge| !is_merge || gauge.rule == Rule::Quota);
-    caps.chain(of_task(case, args)).chain(quotas).find_map(|gauge| objection(&gauge, case, args))
+    let all = of_jobs.chain(of_task(case, caps)).chain(quotas);
+    all.into_iter().find_map(|gauge| wait(&gauge, case, margin))
 }
 
-fn objection(gauge: &Gauge, case: &Case<'_>, args: &Args) -> Option<Objection> {
+fn wait(gauge: &Gauge, case: &Case<'_>, margin: &Margin) -> Option<Wait> {
     let Gauge { rule, reason, measured, limit } = *gauge;
     let stands = case.owner.throttled.contains(&rule);
-    let limit = if stands { margin(args).lift_limit(limit) } else { limit };
-    let objection = Objection { reason, measured, limit, recheck_at: None };
-    (stands || measured > limit).then_some(objection)
+    let limit = if stands { margin.lift_limit(limit) } else { limit };
+    (stands || measured > limit).then_some(Wait { reason, measured, limit })
 }
 
-fn of_owner(owner: &Owner, kind: SubjectKind, args: &Args) -> Vec<Gauge> {
-    let mut gauges = caps(owner, kind, args);
-    gauges.extend(quotas(owner, args));
+/// What the rules measure of an owner.
+pub(super) fn of_owner(owner: &Owner, kind: SubjectKind, caps: &Caps) -> Vec<Gauge> {
+    let mut gauges = jobs_and_cores(owner, kind, caps);
+    gauges.extend(quotas(owner, caps));
     gauges
 }
 
 /// Rules A1 to A4: too many jobs or cores of the owner.
-fn caps(owner: &Owner, kind: SubjectKind, args: &Args) -> Vec<Gauge> {
+fn jobs_and_cores(owner: &Owner, kind: SubjectKind, caps: &Caps) -> Vec<Gauge> {
     let Some(totals) = owner.totals else { return Vec::new() };
     let (jobs, cores) = match kind {
-        SubjectKind::Group => (args.number(GROUP_JOBS), args.number(GROUP_CORES)),
-        _ => (args.number(USER_JOBS), args.number(USER_CORES)),
+        SubjectKind::Group => (caps.group_jobs, caps.group_cores),
+        _ => (caps.user_jobs, caps.user_cores),
     };
     let own = |cap: Option<u64>, general: f64| cap.map_or(general, |cap| cap as f64);
     let (jobs, cores) = (own(owner.cap_jobs, jobs), own(owner.cap_cores, cores));
     let all = [
-        (Rule::RunningJobs, "running_jobs_cap", totals.running_jobs, jobs),
-        (Rule::QueuedJobs, "queued_jobs_cap", totals.queued_jobs, 2.0 * jobs),
-        (Rule::RunningCores, "running_cores_cap", totals.running_cores, cores),
-        (Rule::QueuedCores, "queued_cores_cap", totals.queued_cores, 2.0 * cores),
+        (Rule::RunningJobs, WaitReason::RunningJobs, totals.running_jobs, jobs),
+        (Rule::QueuedJobs, WaitReason::QueuedJobs, totals.queued_jobs, 2.0 * jobs),
+        (Rule::RunningCores, WaitReason::RunningCores, totals.running_cores, cores),
+        (Rule::QueuedCores, WaitReason::QueuedCores, totals.queued_cores, 2.0 * cores),
     ];
     let capped = all.into_iter().filter(|(_, _, _, limit)| *limit > 0.0);
     capped
@@ -86,32 +138,32 @@ fn caps(owner: &Owner, kind: SubjectKind, args: &Args) -> Vec<Gauge> {
 }
 
 /// Rules A5 and A5': too much is stored. In % of the fullest quota.
-fn quotas(owner: &Owner, args: &Args) -> Vec<Gauge> {
+fn quotas(owner: &Owner, caps: &Caps) -> Vec<Gauge> {
     let Some(used) = owner.quota_used else { return Vec::new() };
     let gauge = |rule, reason, limit| Gauge { rule, reason, measured: 100.0 * used, limit };
-    let over = gauge(Rule::Quota, "over_global_quota", 100.0);
-    let near = gauge(Rule::NearQuota, "near_global_quota", 90.0);
-    if args.flag(NEAR_QUOTA) { vec![over, near] } else { vec![over] }
+    let over = gauge(Rule::Quota, WaitReason::Quota, 100.0);
+    let near = gauge(Rule::NearQuota, WaitReason::NearQuota, 90.0);
+    if caps.near_quota { vec![over, near] } else { vec![over] }
 }
 
 /// Rule A6: the share is used up, and the task is of a lower class. In % of the share's target.
-fn of_task(case: &Case<'_>, args: &Args) -> Option<Gauge> {
+pub(super) fn of_task(case: &Case<'_>, caps: &Caps) -> Option<Gauge> {
     let owner = &case.owner;
     if case.task.gshare != USER_SHARE {
         return None;
     }
     let mut usage = owner.share_usage? * 100.0;
-    if let Some(other) = owner.level1_usage.filter(|_| args.flag(LEVEL1)) {
+    if let Some(other) = owner.level1_usage.filter(|_| caps.level1) {
         usage = usage.min(other * 100.0);
     }
     let gauge = |reason, limit| Some(Gauge { rule: Rule::Share, reason, measured: usage, limit });
     match owner.task_class? {
-        -1 => gauge("gshare_class_c", 90.0),
-        0 => gauge("gshare_class_b", 95.0),
+        -1 => gauge(WaitReason::ShareOfC, USED_UP_FOR_C),
+        0 => gauge(WaitReason::ShareOfB, USED_UP_FOR_B),
         1 => {
-            let threshold = args.number(THRESHOLD_A);
+            let threshold = caps.threshold_a;
             let part = owner.remaining_slots.map_or(0.5, |left| 1.0 - left / threshold);
-            let floor = args.flag(CLASS_A_FLOOR);
+            let floor = caps.class_a_floor;
             let part = if floor { part.min(1.0) } else { part };
             if part <= 0.0 {
                 return None;
@@ -119,7 +171,7 @@ fn of_task(case: &Case<'_>, args: &Args) -> Option<Gauge> {
             // The product decides; the quotient may be off by a rounding.
             let limit = 100.0 / part;
             let limit = if usage * part <= 100.0 { limit.max(usage) } else { limit };
-            gauge("gshare_class_a", limit)
+            gauge(WaitReason::ShareOfA, limit)
         }
         _ => None,
     }

@@ -35,6 +35,64 @@ pub enum Kind {
     Word(&'static [&'static str]),
 }
 
+/// In what a number is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// In nothing: a factor, a ratio, a priority, a word.
+    None,
+    /// Jobs.
+    Jobs,
+    /// Files.
+    Files,
+    /// Cores.
+    Cores,
+    /// Slots.
+    Slots,
+    /// Percent.
+    Percent,
+    /// Seconds.
+    Seconds,
+    /// Hours.
+    Hours,
+    /// Days.
+    Days,
+    /// Kilobytes a second.
+    KbPerSecond,
+    /// Megabytes.
+    Mb,
+    /// Gigabytes of 1024^3 bytes.
+    Gb,
+    /// Terabytes of 1024 such GB.
+    Tb,
+    /// Computing power.
+    Hs06,
+    /// Work: computing power times seconds.
+    Hs06Seconds,
+}
+
+impl Unit {
+    /// Its symbol; empty where there is none.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Unit::None => "",
+            Unit::Jobs => "jobs",
+            Unit::Files => "files",
+            Unit::Cores => "cores",
+            Unit::Slots => "slots",
+            Unit::Percent => "%",
+            Unit::Seconds => "s",
+            Unit::Hours => "h",
+            Unit::Days => "d",
+            Unit::KbPerSecond => "kB/s",
+            Unit::Mb => "MB",
+            Unit::Gb => "GB",
+            Unit::Tb => "TB",
+            Unit::Hs06 => "HS06",
+            Unit::Hs06Seconds => "HS06 s",
+        }
+    }
+}
+
 /// A default. The two readings of a difference are two of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Default {
@@ -59,10 +117,12 @@ pub struct Param {
     pub documented: Default,
     /// Default under [`Rules::Panda`].
     pub panda: Default,
+    /// In what it is given.
+    pub unit: Unit,
     /// gdpconfig key (`jobbroker/NQUEUED_SAT_CAP`) that overrides it at run time; a trailing
     /// `_<gshare>` in the key is replaced by the task's share.
     pub gdp: Option<&'static str>,
-    /// Meaning, unit, and the DIFF it decides, if any.
+    /// Meaning, and the DIFF it decides, if any.
     pub help: &'static str,
 }
 
@@ -75,9 +135,10 @@ pub struct Step {
     pub args: Vec<(String, Arg)>,
 }
 
-/// The resolved parameters of one filter or weight, in the order of its declaration.
+/// The values in force of the parameters of one filter, weight or kind, in the order of its
+/// declaration. Only the struct that declares them reads them: see [`super::typed`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Args(pub Vec<f64>);
+pub struct Values(pub(super) Vec<f64>);
 
 /// What is wrong with a parameter or a list, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,10 +155,21 @@ pub struct Mistake {
 const INT_MAX: i64 = 1_000_000_000_000;
 
 impl Param {
+    /// A declaration without a name: what others are written over.
+    pub(super) const NONE: Param = Param {
+        name: "",
+        kind: Kind::Bool,
+        documented: Default::Bool(false),
+        panda: Default::Bool(false),
+        unit: Unit::None,
+        gdp: None,
+        help: "",
+    };
+
     /// A whole number, 0 or more.
     pub const fn int(name: &'static str, documented: i64, panda: i64) -> Param {
         let (documented, panda) = (Default::Int(documented), Default::Int(panda));
-        Param { name, kind: Kind::Int(0, INT_MAX), documented, panda, gdp: None, help: "" }
+        Param { name, kind: Kind::Int(0, INT_MAX), documented, panda, ..Param::NONE }
     }
 
     /// A finite number from..=to.
@@ -108,13 +180,13 @@ impl Param {
         panda: f64,
     ) -> Param {
         let (documented, panda) = (Default::Float(documented), Default::Float(panda));
-        Param { name, kind: Kind::Float(from, to), documented, panda, gdp: None, help: "" }
+        Param { name, kind: Kind::Float(from, to), documented, panda, ..Param::NONE }
     }
 
     /// True or false.
     pub const fn flag(name: &'static str, documented: bool, panda: bool) -> Param {
         let (documented, panda) = (Default::Bool(documented), Default::Bool(panda));
-        Param { name, kind: Kind::Bool, documented, panda, gdp: None, help: "" }
+        Param { name, kind: Kind::Bool, documented, panda, ..Param::NONE }
     }
 
     /// One of some words.
@@ -125,7 +197,7 @@ impl Param {
         panda: &'static str,
     ) -> Param {
         let (documented, panda) = (Default::Word(documented), Default::Word(panda));
-        Param { name, kind: Kind::Word(words), documented, panda, gdp: None, help: "" }
+        Param { name, kind: Kind::Word(words), documented, panda, ..Param::NONE }
     }
 
     /// With a smallest value; whole numbers only.
@@ -133,6 +205,12 @@ impl Param {
         if let Kind::Int(_, most) = self.kind {
             self.kind = Kind::Int(least, most);
         }
+        self
+    }
+
+    /// With its unit.
+    pub const fn unit(mut self, unit: Unit) -> Param {
+        self.unit = unit;
         self
     }
 
@@ -145,6 +223,25 @@ impl Param {
     /// With its explanation.
     pub const fn help(mut self, help: &'static str) -> Param {
         self.help = help;
+        self
+    }
+
+    /// A declaration of a number; a mistake in the source where it is none.
+    pub(super) const fn number(self) -> Param {
+        assert!(matches!(self.kind, Kind::Int(..) | Kind::Float(..)), "a field that is no number");
+        self
+    }
+
+    /// A declaration of a truth value; a mistake in the source where it is none.
+    pub(super) const fn truth(self) -> Param {
+        assert!(matches!(self.kind, Kind::Bool), "a field that is not true or false");
+        self
+    }
+
+    /// A declaration of words; a mistake in the source where it has others.
+    pub(super) const fn one_of(self, words: &'static [&'static str]) -> Param {
+        let Kind::Word(own) = self.kind else { panic!("a field that is no word") };
+        assert!(own.len() == words.len(), "a field of other words");
         self
     }
 
@@ -230,28 +327,34 @@ impl Param {
     }
 }
 
-impl Args {
+impl Values {
     /// The defaults of some parameters.
-    pub fn defaults(params: &[Param], rules: Rules) -> Args {
-        Args(params.iter().map(|param| param.default_under(rules)).collect())
+    pub fn defaults(params: &[Param], rules: Rules) -> Values {
+        Values(params.iter().map(|param| param.default_under(rules)).collect())
     }
 
-    /// The value of the parameter at a place of the declaration.
-    #[inline]
-    pub fn number(&self, at: usize) -> f64 {
-        self.0[at]
+    /// Reads all of them, which are so many.
+    #[inline(always)]
+    pub(super) fn reader(&self, count: usize) -> Reader<'_> {
+        // cannot fail: a filter, a weight and a kind declare what they read by one struct.
+        Reader { values: &self.0[..count], at: 0 }
     }
+}
 
-    /// Whether the flag at a place of the declaration is set.
-    #[inline]
-    pub fn flag(&self, at: usize) -> bool {
-        self.0[at] != 0.0
-    }
+/// Reads values one after the other.
+pub(super) struct Reader<'a> {
+    values: &'a [f64],
+    at: usize,
+}
 
-    /// Which of its words the parameter at a place of the declaration has, from 0.
-    #[inline]
-    pub fn word(&self, at: usize) -> usize {
-        self.0[at] as usize
+impl Reader<'_> {
+    /// The next value.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> f64 {
+        // cannot fail: a struct reads as many values as it declares.
+        let value = self.values[self.at];
+        self.at += 1;
+        value
     }
 }
 
@@ -284,5 +387,15 @@ impl Rules {
 impl std::fmt::Display for Mistake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}; allowed: {}", self.place, self.found, self.allowed)
+    }
+}
+
+impl Param {
+    /// A value with its unit, for a reader.
+    pub fn show_with_unit(&self, value: f64) -> String {
+        match self.unit.symbol() {
+            "" => self.show(value),
+            symbol => format!("{} {symbol}", self.show(value)),
+        }
     }
 }

@@ -1,78 +1,20 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
-use super::compile::{Asked, Late, Policy, Resolved};
-use super::flavour::{Plan, Select};
-use super::rule::Throttling;
-use super::{
-    Candidate, Case, Judge, Nucleus, Objection, Owner, Preassigned, SiteRules, Wanted, Weighed,
-};
+use super::applicable::Applicable;
+use super::candidate::Candidate;
+use super::case::{Case, Nucleus, Preassigned};
+use super::compile::{Policy, Resolved};
+use super::declare::Judge;
+use super::flavour::{Found, Plan, Select};
+use super::judgement::{Candidates, Chosen, Judgement, Refused};
+use super::owner::Owner;
+use super::site::SiteRules;
+use super::software::Wanted;
+use super::throttling::Throttling;
+use super::weighed::Weighed;
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
-
-/// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
-/// The same place gives the same candidate throughout a judgement.
-pub trait Candidates {
-    /// How many there are.
-    fn count(&self) -> usize;
-    /// The candidate at a place below the count.
-    fn at(&self, place: u32) -> Candidate<'_>;
-    /// The queue of the candidate at a place below the count.
-    fn queue(&self, place: u32) -> &Queue;
-}
-
-impl Candidates for [Candidate<'_>] {
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn at(&self, place: u32) -> Candidate<'_> {
-        self[place as usize]
-    }
-
-    fn queue(&self, place: u32) -> &Queue {
-        self[place as usize].queue
-    }
-}
-
-/// What became of all candidates of a case.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judgement {
-    /// The best that passed, by weight, then by name.
-    pub ranked: Vec<Chosen>,
-    /// Those that did not pass, in the order of the candidates.
-    pub fates: Vec<Refused>,
-    /// Per filter of the policy, how many candidates it was the first to refuse.
-    pub counts: Vec<u32>,
-    /// Why no candidate was looked at: the task as a whole must wait.
-    pub held: Option<Objection>,
-    /// How many passed, those beyond the policy's `candidates_max` included.
-    pub passed: u32,
-    /// The pass it was found in, from 1; 0 where no candidate was looked at.
-    pub pass: u8,
-}
-
-/// A candidate that passed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
-    /// Its place in the list of candidates.
-    pub candidate: u32,
-    /// Its weight.
-    pub weighed: Weighed,
-}
-
-/// A candidate that did not pass.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Refused {
-    /// Its place in the list of candidates.
-    pub candidate: u32,
-    /// The filter that objected first, by its index in the policy.
-    pub filter: u16,
-    /// What it said.
-    pub objection: Objection,
-    /// Its weight, where it was weighed before; else 0.
-    pub weight: f64,
-}
 
 /// Most passes over the candidates.
 const PASSES_MAX: u8 = 2;
@@ -185,9 +127,9 @@ impl Policy {
         Some(Judgement { held, counts: vec![0; self.filters.len()], ..Judgement::default() })
     }
 
-    /// Whether what is said of one candidate hangs on the others.
+    /// Whether the verdict on one candidate depends on the others.
     pub fn judges_together(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        self.flavour.plan.is_some() || self.sees_all(case, resolved)
+        self.flavour.plan.is_some() || self.sees_all(&self.applicable(case, resolved))
     }
 
     /// Judges a case in as many passes as it takes.
@@ -203,12 +145,10 @@ impl Policy {
             (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
         loop {
             (plan.prepare)(case, &all, &resolved.own);
-            let judgement = match self.asked_of(case, resolved) {
-                None => self.judge_all(case, &all, resolved),
-                Some(asked) => self.judge_each(case, all.as_slice(), resolved, &asked),
-            };
+            let judgement = self.judge_among(case, &all, resolved);
+            let found = Found { judgement: &judgement, filters: &self.filters };
             let is_last = case.pass >= PASSES_MAX;
-            if is_last || !(plan.again)(self, case, &judgement, &resolved.own) {
+            if is_last || !(plan.again)(case, &found, &resolved.own) {
                 return judgement;
             }
             passed(case, &judgement);
@@ -223,21 +163,36 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        if let Some(asked) = self.asked_of(case, resolved) {
-            return self.judge_each(case, candidates, resolved, &asked);
+        let applicable = self.applicable(case, resolved);
+        if !self.sees_all(&applicable) {
+            return self.judge_each(case, candidates, resolved, &applicable);
         }
         let all: Vec<Candidate<'_>> =
             (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
-        self.judge_all(case, &all, resolved)
+        self.judge_all(case, &all, resolved, &applicable)
     }
 
-    /// Judges candidate by candidate, by the filters that have anything to say.
+    /// The same where all candidates are made already.
+    fn judge_among<'a>(
+        &self,
+        case: &'a Case<'a>,
+        all: &'a [Candidate<'a>],
+        resolved: &Resolved,
+    ) -> Judgement {
+        let applicable = self.applicable(case, resolved);
+        match self.sees_all(&applicable) {
+            true => self.judge_all(case, all, resolved, &applicable),
+            false => self.judge_each(case, all, resolved, &applicable),
+        }
+    }
+
+    /// Judges candidate by candidate.
     fn judge_each<C: Candidates + ?Sized>(
         &self,
         case: &Case<'_>,
         candidates: &C,
         resolved: &Resolved,
-        (before, after): &(Vec<Asked>, Vec<Late>),
+        applicable: &Applicable,
     ) -> Judgement {
         let count = candidates.count();
         let mut judgement = Judgement {
@@ -250,10 +205,11 @@ impl Policy {
         let mut weighed = Weighed::default();
         for place in 0..count as u32 {
             let candidate = candidates.at(place);
-            let found = self.walk_before(case, &candidate, resolved, before).or_else(|| {
-                self.weigh(case, &candidate, resolved, &mut weighed, &[]);
-                self.walk_after(case, &candidate, resolved, &weighed, after)
-            });
+            let found =
+                self.walk_before(case, &candidate, resolved, &applicable.before).or_else(|| {
+                    self.weigh(case, &candidate, resolved, &mut weighed, &[]);
+                    self.walk_after(case, &candidate, resolved, &weighed, &applicable.after)
+                });
             match found {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;
@@ -273,29 +229,9 @@ impl Policy {
         judgement
     }
 
-    /// Whether a filter has anything to say of a case.
-    pub(super) fn applies(&self, at: u16, case: &Case<'_>, resolved: &Resolved) -> bool {
-        let at = usize::from(at);
-        let args = &resolved.filters[at];
-        self.filters[at].0.applies.is_none_or(|applies| applies(case, args))
-    }
-
-    /// Whether a filter that has anything to say of a case, or a weight, sees all candidates.
-    fn sees_all(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        let mut all = self.whole.iter().map(|it| it.0).chain(self.last.iter().map(|it| it.0));
-        self.weighs_all || all.any(|at| self.applies(at, case, resolved))
-    }
-
-    /// The filters that have anything to say of a case, before and after weighing; `None` when one
-    /// of them, or a weight, sees all candidates.
-    fn asked_of(&self, case: &Case<'_>, resolved: &Resolved) -> Option<(Vec<Asked>, Vec<Late>)> {
-        if self.sees_all(case, resolved) {
-            return None;
-        }
-        let applies = |at: u16| self.applies(at, case, resolved);
-        let before = self.before.iter().filter(|asked| applies(asked.at)).copied().collect();
-        let after = self.after.iter().filter(|(at, _)| applies(*at)).copied().collect();
-        Some((before, after))
+    /// Whether any of a case's filters, or a weight, sees all candidates.
+    fn sees_all(&self, applicable: &Applicable) -> bool {
+        self.weighs_all || applicable.sees_all()
     }
 
     /// How many of the chunk's jobs go to each ranked candidate.
@@ -310,7 +246,7 @@ impl Policy {
         let chosen = judgement.ranked.iter();
         let ranked: Vec<_> = chosen.map(|chosen| candidates.at(chosen.candidate)).collect();
         let (own, ranked) = (&resolved.own, ranked.as_slice());
-        (self.flavour.select)(&Select { policy: self, own, case, ranked, judgement }, dice)
+        (self.flavour.select)(&Select { spec: &self.spec, own, case, ranked, judgement }, dice)
     }
 
     /// Most queues in an answer.
@@ -321,7 +257,7 @@ impl Policy {
 
     /// The weight known when a filter objected.
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
-        match self.filters[usize::from(filter)].0.judge {
+        match self.filters[usize::from(filter)].judge {
             Judge::Before(_) | Judge::Whole(_) | Judge::Nuclei(_) => 0.0,
             Judge::After(_) | Judge::Last(_) => weighed.total,
         }

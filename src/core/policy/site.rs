@@ -1,36 +1,44 @@
 //! Classes of sites, by how long sample jobs wait there (spec atlas 8.1.3).
 
-use super::Param;
-use super::param::Args;
+use super::param::{Param, Unit};
+use super::typed::params;
 use crate::core::math::student::point95;
 use crate::core::unit::{DAY, HOUR, Millis};
 
-/// The parameters, in the order [`rules`] takes them.
-pub(super) const PARAMS: [Param; 9] = [
-    Param::float("site_half_life", (1.0, 1_000.0), 6.0, 12.0).help(
-        "class of a site: a sample weighs half as much after so long; h (the documentation says 6, \
-         the code 12)",
-    ),
-    Param::float("site_days", (0.1, 4.0), 4.0, 4.0)
-        .help("class of a site: samples that started within so long count; d"),
-    Param::int("site_hi_wait", 3_600, 3_600)
-        .help("class of a site: one that waits no longer may be hi, whatever others do; s"),
-    Param::int("site_lo_wait", 10_800, 10_800)
-        .help("class of a site: one that waits no longer is not lo, whatever others do; s"),
-    Param::float("site_hi_part", (0.0, 1.0), 0.333, 0.333)
-        .help("class of a site: this part of the GRID sites, the quickest, may be hi"),
-    Param::float("site_lo_part", (0.0, 1.0), 0.667, 0.667)
-        .help("class of a site: all but this part of the GRID sites may be lo"),
-    Param::int("site_long_most", 3, 3).help(
-        "class of a site: so many jobs may wait long where the samples that started did not; jobs",
-    ),
-    Param::float("site_start_hours", (0.1, 1_000.0), 24.0, 24.0)
-        .help("class of a site: where no job started for so long is not hi; h"),
-    Param::flag("site_spread_needed", false, true).help(
-        "whether a site whose samples all waited equally long, as one sample does, has no class; \
-         there PanDA's library gives no number",
-    ),
-];
+params! {
+    /// The parameters of classes of sites.
+    SiteClasses {
+        half_life: f64 = Param::float("site_half_life", (1.0, 1_000.0), 6.0, 12.0)
+            .unit(Unit::Hours)
+            .help(
+                "class of a site: a sample weighs half as much after so long (the documentation and \
+                 the code differ)",
+            ),
+        days: f64 = Param::float("site_days", (0.1, 4.0), 4.0, 4.0)
+            .unit(Unit::Days)
+            .help("class of a site: samples that started within so long count"),
+        hi_wait: f64 = Param::int("site_hi_wait", 3_600, 3_600)
+            .unit(Unit::Seconds)
+            .help("class of a site: one that waits no longer may be hi, whatever others do"),
+        lo_wait: f64 = Param::int("site_lo_wait", 10_800, 10_800)
+            .unit(Unit::Seconds)
+            .help("class of a site: one that waits no longer is not lo, whatever others do"),
+        hi_part: f64 = Param::float("site_hi_part", (0.0, 1.0), 0.333, 0.333)
+            .help("class of a site: this part of the GRID sites, the quickest, may be hi"),
+        lo_part: f64 = Param::float("site_lo_part", (0.0, 1.0), 0.667, 0.667)
+            .help("class of a site: all but this part of the GRID sites may be lo"),
+        long_most: f64 = Param::int("site_long_most", 3, 3).unit(Unit::Jobs).help(
+            "class of a site: so many jobs may wait long where the samples that started did not",
+        ),
+        start_hours: f64 = Param::float("site_start_hours", (0.1, 1_000.0), 24.0, 24.0)
+            .unit(Unit::Hours)
+            .help("class of a site: where no job started for so long is not hi"),
+        spread_needed: bool = Param::flag("site_spread_needed", false, true).help(
+            "whether a site whose samples all waited equally long, as one sample does, has no class; \
+             there PanDA's library gives no number",
+        ),
+    }
+}
 
 /// How sites are classified: the parameters, resolved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,17 +59,18 @@ pub struct SiteRules {
     pub spread_needed: bool,
 }
 
-/// Rules of some parameters, from the first of [`PARAMS`] on.
-pub(super) fn rules(args: &Args, from: usize) -> SiteRules {
-    let number = |at: usize| args.number(from + at);
-    SiteRules {
-        half_life: (number(0) * HOUR as f64) as Millis,
-        reach: (number(1) * DAY as f64) as Millis,
-        waits: [number(2), number(3)],
-        parts: [number(4), number(5)],
-        long_most: number(6),
-        start_within: (number(7) * HOUR as f64) as Millis,
-        spread_needed: args.flag(from + 8),
+impl SiteClasses {
+    /// The rules they come to.
+    pub(super) fn rules(&self) -> SiteRules {
+        SiteRules {
+            half_life: (self.half_life * HOUR as f64) as Millis,
+            reach: (self.days * DAY as f64) as Millis,
+            waits: [self.hi_wait, self.lo_wait],
+            parts: [self.hi_part, self.lo_part],
+            long_most: self.long_most,
+            start_within: (self.start_hours * HOUR as f64) as Millis,
+            spread_needed: self.spread_needed,
+        }
     }
 }
 
@@ -146,10 +155,11 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::Rules;
+    use crate::core::policy::typed::read;
+    use crate::core::policy::{Rules, Values};
 
     fn under(reading: Rules) -> SiteRules {
-        rules(&Args::defaults(&PARAMS, reading), 0)
+        read!(SiteClasses, Values::defaults(SiteClasses::DECLARED, reading)).rules()
     }
 
     /// Many samples that waited so long, give or take nothing.

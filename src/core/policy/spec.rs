@@ -1,7 +1,7 @@
 //! A policy as data: what a topology file says of it.
 
 use super::param::{Arg, Rules, Step};
-use crate::core::unit::{HOUR, MINUTE, Millis};
+use crate::core::unit::Millis;
 
 /// A policy as listed in a topology file, before it is checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,38 +54,5 @@ impl Wake {
     /// The wake of a word.
     pub fn from_name(name: &str) -> Option<Wake> {
         [Wake::Event, Wake::Timer].into_iter().find(|wake| wake.name() == name)
-    }
-}
-
-impl PolicySpec {
-    /// A policy of a kind with no filters and no weights, and the specification's figures for the
-    /// rest: where a reader of topology files starts from.
-    pub fn empty(name: &str, kind: &str) -> PolicySpec {
-        PolicySpec {
-            name: name.to_string(),
-            kind: kind.to_string(),
-            rules: Rules::Documented,
-            wake: Wake::Event,
-            defer: super::kind(kind).map_or(HOUR, |flavour| flavour.defer),
-            dwell: MINUTE,
-            candidates_max: 10,
-            bunch: 25,
-            bunch_scout: 2,
-            args: Vec::new(),
-            filters: Vec::new(),
-            weights: Vec::new(),
-        }
-    }
-
-    /// A policy of a kind with every filter and weight the kind has, in the kind's order, and all
-    /// parameters at their defaults.
-    pub fn full(name: &str, flavour: &super::Flavour, rules: Rules) -> PolicySpec {
-        let step = |name: &str| Step { name: name.to_string(), args: Vec::new() };
-        PolicySpec {
-            rules,
-            filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),
-            weights: flavour.weights.iter().map(|weight| step(weight.name)).collect(),
-            ..PolicySpec::empty(name, flavour.name)
-        }
     }
 }

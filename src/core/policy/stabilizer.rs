@@ -1,39 +1,40 @@
 //! How many jobs a user may have queued at a queue: the analysis stabilizer (spec atlas 8.5).
 
-use super::{Args, Candidate, Param};
+use super::candidate::Candidate;
+use super::param::{Param, Unit};
+use super::typed::params;
 use crate::core::event::Status;
 
-/// The stabilizer's parameters. A step that uses them has them first, in this order.
-pub(super) const PARAMS: [Param; 7] = [
-    Param::float("BASE_QUEUE_LENGTH_PER_PQ", (0.0, 1e9), 100.0, 100.0)
-        .gdp("anal_jobbroker/BASE_QUEUE_LENGTH_PER_PQ")
-        .help("a queue with fewer jobs queued in the share lets every user in; jobs"),
-    Param::float("BASE_EXPECTED_WAIT_HOUR_ON_PQ", (0.0, 1e9), 8.0, 8.0)
-        .gdp("anal_jobbroker/BASE_EXPECTED_WAIT_HOUR_ON_PQ")
-        .help("so does a queue that starts what is queued in less than this; h"),
-    Param::float("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER", (0.0, 1e9), 5.0, 5.0)
-        .gdp("anal_jobbroker/BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER")
-        .help("queued jobs every user may have; jobs"),
-    Param::float("BASE_QUEUE_RATIO_ON_PQ", (0.0, 1e9), 0.05, 0.05)
-        .gdp("anal_jobbroker/BASE_QUEUE_RATIO_ON_PQ")
-        .help("queued jobs every user may have, for each running job"),
-    Param::float("STATIC_MAX_QUEUE_RUNNING_RATIO", (0.0, 1e9), 2.0, 2.0)
-        .gdp("anal_jobbroker/STATIC_MAX_QUEUE_RUNNING_RATIO")
-        .help("queued jobs of all users together, for each running job"),
-    Param::float("MAX_EXPECTED_WAIT_HOUR", (0.0, 1e9), 12.0, 12.0)
-        .gdp("anal_jobbroker/MAX_EXPECTED_WAIT_HOUR")
-        .help("queued jobs of all users together, in hours of starts; h"),
-    Param::flag("count_total", false, true)
-        .help("whether the sum over users counts as one user more (Q-14)"),
-];
-
-const BASE_LENGTH: usize = 0;
-const BASE_WAIT: usize = 1;
-const USER_LENGTH: usize = 2;
-const USER_RATIO: usize = 3;
-const RUNNING_RATIO: usize = 4;
-const MOST_WAIT: usize = 5;
-const COUNT_TOTAL: usize = 6;
+params! {
+    /// The stabilizer's parameters.
+    Stabilizing {
+        base_length: f64 = Param::float("BASE_QUEUE_LENGTH_PER_PQ", (0.0, 1e9), 100.0, 100.0)
+            .unit(Unit::Jobs)
+            .gdp("anal_jobbroker/BASE_QUEUE_LENGTH_PER_PQ")
+            .help("a queue with fewer jobs queued in the share lets every user in"),
+        base_wait: f64 = Param::float("BASE_EXPECTED_WAIT_HOUR_ON_PQ", (0.0, 1e9), 8.0, 8.0)
+            .unit(Unit::Hours)
+            .gdp("anal_jobbroker/BASE_EXPECTED_WAIT_HOUR_ON_PQ")
+            .help("so does a queue that starts what is queued in less than this"),
+        user_length: f64 =
+            Param::float("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER", (0.0, 1e9), 5.0, 5.0)
+                .unit(Unit::Jobs)
+                .gdp("anal_jobbroker/BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER")
+                .help("queued jobs every user may have"),
+        user_ratio: f64 = Param::float("BASE_QUEUE_RATIO_ON_PQ", (0.0, 1e9), 0.05, 0.05)
+            .gdp("anal_jobbroker/BASE_QUEUE_RATIO_ON_PQ")
+            .help("queued jobs every user may have, for each running job"),
+        running_ratio: f64 = Param::float("STATIC_MAX_QUEUE_RUNNING_RATIO", (0.0, 1e9), 2.0, 2.0)
+            .gdp("anal_jobbroker/STATIC_MAX_QUEUE_RUNNING_RATIO")
+            .help("queued jobs of all users together, for each running job"),
+        most_wait: f64 = Param::float("MAX_EXPECTED_WAIT_HOUR", (0.0, 1e9), 12.0, 12.0)
+            .unit(Unit::Hours)
+            .gdp("anal_jobbroker/MAX_EXPECTED_WAIT_HOUR")
+            .help("queued jobs of all users together, in hours of starts"),
+        count_total: bool = Param::flag("count_total", false, true)
+            .help("whether the sum over users counts as one user more (Q-14)"),
+    }
+}
 
 /// What the stabilizer makes of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,23 +49,20 @@ pub(super) struct Stabilizer {
 
 impl Stabilizer {
     /// What it makes of a candidate.
-    pub(super) fn of(candidate: &Candidate<'_>, args: &Args) -> Stabilizer {
+    pub(super) fn of(candidate: &Candidate<'_>, params: &Stabilizing) -> Stabilizer {
         let user = &candidate.user;
         let (queued, running) = (queued(candidate), candidate.jobs(Status::Running));
         let all = candidate.jobs_all(Status::Running);
         let rate = if all > 0.0 { running * user.starts_per_hour / all } else { 0.0 };
         let at_queue = user.all_running.map_or(running, f64::from);
-        let whole = args
-            .number(BASE_LENGTH)
-            .max(args.number(RUNNING_RATIO) * at_queue)
-            .max(args.number(MOST_WAIT) * rate);
-        let sum = args.flag(COUNT_TOTAL) && user.all_running.is_some();
+        let whole =
+            params.base_length.max(params.running_ratio * at_queue).max(params.most_wait * rate);
+        let sum = params.count_total && user.all_running.is_some();
         let users = user.users.map_or(1.0, |users| f64::from(users) + f64::from(u8::from(sum)));
         let by_running = if at_queue > 0.0 { f64::from(user.running) / at_queue } else { 0.0 };
         let part = by_running.max(1.0 / users.max(1.0));
-        let most =
-            args.number(USER_LENGTH).max(args.number(USER_RATIO) * at_queue).max(whole * part);
-        let exempt = queued < args.number(BASE_LENGTH) || queued < args.number(BASE_WAIT) * rate;
+        let most = params.user_length.max(params.user_ratio * at_queue).max(whole * part);
+        let exempt = queued < params.base_length || queued < params.base_wait * rate;
         Stabilizer { exempt, queued: f64::from(user.queued), most }
     }
 

@@ -51,7 +51,7 @@ fn says_with(
     assert_eq!(resolved.notes, Vec::<String>::new());
     let is_it = |at: &usize| policy.filter(*at).is_some_and(|entry| entry.name == filter);
     let at = (0..policy.filter_count()).find(is_it).expect("a filter of that name");
-    policy.ask(at, case, candidate, &resolved).map(|objection| objection.reason.to_string())
+    policy.ask(at, case, candidate, &resolved).map(|objection| objection.reason.name.to_string())
 }
 
 /// Asserts what a filter says of a candidate under both readings.

@@ -1,23 +1,47 @@
 //! One candidate: through the filters, weighed.
 
-use super::compile::{Asked, Late, Policy, Resolved};
-use super::{Candidate, Case, Filter, Judge, Objection, Reads, Verdict, Weigh, Weighed};
+use super::applicable::{Applicable, Early, Late};
+use super::candidate::Candidate;
+use super::case::Case;
+use super::compile::{Policy, Resolved};
+use super::declare::{Judge, Reads, Weigh};
+use super::verdict::{Objection, Verdict};
+use super::weighed::Weighed;
 use crate::core::event::Status;
 
 impl Policy {
     /// The first objection to one candidate, with the filter's index; `None` when it would pass.
+    /// For several candidates of a case see [`Policy::object_by`].
     pub fn object_one(
         &self,
         case: &Case<'_>,
         candidate: &Candidate<'_>,
         resolved: &Resolved,
     ) -> Option<(usize, Objection)> {
-        let found = self.walk(case, candidate, resolved, &mut Weighed::default());
+        self.object_by(&self.applicable(case, resolved), case, candidate, resolved)
+    }
+
+    /// The same by the filters of the case, found before.
+    pub fn object_by(
+        &self,
+        applicable: &Applicable,
+        case: &Case<'_>,
+        candidate: &Candidate<'_>,
+        resolved: &Resolved,
+    ) -> Option<(usize, Objection)> {
+        let found = self.walk_before(case, candidate, resolved, &applicable.before).or_else(|| {
+            if applicable.after.is_empty() {
+                return None;
+            }
+            let mut weighed = Weighed::default();
+            self.weigh(case, candidate, resolved, &mut weighed, &[]);
+            self.walk_after(case, candidate, resolved, &weighed, &applicable.after)
+        });
         found.map(|(filter, objection)| (usize::from(filter), objection))
     }
 
-    /// What one filter says of a candidate, the others left aside; a filter that is not there
-    /// says nothing.
+    /// The objection of one filter to a candidate, the others left aside; `None` of a filter that
+    /// is not there or does not apply.
     pub fn ask(
         &self,
         filter: usize,
@@ -25,16 +49,18 @@ impl Policy {
         candidate: &Candidate<'_>,
         resolved: &Resolved,
     ) -> Option<Objection> {
-        let (entry, _) = self.filters.get(filter)?;
-        let args = &resolved.filters[filter];
-        let verdict = match entry.judge {
-            Judge::Before(judge) => judge(case, candidate, args),
+        if !self.applies_to(filter, case, resolved) {
+            return None;
+        }
+        let values = &resolved.filters[filter];
+        let verdict = match self.filters[filter].judge {
+            Judge::Before(judge) => judge(case, candidate, values),
             Judge::After(judge) => {
                 let mut weighed = Weighed::default();
                 self.weigh(case, candidate, resolved, &mut weighed, &[]);
-                judge(case, candidate, &weighed, args)
+                judge(case, candidate, &weighed, values)
             }
-            // What it says hangs on the others, too.
+            // Its verdict depends on the others, too.
             Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => return None,
         };
         match verdict {
@@ -43,24 +69,9 @@ impl Policy {
         }
     }
 
-    /// What a filter reads, by its index: when none of these changed, it says the same again.
+    /// What a filter reads, by its index: when none of these changed, its verdict is the same.
     pub fn reads(&self, filter: usize) -> &'static [Reads] {
-        self.filters.get(filter).map_or(&[], |(entry, _): &(&'static Filter, _)| entry.reads)
-    }
-
-    /// Through all filters that see one candidate; leaves the weight behind for one that passed.
-    fn walk(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        weighed: &mut Weighed,
-    ) -> Option<(u16, Objection)> {
-        if let Some(found) = self.walk_before(case, candidate, resolved, &self.before) {
-            return Some(found);
-        }
-        self.weigh(case, candidate, resolved, weighed, &[]);
-        self.walk_after(case, candidate, resolved, weighed, &self.after)
+        self.filters.get(filter).map_or(&[], |filter| filter.reads)
     }
 
     /// Through some filters before weighing: the first objection that lasts, else the last one.
@@ -69,14 +80,14 @@ impl Policy {
         case: &Case<'_>,
         candidate: &Candidate<'_>,
         resolved: &Resolved,
-        filters: &[Asked],
+        filters: &[Early],
     ) -> Option<(u16, Objection)> {
         let mut doubt = None;
-        for asked in filters {
-            let args = &resolved.filters[usize::from(asked.at)];
-            if let Verdict::Object(objection) = (asked.judge)(case, candidate, args) {
-                let found = Some((asked.at, bounded(objection)));
-                if !asked.temporary {
+        for filter in filters {
+            let values = &resolved.filters[usize::from(filter.at)];
+            if let Verdict::Object(objection) = (filter.judge)(case, candidate, values) {
+                let found = Some((filter.at, bounded(objection)));
+                if !filter.temporary {
                     return found;
                 }
                 doubt = found;
@@ -85,6 +96,7 @@ impl Policy {
         doubt
     }
 
+    /// Through some filters after weighing: the first objection.
     pub(super) fn walk_after(
         &self,
         case: &Case<'_>,
@@ -93,7 +105,7 @@ impl Policy {
         weighed: &Weighed,
         filters: &[Late],
     ) -> Option<(u16, Objection)> {
-        filters.iter().find_map(|(at, judge)| {
+        filters.iter().find_map(|Late { at, judge }| {
             match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
                 Verdict::Object(objection) => Some((*at, bounded(objection))),
                 Verdict::Pass => None,
@@ -101,7 +113,7 @@ impl Policy {
         })
     }
 
-    /// Weighs a candidate; `whole` has the factors of the weights that hang on all candidates, in
+    /// Weighs a candidate; `whole` has the factors of the weights that depend on all candidates, in
     /// the policy's order, those left out counting as 1.
     pub(super) fn weigh(
         &self,
@@ -119,13 +131,13 @@ impl Policy {
             weighed.factors.resize(self.factor_count, 1.0);
         }
         let (mut slot, mut whole) = (0, whole.iter());
-        for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
+        for (weight, values) in self.weights.iter().zip(&resolved.weights) {
             let value = match weight.weigh {
                 Weigh::Figure(figure) => {
-                    figure(case, candidate, args, weighed);
+                    figure(case, candidate, values, weighed);
                     continue;
                 }
-                Weigh::Factor(factor) => factor(case, candidate, args, weighed),
+                Weigh::Factor(factor) => factor(case, candidate, values, weighed),
                 Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
                 Weigh::Nucleus(_) => 1.0,
             };

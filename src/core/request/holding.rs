@@ -9,7 +9,8 @@ use crate::core::id::Name;
 use crate::core::output::throttle::{
     Action, Subject, SubjectKind, Throttle, ThrottleId, key, name, owner_of,
 };
-use crate::core::policy::rule::{self, Gauge, Margin, Rule, Step, Throttling};
+use crate::core::policy::rule::Rule;
+use crate::core::policy::throttling::{self, Gauge, Margin, Step, Throttling};
 use crate::core::request::waiting::has_turn;
 use crate::core::state::ledger::GROUP;
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,7 +240,7 @@ impl Engine {
         let (state, Speaker { margin, .. }) = (&self.state, speaker);
         let (kind, whom) = subject;
         let before = state.throttles.of(&name(*kind, whom, rule.name()));
-        let step = rule::step(before, gauge, asks, margin, state.now)?;
+        let step = throttling::step(before, gauge, asks, margin, state.now)?;
         let (measured, limit) = gauge.map_or((0.0, 0.0), |it| (it.measured, it.limit));
         let ordinal = before.map_or(1, |before| before.ordinal.saturating_add(1));
         let (words, policy) = (rule.words(), &self.policies[speaker.policy]);

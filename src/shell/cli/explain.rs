@@ -2,13 +2,15 @@
 
 use crate::core::cut::{Cut, Topic};
 use crate::core::event::Event;
-use crate::core::explain::{explain, explain_throttle, join, throttle_of};
+use crate::core::explain::{Words, explain, explain_throttle, join, throttle_of};
 use crate::core::id::hash;
 use crate::core::output::decision::Decision;
+use crate::core::output::progress::Progress;
 use crate::core::output::throttle::Throttle;
 use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
 use crate::core::unit::Millis;
 use crate::drive::port::{Batch, Log};
+use crate::drive::terms::Terms;
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::dirlog::Mode;
@@ -47,7 +49,7 @@ impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
-        let Looked { decisions, throttles, now, strays } = self.look(&read)?;
+        let Looked { decisions, throttles, terms, now, strays } = self.look(&read)?;
         if strays > 0 {
             eprintln!(
                 "passed over {strays} records that are copies, or no outputs of the cycles they \
@@ -68,7 +70,14 @@ impl Explain {
                 (&next.subject, next.attempt) != (&decision.subject, decision.attempt)
             });
             if self.all || is_last {
-                let words = words(&decision.policy, &read.topology.policies);
+                let kinds = kinds_of(&decision.policy, &read.topology.policies);
+                let terms = terms.get(&decision.epoch);
+                let policies = terms.iter().flat_map(|terms| &terms.policies);
+                let words = Words {
+                    kinds: &kinds,
+                    limits: terms.map(|terms| &terms.setting.limits),
+                    policy: policies.into_iter().find(|it| it.hash() == decision.policy_hash),
+                };
                 println!("{}", explain(decision, &words));
             }
         }
@@ -106,8 +115,11 @@ impl Explain {
         for throttle in words {
             throttles.entry(throttle.name()).or_default().push(throttle);
         }
-        let now = newest_now(&mut log)?;
-        Ok(Looked { decisions: found, throttles, now, strays })
+        let newest = newest(&mut log)?;
+        let now = newest.as_ref().map_or(0, |progress| progress.now);
+        let epochs = found.iter().map(|decision| decision.epoch).collect();
+        let terms = terms_of(&mut log, read, newest, epochs)?;
+        Ok(Looked { decisions: found, throttles, terms, now, strays })
     }
 }
 
@@ -115,6 +127,8 @@ impl Explain {
 struct Looked {
     decisions: Vec<Decision>,
     throttles: Throttles,
+    /// By epoch of a decision, the topology that was in force, where the log has it.
+    terms: BTreeMap<u64, Terms>,
     /// The `now` of the last cycle.
     now: Millis,
     /// How many records were passed over.
@@ -124,8 +138,8 @@ struct Looked {
 /// Words on throttles by (rule, subject).
 type Throttles = BTreeMap<String, Vec<Throttle>>;
 
-/// In whose words a policy's filters are explained: those of its kind first, then all there are.
-fn words(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
+/// The kinds that explain a policy's filters: its own first, then all there are.
+fn kinds_of(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
     let own = policies.iter().find(|spec| spec.name == policy).and_then(|spec| kind(&spec.kind));
     own.into_iter().chain(kinds().iter().copied()).collect()
 }
@@ -176,14 +190,46 @@ fn without_strays<T>(
     Ok((found.into_iter().map(|(_, it)| it).collect(), strays))
 }
 
-/// The `now` of the last cycle in a log; 0 when there is none.
-fn newest_now(log: &mut impl Log) -> anyhow::Result<Millis> {
-    let mut now = 0;
+/// The last cycle in a log; `None` when there is none.
+fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
+    let mut newest: Option<Progress> = None;
     records(log, Topic::Progress, TAIL, |codec, value| {
         let progress = value.and_then(|value| codec.read_progress(value).ok());
-        now = progress.map_or(now, |progress| now.max(progress.now));
+        let now = newest.as_ref().map(|newest| newest.now);
+        newest = progress.filter(|it| now.is_none_or(|now| now <= it.now)).or(newest.take());
     })?;
-    Ok(now)
+    Ok(newest)
+}
+
+/// The topologies that were in force in some epochs. The one given is that of the newest epoch where
+/// its hash is the published one; all others are read from the first cycles of their epochs. One
+/// that cannot be read is left out: nothing in a text is taken from it then.
+fn terms_of(
+    log: &mut impl Log,
+    read: &Read,
+    newest: Option<Progress>,
+    mut epochs: BTreeSet<u64>,
+) -> anyhow::Result<BTreeMap<u64, Terms>> {
+    let mut terms = BTreeMap::new();
+    if let (Some(newest), Ok(given)) = (newest, read.terms())
+        && newest.policy_hash == given.hash
+        && epochs.remove(&newest.epoch)
+    {
+        terms.insert(newest.epoch, given);
+    }
+    if epochs.is_empty() {
+        return Ok(terms);
+    }
+    records(log, Topic::Progress, u64::MAX, |codec, value| {
+        let progress = value.and_then(|value| codec.read_progress(value).ok());
+        let Some(progress) = progress.filter(|it| epochs.contains(&it.epoch)) else { return };
+        let text = progress.policies.as_deref();
+        let published = text.and_then(|text| Terms::of("progress", text).ok());
+        if let Some(published) = published.filter(|it| it.hash == progress.policy_hash) {
+            terms.entry(progress.epoch).or_insert(published);
+        }
+    })?;
+    Ok(terms)
 }
 
 /// How far before its end `progress` is read to find its newest record: markers lie between.

@@ -70,19 +70,6 @@ impl Judged {
     }
 }
 
-/// Reasons for which the owner of a task must wait.
-const THROTTLES: [&str; 9] = [
-    "running_jobs_cap",
-    "queued_jobs_cap",
-    "running_cores_cap",
-    "queued_cores_cap",
-    "gshare_class_a",
-    "gshare_class_b",
-    "gshare_class_c",
-    "over_global_quota",
-    "near_global_quota",
-];
-
 /// The kind of policy that answers a kind of case.
 fn kind_of(kind: &str) -> Option<(&'static str, &'static str)> {
     match kind {
@@ -175,8 +162,8 @@ fn conclude<C: Candidates>(
         judged.verdict = "assigned";
     }
     if let Some(held) = &judgement.held {
-        judged.reason = held.reason.to_owned();
-        if THROTTLES.contains(&held.reason) {
+        judged.reason = held.reason.name().to_owned();
+        if held.reason.rule().is_some() {
             judged.verdict = "throttled";
         }
         return judged;
@@ -189,7 +176,7 @@ fn conclude<C: Candidates>(
         judged.skipped.insert(parent.clone(), "unified_parent".to_owned());
     }
     // PanDA asks for data by unified names, before it drops these.
-    for refused in judgement.fates.iter().filter(|it| it.objection.reason == "no_data") {
+    for refused in judgement.fates.iter().filter(|it| it.objection.reason.name == "no_data") {
         let unified = &candidates.queue(refused.candidate).unified;
         if let Some(tag) = judged.skipped.get_mut(unified) {
             *tag = "no_data".to_owned();
@@ -204,7 +191,7 @@ fn conclude<C: Candidates>(
     for refused in &judgement.fates {
         let queue = &candidates.queue(refused.candidate).name;
         let filter = policy.filter(usize::from(refused.filter)).map_or("", |filter| filter.name);
-        let tag = criteria(filter, refused.objection.reason);
+        let tag = criteria(filter, refused.objection.reason.name);
         if tag == "jumbo_jobs" {
             judged.skipped.remove(queue);
             continue;

@@ -9,7 +9,7 @@ use super::{Recorded, ask};
 use crate::core::event::Task;
 use crate::core::judge::nuclei::{JobCheck, Work, as_jobs};
 use crate::core::judge::world::World;
-use crate::core::policy::task::{NucleusCandidate, TaskCase, job_check};
+use crate::core::policy::task::{NucleusCandidate, TaskCase};
 use crate::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -43,6 +43,8 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
         let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
         Ok::<PolicySpec, String>(PolicySpec::full(kind_name, flavour, rules))
     };
+    let policy = compiled(&full("atlas-production-task")?)?;
+    let jobs = compiled(&policy.flavour.dry_run_of(&full("atlas-production-job")?))?;
     let brokerage = &scenario["task_brokerage"];
     let ahead = entries(&brokerage["remaining_work_by_priority"]).filter_map(|(priority, work)| {
         let of = |(name, work): (&String, &Value)| (name.clone(), number(work).unwrap_or(0.0));
@@ -53,8 +55,8 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
         state,
         world,
         now,
-        policy: compiled(&full("atlas-production-task")?)?,
-        jobs: compiled(&job_check(&full("atlas-production-job")?))?,
+        policy,
+        jobs,
         order: order(scenario),
         ahead: ahead.collect(),
     };
@@ -110,8 +112,7 @@ impl Bench<'_> {
         let gathered = self.world.gather(&self.state, &case, &survey, all.into());
         let figures = Figures::of(&whole["scenario"]);
         let told = Told { candidates: &gathered, figures: &figures };
-        let check =
-            JobCheck { policy: &self.jobs, resolved: &of_jobs, case: &case, candidates: &told };
+        let check = JobCheck::new(&self.jobs, &of_jobs, &case, &told);
         let runs = |queues: &[u32]| check.runs(queues);
         let parent =
             parent.as_ref().map(|parent| (parent.options.full_chain, parent.nucleus.as_str()));
@@ -164,14 +165,14 @@ impl Bench<'_> {
         let choice = self.policy.choose(case, nuclei, resolved, unit);
         let name = |at: u32| nuclei[at as usize].name.to_owned();
         for refused in &choice.fates {
-            let tag = criteria(refused.objection.reason).to_owned();
+            let tag = criteria(refused.objection.reason.name).to_owned();
             judged.skipped.insert(name(refused.candidate), tag);
         }
         for passed in &choice.passed {
             judged.weighed.insert(name(passed.candidate), passed.weighed.total);
         }
         if let Some(held) = choice.held {
-            judged.reason = held.reason.to_owned();
+            judged.reason = held.reason.name().to_owned();
             // PanDA names no nucleus when none has a queue.
             judged.skipped.retain(|_, tag| tag != "job");
         } else if choice.passed.is_empty() {

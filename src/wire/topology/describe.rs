@@ -34,7 +34,7 @@ pub fn describe(topology: &Topology) -> String {
     let speaks = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
     let speaker = topology.policies.iter().find(speaks).map(|spec| spec.name.as_str());
     for policy in &topology.policies {
-        describe_policy(&mut text, policy, speaker == Some(&policy.name));
+        describe_policy(&mut text, policy, &topology.limits, speaker == Some(&policy.name));
     }
     text
 }
@@ -78,7 +78,7 @@ fn silence(settings: &TopicSettings) -> String {
     }
 }
 
-fn describe_policy(text: &mut String, spec: &PolicySpec, throttles: bool) {
+fn describe_policy(text: &mut String, spec: &PolicySpec, limits: &Limits, throttles: bool) {
     let (name, kind, rules) = (&spec.name, &spec.kind, spec.rules.name());
     let _ = writeln!(text, "\npolicy {name}: kind {kind}, rules {rules}");
     let (defer, dwell, wake) = (spec.defer / SECOND, spec.dwell / SECOND, spec.wake.name());
@@ -91,7 +91,7 @@ fn describe_policy(text: &mut String, spec: &PolicySpec, throttles: bool) {
         if throttles {
             describe_throttles(text, &policy);
         }
-        text.push_str(&policy.describe());
+        text.push_str(&policy.describe(limits));
     }
 }
 

@@ -142,7 +142,10 @@ fn a_deferred_request_whose_asker_is_silent_is_given_up() {
     let reason = rejected(&yard, "1/1", 0);
     assert!(reason.starts_with("gave_up(") && reason.contains("request_lifetime_d is 14"));
     let words = [yardmaster::core::policy::kind("atlas-production-job").unwrap()];
-    let text = yardmaster::core::explain::explain(yard.decisions().last().unwrap(), &words);
+    let text = yardmaster::core::explain::explain(
+        yard.decisions().last().unwrap(),
+        &yardmaster::core::explain::Words::of_kinds(&words),
+    );
     assert!(text.contains("what to do: ask again with a higher attempt"), "{text}");
     assert!(drive.state().asks.is_empty() && drive.state().answered.book.len() == 1);
     check_replay(&yard, &mut drive);

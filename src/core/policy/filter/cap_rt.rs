@@ -1,41 +1,55 @@
 //! Sends nothing more to a queue where all jobs that wait exceed twice the running ones.
 
-use super::object;
 use crate::core::event::Status;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict, Weighed};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict, Weighed};
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// What is counted.
+    Scope {
+        Share = "share",
+        ResourceType = "resource_type",
+    }
+}
+
+params! {
+    /// Parameters of `cap_rt`.
+    CapRt {
+        floor: f64 = Param::int("NQUEUELIMITSITE", 20, 20)
+            .unit(Unit::Jobs)
+            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
+            .help("floor of the limit; 0 gives the seed's letter (DIFF-22)"),
+        scope: Scope = Scope::param("scope", Scope::Share, Scope::ResourceType).help(
+            "what is counted: the share, or the resource types of the task in the share, then against \
+             the larger of their running jobs and the running figure",
+        ),
+        express: bool = Param::flag("express", true, false)
+            .help("whether express chunks are asked"),
+    }
+}
+
+const CAP_RT: Reason = Reason::new("cap_rt", "{measured} jobs are queued; limit {limit}");
+
+pub(super) const FILTER: Filter = filter!(CapRt {
     name: "cap_rt",
     spec: "atlas 2.5.7 C2, DIFF-22",
     help: "defined, assigned, activated and starting jobs are at most twice the running figure; \
            assigned ones do not count when the input is local",
-    reasons: &[("cap_rt", "{measured} jobs are queued; limit {limit}")],
-    params: &[
-        Param::int("NQUEUELIMITSITE", 20, 20)
-            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
-            .help("floor of the limit; jobs; 0 gives the seed's letter (DIFF-22)"),
-        Param::word("scope", &["share", "resource_type"], "share", "resource_type").help(
-            "what is counted: the share, or the resource types of the task in the share, then against \
-             the larger of their running jobs and the running figure",
-        ),
-        Param::flag("express", true, false).help("whether express chunks are asked"),
-    ],
+    reasons: &[&CAP_RT],
     reads: &[Reads::Load, Reads::Pilot],
     temporary: false,
-    applies: Some(|case, args| !case.express || args.flag(EXPRESS)),
-    judge: Judge::After(judge),
-};
+    applies: When(applies),
+    judge: After(judge),
+});
 
-const FLOOR: usize = 0;
-const SCOPE: usize = 1;
-const SHARE: usize = 0;
-const EXPRESS: usize = 2;
+fn applies(case: &Case<'_>, params: &CapRt) -> bool {
+    !case.express || params.express
+}
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, args: &Args) -> Verdict {
-    if case.express && !args.flag(EXPRESS) {
-        return Verdict::Pass;
-    }
-    let of_type = args.word(SCOPE) != SHARE;
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, params: &CapRt) -> Verdict {
+    let of_type = params.scope == Scope::ResourceType;
     let jobs =
         |status| if of_type { candidate.jobs_of_task(status) } else { candidate.jobs(status) };
     let running =
@@ -47,6 +61,6 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, args: &A
     if !case.is_local(candidate) {
         queued += jobs(Status::Assigned);
     }
-    let limit = args.number(FLOOR).max(2.0 * running);
-    if queued > limit { object("cap_rt", queued, limit) } else { Verdict::Pass }
+    let limit = params.floor.max(2.0 * running);
+    if queued > limit { object(&CAP_RT, queued, limit) } else { Verdict::Pass }
 }

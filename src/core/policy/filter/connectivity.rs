@@ -1,23 +1,25 @@
 //! Keeps queues whose worker nodes have the network that the task needs.
 
-use super::object;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Preassigned, Verdict};
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Preassigned, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+const NETWORK: Reason =
+    Reason::new("network", "the worker nodes do not reach as far as the task needs");
+const IP_STACK: Reason =
+    Reason::new("ip_stack", "the worker nodes do not speak the IP version that the task asks for");
+
+pub(super) const FILTER: Filter = filter!(NoParams {
     name: "connectivity",
     spec: "atlas F16, DIFF-16",
     help: "worker nodes reach as far as the task asks, over the IP version it asks for; not asked \
            of a single pre-assigned queue",
-    reasons: &[
-        ("network", "the worker nodes do not reach as far as the task needs"),
-        ("ip_stack", "the worker nodes do not speak the IP version that the task asks for"),
-    ],
-    params: &[],
+    reasons: &[&NETWORK, &IP_STACK],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
 /// How far a network reaches.
 fn reach(net: &str) -> f64 {
@@ -28,19 +30,19 @@ fn reach(net: &str) -> f64 {
     }
 }
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
-    let wanted = case.task.options.ip_connectivity.as_str();
-    if wanted.is_empty() || case.preassigned == Preassigned::One {
-        return Verdict::Pass;
+fn applies(case: &Case<'_>, _: &NoParams) -> bool {
+    !case.task.options.ip_connectivity.is_empty() && case.preassigned != Preassigned::One
+}
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
+    fn halves(both: &str) -> (f64, &str) {
+        let (net, ip) = both.split_once('#').unwrap_or((both, ""));
+        (reach(net), ip)
     }
-    let halves = |text: &'static str, both: &str| -> (f64, String) {
-        let (net, ip) = both.split_once('#').unwrap_or((both, text));
-        (reach(net), ip.to_owned())
-    };
-    let (far, ip) = halves("", wanted);
-    let (has, queue_ip) = halves("", &candidate.queue.wn_connectivity);
+    let (far, ip) = halves(&case.task.options.ip_connectivity);
+    let (has, queue_ip) = halves(&candidate.queue.wn_connectivity);
     if has < far {
-        return object("network", has, far);
+        return object(&NETWORK, has, far);
     }
-    if !ip.is_empty() && ip != queue_ip { object("ip_stack", 0.0, 1.0) } else { Verdict::Pass }
+    if !ip.is_empty() && ip != queue_ip { object(&IP_STACK, 0.0, 1.0) } else { Verdict::Pass }
 }

@@ -1,64 +1,109 @@
 //! Sends no I/O-heavy task to a queue whose running jobs already do too much disk I/O.
 
-use super::{object, whole};
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+use super::bound::whole;
+use super::scratch::slot_cores;
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// How a task's disk I/O is divided by cores.
+    Division {
+        Exact = "exact",
+        Floor = "floor",
+    }
+}
+
+params! {
+    /// Parameters of `diskIO`, and of those that have the same limit.
+    DiskLimit {
+        limit: f64 = Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
+            .unit(Unit::KbPerSecond)
+            .gdp("jobbroker/MAX_DISKIO_DEFAULT")
+            .help("limit per core where the queue states none; 0: none"),
+    }
+}
+
+params! {
+    /// Parameters of `diskIO` for production jobs.
+    DiskIo {
+        disk: DiskLimit,
+        division: Division = Division::param("division", Division::Exact, Division::Floor)
+            .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
+    }
+}
+
+params! {
+    /// Parameters of `diskIO` for analysis jobs: nothing is cut off by itself.
+    ExactDiskIo {
+        disk: DiskLimit,
+        division: Division = Division::param("division", Division::Exact, Division::Exact)
+            .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
+    }
+}
+
+const DISK_IO: Reason = Reason::new(
+    "diskIO",
+    "running jobs do {measured} kB/s per core, above {limit}, and so would the task",
+);
+
+pub(super) const FILTER: Filter = filter!(DiskIo {
     name: "diskIO",
     spec: "atlas F8",
     help: "the queue's mean disk I/O per core, or that of the task, is within the queue's limit",
-    reasons: &[(
-        "diskIO",
-        "running jobs do {measured} kB/s per core, above {limit}, and so would the task",
-    )],
-    params: &[
-        LIMIT_PARAM,
-        Param::word("division", &["exact", "floor"], "exact", "floor")
-            .help("how the task's disk I/O is divided by the queue's cores (Q-22)"),
-    ],
+    reasons: &[&DISK_IO],
     reads: &[Reads::Load],
     temporary: true,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-pub(super) const LIMIT_PARAM: Param =
-    Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
-        .gdp("jobbroker/MAX_DISKIO_DEFAULT")
-        .help("limit where the queue states none; kB/s per core; 0: none");
-/// The division by cores where nothing is cut off.
-pub(super) const EXACT: Param = Param::word("division", &["exact", "floor"], "exact", "exact")
-    .help("how the task's disk I/O is divided by the queue's cores (Q-22)");
+/// As in production, but for good, by the cores of the unified queue's slots.
+pub(super) const ANALYSIS: Filter = filter!(ExactDiskIo {
+    name: FILTER.name,
+    spec: "atlas G4",
+    help: FILTER.help,
+    reasons: FILTER.reasons,
+    reads: FILTER.reads,
+    temporary: false,
+    applies: When(applies_to_analysis),
+    judge: Before(judge_unified),
+});
 
-const LIMIT: usize = 0;
-const DIVISION: usize = 1;
-const FLOOR: usize = 1;
-
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    overloaded(case, candidate, args, candidate.cores())
+fn applies(case: &Case<'_>, _: &DiskIo) -> bool {
+    case.task.disk_io_kbps.is_some()
 }
 
-/// The same where a slot is one of the unified queue's.
-pub(super) fn judge_unified(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    overloaded(case, candidate, args, super::scratch::slot_cores(candidate))
+fn applies_to_analysis(case: &Case<'_>, _: &ExactDiskIo) -> bool {
+    case.task.disk_io_kbps.is_some()
 }
 
-fn overloaded(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, cores: f64) -> Verdict {
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &DiskIo) -> Verdict {
+    overloaded(case, candidate, params, candidate.cores())
+}
+
+fn judge_unified(case: &Case<'_>, candidate: &Candidate<'_>, params: &ExactDiskIo) -> Verdict {
+    let ExactDiskIo { disk, division } = *params;
+    overloaded(case, candidate, &DiskIo { disk, division }, slot_cores(candidate))
+}
+
+fn overloaded(case: &Case<'_>, candidate: &Candidate<'_>, params: &DiskIo, cores: f64) -> Verdict {
     let (Some(usage), Some(task_io)) = (candidate.disk_io_kbps, case.task.disk_io_kbps) else {
         return Verdict::Pass;
     };
     let limit = match candidate.queue.max_disk_io_kbps {
-        0 => args.number(LIMIT),
+        0 => params.disk.limit,
         own => f64::from(own),
     };
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
     let share = if multi_core { cores } else { 1.0 };
-    let per_core = match args.word(DIVISION) {
-        FLOOR => whole(f64::from(task_io) / share),
-        _ => f64::from(task_io) / share,
+    let per_core = match params.division {
+        Division::Floor => whole(f64::from(task_io) / share),
+        Division::Exact => f64::from(task_io) / share,
     };
     if limit > 0.0 && usage > limit && per_core > limit {
-        return object("diskIO", usage, limit);
+        return object(&DISK_IO, usage, limit);
     }
     Verdict::Pass
 }

@@ -1,63 +1,99 @@
 //! Sends work that reads much where its input is.
 
-use super::object;
 use crate::core::event::ChunkKind;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Row, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{
+    Candidate, Case, Filter, Param, Preassigned, Reason, Row, Unit, Verdict,
+};
 use crate::core::unit::GIB;
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// What may be missing.
+    Missable {
+        Below = "below",
+        AtMost = "at_most",
+    }
+}
+
+words! {
+    /// Which of the two filters is asked.
+    Reading {
+        Strict = "strict",
+        Lenient = "lenient",
+    }
+}
+
+params! {
+    /// Parameters of `io` and `io_second_chance`.
+    Io {
+        intensity: f64 = Param::int("IO_INTENSITY_CUTOFF", 200, 200)
+            .unit(Unit::KbPerSecond)
+            .gdp("jobbroker/IO_INTENSITY_CUTOFF")
+            .help("tasks that read no faster are not asked"),
+        size: f64 = Param::float("SIZE_CUTOFF_TO_MOVE_INPUT", (0.0, 1e9), 10.0, 10.0)
+            .unit(Unit::Gb)
+            .gdp("jobbroker/SIZE_CUTOFF_TO_MOVE_INPUT")
+            .help("input that may be missing; GB of 1024^3 bytes"),
+        files: f64 = Param::int("NUM_CUTOFF_TO_MOVE_INPUT", 100, 100)
+            .unit(Unit::Files)
+            .gdp("jobbroker/NUM_CUTOFF_TO_MOVE_INPUT")
+            .help("files that may be missing"),
+        boundary: Missable = Missable::param("boundary", Missable::Below, Missable::AtMost).help(
+            "what is missing is below the limit, or at most the limit, in whole MB (DIFF-17)",
+        ),
+        reading: Reading = Reading::param("reading", Reading::Strict, Reading::Lenient)
+            .help("which of io and io_second_chance is asked, where both are listed (DIFF-17)"),
+    }
+}
+
+const IO: Reason = Reason::new("io", "{measured} GB of the input are missing; limit {limit} GB");
+const IO_FILES: Reason =
+    Reason::new("io_files", "{measured} files of the input are missing; limit {limit}");
+
+pub(super) const FILTER: Filter = filter!(Io {
     name: "io",
     spec: "atlas F20, DIFF-17",
     help: "a task that reads fast misses little of its input at the queue; not asked of merge and \
            event service jobs, nor of a single pre-assigned queue",
-    reasons: REASONS,
-    params: PARAMS,
+    reasons: &[&IO, &IO_FILES],
     reads: &[],
     temporary: false,
-    applies: Some(|case, args| args.word(READING) == STRICT && is_asked(case, args)),
-    judge: Judge::Before(judge),
-};
+    applies: When(is_strict),
+    judge: Before(judge),
+});
 
-pub(super) const SECOND_CHANCE: Filter = Filter {
+pub(super) const SECOND_CHANCE: Filter = filter!(Io {
     name: "io_second_chance",
     spec: "atlas F20, DIFF-17, Q-28",
     help: "the same, but queues that reach the rest on tape are used when no other is left, and \
            nobody is refused when all would be",
-    reasons: REASONS,
-    params: PARAMS,
+    reasons: &[&IO, &IO_FILES],
     reads: &[],
     temporary: false,
-    applies: Some(|case, args| args.word(READING) != STRICT && is_asked(case, args)),
-    judge: Judge::Whole(judge_all),
-};
+    applies: When(is_lenient),
+    judge: Whole(judge_all),
+});
 
-const REASONS: &[(&str, &str)] = &[
-    ("io", "{measured} GB of the input are missing; limit {limit} GB"),
-    ("io_files", "{measured} files of the input are missing; limit {limit}"),
-];
+fn is_strict(case: &Case<'_>, params: &Io) -> bool {
+    params.reading == Reading::Strict && is_asked(case, params)
+}
 
-const PARAMS: &[Param] = &[
-    Param::int("IO_INTENSITY_CUTOFF", 200, 200)
-        .gdp("jobbroker/IO_INTENSITY_CUTOFF")
-        .help("tasks that read no faster are not asked; kB/s"),
-    Param::float("SIZE_CUTOFF_TO_MOVE_INPUT", (0.0, 1e9), 10.0, 10.0)
-        .gdp("jobbroker/SIZE_CUTOFF_TO_MOVE_INPUT")
-        .help("input that may be missing; GB of 1024^3 bytes"),
-    Param::int("NUM_CUTOFF_TO_MOVE_INPUT", 100, 100)
-        .gdp("jobbroker/NUM_CUTOFF_TO_MOVE_INPUT")
-        .help("files that may be missing; files"),
-    Param::word("boundary", &["below", "at_most"], "below", "at_most")
-        .help("what is missing is below the limit, or at most the limit, in whole MB (DIFF-17)"),
-    Param::word("reading", &["strict", "lenient"], "strict", "lenient")
-        .help("which of io and io_second_chance is asked, where both are listed (DIFF-17)"),
-];
+fn is_lenient(case: &Case<'_>, params: &Io) -> bool {
+    params.reading == Reading::Lenient && is_asked(case, params)
+}
 
-const INTENSITY: usize = 0;
-const SIZE: usize = 1;
-const FILES: usize = 2;
-const BOUNDARY: usize = 3;
-const READING: usize = 4;
-const STRICT: usize = 0;
+/// Whether a task is asked at all.
+fn is_asked(case: &Case<'_>, params: &Io) -> bool {
+    let task = case.task;
+    let reads_fast = task.io_intensity_kbps.is_some_and(|it| f64::from(it) > params.intensity);
+    let is_free = task.total_bytes == 0
+        || task.chunk == ChunkKind::Merge
+        || task.options.event_service
+        || case.preassigned == Preassigned::One;
+    reads_fast && !is_free
+}
 
 /// What of the input a queue misses, and whether that is too much.
 #[derive(Clone, Copy)]
@@ -67,50 +103,31 @@ struct Missing {
     is_too_much: bool,
 }
 
-fn missing(case: &Case<'_>, bytes: u64, files: u32, args: &Args) -> Missing {
+fn missing(case: &Case<'_>, bytes: u64, files: u32, params: &Io) -> Missing {
     let bytes = case.task.total_bytes.saturating_sub(bytes);
-    let (gb, files) = match args.word(BOUNDARY) {
-        0 => (bytes as f64 / GIB as f64, case.task.total_files.saturating_sub(files)),
-        _ => ((bytes / (1 << 20)) as f64 / 1024.0, case.task.total_files.saturating_sub(files)),
+    let files = f64::from(case.task.total_files.saturating_sub(files));
+    let gb = match params.boundary {
+        Missable::Below => bytes as f64 / GIB as f64,
+        Missable::AtMost => (bytes / (1 << 20)) as f64 / 1024.0,
     };
-    let files = f64::from(files);
-    let (most_gb, most_files) = (args.number(SIZE), args.number(FILES));
-    let is_too_much = match args.word(BOUNDARY) {
-        0 => gb >= most_gb || files >= most_files,
-        _ => gb > most_gb || files > most_files,
+    let is_too_much = match params.boundary {
+        Missable::Below => gb >= params.size || files >= params.files,
+        Missable::AtMost => gb > params.size || files > params.files,
     };
     Missing { gb, files, is_too_much }
 }
 
-/// Whether a task is asked at all.
-fn is_asked(case: &Case<'_>, args: &Args) -> bool {
-    let task = case.task;
-    let reads_fast =
-        task.io_intensity_kbps.is_some_and(|it| f64::from(it) > args.number(INTENSITY));
-    let is_free = task.total_bytes == 0
-        || task.chunk == ChunkKind::Merge
-        || task.options.event_service
-        || case.preassigned == Preassigned::One;
-    reads_fast && !is_free
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Io) -> Verdict {
+    let found = missing(case, candidate.available_bytes, candidate.available_files, params);
+    if found.is_too_much { found.object(params) } else { Verdict::Pass }
 }
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if args.word(READING) != STRICT || !is_asked(case, args) {
-        return Verdict::Pass;
-    }
-    let found = missing(case, candidate.available_bytes, candidate.available_files, args);
-    if found.is_too_much { found.object(args) } else { Verdict::Pass }
-}
-
-fn judge_all(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
-    if args.word(READING) == STRICT || !is_asked(case, args) {
-        return;
-    }
+fn judge_all(case: &Case<'_>, rows: &mut [Row<'_>], params: &Io) {
     let on_disk = |row: &Row<'_>| {
-        missing(case, row.candidate.available_bytes, row.candidate.available_files, args)
+        missing(case, row.candidate.available_bytes, row.candidate.available_files, params)
     };
     let at_all = |row: &Row<'_>| {
-        missing(case, row.candidate.reachable_bytes, row.candidate.reachable_files, args)
+        missing(case, row.candidate.reachable_bytes, row.candidate.reachable_files, params)
     };
     if rows.iter().all(|row| at_all(row).is_too_much) {
         return;
@@ -120,20 +137,20 @@ fn judge_all(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
         let found = on_disk(row);
         let is_let_through = none_is_clean && !at_all(row).is_too_much;
         if found.is_too_much && !is_let_through {
-            row.verdict = found.object(args);
+            row.verdict = found.object(params);
         }
     }
 }
 
 impl Missing {
-    fn object(self, args: &Args) -> Verdict {
-        let is_size = match args.word(BOUNDARY) {
-            0 => self.gb >= args.number(SIZE),
-            _ => self.gb > args.number(SIZE),
+    fn object(self, params: &Io) -> Verdict {
+        let is_size = match params.boundary {
+            Missable::Below => self.gb >= params.size,
+            Missable::AtMost => self.gb > params.size,
         };
         match is_size {
-            true => object("io", self.gb, args.number(SIZE)),
-            false => object("io_files", self.files, args.number(FILES)),
+            true => object(&IO, self.gb, params.size),
+            false => object(&IO_FILES, self.files, params.files),
         }
     }
 }

@@ -1,31 +1,43 @@
 //! Keeps queues that allow the task's rate of input.
 
-use super::object;
 use crate::core::event::ChunkKind;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `max_io_intensity`.
+    IoIntensity {
+        active: bool = Param::flag("active", false, true).help("whether this is asked at all"),
+    }
+}
+
+const MAX_IO_INTENSITY: Reason =
+    Reason::new("max_io_intensity", "the task reads {measured} kB/s; the queue allows {limit}");
+
+pub(super) const FILTER: Filter = filter!(IoIntensity {
     name: "max_io_intensity",
     spec: "atlas F19c, G5",
     help: "the task reads no faster than the queue's max_io_intensity; not asked of merge jobs",
-    reasons: &[("max_io_intensity", "the task reads {measured} kB/s; the queue allows {limit}")],
-    params: &[Param::flag("active", false, true).help("whether this is asked at all")],
+    reasons: &[&MAX_IO_INTENSITY],
     reads: &[],
     temporary: false,
-    applies: Some(|_, args| args.flag(0)),
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if !args.flag(0) || case.task.chunk == ChunkKind::Merge {
-        return Verdict::Pass;
-    }
+fn applies(case: &Case<'_>, params: &IoIntensity) -> bool {
+    params.active && case.task.chunk != ChunkKind::Merge
+}
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &IoIntensity) -> Verdict {
     let most = candidate.queue.flag("max_io_intensity").and_then(|it| it.parse::<f64>().ok());
     let (Some(most), Some(rate)) = (most, case.task.io_intensity_kbps) else {
         return Verdict::Pass;
     };
     if f64::from(rate) > most {
-        return object("max_io_intensity", f64::from(rate), most);
+        return object(&MAX_IO_INTENSITY, f64::from(rate), most);
     }
     Verdict::Pass
 }

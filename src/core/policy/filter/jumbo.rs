@@ -1,38 +1,50 @@
 //! Keeps jumbo jobs and other jobs apart.
 
-use super::object;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `jumbo`.
+    Jumbo {
+        active: bool = Param::flag("active", false, true).help("whether this is asked at all"),
+    }
+}
+
+const JUMBO: Reason = Reason::new("jumbo", "the queue is for jumbo jobs, and the task has none");
+const JUMBO_JOBS: Reason =
+    Reason::new("jumbo_jobs", "the queue takes the task's jumbo jobs, and no others of it");
+const FEWEVENTS: Reason =
+    Reason::new("fewevents", "{measured} events are ready; the queue wants {limit}");
+
+pub(super) const FILTER: Filter = filter!(Jumbo {
     name: "jumbo",
     spec: "atlas F7",
     help: "queues for jumbo jobs take those alone, which are not brokered here",
-    reasons: &[
-        ("jumbo", "the queue is for jumbo jobs, and the task has none"),
-        ("jumbo_jobs", "the queue takes the task's jumbo jobs, and no others of it"),
-        ("fewevents", "{measured} events are ready; the queue wants {limit}"),
-    ],
-    params: &[Param::flag("active", false, true).help("whether this is asked at all")],
+    reasons: &[&JUMBO, &JUMBO_JOBS, &FEWEVENTS],
     reads: &[],
     temporary: false,
-    applies: Some(|_, args| args.flag(ACTIVE)),
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-const ACTIVE: usize = 0;
+fn applies(_: &Case<'_>, params: &Jumbo) -> bool {
+    params.active
+}
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if !args.flag(ACTIVE) || candidate.queue.flag("useJumboJobs").is_none() {
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &Jumbo) -> Verdict {
+    if candidate.queue.flag("useJumboJobs").is_none() {
         return Verdict::Pass;
     }
     let options = &case.task.options;
     if !options.jumbo {
-        return object("jumbo", 0.0, 1.0);
+        return object(&JUMBO, 0.0, 1.0);
     }
     let least = candidate.queue.flag("minEventsForJumbo").and_then(|text| text.parse().ok());
     let (least, ready) = (least.unwrap_or(0.0), options.ready_events.unwrap_or(0) as f64);
     if least > ready {
-        return object("fewevents", ready, least);
+        return object(&FEWEVENTS, ready, least);
     }
-    object("jumbo_jobs", 0.0, 1.0)
+    object(&JUMBO_JOBS, 0.0, 1.0)
 }

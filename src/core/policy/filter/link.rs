@@ -1,76 +1,94 @@
 //! Sends nothing over a link to the nucleus that is blocked or full.
 
-use super::{BOUNDARY, beyond, object_until};
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+use super::bound::Boundary;
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::{object, object_until};
+use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
-pub(super) const BLOCKED_LINK: Filter = Filter {
+const LINK_UNUSABLE: Reason =
+    Reason::new("link_unusable", "the link to the nucleus is blocked (closeness {measured})");
+
+pub(super) const BLOCKED_LINK: Filter = filter!(NoParams {
     name: "link_blocked",
     spec: "atlas F3 rules 1, 4, 5",
     help: "the link from the queue's storage site to the nucleus is not blocked; a queue at the \
            nucleus needs none, and an unknown link is let through",
-    reasons: &[("link_unusable", "the link to the nucleus is blocked (closeness {measured})")],
-    params: &[],
+    reasons: &[&LINK_UNUSABLE],
     reads: &[Reads::Link],
     temporary: false,
-    applies: Some(|case, _| !case.task.nucleus.is_empty()),
-    judge: Judge::Before(blocked),
-};
+    applies: When(blocked_applies),
+    judge: Before(blocked),
+});
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `link`.
+    Link {
+        cap: f64 = Param::int("NQUEUED_SAT_CAP", 150, 150)
+            .unit(Unit::Files)
+            .gdp("jobbroker/NQUEUED_SAT_CAP")
+            .help("files queued on one link"),
+        boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
+            .help("objects above the limit, or at it already (DIFF-11)"),
+        destination: bool = Param::flag("destination", false, true).help(
+            "whether the nucleus's default output endpoint must be open to writing from afar",
+        ),
+    }
+}
+
+const DEST_BLACKLISTED: Reason =
+    Reason::new("dest_blacklisted", "the nucleus cannot be written from afar");
+const LINK_FULL: Reason = Reason::new(
+    "link_full",
+    "{measured} files are queued on the link to the nucleus; limit {limit}",
+);
+
+pub(super) const FILTER: Filter = filter!(Link {
     name: "link",
     spec: "atlas F3 rules 1, 2, 4, 6, DIFF-11",
     help: "the link from the queue's storage site to the nucleus is not too full; \
            a queue at the nucleus needs none, and an unknown link is let through",
-    reasons: &[
-        ("dest_blacklisted", "the nucleus cannot be written from afar"),
-        ("link_full", "{measured} files are queued on the link to the nucleus; limit {limit}"),
-    ],
-    params: &[
-        Param::int("NQUEUED_SAT_CAP", 150, 150)
-            .gdp("jobbroker/NQUEUED_SAT_CAP")
-            .help("files queued on one link; files"),
-        Param::word("boundary", BOUNDARY, "above", "at_least")
-            .help("objects above the limit, or at it already (DIFF-11)"),
-        Param::flag("destination", false, true).help(
-            "whether the nucleus's default output endpoint must be open to writing from afar",
-        ),
-    ],
+    reasons: &[&DEST_BLACKLISTED, &LINK_FULL],
     reads: &[Reads::Link, Reads::Storage],
     temporary: true,
-    applies: Some(|case, _| !case.task.nucleus.is_empty()),
-    judge: Judge::Before(judge),
-};
-
-const CAP: usize = 0;
-const AT: usize = 1;
-const DESTINATION: usize = 2;
+    applies: When(applies),
+    judge: Before(judge),
+});
 
 /// Closeness that says a link must not be used.
 const BLOCKED: i32 = -1;
 
-fn blocked(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
+fn blocked_applies(case: &Case<'_>, _: &NoParams) -> bool {
+    !case.task.nucleus.is_empty()
+}
+
+fn blocked(_: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
     let link = &candidate.link;
-    let needs_one = !case.task.nucleus.is_empty() && !candidate.at_nucleus && link.source_known;
+    let needs_one = !candidate.at_nucleus && link.source_known;
     if needs_one && link.closeness == Some(BLOCKED) {
-        return object_until("link_unusable", f64::from(BLOCKED), 0.0, link.until);
+        return object_until(&LINK_UNUSABLE, f64::from(BLOCKED), 0.0, link.until);
     }
     Verdict::Pass
 }
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn applies(case: &Case<'_>, _: &Link) -> bool {
+    !case.task.nucleus.is_empty()
+}
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Link) -> Verdict {
     let link = &candidate.link;
-    if case.task.nucleus.is_empty() || candidate.at_nucleus {
+    if candidate.at_nucleus {
         return Verdict::Pass;
     }
-    if args.flag(DESTINATION) && !case.nucleus.write_wan {
-        return object_until("dest_blacklisted", 0.0, 1.0, None);
+    if params.destination && !case.nucleus.write_wan {
+        return object(&DEST_BLACKLISTED, 0.0, 1.0);
     }
     if !link.source_known {
         return Verdict::Pass;
     }
-    let (queued, cap) = (link.queued_files.unwrap_or(0) as f64, args.number(CAP));
-    if beyond(queued, cap, args.word(AT)) {
-        return object_until("link_full", queued, cap, link.until);
+    let queued = link.queued_files.unwrap_or(0) as f64;
+    if params.boundary.is_beyond(queued, params.cap) {
+        return object_until(&LINK_FULL, queued, params.cap, link.until);
     }
     Verdict::Pass
 }

@@ -1,36 +1,41 @@
-//! Sends nothing to a queue where no pilot has been seen for three hours.
+//! Sends nothing to a queue where no pilot has been seen lately.
 
-use super::object;
-use crate::core::policy::{
-    Args, Candidate, Case, Filter, Judge, Param, Preassigned, Reads, Verdict,
-};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `nopilot` for production jobs.
+    NoPilot {
+        test_exempt: bool = Param::flag("test_exempt", true, true)
+            .help("whether jobs with a test label are let through, unless express"),
+        slots_exempt: bool = Param::flag("slots_exempt", true, true)
+            .help("whether a queue with a slot figure is let through"),
+    }
+}
+
+pub(super) const NOPILOT: Reason =
+    Reason::new("nopilot", "no pilot[ in the last {node_window_h} h]");
+
+pub(super) const FILTER: Filter = filter!(NoPilot {
     name: "nopilot",
     spec: "atlas F19e",
-    help: "a node asked for a job or updated one within 3 h; not asked of pre-assigned queues, \
-           of test jobs unless express, nor where slots are offered",
-    reasons: &[("nopilot", "no pilot in the last 3 h")],
-    params: &[
-        Param::flag("test_exempt", true, true)
-            .help("whether jobs with a test label are let through, unless express"),
-        Param::flag("slots_exempt", true, true)
-            .help("whether a queue with a slot figure is let through"),
-    ],
+    help: "a node asked for a job or updated one[ within {node_window_h} h]; not asked of \
+           pre-assigned queues, of test jobs unless express, nor where slots are offered",
+    reasons: &[&NOPILOT],
     reads: &[Reads::Pilot],
     temporary: true,
-    applies: Some(|case, _| case.preassigned == Preassigned::No),
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-const TEST_EXEMPT: usize = 0;
-const SLOTS_EXEMPT: usize = 1;
+fn applies(case: &Case<'_>, params: &NoPilot) -> bool {
+    let is_test = params.test_exempt && !case.express && case.task.label.contains("test");
+    case.preassigned == Preassigned::No && !is_test
+}
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if candidate.pilots > 0 || case.preassigned != Preassigned::No {
-        return Verdict::Pass;
-    }
-    let slots = args.flag(SLOTS_EXEMPT) && candidate.slots.is_some();
-    let test = args.flag(TEST_EXEMPT) && !case.express && case.task.label.contains("test");
-    if slots || test { Verdict::Pass } else { object("nopilot", 0.0, 1.0) }
+fn judge(_: &Case<'_>, candidate: &Candidate<'_>, params: &NoPilot) -> Verdict {
+    let has_slots = params.slots_exempt && candidate.slots.is_some();
+    if candidate.pilots > 0 || has_slots { Verdict::Pass } else { object(&NOPILOT, 0.0, 1.0) }
 }

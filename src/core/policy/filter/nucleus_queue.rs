@@ -1,43 +1,49 @@
 //! Sends nothing while too many files wait to be aggregated at the nucleus.
 
-use super::{BOUNDARY, beyond, object_until};
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+use super::bound::Boundary;
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object_until;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `nucleus_queue`.
+    NucleusQueue {
+        cap: f64 = Param::int("NQUEUED_NUC_CAP_FOR_JOBS", 10_000, 10_000)
+            .unit(Unit::Files)
+            .gdp("jobbroker/NQUEUED_NUC_CAP_FOR_JOBS")
+            .help("files queued to the nucleus"),
+        boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
+            .help("objects above the limit, or at it already (DIFF-11)"),
+        own_queues: bool = Param::flag("own_queues", true, false)
+            .help("whether the nucleus's own queues are held back too (seed: skip all queues)"),
+    }
+}
+
+const LINKS_FULL: Reason =
+    Reason::new("links_full", "{measured} files are queued to the nucleus; limit {limit}");
+
+pub(super) const FILTER: Filter = filter!(NucleusQueue {
     name: "nucleus_queue",
     spec: "atlas F3 rule 3, DIFF-11",
     help: "not too many files are queued to the nucleus from all sources together",
-    reasons: &[("links_full", "{measured} files are queued to the nucleus; limit {limit}")],
-    params: &[
-        Param::int("NQUEUED_NUC_CAP_FOR_JOBS", 10_000, 10_000)
-            .gdp("jobbroker/NQUEUED_NUC_CAP_FOR_JOBS")
-            .help("files queued to the nucleus; files"),
-        Param::word("boundary", BOUNDARY, "above", "at_least")
-            .help("objects above the limit, or at it already (DIFF-11)"),
-        Param::flag("own_queues", true, false)
-            .help("whether the nucleus's own queues are held back too (seed: skip all queues)"),
-    ],
+    reasons: &[&LINKS_FULL],
     reads: &[Reads::Nucleus],
     temporary: true,
-    applies: Some(is_full),
-    judge: Judge::Before(judge),
-};
-
-const CAP: usize = 0;
-const AT: usize = 1;
-const OWN_QUEUES: usize = 2;
-
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    let is_spared = candidate.at_nucleus && !args.flag(OWN_QUEUES);
-    if is_spared || !is_full(case, args) {
-        return Verdict::Pass;
-    }
-    let (queued, cap) = (case.queued_to_nucleus as f64, args.number(CAP));
-    object_until("links_full", queued, cap, case.queued_to_nucleus_until)
-}
+    applies: When(is_full),
+    judge: Before(judge),
+});
 
 /// Whether too much is queued to the nucleus.
-fn is_full(case: &Case<'_>, args: &Args) -> bool {
+fn is_full(case: &Case<'_>, params: &NucleusQueue) -> bool {
     let queued = case.queued_to_nucleus as f64;
-    !case.task.nucleus.is_empty() && beyond(queued, args.number(CAP), args.word(AT))
+    !case.task.nucleus.is_empty() && params.boundary.is_beyond(queued, params.cap)
+}
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &NucleusQueue) -> Verdict {
+    if candidate.at_nucleus && !params.own_queues {
+        return Verdict::Pass;
+    }
+    let queued = case.queued_to_nucleus as f64;
+    object_until(&LINKS_FULL, queued, params.cap, case.queued_to_nucleus_until)
 }

@@ -1,38 +1,51 @@
 //! While work is short, keeps to the pledges.
 
-use super::object;
 use crate::core::event::Status;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `pledge`.
+    Pledge {
+        work_shortage: bool = Param::flag("WORK_SHORTAGE", false, false)
+            .gdp("core/WORK_SHORTAGE")
+            .help("whether work is short"),
+    }
+}
+
+const NON_PLEDGED: Reason =
+    Reason::new("non_pledged", "work is short, and the queue has no pledge");
+const OVER_PLEDGED: Reason = Reason::new(
+    "over_pledged",
+    "work is short, and {measured} cores are in use of {limit} pledged",
+);
+
+pub(super) const FILTER: Filter = filter!(Pledge {
     name: "pledge",
     spec: "atlas F19a",
     help: "while work is short, no queue without a pledge is used, nor one beyond its pledge",
-    reasons: &[
-        ("non_pledged", "work is short, and the queue has no pledge"),
-        ("over_pledged", "work is short, and {measured} cores are in use of {limit} pledged"),
-    ],
-    params: &[Param::flag("WORK_SHORTAGE", false, false)
-        .gdp("core/WORK_SHORTAGE")
-        .help("whether work is short")],
+    reasons: &[&NON_PLEDGED, &OVER_PLEDGED],
     reads: &[Reads::Load],
     temporary: false,
-    applies: Some(|_, args| args.flag(0)),
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-fn judge(_: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if !args.flag(0) {
-        return Verdict::Pass;
-    }
+fn applies(_: &Case<'_>, params: &Pledge) -> bool {
+    params.work_shortage
+}
+
+fn judge(_: &Case<'_>, candidate: &Candidate<'_>, _: &Pledge) -> Verdict {
     let pledged = candidate.queue.pledged_cpu;
     if pledged < 0 {
-        return object("non_pledged", f64::from(pledged), 0.0);
+        return object(&NON_PLEDGED, f64::from(pledged), 0.0);
     }
     let cores = |status: Status| candidate.load_all.by[status.index()].cores as f64;
     let used = cores(Status::Running) + cores(Status::Starting);
     if pledged > 0 && used > f64::from(pledged) {
-        return object("over_pledged", used, f64::from(pledged));
+        return object(&OVER_PLEDGED, used, f64::from(pledged));
     }
     Verdict::Pass
 }

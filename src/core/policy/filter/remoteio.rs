@@ -1,26 +1,31 @@
 //! Keeps queues that read input directly, for tasks that only do so.
 
-use super::{ALWAYS_DIRECT, object};
+use super::bound::ALWAYS_DIRECT;
 use crate::core::event::ChunkKind;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Verdict};
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+const REMOTEIO: Reason =
+    Reason::new("remoteio", "the queue does not read input directly from local storage");
+
+pub(super) const FILTER: Filter = filter!(NoParams {
     name: "remoteio",
     spec: "atlas F12",
     help: "a task that reads input only directly goes to queues that do",
-    reasons: &[("remoteio", "the queue does not read input directly from local storage")],
-    params: &[],
+    reasons: &[&REMOTEIO],
     reads: &[],
     temporary: false,
-    applies: Some(|case, _| case.task.options.input_lan_only),
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
+fn applies(case: &Case<'_>, _: &NoParams) -> bool {
+    case.task.options.input_lan_only && case.task.chunk != ChunkKind::Merge
+}
+
+fn judge(_: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
     let queue = candidate.queue;
     let is_direct = queue.direct_access_lan || queue.max_input_mb == ALWAYS_DIRECT;
-    if case.task.options.input_lan_only && case.task.chunk != ChunkKind::Merge && !is_direct {
-        return object("remoteio", 0.0, 1.0);
-    }
-    Verdict::Pass
+    if is_direct { Verdict::Pass } else { object(&REMOTEIO, 0.0, 1.0) }
 }

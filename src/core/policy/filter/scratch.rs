@@ -1,49 +1,65 @@
 //! Keeps queues whose slots have the scratch space a job is expected to fill.
 
-use super::{ALWAYS_DIRECT, object, whole};
+use super::bound::{ALWAYS_DIRECT, whole};
 use crate::core::event::ChunkKind;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
 use crate::core::unit::MIB;
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// For which tasks the scratch space is divided by the unified queue's cores.
+    Scaling {
+        Always = "always",
+        SingleCore = "single_core",
+    }
+}
+
+params! {
+    /// Parameters of `scratch` for production jobs.
+    Scratch {
+        min_output: f64 = Param::int("min_output_mb", 512, 1_500)
+            .unit(Unit::Mb)
+            .help("least output a job is assumed to write (DIFF-13)"),
+        work_margin: f64 = Param::int("work_margin_mb", 0, 300)
+            .unit(Unit::Mb)
+            .help("added to the task's work space, where it states one (DIFF-14)"),
+        scaling: Scaling =
+            Scaling::param("scaling", Scaling::SingleCore, Scaling::SingleCore).help(
+                "whether maxwdir is divided by the unified queue's cores for every task, or only for \
+                 tasks that are not multi-core (DIFF-15; always is the seed's sentence, and odd for \
+                 whole-node jobs: it gives them one core's part of their own slot)",
+            ),
+    }
+}
+
+pub(super) const DISK: Reason =
+    Reason::new("disk", "a job needs {measured} MB of scratch space, a slot has {limit} MB");
+
+pub(super) const FILTER: Filter = filter!(Scratch {
     name: "scratch",
     spec: "atlas F13, DIFF-13, DIFF-14, DIFF-15",
     help: "input, output and work files of a job fit into the scratch space of a slot",
-    reasons: &[("disk", "a job needs {measured} MB of scratch space, a slot has {limit} MB")],
-    params: &[
-        Param::int("min_output_mb", 512, 1_500)
-            .help("least output a job is assumed to write; MB (DIFF-13)"),
-        Param::int("work_margin_mb", 0, 300)
-            .help("added to the task's work space, where it states one; MB (DIFF-14)"),
-        Param::word("scaling", &["always", "single_core"], "single_core", "single_core").help(
-            "whether maxwdir is divided by the unified queue's cores for every task, or only for \
-             tasks that are not multi-core (DIFF-15; always is the seed's sentence, and odd for \
-             whole-node jobs: it gives them one core's part of their own slot)",
-        ),
-    ],
+    reasons: &[&DISK],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: Always,
+    judge: Before(judge),
+});
 
-const MIN_OUTPUT: usize = 0;
-const WORK_MARGIN: usize = 1;
-const SCALING: usize = 2;
-const SINGLE_CORE: usize = 1;
-
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> Verdict {
     let whole = f64::from(candidate.queue.max_wdir_mb);
     if whole == 0.0 {
         return Verdict::Pass;
     }
     let multi_core = case.task.core_count.unwrap_or(0) > 1;
-    let share = match args.word(SCALING) {
-        SINGLE_CORE if multi_core => whole,
-        _ => whole / slot_cores(candidate),
+    let share = match params.scaling {
+        Scaling::SingleCore if multi_core => whole,
+        Scaling::SingleCore | Scaling::Always => whole / slot_cores(candidate),
     };
-    let need = need_mb(case, candidate, args);
-    if need > share { object("disk", need, share) } else { Verdict::Pass }
+    let need = need_mb(case, candidate, params);
+    if need > share { object(&DISK, need, share) } else { Verdict::Pass }
 }
 
 /// Cores of the slot that the scratch space belongs to.
@@ -55,7 +71,7 @@ pub(super) fn slot_cores(candidate: &Candidate<'_>) -> f64 {
 }
 
 /// Expected scratch space of a job; whole MB.
-fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
+fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 {
     let task = case.task;
     let mib = MIB as f64;
     let output = match (task.output_per_event, task.output_per_mb) {
@@ -64,8 +80,8 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
         (None, None) => 0.0,
     };
     // `max` also takes the place of an output that is not a number.
-    let output = output.max(args.number(MIN_OUTPUT) * mib);
-    let margin = args.number(WORK_MARGIN) * mib;
+    let output = output.max(params.min_output * mib);
+    let margin = params.work_margin * mib;
     let work = task.work_bytes.map_or(0.0, |bytes| bytes as f64 + margin);
     let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
     whole((output + work + input) / mib)

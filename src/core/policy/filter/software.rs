@@ -1,64 +1,68 @@
 //! Keeps queues that have the software and hardware a task needs (spec atlas 3).
 
-use super::object;
 use crate::core::event::{Gpu, Hardware, HardwareKind, Release, Task};
 use crate::core::math::pattern::Pattern;
+use crate::core::policy::declare::filter;
 use crate::core::policy::software::{Cpu, GpuLimit, GpuWish, Name};
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict, Wanted};
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Verdict, Wanted};
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// When a release may be found by its tag alone.
+    Tags {
+        WhenPlatformFails = "when_platform_fails",
+        WhenCvmfsFails = "when_cvmfs_fails",
+    }
+}
+
+params! {
+    /// Parameters of `software`.
+    Software {
+        any_needs_nothing: bool = Param::flag("any_requires_no_hw_spec", false, true).help(
+            "whether a queue with releases ANY takes only work that asks for no hardware (DIFF-24)",
+        ),
+        empty_is_any: bool = Param::flag("empty_is_any", true, false)
+            .help("whether an empty word in a hardware list stands for any (DIFF-25)"),
+        tags: Tags = Tags::param("tags", Tags::WhenPlatformFails, Tags::WhenCvmfsFails)
+            .help("when a release may be found by its tag alone (DIFF-26)"),
+        implied_needs: bool = Param::flag("implied_needs_hardware", false, true).help(
+            "whether a processor read off the platform needs a queue that publishes hardware (DIFF-43)",
+        ),
+        gpu_by_node: bool = Param::flag("gpu_by_node", false, true).help(
+            "whether accelerators are looked for on worker nodes, or in what the queue says of itself",
+        ),
+    }
+}
+
+pub(super) const CACHE: Reason =
+    Reason::new("cache", "the queue does not publish the software or hardware that the task needs");
+pub(super) const REGEXPCMTCONFIG: Reason =
+    Reason::new("regexpcmtconfig", "none of the queue's platforms matches the task's");
+
+pub(super) const FILTER: Filter = filter!(Software {
     name: "software",
     spec: "atlas F10, 3, DIFF-24, DIFF-25, DIFF-26, DIFF-43",
     help: "the queue publishes the release, container, platform and hardware that the task needs; \
            not asked of tasks without a release",
-    reasons: &[
-        ("cache", "the queue does not publish the software or hardware that the task needs"),
-        ("regexpcmtconfig", "none of the queue's platforms matches the task's"),
-    ],
-    params: PARAMS,
+    reasons: &[&CACHE, &REGEXPCMTCONFIG],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-pub(super) const PARAMS: &[Param] = &[
-    Param::flag("any_requires_no_hw_spec", false, true).help(
-        "whether a queue with releases ANY takes only work that asks for no hardware (DIFF-24)",
-    ),
-    Param::flag("empty_is_any", true, false)
-        .help("whether an empty word in a hardware list stands for any (DIFF-25)"),
-    Param::word(
-        "tags",
-        &["when_platform_fails", "when_cvmfs_fails"],
-        "when_platform_fails",
-        "when_cvmfs_fails",
-    )
-    .help("when a release may be found by its tag alone (DIFF-26)"),
-    Param::flag("implied_needs_hardware", false, true).help(
-        "whether a processor read off the platform needs a queue that publishes hardware (DIFF-43)",
-    ),
-    Param::flag("gpu_by_node", false, true).help(
-        "whether accelerators are looked for on worker nodes, or in what the queue says of itself",
-    ),
-];
+fn applies(case: &Case<'_>, _: &Software) -> bool {
+    !case.task.options.trans_home.is_empty()
+}
 
-const ANY_NEEDS_NOTHING: usize = 0;
-const EMPTY_IS_ANY: usize = 1;
-const TAGS: usize = 2;
-const IMPLIED_NEEDS: usize = 3;
-const GPU_BY_NODE: usize = 4;
-
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if case.task.options.trans_home.is_empty() {
-        return Verdict::Pass;
-    }
-    let asked = Asked { task: case.task, wanted: &case.wanted, args };
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdict {
+    let asked = Asked { task: case.task, wanted: &case.wanted, params };
     if !asked.has(candidate) {
-        return object("cache", 0.0, 1.0);
+        return object(&CACHE, 0.0, 1.0);
     }
     if asked.is_unresolved(candidate) {
-        return object("regexpcmtconfig", 0.0, 1.0);
+        return object(&REGEXPCMTCONFIG, 0.0, 1.0);
     }
     Verdict::Pass
 }
@@ -79,7 +83,7 @@ pub(super) struct Asked<'a> {
     /// Its wishes.
     pub(super) wanted: &'a Wanted,
     /// How they are read.
-    pub(super) args: &'a Args,
+    pub(super) params: &'a Software,
 }
 
 fn holds(list: &[String], word: &str) -> bool {
@@ -106,7 +110,7 @@ impl Asked<'_> {
             [word] if word == "ANY" => {
                 let is_bound =
                     !self.task.options.container_name.is_empty() && self.task.options.only_tags;
-                !self.args.flag(ANY_NEEDS_NOTHING) || self.is_free_of_hardware() && !is_bound
+                !self.params.any_needs_nothing || self.is_free_of_hardware() && !is_bound
             }
             [word] if word == "AUTO" => candidate.software.is_some_and(|release| {
                 let names = self.wanted.names(|| vec![name(&self.task.options.trans_home)]);
@@ -120,7 +124,7 @@ impl Asked<'_> {
     /// Whether a queue with releases ANY need not look at the hardware that is asked for.
     pub(super) fn is_free_of_hardware(&self) -> bool {
         let asks_for_hardware = !self.wanted.cpus.is_empty() || self.wanted.gpu.is_some();
-        !self.args.flag(ANY_NEEDS_NOTHING) || !asks_for_hardware
+        !self.params.any_needs_nothing || !asks_for_hardware
     }
 
     /// Whether the platform is an expression that none of the queue's platforms matches.
@@ -138,7 +142,7 @@ impl Asked<'_> {
                 [&it.arch, &it.vendor, &it.instr, &it.model].into_iter().any(|it| holds(it, "excl"))
             })
         };
-        let is_lenient = self.wanted.cpu_is_implied && !self.args.flag(IMPLIED_NEEDS);
+        let is_lenient = self.wanted.cpu_is_implied && !self.params.implied_needs;
         if keeps_out(cpu) && self.wanted.cpus.is_empty()
             || keeps_out(gpu) && self.wanted.gpu.is_none()
         {
@@ -177,11 +181,11 @@ impl Asked<'_> {
     }
 
     fn takes_all(&self, list: &[String]) -> bool {
-        holds(list, "any") || self.args.flag(EMPTY_IS_ANY) && holds(list, "")
+        holds(list, "any") || self.params.empty_is_any && holds(list, "")
     }
 
     fn is_accelerator(&self, wanted: &GpuWish, has: &Hardware, nodes: &[Gpu]) -> bool {
-        if !self.args.flag(GPU_BY_NODE) {
+        if !self.params.gpu_by_node {
             let plain = self.is_part(&wanted.vendor, &has.vendor)
                 && self.is_part(&wanted.model, &has.model);
             return plain && wanted.limits.iter().all(|limit| is_within(limit, nodes));
@@ -216,7 +220,7 @@ impl Asked<'_> {
         let repository = if is_nightly { "nightlies" } else { "atlas" };
         let is_mounted = holds(&release.cvmfs, "any") || holds(&release.cvmfs, repository);
         let takes_any = holds(&release.containers, "any") || holds(&release.containers, "/cvmfs");
-        let by_cvmfs_alone = self.args.word(TAGS) == 1;
+        let by_cvmfs_alone = self.params.tags == Tags::WhenCvmfsFails;
         let has_platform = match by_cvmfs_alone {
             true => holds(&release.cmtconfigs, platform) && self.wanted.base.is_empty(),
             false => resolve(self.wanted, release).is_some(),
@@ -253,7 +257,7 @@ impl Asked<'_> {
         let tags = all.map_or(&[][..], |all| all.tags.as_slice());
         let mut sources =
             tags.iter().filter(|tag| tag.container_name == name).flat_map(|tag| &tag.sources);
-        sources.any(|source| starts(source)) || self.args.word(TAGS) == 1 && is_tag()
+        sources.any(|source| starts(source)) || self.params.tags == Tags::WhenCvmfsFails && is_tag()
     }
 }
 

@@ -1,41 +1,64 @@
 //! Keeps queues that are in service.
 
-use super::object;
 use crate::core::event::QueueStatus;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `status` for production jobs.
+    InService {
+        standby: bool = Param::flag("standby", false, true)
+            .help("whether a queue on standby counts as online (DIFF-10)"),
+    }
+}
+
+const BROKEROFF: Reason = Reason::new("brokeroff", "the queue is brokeroff");
+const TEST: Reason = Reason::new("test", "the queue is in test");
+const OFFLINE: Reason = Reason::new("offline", "the queue is offline");
+const STANDBY: Reason = Reason::new("standby", "the queue is on standby");
+const PAUSED: Reason = Reason::new("paused", "the queue is paused");
+
+/// Reasons of `status`.
+pub(super) const REASONS: &[&Reason] = &[&BROKEROFF, &TEST, &OFFLINE, &STANDBY, &PAUSED];
+
+pub(super) const FILTER: Filter = filter!(InService {
     name: "status",
     spec: "atlas F2, DIFF-10",
     help: "the queue is online; not asked of pre-assigned queues",
-    reasons: &[
-        ("brokeroff", "the queue is brokeroff"),
-        ("test", "the queue is in test"),
-        ("offline", "the queue is offline"),
-        ("standby", "the queue is on standby"),
-        ("paused", "the queue is paused"),
-    ],
-    params: &[Param::flag("standby", false, true)
-        .help("whether a queue on standby counts as online (DIFF-10)")],
+    reasons: REASONS,
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-const STANDBY: usize = 0;
+fn applies(case: &Case<'_>, _: &InService) -> bool {
+    case.preassigned == Preassigned::No
+}
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn judge(_: &Case<'_>, candidate: &Candidate<'_>, params: &InService) -> Verdict {
     let status = candidate.queue.status;
-    let kept = match status {
+    let is_kept = match status {
         QueueStatus::Online => true,
-        QueueStatus::Standby => args.flag(STANDBY),
+        QueueStatus::Standby => params.standby,
         QueueStatus::Brokeroff | QueueStatus::Test | QueueStatus::Offline | QueueStatus::Paused => {
             false
         }
     };
-    if kept || case.preassigned != Preassigned::No {
-        return Verdict::Pass;
-    }
-    object(status.name(), f64::from(status as u8), f64::from(QueueStatus::Online as u8))
+    if is_kept { Verdict::Pass } else { object_to(status) }
+}
+
+/// The objection to a queue in a status; none to one that is online.
+pub(super) fn object_to(status: QueueStatus) -> Verdict {
+    let reason = match status {
+        QueueStatus::Online => return Verdict::Pass,
+        QueueStatus::Standby => &STANDBY,
+        QueueStatus::Brokeroff => &BROKEROFF,
+        QueueStatus::Test => &TEST,
+        QueueStatus::Offline => &OFFLINE,
+        QueueStatus::Paused => &PAUSED,
+    };
+    object(reason, f64::from(status as u8), f64::from(QueueStatus::Online as u8))
 }

@@ -1,81 +1,142 @@
 //! Keeps queues whose storage has room and is in service.
 
-use super::object;
 use crate::core::event::Storage;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Reads, Stores, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Stores, Unit, Verdict};
 use crate::core::unit::GIB;
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// How free space that equals its limit is read.
+    Room {
+        Over = "over",
+        AtLeast = "at_least",
+        OverSeed = "over_seed",
+    }
+}
+
+impl Room {
+    /// Whether so much free space is enough; GB.
+    pub(super) fn is_enough(self, free: f64, limit: f64) -> bool {
+        let equal_is_enough = match self {
+            Room::Over => false,
+            Room::AtLeast => true,
+            Room::OverSeed => limit != SEED_LIMIT_GB as f64,
+        };
+        !(free < limit || free == limit && !equal_is_enough)
+    }
+}
+
+words! {
+    /// Which queues need endpoints that are open from afar.
+    Wan {
+        Ignored = "ignored",
+        Satellites = "satellites",
+    }
+}
+
+words! {
+    /// Which of a queue's endpoints must be in service.
+    Endpoints {
+        Default = "default",
+        Any = "any",
+    }
+}
+
+params! {
+    /// What counts as free at an endpoint.
+    Free {
+        expired: bool = Param::flag("expired", true, true)
+            .help("whether space of expired secondary data counts as free"),
+        kept_free: bool = Param::flag("kept_free", false, true)
+            .help("whether space to be left free, and space that cannot be used, is taken off"),
+    }
+}
+
+params! {
+    /// Parameters of `storage` for production jobs.
+    StorageParams {
+        limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", SEED_LIMIT_GB, SEED_LIMIT_GB)
+            .unit(Unit::Gb)
+            .gdp("jobbroker/STORAGE_MIN_FREE_SIZE")
+            .help("free space at the output endpoint; GB of 1024^3 bytes"),
+        boundary: Room = Room::param("boundary", Room::OverSeed, Room::AtLeast).help(
+            "free space must be over the limit, or at least the limit; over_seed: over the \
+             seed's own 200 GB, at least any other limit, which is then a stated minimum",
+        ),
+        free: Free,
+        wan: Wan = Wan::param("wan", Wan::Satellites, Wan::Satellites)
+            .help("whether queues outside the nucleus need endpoints that are open from afar"),
+        datadisk_only: bool = Param::flag("datadisk_only", false, true)
+            .help("whether only endpoints of type DATADISK are asked for blacklisting"),
+        endpoints: Endpoints = Endpoints::param("endpoints", Endpoints::Default, Endpoints::Any)
+            .help(
+                "blacklisting: the default endpoint must be in service, or any one of the queue's",
+            ),
+    }
+}
+
+const DISK: Reason =
+    Reason::new("disk", "{measured} GB are free at the output endpoint; limit {limit} GB");
+const READ_LAN: Reason =
+    Reason::new("read_lan_blacklist", "the input endpoint is blacklisted for reading");
+const WRITE_LAN: Reason =
+    Reason::new("write_lan_blacklist", "the output endpoint is blacklisted for writing");
+const WRITE_WAN: Reason =
+    Reason::new("write_wan_blacklist", "the input endpoint is blacklisted for writing from afar");
+const READ_WAN: Reason =
+    Reason::new("read_wan_blacklist", "the output endpoint is blacklisted for reading from afar");
+const SOURCE: Reason =
+    Reason::new("source_blacklist", "no copy of the input can be read from afar");
+
+pub(super) const FILTER: Filter = filter!(StorageParams {
     name: "storage",
     spec: "atlas F14",
     help: "the default output endpoint has free space, and no default endpoint of the queue is \
            blacklisted; an endpoint that nothing is known of is let through",
-    reasons: &[
-        ("disk", "{measured} GB are free at the output endpoint; limit {limit} GB"),
-        ("read_lan_blacklist", "the input endpoint is blacklisted for reading"),
-        ("write_lan_blacklist", "the output endpoint is blacklisted for writing"),
-        ("write_wan_blacklist", "the input endpoint is blacklisted for writing from afar"),
-        ("read_wan_blacklist", "the output endpoint is blacklisted for reading from afar"),
-        ("source_blacklist", "no copy of the input can be read from afar"),
-    ],
-    params: &[
-        Param::int("STORAGE_MIN_FREE_SIZE", SEED_LIMIT_GB, SEED_LIMIT_GB)
-            .gdp("jobbroker/STORAGE_MIN_FREE_SIZE")
-            .help("free space at the output endpoint; GB of 1024^3 bytes"),
-        Param::word("boundary", &["over", "at_least", "over_seed"], "over_seed", "at_least").help(
-            "free space must be over the limit, or at least the limit; over_seed: over the \
-             seed's own 200 GB, at least any other limit, which is then a stated minimum",
-        ),
-        Param::flag("expired", true, true)
-            .help("whether space of expired secondary data counts as free"),
-        Param::flag("kept_free", false, true)
-            .help("whether space to be left free, and space that cannot be used, is taken off"),
-        Param::word("wan", &["ignored", "satellites"], "satellites", "satellites")
-            .help("whether queues outside the nucleus need endpoints that are open from afar"),
-        Param::flag("datadisk_only", false, true)
-            .help("whether only endpoints of type DATADISK are asked for blacklisting"),
-        Param::word("endpoints", &["default", "any"], "default", "any").help(
-            "blacklisting: the default endpoint must be in service, or any one of the queue's",
-        ),
-    ],
+    reasons: &[&DISK, &READ_LAN, &WRITE_LAN, &WRITE_WAN, &READ_WAN, &SOURCE],
     reads: &[Reads::Storage],
     temporary: true,
-    applies: None,
-    judge: Judge::Before(judge),
-};
-
-const LIMIT: usize = 0;
-const AT: usize = 1;
-const EXPIRED: usize = 2;
-const KEPT_FREE: usize = 3;
-const WAN: usize = 4;
-const DATADISK_ONLY: usize = 5;
-const EVERY_ENDPOINT: usize = 6;
+    applies: Always,
+    judge: Before(judge),
+});
 
 /// The seed's "has to be over 200GB".
-const SEED_LIMIT_GB: i64 = 200;
+pub(super) const SEED_LIMIT_GB: i64 = 200;
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> Verdict {
     if let Some(output) = candidate.output {
-        let (free, limit) = (free_gb(output, args), args.number(LIMIT));
-        let equal_is_enough = match args.word(AT) {
-            0 => false,
-            1 => true,
-            _ => limit != SEED_LIMIT_GB as f64,
-        };
-        if free < limit || (free == limit && !equal_is_enough) {
-            return object("disk", free, limit);
+        let free = free_gb(output, &params.free);
+        if !params.boundary.is_enough(free, params.limit) {
+            return object(&DISK, free, params.limit);
         }
     }
-    match blacklisted(case, candidate, args, !case.in_nucleus(candidate)) {
+    let service = Service {
+        wan: params.wan,
+        datadisk_only: params.datadisk_only,
+        endpoints: params.endpoints,
+    };
+    match blacklisted(case, candidate, &service, !case.in_nucleus(candidate)) {
         Some(reason) => object(reason, 0.0, 1.0),
         None => Verdict::Pass,
     }
 }
 
-pub(super) fn free_gb(storage: &Storage, args: &Args) -> f64 {
-    let expired = if args.flag(EXPIRED) { storage.expired_bytes } else { 0 };
-    let kept = match args.flag(KEPT_FREE) {
+/// Which endpoints of a queue must be in service.
+pub(super) struct Service {
+    /// Which queues need endpoints that are open from afar.
+    pub(super) wan: Wan,
+    /// Whether only endpoints of type DATADISK count.
+    pub(super) datadisk_only: bool,
+    /// Whether the default endpoint counts, or any.
+    pub(super) endpoints: Endpoints,
+}
+
+/// Free space at an endpoint; GB.
+pub(super) fn free_gb(storage: &Storage, params: &Free) -> f64 {
+    let expired = if params.expired { storage.expired_bytes } else { 0 };
+    let kept = match params.kept_free {
         true => storage.min_free_bytes.saturating_add(storage.unavailable_bytes),
         false => 0,
     };
@@ -87,14 +148,14 @@ pub(super) fn free_gb(storage: &Storage, args: &Args) -> f64 {
 pub(super) fn blacklisted(
     case: &Case<'_>,
     candidate: &Candidate<'_>,
-    args: &Args,
+    service: &Service,
     outside: bool,
-) -> Option<&'static str> {
-    let asked = |storage: &&Storage| !args.flag(DATADISK_ONLY) || storage.kind == "DATADISK";
-    let is_far = args.word(WAN) == 1 && outside;
+) -> Option<&'static Reason> {
+    let asked = |storage: &&Storage| !service.datadisk_only || storage.kind == "DATADISK";
+    let is_far = service.wan == Wan::Satellites && outside;
     // Whether no endpoint of a list has what is asked; with none on it nothing is asked.
     let none = |stores: Stores<'_>, default: Option<&Storage>, open: fn(&Storage) -> bool| {
-        if args.word(EVERY_ENDPOINT) == 0 {
+        if service.endpoints == Endpoints::Default {
             return default.filter(asked).is_some_and(|storage| !open(storage));
         }
         let mut of_kind = stores.iter().filter(asked).peekable();
@@ -102,19 +163,20 @@ pub(super) fn blacklisted(
     };
     let (inputs, outputs) = (candidate.inputs, candidate.outputs);
     if none(inputs, candidate.input, |it| it.read_lan) {
-        return Some("read_lan_blacklist");
+        return Some(&READ_LAN);
     }
     if none(outputs, candidate.output, |it| it.write_lan) {
-        return Some("write_lan_blacklist");
+        return Some(&WRITE_LAN);
     }
-    let is_panda = args.word(EVERY_ENDPOINT) == 1;
-    let receives = args.word(WAN) == 1 && (is_far || is_panda && !case.is_local(candidate));
+    let is_panda = service.endpoints == Endpoints::Any;
+    let receives =
+        service.wan == Wan::Satellites && (is_far || is_panda && !case.is_local(candidate));
     if receives && none(inputs, candidate.input, |it| it.write_wan) {
-        return Some("write_wan_blacklist");
+        return Some(&WRITE_WAN);
     }
     if is_far && none(outputs, candidate.output, |it| it.read_wan) {
-        return Some("read_wan_blacklist");
+        return Some(&READ_WAN);
     }
     let needs_source = is_panda && receives;
-    (needs_source && !case.remote_source).then_some("source_blacklist")
+    (needs_source && !case.remote_source).then_some(&SOURCE)
 }

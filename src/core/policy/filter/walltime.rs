@@ -1,162 +1,200 @@
 //! Keeps queues whose time limits hold what a job is expected to take.
 
-use super::{object, whole};
+use super::bound::whole;
 use crate::core::event::{ChunkKind, Queue, Task};
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Unit, Verdict};
 use crate::core::unit::{DAY, SECOND};
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// What a day is for scouts and merge jobs.
+    DayRule {
+        Plain = "plain",
+        Hs06 = "hs06",
+    }
+}
+
+words! {
+    /// What a cpuEfficiency of 0 means.
+    ZeroEfficiency {
+        Base = "base",
+        Nothing = "nothing",
+    }
+}
+
+params! {
+    /// Parameters of all filters of walltime.
+    Walltime {
+        day_rule: DayRule = DayRule::param("day_rule", DayRule::Plain, DayRule::Hs06).help(
+            "what a day is for scouts and merge jobs: a maxtime of 24 h, or 24 h x 10 HS06 a core, \
+             then also for jobs of unknown time (DIFF-19)",
+        ),
+        zero_efficiency: ZeroEfficiency = ZeroEfficiency::param(
+            "zero_efficiency", ZeroEfficiency::Base, ZeroEfficiency::Nothing,
+        ).help(
+            "what a cpuEfficiency of 0 means: only baseWalltime counts, or that no work gets done",
+        ),
+        efficiency: f64 = Param::int("default_efficiency", 90, 90)
+            .unit(Unit::Percent)
+            .help("cpuEfficiency of a task that states none"),
+        base: f64 = Param::int("default_base_s", 600, 600)
+            .unit(Unit::Seconds)
+            .help("baseWalltime of a task that states none"),
+        core_power: f64 = Param::int("default_core_power", 10, 10)
+            .unit(Unit::Hs06)
+            .help("core power of a queue that states none, per core"),
+    }
+}
+
+params! {
+    /// Parameters of `walltime_day`.
+    WalltimeDay {
+        walltime: Walltime,
+        active: bool = Param::flag("active", false, true).help("whether this is asked at all"),
+    }
+}
+
+const SCOUT: Reason = Reason::new(
+    "scout_walltime",
+    "the queue's longest time gives {measured}, scouts need a day: {limit}",
+);
+const MIN: Reason = Reason::new(
+    "min_walltime",
+    "the queue's longest time gives {measured}, such jobs need a day: {limit}",
+);
+const SHORT: Reason = Reason::new(
+    "shortwalltime",
+    "a job needs {measured} HS06 s (core seconds where its CPU time is not \
+          known), the queue's longest time gives {limit}",
+);
+const LONG: Reason = Reason::new(
+    "longwalltime",
+    "a job needs {measured} HS06 s (core seconds where its CPU time is not \
+          known), the queue's shortest time asks for {limit}",
+);
+
+pub(super) const FILTER: Filter = filter!(Walltime {
     name: "walltime",
     spec: "atlas F15, 2.4, DIFF-19",
     help: "a job is expected to end within the queue's longest time and not before its shortest; \
            scouts and merge jobs, whose time is not known yet, get queues of a day and more",
-    reasons: &[
-        ("scout_walltime", "the queue's longest time gives {measured}, scouts need a day: {limit}"),
-        (
-            "min_walltime",
-            "the queue's longest time gives {measured}, such jobs need a day: {limit}",
-        ),
-        (
-            "shortwalltime",
-            "a job needs {measured} HS06 s (core seconds where its CPU time is not \
-          known), the queue's longest time gives {limit}",
-        ),
-        (
-            "longwalltime",
-            "a job needs {measured} HS06 s (core seconds where its CPU time is not \
-          known), the queue's shortest time asks for {limit}",
-        ),
-    ],
-    params: &[
-        Param::word("day_rule", &["plain", "hs06"], "plain", "hs06").help(
-            "what a day is for scouts and merge jobs: a maxtime of 24 h, or 24 h x 10 HS06 a core, \
-             then also for jobs of unknown time (DIFF-19)",
-        ),
-        Param::word("zero_efficiency", &["base", "nothing"], "base", "nothing").help(
-            "what a cpuEfficiency of 0 means: only baseWalltime counts, or that no work gets done",
-        ),
-        Param::int("default_efficiency", 90, 90)
-            .help("cpuEfficiency of a task that states none; %"),
-        Param::int("default_base_s", 600, 600).help("baseWalltime of a task that states none; s"),
-        Param::int("default_core_power", 10, 10)
-            .help("core power of a queue that states none; HS06 per core"),
-    ],
+    reasons: &[&SCOUT, &MIN, &SHORT, &LONG],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
-
-const DAY_RULE: usize = 0;
-const ZERO_EFFICIENCY: usize = 1;
-const EFFICIENCY: usize = 2;
-const BASE: usize = 3;
-const CORE_POWER: usize = 4;
-const PLAIN: usize = 0;
+    applies: Always,
+    judge: Before(judge),
+});
 
 /// A day; s.
 const DAY_S: f64 = (DAY / SECOND) as f64;
 /// The core power that a day is reckoned with in PanDA; HS06 per core.
 const DAY_HS06: f64 = 10.0;
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Walltime) -> Verdict {
     let (longest, shortest) = (candidate.queue.max_time_s, candidate.queue.min_time_s);
-    let slot = Slot::of(case.task, candidate.queue, args);
+    let slot = Slot::of(case.task, candidate.queue, params);
     let (need, largest) = match dynamic(case.task, candidate.queue) {
         Some((smallest, largest)) => (Some(smallest), Some(largest)),
         None => (slot.need(case.task), None),
     };
     let most = slot.capacity(longest);
     if longest != 0 && need.is_some_and(|need| need > 0.0 && need > most) {
-        return object("shortwalltime", need.unwrap_or(0.0), most);
+        return object(&SHORT, need.unwrap_or(0.0), most);
     }
-    if let Some(short) = day_rule(case, candidate, args) {
+    if let Some(short) = day_rule(case, candidate, params) {
         return short;
     }
     // Where the number of events is set as the job starts, the largest job counts here.
     let need = largest.or(need);
     let least = slot.capacity(shortest);
     if shortest != 0 && need.is_none_or(|need| need < least) {
-        return object("longwalltime", need.unwrap_or(0.0), least);
+        return object(&LONG, need.unwrap_or(0.0), least);
     }
     Verdict::Pass
 }
 
-pub(super) const ANALYSIS: Filter = Filter {
+pub(super) const ANALYSIS: Filter = filter!(Walltime {
+    name: FILTER.name,
     spec: "atlas G13a, 2.4",
     help: "a job is expected to end within the queue's longest time and not before its shortest; \
            not asked of merge jobs and of jobs of unknown time",
-    judge: Judge::Before(judge_static),
-    ..FILTER
-};
+    reasons: FILTER.reasons,
+    reads: FILTER.reads,
+    temporary: false,
+    applies: When(static_applies),
+    judge: Before(judge_static),
+});
 
-fn judge_static(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    let slot = Slot::of(case.task, candidate.queue, args);
-    let need = slot.need(case.task).filter(|need| *need > 0.0);
-    let Some(need) = need.filter(|_| case.task.chunk != ChunkKind::Merge) else {
+fn static_applies(case: &Case<'_>, _: &Walltime) -> bool {
+    case.task.chunk != ChunkKind::Merge
+}
+
+fn judge_static(case: &Case<'_>, candidate: &Candidate<'_>, params: &Walltime) -> Verdict {
+    let slot = Slot::of(case.task, candidate.queue, params);
+    let Some(need) = slot.need(case.task).filter(|need| *need > 0.0) else {
         return Verdict::Pass;
     };
     let (longest, shortest) = (candidate.queue.max_time_s, candidate.queue.min_time_s);
     let (most, least) = (slot.capacity(longest), slot.capacity(shortest));
     if longest != 0 && need > most {
-        return object("shortwalltime", need, most);
+        return object(&SHORT, need, most);
     }
     if shortest != 0 && need < least {
-        return object("longwalltime", need, least);
+        return object(&LONG, need, least);
     }
     Verdict::Pass
 }
 
 /// The rule of a day by itself, and only where it is wanted.
-pub(super) const DAY_ALONE: Filter = Filter {
+pub(super) const DAY_ALONE: Filter = filter!(WalltimeDay {
     name: "walltime_day",
     spec: "atlas G13b, DIFF-19",
     help: "scouts and jobs of unknown time get queues whose longest time is a day and more",
-    params: &[
-        FILTER.params[0],
-        FILTER.params[1],
-        FILTER.params[2],
-        FILTER.params[3],
-        FILTER.params[4],
-        Param::flag("active", false, true).help("whether this is asked at all"),
-    ],
-    judge: Judge::Before(judge_day),
-    ..FILTER
-};
+    reasons: FILTER.reasons,
+    reads: FILTER.reads,
+    temporary: false,
+    applies: When(day_applies),
+    judge: Before(judge_day),
+});
 
-const DAY_ACTIVE: usize = 5;
+/// Whether a task's scouts are asked for a day.
+fn is_scout(case: &Case<'_>) -> bool {
+    case.task.chunk == ChunkKind::Scout && case.preassigned != Preassigned::One
+}
+
+fn day_applies(case: &Case<'_>, params: &WalltimeDay) -> bool {
+    params.active && (is_scout(case) || case.task.options.walltime_unknown)
+}
 
 /// A longest time of 0 is less than nothing here where a base time comes off it, as in PanDA.
-fn judge_day(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    let task = case.task;
-    let scout = task.chunk == ChunkKind::Scout && case.preassigned != Preassigned::One;
-    if !args.flag(DAY_ACTIVE) || !(scout || task.options.walltime_unknown) {
-        return Verdict::Pass;
-    }
-    let slot = Slot::of(task, candidate.queue, args);
+fn judge_day(case: &Case<'_>, candidate: &Candidate<'_>, params: &WalltimeDay) -> Verdict {
+    let (task, params) = (case.task, &params.walltime);
+    let slot = Slot::of(task, candidate.queue, params);
     let capacity = slot.capacity(candidate.queue.max_time_s);
-    let day = match args.word(DAY_RULE) {
-        PLAIN => slot.capacity(DAY_S as u32),
-        _ => DAY_S * DAY_HS06 * slot.cores,
+    let day = match params.day_rule {
+        DayRule::Plain => slot.capacity(DAY_S as u32),
+        DayRule::Hs06 => DAY_S * DAY_HS06 * slot.cores,
     };
-    let reason = if scout { "scout_walltime" } else { "min_walltime" };
+    let reason = if is_scout(case) { &SCOUT } else { &MIN };
     if capacity != 0.0 && capacity < day { object(reason, capacity, day) } else { Verdict::Pass }
 }
 
 /// The objection of the 24 h rule, if the rule is for this job and it objects.
-fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Option<Verdict> {
+fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, params: &Walltime) -> Option<Verdict> {
     let task = case.task;
     let longest = candidate.queue.max_time_s;
     let scout = task.chunk == ChunkKind::Scout;
     let merge = task.chunk == ChunkKind::Merge;
-    let reason = if scout { "scout_walltime" } else { "min_walltime" };
-    if args.word(DAY_RULE) == PLAIN {
+    let reason = if scout { &SCOUT } else { &MIN };
+    if params.day_rule == DayRule::Plain {
         let short = longest != 0 && f64::from(longest) < DAY_S;
         return ((scout || merge) && short).then(|| object(reason, f64::from(longest), DAY_S));
     }
     let unknown = task.options.walltime_unknown;
     let asked = (scout && case.preassigned != Preassigned::One) || merge || unknown;
-    let slot = Slot::of(task, candidate.queue, args);
+    let slot = Slot::of(task, candidate.queue, params);
     let (capacity, day) = (slot.capacity(longest), DAY_S * DAY_HS06 * slot.cores);
     // PanDA asks queues without a longest walltime too: less the base time, that is below 0.
     let short = capacity != 0.0 && capacity < day;
@@ -213,17 +251,19 @@ struct Slot {
 }
 
 impl Slot {
-    fn of(task: &Task, queue: &Queue, args: &Args) -> Slot {
+    fn of(task: &Task, queue: &Queue, params: &Walltime) -> Slot {
         let cores = f64::from(queue.cores.max(1));
-        let base_s = task.base_walltime_s.map_or(args.number(BASE), f64::from);
-        let efficiency = task.cpu_efficiency.map_or(args.number(EFFICIENCY), f64::from);
+        let base_s = task.base_walltime_s.map_or(params.base, f64::from);
+        let efficiency = task.cpu_efficiency.map_or(params.efficiency, f64::from);
         let power = match queue.core_power_mhs06 {
-            0 => args.number(CORE_POWER),
+            0 => params.core_power,
             power => f64::from(power) / 1_000.0,
         };
         let work = match task.cpu_hs06s_per_event {
             None => Work::CoreSeconds,
-            Some(_) if efficiency == 0.0 && args.word(ZERO_EFFICIENCY) == 0 => Work::Base,
+            Some(_) if efficiency == 0.0 && params.zero_efficiency == ZeroEfficiency::Base => {
+                Work::Base
+            }
             Some(_) => Work::Hs06 { rate: cores * power * efficiency / 100.0 },
         };
         Slot { cores, base_s, work }

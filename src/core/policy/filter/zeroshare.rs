@@ -1,32 +1,48 @@
 //! Keeps queues whose fair-share policy has a share for the task.
 
-use super::object;
 use crate::core::event::{ChunkKind, Task};
 use crate::core::math::pattern::Pattern;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `zeroshare`.
+    ZeroShare {
+        implicit: bool = Param::flag("implicit", true, false).help(
+            "whether a policy that lists types with a share and no `any` has none for the others \
+             (DIFF-23)",
+        ),
+        evgensimul: bool = Param::flag("evgensimul", true, false)
+            .help("whether the type `evgensimul` stands for evgen and simul (DIFF-23)"),
+    }
+}
+
+const ZEROSHARE: Reason = Reason::new("zeroshare", "the queue has no share for this work");
+
+pub(super) const FILTER: Filter = filter!(ZeroShare {
     name: "zeroshare",
     spec: "atlas F6, 2.6, DIFF-23",
     help: "the queue's fairsharepolicy gives the task a share; not asked of work of the shares \
            test and validation",
-    reasons: &[("zeroshare", "the queue has no share for this work")],
-    params: &[
-        Param::flag("implicit", true, false).help(
-            "whether a policy that lists types with a share and no `any` has none for the others \
-             (DIFF-23)",
-        ),
-        Param::flag("evgensimul", true, false)
-            .help("whether the type `evgensimul` stands for evgen and simul (DIFF-23)"),
-    ],
+    reasons: &[&ZEROSHARE],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-const IMPLICIT: usize = 0;
-const EVGENSIMUL: usize = 1;
+pub(super) const ANALYSIS: Filter = filter!(ZeroShare {
+    name: FILTER.name,
+    spec: "atlas G3, 2.6, DIFF-23",
+    help: "the queue's fairsharepolicy gives the task a share; not asked of a pre-assigned queue",
+    reasons: FILTER.reasons,
+    reads: FILTER.reads,
+    temporary: false,
+    applies: When(applies_to_analysis),
+    judge: Before(judge),
+});
 
 /// Processing types that stand for their own group.
 const GROUPS: [&str; 8] =
@@ -34,17 +50,25 @@ const GROUPS: [&str; 8] =
 /// Processing types of tests, which have a share everywhere.
 const TESTS: [&str; 6] = ["prod_test", "validation", "ptest", "rc_test", "rc_test2", "rc_alrb"];
 
-pub(super) fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    let (task, policy) = (case.task, candidate.queue.fairshare_policy.as_str());
+fn applies(case: &Case<'_>, _: &ZeroShare) -> bool {
+    let task = case.task;
     let is_test = ["test", "validation"].iter().any(|it| task.gshare.eq_ignore_ascii_case(it));
-    let is_asked = !is_test || case.preassigned == Preassigned::One && task.label != "managed";
-    if policy.is_empty() || !is_asked || has_share(policy, task, args) {
-        return Verdict::Pass;
-    }
-    object("zeroshare", 0.0, 0.0)
+    !is_test || case.preassigned == Preassigned::One && task.label != "managed"
 }
 
-fn has_share(policy: &str, task: &Task, args: &Args) -> bool {
+fn applies_to_analysis(case: &Case<'_>, params: &ZeroShare) -> bool {
+    case.preassigned != Preassigned::One && applies(case, params)
+}
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &ZeroShare) -> Verdict {
+    let policy = candidate.queue.fairshare_policy.as_str();
+    if policy.is_empty() || has_share(policy, case.task, params) {
+        return Verdict::Pass;
+    }
+    object(&ZEROSHARE, 0.0, 0.0)
+}
+
+fn has_share(policy: &str, task: &Task, params: &ZeroShare) -> bool {
     let group = match task.processing_type.as_str() {
         kind if TESTS.contains(&kind) => return true,
         kind if GROUPS.contains(&kind) => kind,
@@ -60,19 +84,19 @@ fn has_share(policy: &str, task: &Task, args: &Args) -> bool {
                 lists_a_type |= kind != "any" && !is_zero;
             }
         }
-        if conditions.split(':').all(|it| applies(it.trim(), group, task, args)) {
+        if conditions.split(':').all(|it| is_met(it.trim(), group, task, params)) {
             return !is_zero;
         }
     }
-    !(args.flag(IMPLICIT) && lists_a_type && !lists_any)
+    !(params.implicit && lists_a_type && !lists_any)
 }
 
 /// Whether a condition holds of a task; one that is not known holds of all.
-fn applies(condition: &str, group: &str, task: &Task, args: &Args) -> bool {
+fn is_met(condition: &str, group: &str, task: &Task, params: &ZeroShare) -> bool {
     let matches =
         |pattern: &str, text: &str| Pattern::matches_all(&pattern.replace('*', ".*"), text);
     if let Some(kind) = condition.strip_prefix("type=") {
-        let both = args.flag(EVGENSIMUL) && kind == "evgensimul";
+        let both = params.evgensimul && kind == "evgensimul";
         return kind == "any"
             || matches(kind, group)
             || both && ["evgen", "simul"].contains(&group);

@@ -1,14 +1,12 @@
 //! Judging nuclei: filter by filter over all that are left, then a draw in proportion to weight.
 
-use super::{
-    ALL_ZERO, Course, NucleusCandidate, NucleusRow, Parent, REMOTE_SOURCE, TaskCase,
-    WAIT_FOR_PARENT,
-};
+use super::kind::{AllZero, Own};
+use super::{Course, NucleusCandidate, NucleusRow, Parent, TaskCase};
 use crate::core::event::FullChain;
 use crate::core::policy::compile::{Policy, Resolved};
-use crate::core::policy::pipeline::Refused;
+use crate::core::policy::typed::read;
 use crate::core::policy::walk::bounded;
-use crate::core::policy::{Judge, Objection, Verdict, Weigh, Weighed};
+use crate::core::policy::{Judge, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
 
 /// What became of all nuclei of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +20,7 @@ pub struct Choice {
     /// Per filter of the policy, how many nuclei it was the first to refuse.
     pub counts: Vec<u32>,
     /// Why the task as a whole must wait, whatever is said of each nucleus.
-    pub held: Option<Objection>,
+    pub held: Option<Wait>,
 }
 
 /// A nucleus that passed.
@@ -45,14 +43,18 @@ impl Policy {
         unit: f64,
     ) -> Choice {
         let mut choice = Choice { counts: vec![0; self.filters.len()], ..Choice::default() };
-        choice.held = waits(case, resolved);
+        let own = read!(Own, resolved.own);
+        choice.held = waits(case, &own);
         if choice.held.is_some() {
             return choice;
         }
         let mut left: Vec<u32> = (0..nuclei.len() as u32).collect();
         let mut course = Course::default();
-        for (at, ((filter, _), args)) in self.filters.iter().zip(&resolved.filters).enumerate() {
+        for (at, (filter, values)) in self.filters.iter().zip(&resolved.filters).enumerate() {
             let Judge::Nuclei(judge) = filter.judge else { continue };
+            if !self.applies_to_task(at, case, resolved) {
+                continue;
+            }
             let row = |place: &u32| NucleusRow {
                 nucleus: nuclei[*place as usize],
                 verdict: Verdict::Pass,
@@ -61,7 +63,7 @@ impl Policy {
             if rows.is_empty() || choice.held.is_some() {
                 break;
             }
-            judge(case, &mut rows, &mut course, args);
+            judge(case, &mut rows, &mut course, values);
             choice.held = course.held;
             let mut verdicts = rows.iter().map(|row| row.verdict);
             left.retain(|place| match verdicts.next() {
@@ -86,7 +88,7 @@ impl Policy {
                 Passed { candidate, weighed: self.weigh_nucleus(case, nucleus, &course, resolved) }
             };
             choice.passed = left.into_iter().map(weigh).collect();
-            let first = resolved.own.word(ALL_ZERO) == 1;
+            let first = own.all_zero == AllZero::First;
             choice.drawn = draw(&choice.passed, unit, first);
         }
         choice
@@ -100,9 +102,9 @@ impl Policy {
         resolved: &Resolved,
     ) -> Weighed {
         let mut weighed = Weighed { total: 1.0, ..Weighed::default() };
-        for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
+        for (weight, values) in self.weights.iter().zip(&resolved.weights) {
             let Weigh::Nucleus(weigh) = weight.weigh else { continue };
-            let factor = weigh(case, nucleus, course, args);
+            let factor = weigh(case, nucleus, course, values);
             weighed.factors.push(factor);
             weighed.total = (weighed.total * factor).min(f64::MAX);
         }
@@ -111,14 +113,13 @@ impl Policy {
 }
 
 /// Why the task waits before any nucleus is looked at.
-fn waits(case: &TaskCase<'_>, resolved: &Resolved) -> Option<Objection> {
-    let because = |reason| Objection { reason, measured: 0.0, limit: 1.0, recheck_at: None };
-    if resolved.own.flag(REMOTE_SOURCE) && !case.remote_source {
-        return Some(because("input_incomplete"));
+fn waits(case: &TaskCase<'_>, own: &Own) -> Option<Wait> {
+    if own.remote_source && !case.remote_source {
+        return Some(WaitReason::InputIncomplete.plain());
     }
     let is_chain = case.task.options.full_chain != FullChain::No;
-    if resolved.own.flag(WAIT_FOR_PARENT) && is_chain && case.parent == Parent::Unknown {
-        return Some(because("parent_unknown"));
+    if own.wait_for_parent && is_chain && case.parent == Parent::Unknown {
+        return Some(WaitReason::ParentUnknown.plain());
     }
     None
 }

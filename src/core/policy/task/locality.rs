@@ -3,73 +3,88 @@
 use super::input::Total;
 use super::place::each;
 use super::{Course, NucleusRow, TaskCase};
-use crate::core::policy::{Args, Filter, Judge, Objection, Param, Reads, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::filter::Boundary;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object_until;
+use crate::core::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
 use crate::core::unit::{DAY, GIB, Millis};
 
 /// Largest size, count or priority a parameter may have.
 const MOST: f64 = 1e12;
 
-pub(super) const FILTER: Filter = Filter {
+words! {
+    /// Which priority is meant.
+    Priority {
+        Task = "task",
+        Current = "current",
+    }
+}
+
+params! {
+    /// Parameters of `locality` for tasks.
+    Locality {
+        size_from: f64 = Param::float("INPUT_SIZE_THRESHOLD", (0.0, MOST), 1.0, 1.0)
+            .unit(Unit::Gb)
+            .gdp("taskbrokerage/INPUT_SIZE_THRESHOLD")
+            .help("size of the input above which its part in bytes is asked for"),
+        files_from: f64 = Param::float("INPUT_NUM_THRESHOLD", (0.0, MOST), 100.0, 100.0)
+            .unit(Unit::Files)
+            .gdp("taskbrokerage/INPUT_NUM_THRESHOLD")
+            .help("files of the input above which their part is asked for (DIFF-4)"),
+        size_percent: f64 = Param::float("INPUT_SIZE_FRACTION", (0.0, MOST), 10.0, 10.0)
+            .unit(Unit::Percent)
+            .gdp("taskbrokerage/INPUT_SIZE_FRACTION")
+            .help("part of the bytes that must lie at the nucleus"),
+        files_percent: f64 = Param::float("INPUT_NUM_FRACTION", (0.0, MOST), 10.0, 10.0)
+            .unit(Unit::Percent)
+            .gdp("taskbrokerage/INPUT_NUM_FRACTION")
+            .help("part of the files that must lie at the nucleus"),
+        boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
+            .help("keeps above the part, or at it already (DIFF-5)"),
+        io_most: f64 =
+            Param::float("MIN_IO_INTENSITY_WITH_LOCAL_DATA", (0.0, MOST), 200.0, 200.0)
+                .unit(Unit::KbPerSecond)
+                .gdp("taskbrokerage/MIN_IO_INTENSITY_WITH_LOCAL_DATA")
+                .help("I/O intensity up to which input may come from afar"),
+        size_most: f64 =
+            Param::float("MIN_INPUT_SIZE_WITH_LOCAL_DATA", (0.0, MOST), 10_000.0, 10_000.0)
+                .unit(Unit::Gb)
+                .gdp("taskbrokerage/MIN_INPUT_SIZE_WITH_LOCAL_DATA")
+                .help("size up to which input may come from afar"),
+        priority_least: f64 =
+            Param::float("MAX_TASK_PRIO_WITH_LOCAL_DATA", (-MOST, MOST), 800.0, 800.0)
+                .gdp("taskbrokerage/MAX_TASK_PRIO_WITH_LOCAL_DATA")
+                .help("priority from which input may come from afar"),
+        priority: Priority = Priority::param("priority", Priority::Current, Priority::Current)
+            .help("which priority is meant: the task's own, or the current one (DIFF-6)"),
+        gives_up: bool = Param::flag("gives_up", false, true)
+            .help("whether nothing is asked of tasks that have waited for long"),
+        period: f64 = Param::float("DATA_LOCATION_CHECK_PERIOD", (0.0, MOST), 7.0, 7.0)
+            .unit(Unit::Days)
+            .gdp("taskbrokerage/DATA_LOCATION_CHECK_PERIOD")
+            .help("how long is long"),
+        last_part: bool = Param::flag("last_part", false, true)
+            .help("whether of a container the last part alone counts as all there is (Q-2)"),
+    }
+}
+
+const INSIZE: Reason =
+    Reason::new("insize", "{measured} % of the input's bytes lie there; limit {limit} %");
+const INNUM: Reason =
+    Reason::new("innum", "{measured} % of the input's files lie there; limit {limit} %");
+
+pub(super) const FILTER: Filter = filter!(Locality {
     name: "locality",
     spec: "atlas N8, 1.6, DIFF-4, DIFF-5, DIFF-6",
     help: "enough of the input lies at the nucleus, in bytes and in files; where no nucleus has \
            enough, it is dropped for tasks of little input or high priority",
-    reasons: &[
-        ("insize", "{measured} % of the input's bytes lie there; limit {limit} %"),
-        ("innum", "{measured} % of the input's files lie there; limit {limit} %"),
-    ],
-    params: &[
-        Param::float("INPUT_SIZE_THRESHOLD", (0.0, MOST), 1.0, 1.0)
-            .gdp("taskbrokerage/INPUT_SIZE_THRESHOLD")
-            .help("size of the input above which its part in bytes is asked for; GB"),
-        Param::float("INPUT_NUM_THRESHOLD", (0.0, MOST), 100.0, 100.0)
-            .gdp("taskbrokerage/INPUT_NUM_THRESHOLD")
-            .help("files of the input above which their part is asked for (DIFF-4); files"),
-        Param::float("INPUT_SIZE_FRACTION", (0.0, MOST), 10.0, 10.0)
-            .gdp("taskbrokerage/INPUT_SIZE_FRACTION")
-            .help("part of the bytes that must lie at the nucleus; %"),
-        Param::float("INPUT_NUM_FRACTION", (0.0, MOST), 10.0, 10.0)
-            .gdp("taskbrokerage/INPUT_NUM_FRACTION")
-            .help("part of the files that must lie at the nucleus; %"),
-        Param::word("boundary", &["above", "at_least"], "above", "at_least")
-            .help("keeps above the part, or at it already (DIFF-5)"),
-        Param::float("MIN_IO_INTENSITY_WITH_LOCAL_DATA", (0.0, MOST), 200.0, 200.0)
-            .gdp("taskbrokerage/MIN_IO_INTENSITY_WITH_LOCAL_DATA")
-            .help("I/O intensity up to which input may come from afar; kB/s"),
-        Param::float("MIN_INPUT_SIZE_WITH_LOCAL_DATA", (0.0, MOST), 10_000.0, 10_000.0)
-            .gdp("taskbrokerage/MIN_INPUT_SIZE_WITH_LOCAL_DATA")
-            .help("size up to which input may come from afar; GB"),
-        Param::float("MAX_TASK_PRIO_WITH_LOCAL_DATA", (-MOST, MOST), 800.0, 800.0)
-            .gdp("taskbrokerage/MAX_TASK_PRIO_WITH_LOCAL_DATA")
-            .help("priority from which input may come from afar"),
-        Param::word("priority", &["task", "current"], "current", "current")
-            .help("which priority is meant: the task's own, or the current one (DIFF-6)"),
-        Param::flag("gives_up", false, true)
-            .help("whether nothing is asked of tasks that have waited for long"),
-        Param::float("DATA_LOCATION_CHECK_PERIOD", (0.0, MOST), 7.0, 7.0)
-            .gdp("taskbrokerage/DATA_LOCATION_CHECK_PERIOD")
-            .help("how long is long; days"),
-        Param::flag("last_part", false, true)
-            .help("whether of a container the last part alone counts as all there is (Q-2)"),
-    ],
+    reasons: &[&INSIZE, &INNUM],
     reads: &[Reads::Storage],
     temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(judge),
-};
-
-const SIZE_FROM: usize = 0;
-const FILES_FROM: usize = 1;
-const SIZE_PERCENT: usize = 2;
-const FILES_PERCENT: usize = 3;
-const AT: usize = 4;
-const IO_MOST: usize = 5;
-const SIZE_MOST: usize = 6;
-const PRIORITY_LEAST: usize = 7;
-const PRIORITY: usize = 8;
-const GIVES_UP: usize = 9;
-const PERIOD: usize = 10;
-const LAST_PART: usize = 11;
+    applies: When(applies),
+    judge: Nuclei(judge),
+});
 
 impl Total {
     /// All there is, as a policy counts it; bytes, files.
@@ -81,19 +96,24 @@ impl Total {
     }
 }
 
-fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, args: &Args) {
-    let gives_up_at = case.task.options.frozen_at.filter(|_| args.flag(GIVES_UP)).map(|at| {
-        let patience = args.number(PERIOD) * DAY as f64;
-        at.saturating_add(patience as Millis).saturating_add(1)
-    });
-    let is_late = gives_up_at.is_some_and(|at| at <= case.now);
-    if !case.total.is_there || is_late {
-        return;
-    }
-    let (bytes, files) = case.total.counted(args.flag(LAST_PART));
+/// When nothing is asked of the task any more.
+fn gives_up_at(case: &TaskCase<'_>, params: &Locality) -> Option<Millis> {
+    let patience = params.period * DAY as f64;
+    let frozen_at = case.task.options.frozen_at.filter(|_| params.gives_up)?;
+    Some(frozen_at.saturating_add(patience as Millis).saturating_add(1))
+}
+
+fn applies(case: &TaskCase<'_>, params: &Locality) -> bool {
+    let is_late = gives_up_at(case, params).is_some_and(|at| at <= case.now);
+    case.total.is_there && !is_late
+}
+
+fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, params: &Locality) {
+    let gives_up_at = gives_up_at(case, params);
+    let (bytes, files) = case.total.counted(params.last_part);
     let is_enough = |has: f64, all: f64, percent: f64| {
         let least = all * (percent / 100.0);
-        has > least || args.word(AT) == 1 && has == least
+        params.boundary.is_beyond(has, least)
     };
     each(rows, |nucleus| {
         let held = &nucleus.held;
@@ -101,34 +121,33 @@ fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, 
         if case.task.options.input_prestaging && held.any_files > 0 {
             return Verdict::Pass;
         }
-        let percent = args.number(SIZE_PERCENT);
-        let is_large = bytes > args.number(SIZE_FROM) * GIB as f64;
+        let percent = params.size_percent;
+        let is_large = bytes > params.size_from * GIB as f64;
         if is_large && !is_enough(has_bytes, bytes, percent) {
-            return object("insize", 100.0 * has_bytes / bytes, percent, gives_up_at);
+            return object_until(&INSIZE, 100.0 * has_bytes / bytes, percent, gives_up_at);
         }
-        let percent = args.number(FILES_PERCENT);
-        if files > args.number(FILES_FROM) && !is_enough(has_files, files, percent) {
-            return object("innum", 100.0 * has_files / files, percent, gives_up_at);
+        let percent = params.files_percent;
+        if files > params.files_from && !is_enough(has_files, files, percent) {
+            return object_until(&INNUM, 100.0 * has_files / files, percent, gives_up_at);
         }
         Verdict::Pass
     });
     let is_none = rows.iter().all(|row| row.verdict != Verdict::Pass);
-    if !rows.is_empty() && is_none && may_come_from_afar(case, bytes, args) {
+    if !rows.is_empty() && is_none && may_come_from_afar(case, bytes, params) {
         rows.iter_mut().for_each(|row| row.verdict = Verdict::Pass);
         course.locality_dropped = true;
     }
 }
 
-fn object(reason: &'static str, measured: f64, limit: f64, recheck_at: Option<Millis>) -> Verdict {
-    Verdict::Object(Objection { reason, measured, limit, recheck_at })
-}
-
 /// Whether the check is dropped where no nucleus passes it.
-fn may_come_from_afar(case: &TaskCase<'_>, bytes: f64, args: &Args) -> bool {
+fn may_come_from_afar(case: &TaskCase<'_>, bytes: f64, params: &Locality) -> bool {
     let task = case.task;
     let io = task.io_intensity_kbps.map_or(0.0, f64::from);
-    let priority = if args.word(PRIORITY) == 1 { task.priority } else { task.task_priority };
-    let is_light = io <= args.number(IO_MOST);
-    is_light && bytes / GIB as f64 <= args.number(SIZE_MOST)
-        || f64::from(priority) >= args.number(PRIORITY_LEAST)
+    let priority = match params.priority {
+        Priority::Current => task.priority,
+        Priority::Task => task.task_priority,
+    };
+    let is_light = io <= params.io_most;
+    is_light && bytes / GIB as f64 <= params.size_most
+        || f64::from(priority) >= params.priority_least
 }

@@ -1,106 +1,134 @@
 //! Whether a nucleus can be used at all: in service, not backlogged, with storage that is open, and
 //! with a queue that could run the jobs.
 
-use super::{Course, NucleusCandidate, NucleusRow, TaskCase, endpoint, is_distributed, object};
+use super::{Course, NucleusCandidate, NucleusRow, TaskCase, endpoint, is_distributed};
 use crate::core::event::Storage;
-use crate::core::policy::{Args, Filter, Judge, Objection, Param, Reads, Verdict};
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::{object, object_until};
+use crate::core::policy::{Filter, Param, Reads, Reason, Unit, Verdict, WaitReason};
 
-pub(super) const STATUS: Filter = Filter {
+const NOT_IN_SERVICE: Reason = Reason::new("status", "the nucleus is not in service");
+
+pub(super) const STATUS: Filter = filter!(NoParams {
     name: "status",
     spec: "atlas N2",
     help: "the nucleus is in service",
-    reasons: &[("status", "the nucleus is not in service")],
-    params: &[],
+    reasons: &[&NOT_IN_SERVICE],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(|_, rows, _, _| {
-        each(
-            rows,
-            |nucleus| if nucleus.active { Verdict::Pass } else { object("status", 0.0, 1.0) },
-        );
-    }),
-};
+    applies: Always,
+    judge: Nuclei(status),
+});
 
-pub(super) const BACKLOG: Filter = Filter {
+fn status(_: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &NoParams) {
+    each(rows, |nucleus| match nucleus.active {
+        true => Verdict::Pass,
+        false => object(&NOT_IN_SERVICE, 0.0, 1.0),
+    });
+}
+
+params! {
+    /// Parameters of `backlog`.
+    Backlog {
+        cap: f64 = Param::int("NQUEUED_NUC_CAP", 2_000, 2_000)
+            .unit(Unit::Files)
+            .gdp("taskbrokerage/NQUEUED_NUC_CAP")
+            .help("files queued to a nucleus"),
+    }
+}
+
+const TRANSFER_BACKLOG: Reason = Reason::new(
+    "transfer_backlog",
+    "{measured} files are queued to the nucleus from all sources; limit {limit}",
+);
+
+pub(super) const BACKLOG: Filter = filter!(Backlog {
     name: "backlog",
     spec: "atlas N3",
     help: "not too many files of production output are queued to the nucleus; not asked when \
            t1Weight is below 0",
-    reasons: &[(
-        "transfer_backlog",
-        "{measured} files are queued to the nucleus from all sources; limit {limit}",
-    )],
-    params: &[Param::int("NQUEUED_NUC_CAP", 2_000, 2_000)
-        .gdp("taskbrokerage/NQUEUED_NUC_CAP")
-        .help("files queued to a nucleus; files")],
+    reasons: &[&TRANSFER_BACKLOG],
     reads: &[Reads::Nucleus],
     temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(backlog),
-};
+    applies: When(backlog_applies),
+    judge: Nuclei(backlog),
+});
 
-pub(super) const STORAGE: Filter = Filter {
+const NO_ENDPOINT: Reason =
+    Reason::new("storage", "{measured} outputs have no endpoint at the nucleus");
+
+pub(super) const STORAGE: Filter = filter!(NoParams {
     name: "storage",
     spec: "atlas N4, 1.4",
     help: "the nucleus has an endpoint for every output",
-    reasons: &[("storage", "{measured} outputs have no endpoint at the nucleus")],
-    params: &[],
+    reasons: &[&NO_ENDPOINT],
     reads: &[Reads::Storage],
     temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(storage),
-};
+    applies: Always,
+    judge: Nuclei(storage),
+});
 
-pub(super) const BLACKLIST: Filter = Filter {
+params! {
+    /// Parameters of `blacklist`.
+    Blacklist {
+        checked: bool = Param::flag("checked", false, true).help("whether it is asked (DIFF-2)"),
+    }
+}
+
+const SOURCE_BLACKLIST: Reason =
+    Reason::new("source_blacklist", "an endpoint of the output cannot be read from afar");
+const DESTINATION_BLACKLIST: Reason =
+    Reason::new("destination_blacklist", "an endpoint of the output cannot be written from afar");
+
+pub(super) const BLACKLIST: Filter = filter!(Blacklist {
     name: "blacklist",
     spec: "atlas N5",
     help: "the endpoints of the output can be read and written from afar",
-    reasons: &[
-        ("source_blacklist", "an endpoint of the output cannot be read from afar"),
-        ("destination_blacklist", "an endpoint of the output cannot be written from afar"),
-    ],
-    params: &[Param::flag("checked", false, true).help("whether it is asked (DIFF-2)")],
+    reasons: &[&SOURCE_BLACKLIST, &DESTINATION_BLACKLIST],
     reads: &[Reads::Storage],
     temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(blacklist),
-};
+    applies: When(blacklist_applies),
+    judge: Nuclei(blacklist),
+});
 
-pub(super) const JOB: Filter = Filter {
-    name: "job",
-    spec: "atlas N7, DIFF-2",
-    help: "a queue of the nucleus could run the task's jobs now: job brokerage up to its pilots, \
-           the queues of every nucleus counting as the nucleus's own",
-    reasons: &[
-        ("job", "no queue of the nucleus could run the jobs"),
-        ("no_queue_can_run", "no queue of any nucleus could run the jobs"),
-    ],
-    params: &[Param::flag("checked", true, true).help("whether it is asked (DIFF-2)")],
-    reads: &[Reads::Load, Reads::Pilot, Reads::Storage],
-    temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(job),
-};
-
-/// Asks of each nucleus by itself.
-pub(super) fn each(rows: &mut [NucleusRow<'_>], says: impl Fn(&NucleusCandidate<'_>) -> Verdict) {
-    rows.iter_mut().for_each(|row| row.verdict = says(&row.nucleus));
+params! {
+    /// Parameters of `job`.
+    Job {
+        checked: bool = Param::flag("checked", true, true).help("whether it is asked (DIFF-2)"),
+    }
 }
 
-fn backlog(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, args: &Args) {
-    if case.task.options.t1_weight < 0 {
-        return;
-    }
-    let cap = args.number(0);
+const NO_QUEUE: Reason = Reason::new("job", "no queue of the nucleus could run the jobs");
+
+pub(super) const JOB: Filter = filter!(Job {
+    name: "job",
+    spec: "atlas N7, DIFF-2",
+    help: "a queue of the nucleus could run the task's jobs now: the filters of job brokerage that \
+           the dry run has, the queues of every nucleus counting as the nucleus's own",
+    reasons: &[&NO_QUEUE],
+    reads: &[Reads::Load, Reads::Pilot, Reads::Storage],
+    temporary: false,
+    applies: When(job_applies),
+    judge: Nuclei(job),
+});
+
+/// Asks of each nucleus by itself.
+pub(super) fn each(rows: &mut [NucleusRow<'_>], judge: impl Fn(&NucleusCandidate<'_>) -> Verdict) {
+    rows.iter_mut().for_each(|row| row.verdict = judge(&row.nucleus));
+}
+
+fn backlog_applies(case: &TaskCase<'_>, _: &Backlog) -> bool {
+    case.task.options.t1_weight >= 0
+}
+
+fn backlog(_: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, params: &Backlog) {
     each(rows, |nucleus| {
         let queued = nucleus.queued_files as f64;
-        if queued <= cap {
+        if queued <= params.cap {
             return Verdict::Pass;
         }
-        let recheck_at = nucleus.queued_until;
-        let reason = "transfer_backlog";
-        Verdict::Object(Objection { reason, measured: queued, limit: cap, recheck_at })
+        object_until(&TRANSFER_BACKLOG, queued, params.cap, nucleus.queued_until)
     });
 }
 
@@ -118,40 +146,41 @@ pub(super) fn endpoints<'a>(
     tokens(case).filter_map(|token| endpoint(nucleus, token))
 }
 
-fn storage(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &Args) {
+fn storage(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &NoParams) {
     each(rows, |nucleus| {
         let missing = tokens(case).filter(|token| endpoint(nucleus, token).is_none()).count();
-        if missing == 0 { Verdict::Pass } else { object("storage", missing as f64, 0.0) }
+        if missing == 0 { Verdict::Pass } else { object(&NO_ENDPOINT, missing as f64, 0.0) }
     });
 }
 
-fn blacklist(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, args: &Args) {
-    if !args.flag(0) {
-        return;
-    }
+fn blacklist_applies(_: &TaskCase<'_>, params: &Blacklist) -> bool {
+    params.checked
+}
+
+fn blacklist(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &Blacklist) {
     each(rows, |nucleus| {
         for storage in endpoints(case, nucleus) {
             if !storage.read_wan {
-                return object("source_blacklist", 0.0, 1.0);
+                return object(&SOURCE_BLACKLIST, 0.0, 1.0);
             }
             if !storage.write_wan {
-                return object("destination_blacklist", 0.0, 1.0);
+                return object(&DESTINATION_BLACKLIST, 0.0, 1.0);
             }
         }
         Verdict::Pass
     });
 }
 
-fn job(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, args: &Args) {
-    if !args.flag(0) {
-        return;
-    }
+fn job_applies(_: &TaskCase<'_>, params: &Job) -> bool {
+    params.checked
+}
+
+fn job(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, _: &Job) {
     each(rows, |nucleus| match (case.runs)(nucleus.queues) {
         true => Verdict::Pass,
-        false => object("job", 0.0, 1.0),
+        false => object(&NO_QUEUE, 0.0, 1.0),
     });
     if rows.iter().all(|row| row.verdict != Verdict::Pass) {
-        let reason = "no_queue_can_run";
-        course.held = Some(Objection { reason, measured: 0.0, limit: 1.0, recheck_at: None });
+        course.held = Some(WaitReason::NoQueueCanRun.plain());
     }
 }

@@ -1,10 +1,13 @@
 //! Keeps tasks off nuclei whose storage will not hold their output.
 
 use super::place::{each, endpoints};
-use super::{Course, NucleusCandidate, NucleusRow, TaskCase, object};
+use super::{Course, NucleusCandidate, NucleusRow, TaskCase};
 use crate::core::event::Storage;
-use crate::core::policy::filter::{BOUNDARY, beyond};
-use crate::core::policy::{Args, Filter, Judge, Param, Reads, Verdict};
+use crate::core::policy::declare::filter;
+use crate::core::policy::filter::Boundary;
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
 use crate::core::unit::GIB;
 
 /// Threshold of a share that sets none.
@@ -12,42 +15,46 @@ const UNSET: f64 = -1.0;
 /// Largest figure of a parameter of space; TB.
 const TB_MAX: f64 = 1e12;
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `space`.
+    Space {
+        threshold: f64 = Param::float("DISK_THRESHOLD", (UNSET, TB_MAX), 100.0, 100.0)
+            .unit(Unit::Tb)
+            .gdp("taskbrokerage/DISK_THRESHOLD")
+            .help("least space that must be left; TB of 1024 GB"),
+        share_threshold: f64 = Param::float("share_threshold", (UNSET, TB_MAX), UNSET, UNSET)
+            .unit(Unit::Tb)
+            .gdp("taskbrokerage/DISK_THRESHOLD_<gshare>")
+            .help("the same for a share, in place of the general one; -1: none"),
+        boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
+            .help("keeps above the threshold, or at it already (DIFF-3)"),
+        usable: bool = Param::flag("usable", false, true)
+            .help("whether space to be left free and space that is unavailable counts as taken"),
+        gb_per_core_day: f64 = Param::float("gb_per_core_day", (0.0, 1e9), 0.25, 0.25)
+            .unit(Unit::Gb)
+            .help("output of a core in a day"),
+        core_power: f64 = Param::float("core_power", (0.001, 1e9), 10.0, 10.0)
+            .unit(Unit::Hs06)
+            .help("power of a core"),
+    }
+}
+
+const SPACE: Reason = Reason::new(
+    "space",
+    "{measured} GB will be left at an endpoint of the output; limit {limit} GB",
+);
+
+pub(super) const FILTER: Filter = filter!(Space {
     name: "space",
     spec: "atlas N6, 1.5, DIFF-3",
     help: "what is free at every endpoint of the output, less what the work that remains at the \
            nucleus will write, is above a threshold",
-    reasons: &[(
-        "space",
-        "{measured} GB will be left at an endpoint of the output; limit {limit} GB",
-    )],
-    params: &[
-        Param::float("DISK_THRESHOLD", (UNSET, TB_MAX), 100.0, 100.0)
-            .gdp("taskbrokerage/DISK_THRESHOLD")
-            .help("least space that must be left; TB of 1024 GB"),
-        Param::float("share_threshold", (UNSET, TB_MAX), UNSET, UNSET)
-            .gdp("taskbrokerage/DISK_THRESHOLD_<gshare>")
-            .help("the same for a share, in place of the general one; -1: none; TB of 1024 GB"),
-        Param::word("boundary", BOUNDARY, "above", "at_least")
-            .help("keeps above the threshold, or at it already (DIFF-3)"),
-        Param::flag("usable", false, true)
-            .help("whether space to be left free and space that is unavailable counts as taken"),
-        Param::float("gb_per_core_day", (0.0, 1e9), 0.25, 0.25)
-            .help("output of a core in a day; GB"),
-        Param::float("core_power", (0.001, 1e9), 10.0, 10.0).help("power of a core; HS06"),
-    ],
+    reasons: &[&SPACE],
     reads: &[Reads::Storage, Reads::Work],
     temporary: false,
-    applies: None,
-    judge: Judge::Nuclei(judge),
-};
-
-const THRESHOLD: usize = 0;
-const SHARE_THRESHOLD: usize = 1;
-const AT: usize = 2;
-const USABLE: usize = 3;
-const GB_PER_CORE_DAY: usize = 4;
-const CORE_POWER: usize = 5;
+    applies: Always,
+    judge: Nuclei(judge),
+});
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
@@ -92,16 +99,15 @@ pub(super) fn tightest(
     spaces.min_by(|a, b| (a.net_gb / a.total_gb).total_cmp(&(b.net_gb / b.total_gb)))
 }
 
-fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, args: &Args) {
-    let own = args.number(SHARE_THRESHOLD);
-    let limit = 1_024.0 * if own == UNSET { args.number(THRESHOLD) } else { own };
+fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, params: &Space) {
+    let own = params.share_threshold;
+    let limit = 1_024.0 * if own == UNSET { params.threshold } else { own };
     each(rows, |nucleus| {
-        let (power, output) = (args.number(CORE_POWER), args.number(GB_PER_CORE_DAY));
-        let demand = demand_gb(nucleus.work, power, output);
+        let demand = demand_gb(nucleus.work, params.core_power, params.gb_per_core_day);
         for storage in endpoints(case, nucleus) {
-            let left = free_gb(storage, args.flag(USABLE)) - demand;
-            if !beyond(left, limit, args.word(AT)) {
-                return object("space", left, limit);
+            let left = free_gb(storage, params.usable) - demand;
+            if !params.boundary.is_beyond(left, limit) {
+                return object(&SPACE, left, limit);
             }
         }
         Verdict::Pass

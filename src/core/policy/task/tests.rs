@@ -73,7 +73,7 @@ fn refused(
 ) -> Option<&'static str> {
     let policy = policy(rules);
     let choice = policy.choose(case, &[nucleus], &policy.unchanged(), 0.5);
-    choice.fates.first().map(|fate| fate.objection.reason)
+    choice.fates.first().map(|fate| fate.objection.reason.name)
 }
 
 fn is_close(found: Option<f64>, wanted: f64) {
@@ -218,7 +218,7 @@ fn a_part_of_a_chain_follows_its_parent() {
     let policy = policy(Rules::Panda);
     let case = TaskCase { parent: Parent::Unknown, ..case(&task, Total::default()) };
     let choice = policy.choose(&case, &[nucleus], &policy.unchanged(), 0.5);
-    assert_eq!(choice.held.map(|held| held.reason), Some("parent_unknown"));
+    assert_eq!(choice.held.map(|held| held.reason.name()), Some("parent_unknown"));
     assert!(choice.fates.is_empty() && choice.passed.is_empty());
 }
 
@@ -249,7 +249,7 @@ fn no_queue_anywhere_holds_the_task_and_says_so_of_each() {
     let policy = policy(Rules::Documented);
     let nuclei = [nucleus("X", &storages), nucleus("Y", &storages)];
     let choice = policy.choose(&case, &nuclei, &policy.unchanged(), 0.5);
-    assert_eq!(choice.held.map(|held| held.reason), Some("no_queue_can_run"));
+    assert_eq!(choice.held.map(|held| held.reason.name()), Some("no_queue_can_run"));
     assert_eq!((choice.fates.len(), choice.drawn), (2, None));
 }
 

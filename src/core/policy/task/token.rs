@@ -1,6 +1,6 @@
 //! From a storage token to an endpoint (spec atlas 1.4).
 
-use super::NucleusCandidate;
+use super::case::NucleusCandidate;
 use crate::core::event::Storage;
 use crate::core::math::pattern::Pattern;
 

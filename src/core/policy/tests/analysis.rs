@@ -1,15 +1,16 @@
 //! Analysis: the worked examples of spec atlas 13.7, both sides of the differences, and laws.
 
 use super::super::sample::{candidate, case, counted, load, queue, storage, task};
-use super::super::stabilizer::{PARAMS, Stabilizer};
+use super::super::stabilizer::{Stabilizer, Stabilizing};
+use super::super::typed::read;
 use super::BOTH;
 use crate::core::event::{
     ChunkKind, Dataset, DatasetReplica, Endpoints, Queue, Scope, Status, Storage, Task,
 };
 use crate::core::policy::rule::Rule;
 use crate::core::policy::{
-    Args, Candidate, Case, Judgement, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
-    Slots, Stores, Totals, UserView, kind,
+    Candidate, Case, Judgement, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules, Slots,
+    Stores, Totals, UserView, Values, kind,
 };
 use proptest::prelude::*;
 
@@ -75,7 +76,7 @@ fn chosen(judgement: &Judgement, candidates: &[Candidate<'_>]) -> Vec<String> {
 fn held(rules: Rules, gdp: &[(&str, &str)], case: &Case<'_>) -> Option<&'static str> {
     let (policy, resolved) = with(rules, gdp);
     let nothing: [Candidate<'_>; 0] = [];
-    policy.judge(case, nothing.as_slice(), &resolved).held.map(|held| held.reason)
+    policy.judge(case, nothing.as_slice(), &resolved).held.map(|held| held.reason.name())
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn who_is_throttled_waits_until_that_is_lifted() {
         let nothing: [Candidate<'_>; 0] = [];
         let judgement =
             policy.judge(&Case { owner, ..user_case(&task) }, nothing.as_slice(), &resolved);
-        judgement.held.map(|held| (held.reason, held.measured, held.limit))
+        judgement.held.map(|held| (held.reason.name(), held.measured, held.limit))
     };
     let normal = ChunkKind::Normal;
     assert_eq!(says(normal, 95, Rule::RunningJobs), Some(("running_jobs_cap", 95.0, 90.0)));
@@ -158,7 +159,7 @@ fn the_class_follows_from_the_users_slots() {
         let mut case = Case { owner, ..user_case(task) };
         policy.complete(&mut case, &resolved);
         assert_eq!(case.owner.outcomes_ms, 6 * crate::core::unit::HOUR);
-        policy.judge(&case, nothing.as_slice(), &resolved).held.map(|held| held.reason)
+        policy.judge(&case, nothing.as_slice(), &resolved).held.map(|held| held.reason.name())
     };
     assert_eq!(says(&task, 500, 500, 201.0), Some("gshare_class_a"));
     assert_eq!(says(&task, 500, 500, 199.0), None);
@@ -214,7 +215,10 @@ fn the_stabilizer_gives_the_specifications_numbers() {
         let candidate =
             Candidate { load: jobs, load_all: counted(jobs), user, ..candidate(&queue) };
         for rules in BOTH {
-            let found = Stabilizer::of(&candidate, &Args::defaults(&PARAMS, rules));
+            let found = Stabilizer::of(
+                &candidate,
+                &read!(Stabilizing, Values::defaults(Stabilizing::DECLARED, rules)),
+            );
             assert_eq!(found.exempt, exempt, "{queued} queued");
             assert!(most.is_none_or(|most: f64| (found.most - most).abs() < 1e-9), "{found:?}");
             assert!(exempt || found.queued > found.most);

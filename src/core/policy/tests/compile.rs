@@ -1,7 +1,8 @@
 //! Reading a policy: all mistakes at once, gdpconfig on top, one text and one hash.
 
+use crate::core::limits::Limits;
 use crate::core::policy::sample::policy;
-use crate::core::policy::{Arg, Policy, PolicySpec, Rules, Step, kind, kinds};
+use crate::core::policy::{Arg, Policy, PolicySpec, Resolved, Rules, Step, kind, kinds};
 use std::collections::BTreeSet;
 
 fn step(name: &str, args: &[(&str, Arg)]) -> Step {
@@ -108,32 +109,39 @@ fn gdpconfig_wins_over_the_topology() {
     let given = [("NQUEUED_SAT_CAP", Arg::Int(99))];
     let policy = Policy::compile(&spec(vec![step("link", &given), step("cap", &[])], vec![]));
     let policy = policy.expect("allowed");
-    assert_eq!(policy.unchanged().filters[0].number(0), 99.0);
+    let value = |resolved: &Resolved, filter: &str, name: &str| -> f64 {
+        policy.value(resolved, filter, name).expect("a parameter").parse().expect("a number")
+    };
+    assert_eq!(value(&policy.unchanged(), "link", "NQUEUED_SAT_CAP"), 99.0);
     let lookup = |component: &str, key: &str| match (component, key) {
         ("jobbroker", "NQUEUED_SAT_CAP") => Some("7"),
         ("jobbroker", "NQUEUELIMITSITE_Express") => Some("40"),
         _ => None,
     };
     let express = policy.resolve(&lookup, "Express");
-    assert_eq!(express.filters[0].number(0), 7.0);
-    assert_eq!(express.filters[1].number(0), 40.0);
+    assert_eq!(value(&express, "link", "NQUEUED_SAT_CAP"), 7.0);
+    assert_eq!(value(&express, "cap", "NQUEUELIMITSITE"), 40.0);
     assert_eq!(express.notes, Vec::<String>::new());
     let other = policy.resolve(&lookup, "MC Default");
-    assert_eq!(other.filters[1].number(0), 20.0);
+    assert_eq!(value(&other, "cap", "NQUEUELIMITSITE"), 20.0);
     assert_ne!(express, other);
 }
 
 #[test]
 fn a_value_of_the_wrong_type_is_ignored_and_noted() {
     let policy = Policy::compile(&spec(vec![step("link", &[])], vec![])).expect("allowed");
+    let value = |resolved: &Resolved| -> f64 {
+        let shown = policy.value(resolved, "link", "NQUEUED_SAT_CAP");
+        shown.expect("a parameter").parse().expect("a number")
+    };
     for wrong in ["many", "", "-5", "1.5", "NaN", "inf", "true", "1e300"] {
         let resolved = policy.resolve(&|_, key| (key == "NQUEUED_SAT_CAP").then_some(wrong), "");
-        assert_eq!(resolved.filters[0].number(0), 150.0, "{wrong}");
+        assert_eq!(value(&resolved), 150.0, "{wrong}");
         assert_eq!(resolved.notes.len(), 1, "{wrong}");
         assert!(resolved.notes[0].contains("jobbroker/NQUEUED_SAT_CAP"), "{:?}", resolved.notes);
     }
     let resolved = policy.resolve(&|_, _| Some(" 160.0 "), "");
-    assert_eq!(resolved.filters[0].number(0), 160.0);
+    assert_eq!(value(&resolved), 160.0);
 }
 
 /// The shipped topology names every filter and weight there is, in the specification's order.
@@ -181,5 +189,5 @@ fn the_registry_is_consistent() {
         assert!(text.contains("DIFF-22"), "{text}");
     }
     let (policy, _) = policy(Rules::Panda);
-    assert!(policy.describe().contains("standby = true"));
+    assert!(policy.describe(&Limits::default()).contains("standby = true"));
 }

@@ -138,7 +138,8 @@ proptest! {
                 _ => Preassigned::No,
             };
             let quick = policy.judge(&case, &candidates[..], &resolved);
-            let whole = policy.judge_all(&case, &candidates[..], &resolved);
+            let applicable = policy.applicable(&case, &resolved);
+            let whole = policy.judge_all(&case, &candidates[..], &resolved, &applicable);
             prop_assert_eq!(quick, whole);
         }
     }
@@ -233,7 +234,7 @@ fn filters_after_weighing_come_last_wherever_they_are_listed() {
     candidate.load = load(&[(Status::Activated, 1_000)]);
     let (filter, objection) =
         policy.object_one(&case(&task), &candidate, &resolved).expect("an objection");
-    assert_eq!(objection.reason, "offline");
+    assert_eq!(objection.reason.name, "offline");
     assert_eq!(policy.filter(filter).map(|filter| filter.name), Some("status"));
     assert!(policy.reads(filter).is_empty());
     assert!(policy.filter(99).is_none() && policy.reads(99).is_empty());

@@ -173,7 +173,7 @@ fn scratch_is_divided_by_cores_diff_15() {
         let policy = Policy::compile(&spec).expect("allowed");
         let (task, resolved) = (need(cores), policy.unchanged().clone());
         let said = policy.ask(0, &case(&task), &candidate(queue), &resolved);
-        said.map(|objection| objection.reason)
+        said.map(|objection| objection.reason.name)
     };
     queue.max_wdir_mb = 20_000;
     both("scratch", &case(&need(None)), &candidate(&queue), disk, disk);

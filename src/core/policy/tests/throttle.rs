@@ -1,14 +1,16 @@
 //! What is said when a measure moves about its limit: by dumb walks, step by step.
 
 use crate::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
-use crate::core::policy::rule::{Gauge, Margin, Rule, Step, step};
+use crate::core::policy::WaitReason;
+use crate::core::policy::rule::Rule;
+use crate::core::policy::throttling::{Gauge, Margin, Step, step};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 const MARGIN: Margin = Margin { hysteresis: 0.1, dwell: 5 * MINUTE, lapse: HOUR };
 const LIMIT: f64 = 10_000.0;
 
 fn gauge(measured: f64) -> Gauge {
-    Gauge { rule: Rule::RunningJobs, reason: "running_jobs_cap", measured, limit: LIMIT }
+    Gauge { rule: Rule::RunningJobs, reason: WaitReason::RunningJobs, measured, limit: LIMIT }
 }
 
 /// The word a step leads to.
@@ -148,8 +150,8 @@ fn rules_have_names_of_their_own_that_reasons_lead_to() {
         let owners = Rule::OF_OWNERS.contains(&rule);
         assert_eq!(owners, rule != Rule::Share);
     }
-    for reason in ["running_jobs_cap", "gshare_class_a", "near_global_quota"] {
-        assert!(Rule::of_reason(reason).is_some(), "{reason}");
+    for reason in [WaitReason::RunningJobs, WaitReason::ShareOfA, WaitReason::NearQuota] {
+        assert!(reason.rule().is_some(), "{}", reason.name());
     }
-    assert_eq!(Rule::of_reason("input_incomplete"), None);
+    assert_eq!(WaitReason::InputIncomplete.rule(), None);
 }

@@ -3,7 +3,7 @@
 use super::{BOTH, task};
 use crate::core::event::{Queue, Status, Task};
 use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
-use crate::core::policy::{Candidate, LinkView, Rules, Weighed};
+use crate::core::policy::{Candidate, LinkView, Policy, PolicySpec, Rules, Weighed};
 use proptest::prelude::*;
 
 /// The weight of a candidate that passes, with its figures by name.
@@ -18,12 +18,10 @@ impl Figures {
     }
 
     fn with(rules: Rules, gdp: &[(&str, &str)], task: &Task, candidate: &Candidate<'_>) -> Figures {
-        let (mut policy, _) = policy(rules);
-        // Weights alone: whatever the filters would say of it.
-        policy.before.clear();
-        policy.after.clear();
-        policy.whole.clear();
-        policy.last.clear();
+        let (full, _) = policy(rules);
+        // Weights alone: whatever the filters would object.
+        let spec = PolicySpec { filters: Vec::new(), ..full.spec.clone() };
+        let policy = Policy::compile(&spec).expect("allowed");
         let lookup =
             |_: &str, key: &str| gdp.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
         let resolved = policy.resolve(&lookup, &task.gshare);

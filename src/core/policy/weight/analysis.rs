@@ -1,58 +1,72 @@
 //! Weights of queues for analysis jobs (spec atlas 8.6).
 
 use crate::core::event::{ChunkKind, Status};
-use crate::core::policy::stabilizer::{PARAMS as STABILIZED, Stabilizer, queued};
-use crate::core::policy::{
-    Args, CLASSED, Candidate, Case, Param, Reads, Row, Weigh, Weighed, Weight,
-};
+use crate::core::policy::declare::weight;
+use crate::core::policy::stabilizer::{Stabilizer, Stabilizing, queued};
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::{CLASSED, Candidate, Case, Param, Reads, Row, Unit, Weighed, Weight};
+use crate::core::unit::GIB;
 use std::collections::BTreeMap;
 
-pub(in crate::core::policy) const ORIGINAL: Weight = Weight {
+params! {
+    /// Parameters of `basic` for analysis jobs.
+    Original {
+        active: bool = Param::flag("active", true, false)
+            .help("whether this counts: the seed says it does, PanDA uses `classes` (DIFF-42)"),
+    }
+}
+
+pub(in crate::core::policy) const ORIGINAL: Weight = weight!(Original {
     name: "basic",
     spec: "atlas 8.6.1, DIFF-42",
     help: "the original basic weight: (R + 1) over the jobs queued in the share plus 1",
-    params: &[Param::flag("active", true, false)
-        .help("whether this counts: the seed says it does, PanDA uses `classes` (DIFF-42)")],
     figures: &[("queued", "jobs that the weight counts as queued")],
     reads: &[Reads::Load, Reads::Pilot],
-    weigh: Weigh::Factor(original),
-};
+    weigh: Factor(original),
+});
 
-fn original(_: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
+fn original(
+    _: &Case<'_>,
+    candidate: &Candidate<'_>,
+    params: &Original,
+    weighed: &mut Weighed,
+) -> f64 {
     let queued = queued(candidate);
     weighed.leave(|| [queued]);
-    if args.flag(0) { (weighed.running + 1.0) / (queued + 1.0) } else { 1.0 }
+    if params.active { (weighed.running + 1.0) / (queued + 1.0) } else { 1.0 }
 }
 
-pub(in crate::core::policy) const CLASSES: Weight = Weight {
+words! {
+    /// By which formula classes weigh.
+    Version {
+        Off = "off",
+        Seed = "seed",
+        Code = "code",
+    }
+}
+
+params! {
+    /// Parameters of `classes`.
+    Classes {
+        stabilizing: Stabilizing,
+        version: Version = Version::param("version", Version::Off, Version::Code)
+            .help("none, the seed's formula, or PanDA's (DIFF-42)"),
+        least_rest: f64 = Param::float("least_rest", (0.0, 1e9), 0.0, 0.0).unit(Unit::Jobs).help(
+            "code: least difference of room and jobs that is divided by; 0 as in PanDA, where a \
+             class whose room the jobs just fill weighs beyond all measure (Q-18)",
+        ),
+    }
+}
+
+pub(in crate::core::policy) const CLASSES: Weight = weight!(Classes {
     name: "classes",
     spec: "atlas 8.6.2, 8.6.3, DIFF-42",
     help: "the new basic weight: what the user may still queue here, more at sites whose class \
            suits the task's",
-    params: &[
-        STABILIZED[0],
-        STABILIZED[1],
-        STABILIZED[2],
-        STABILIZED[3],
-        STABILIZED[4],
-        STABILIZED[5],
-        STABILIZED[6],
-        Param::word("version", &["off", "seed", "code"], "off", "code")
-            .help("none, the seed's formula, or PanDA's (DIFF-42)"),
-        Param::float("least_rest", (0.0, 1e9), 0.0, 0.0).help(
-            "code: least difference of room and jobs that is divided by; jobs; 0 as in PanDA, where a \
-             class whose room the jobs just fill weighs beyond all measure (Q-18)",
-        ),
-    ],
     figures: &[],
     reads: &[Reads::Load],
-    weigh: Weigh::Whole(classes),
-};
-
-const VERSION: usize = 7;
-const LEAST_REST: usize = 8;
-const SEED: usize = 1;
-const CODE: usize = 2;
+    weigh: Whole(classes),
+});
 
 /// The seed's small numbers, the larger one first.
 const EPSILON: [f64; 2] = [0.05, 0.002];
@@ -75,7 +89,7 @@ fn class_of(candidate: &Candidate<'_>) -> usize {
 }
 
 impl Room {
-    fn of(rows: &[Row<'_>], args: &Args) -> Room {
+    fn of(rows: &[Row<'_>], params: &Stabilizing) -> Room {
         let mut room = Room { by_name: BTreeMap::new(), of_class: [0.0; 3], count: [0.0; 3] };
         for row in rows {
             let candidate = row.candidate;
@@ -83,7 +97,7 @@ impl Room {
             if room.by_name.contains_key(name) {
                 continue;
             }
-            let (left, class) = (Stabilizer::of(candidate, args).left(), class_of(candidate));
+            let (left, class) = (Stabilizer::of(candidate, params).left(), class_of(candidate));
             room.by_name.insert(name.clone(), (left, class));
             room.of_class[class] += left;
             room.count[class] += 1.0;
@@ -96,16 +110,13 @@ impl Room {
     }
 }
 
-fn classes(case: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
-    if ![SEED, CODE].contains(&args.word(VERSION)) {
-        return;
-    }
-    let room = Room::of(rows, args);
+fn classes(case: &Case<'_>, rows: &mut [Row<'_>], params: &Classes) {
     let is_classed = CLASSED.contains(&case.task.gshare.as_str());
-    let factors: BTreeMap<String, f64> = match args.word(VERSION) {
-        SEED => by_seed(case, &room, is_classed),
-        CODE => by_code(case, &room, is_classed, args.number(LEAST_REST)),
-        _ => return,
+    let room = || Room::of(rows, &params.stabilizing);
+    let factors: BTreeMap<String, f64> = match params.version {
+        Version::Off => return,
+        Version::Seed => by_seed(case, &room(), is_classed),
+        Version::Code => by_code(case, &room(), is_classed, params.least_rest),
     };
     for row in rows {
         row.factor = factors.get(&row.candidate.queue.unified).copied().unwrap_or(1.0);
@@ -206,60 +217,79 @@ fn main_of(case: &Case<'_>, room: &Room, jobs: f64) -> [f64; 3] {
     main
 }
 
-pub(in crate::core::policy) const DATA: Weight = Weight {
+params! {
+    /// Parameters of `data` for analysis jobs.
+    Data {
+        active: bool = Param::flag("active", false, true).help("whether this counts at all"),
+    }
+}
+
+pub(in crate::core::policy) const DATA: Weight = weight!(Data {
     name: "data",
     spec: "atlas 8.6.4",
     help: "one for each dataset on disk, next to nothing for one on tape; where data do not count, \
            1 more for each 10 GB on disk",
-    params: &[Param::flag("active", false, true).help("whether this counts at all")],
     figures: &[("availableBytes", "bytes of the input on disk there")],
     reads: &[],
-    weigh: Weigh::Factor(data),
-};
+    weigh: Factor(data),
+});
 
 /// Bytes on disk that add 1 where data do not count, in whole GB of 1024^3 bytes.
 const GB_FOR_ONE: f64 = 10.0;
 
-fn data(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
+fn data(case: &Case<'_>, candidate: &Candidate<'_>, params: &Data, weighed: &mut Weighed) -> f64 {
     weighed.leave(|| [candidate.available_bytes as f64]);
-    if !args.flag(0) {
+    if !params.active {
         return 1.0;
     }
-    let gb = |bytes: u64| (bytes / crate::core::unit::GIB) as f64;
+    let gb = |bytes: u64| (bytes / GIB) as f64;
     match &case.locality {
         Some(locality) if !locality.union => {
             let weight = locality.of(&candidate.queue.unified).weight;
             if weight > 0.0 { weight } else { 1.0 }
         }
-        _ if case.task.total_bytes < crate::core::unit::GIB => 1.0,
+        _ if case.task.total_bytes < GIB => 1.0,
         // Without any input nothing is said of data.
         None if case.pass == 1 && case.task.input.datasets.iter().all(|it| it.pseudo) => 1.0,
         Some(_) | None => 1.0 + gb(candidate.available_bytes) / GB_FOR_ONE,
     }
 }
 
-pub(in crate::core::policy) const RUNNING: Weight = Weight {
+words! {
+    /// What stands for running jobs where few run.
+    Rule {
+        Largest = "largest",
+        Replace = "replace",
+    }
+}
+
+params! {
+    /// Parameters of `running` for analysis jobs.
+    Running {
+        rule: Rule = Rule::param("rule", Rule::Largest, Rule::Replace).help(
+            "the largest of all figures, or PanDA's conditions on each of them: workers only where \
+             there are pilots, and slots 0 adds the starting jobs (DIFF-20)",
+        ),
+        workers_most: f64 = Param::int("workers_most", 20, 20)
+            .unit(Unit::Jobs)
+            .help("workers count only below this many running jobs, and up to it"),
+    }
+}
+
+pub(in crate::core::policy) const RUNNING: Weight = weight!(Running {
     name: "running",
     spec: "atlas 8.6.1, 2.5.1, DIFF-20",
     help: "the jobs running in the share, or what stands for them where few or none run yet: \
            batch workers, slots offered, starting jobs",
-    params: &[
-        Param::word("rule", &["largest", "replace"], "largest", "replace").help(
-            "the largest of all figures, or PanDA's conditions on each of them: workers only where \
-             there are pilots, and slots 0 adds the starting jobs (DIFF-20)",
-        ),
-        Param::int("workers_most", 20, 20)
-            .help("workers count only below this many running jobs, and up to it; jobs"),
-    ],
     figures: &[("R", "running jobs reckoned with")],
     reads: &[Reads::Load, Reads::Pilot],
-    weigh: Weigh::Figure(running),
-};
+    weigh: Figure(running),
+});
 
-fn running(_: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) {
+fn running(_: &Case<'_>, candidate: &Candidate<'_>, params: &Running, weighed: &mut Weighed) {
     let jobs = |status| candidate.jobs(status);
     let real = jobs(Status::Running);
-    let (is_largest, most) = (args.word(0) == 0, args.number(1));
+    let (is_largest, most) = (params.rule == Rule::Largest, params.workers_most);
     let mut used = real;
     if real < most && (is_largest || candidate.pilots > 0) {
         used = used.max(f64::from(candidate.workers).min(most));

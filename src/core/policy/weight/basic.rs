@@ -1,16 +1,34 @@
 //! Running against queued jobs: work goes where it is being done.
 
 use crate::core::event::Status;
-use crate::core::policy::{Args, Candidate, Case, Param, Reads, Weigh, Weighed, Weight};
+use crate::core::policy::declare::weight;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::{Candidate, Case, Reads, Weighed, Weight};
 
-pub(in crate::core::policy) const WEIGHT: Weight = Weight {
+words! {
+    /// How the ratio of assigned to activated jobs is taken.
+    ManyAssigned {
+        Ratio = "ratio",
+        PlusOne = "plus_one",
+    }
+}
+
+params! {
+    /// Parameters of `basic` for production jobs.
+    Basic {
+        many_assigned: ManyAssigned = ManyAssigned::param(
+            "many_assigned", ManyAssigned::Ratio, ManyAssigned::PlusOne,
+        ).help(
+            "the ratio of assigned to activated jobs as it is, or with 1 added to both (DIFF-21)",
+        ),
+    }
+}
+
+pub(in crate::core::policy) const WEIGHT: Weight = weight!(Basic {
     name: "basic",
     spec: "atlas 2.5.2, DIFF-21",
     help: "(R + 1) over the jobs queued in the share plus 10; assigned jobs count, once more by \
            their ratio to activated ones, unless the input is local",
-    params: &[Param::word("many_assigned", &["ratio", "plus_one"], "ratio", "plus_one").help(
-        "the ratio of assigned to activated jobs as it is, or with 1 added to both (DIFF-21)",
-    )],
     figures: &[
         ("activated", "jobs"),
         ("assigned", "jobs"),
@@ -21,21 +39,19 @@ pub(in crate::core::policy) const WEIGHT: Weight = Weight {
         ("manyAssigned", "1..=2; 1 when the input is local"),
     ],
     reads: &[Reads::Load, Reads::Pilot],
-    weigh: Weigh::Factor(basic),
-};
-
-const MANY_ASSIGNED: usize = 0;
+    weigh: Factor(basic),
+});
 
 /// Added to the queued jobs, so that a queue without any is not beyond all measure.
 const QUEUED_OFFSET: f64 = 10.0;
 
-fn basic(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) -> f64 {
+fn basic(case: &Case<'_>, candidate: &Candidate<'_>, params: &Basic, weighed: &mut Weighed) -> f64 {
     let [activated, assigned, starting] =
         [Status::Activated, Status::Assigned, Status::Starting].map(|s| candidate.jobs(s));
     let ready = activated + starting + candidate.defined();
     let (queued, many) = match case.is_local(candidate) {
         true => (ready, 1.0),
-        false => (ready + assigned, many_assigned(assigned, activated, args)),
+        false => (ready + assigned, many_assigned(assigned, activated, params)),
     };
     weighed.leave(|| {
         let (defined, promised) = (candidate.jobs(Status::Defined), f64::from(candidate.promised));
@@ -44,13 +60,13 @@ fn basic(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut 
     (weighed.running + 1.0) / ((queued + QUEUED_OFFSET) * many)
 }
 
-fn many_assigned(assigned: f64, activated: f64, args: &Args) -> f64 {
-    let ratio = match args.word(MANY_ASSIGNED) {
-        0 if activated > 0.0 => assigned / activated,
+fn many_assigned(assigned: f64, activated: f64, params: &Basic) -> f64 {
+    let ratio = match params.many_assigned {
+        ManyAssigned::Ratio if activated > 0.0 => assigned / activated,
         // The seed's ratio has no value here; these are the ends of its range.
-        0 if assigned > 0.0 => 2.0,
-        0 => 1.0,
-        _ => (assigned + 1.0) / (activated + 1.0),
+        ManyAssigned::Ratio if assigned > 0.0 => 2.0,
+        ManyAssigned::Ratio => 1.0,
+        ManyAssigned::PlusOne => (assigned + 1.0) / (activated + 1.0),
     };
     ratio.clamp(1.0, 2.0)
 }

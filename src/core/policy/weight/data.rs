@@ -1,25 +1,25 @@
 //! Input that is there already: work goes where its data lie.
 
-use crate::core::policy::{Args, Candidate, Case, Weigh, Weighed, Weight};
+use crate::core::policy::declare::{NoParams, weight};
+use crate::core::policy::{Candidate, Case, Weighed, Weight};
 
-pub(in crate::core::policy) const WEIGHT: Weight = Weight {
+pub(in crate::core::policy) const WEIGHT: Weight = weight!(NoParams {
     name: "data",
     spec: "atlas 2.5.3",
     help: "(available + total) over total input, less the more files are missing; 2 when all \
            input is on disk there, 1 when there is none",
-    params: &[],
     figures: &[
         ("availableBytes", "bytes of the input on disk there"),
         ("missingFiles", "files of the input not on disk there"),
     ],
     reads: &[],
-    weigh: Weigh::Factor(data),
-};
+    weigh: Factor(data),
+});
 
 /// Missing files that halve the factor.
 const HALVING_FILES: f64 = 100.0;
 
-fn data(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args, weighed: &mut Weighed) -> f64 {
+fn data(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams, weighed: &mut Weighed) -> f64 {
     let total = case.task.total_bytes as f64;
     let available = candidate.available_bytes.min(case.task.total_bytes) as f64;
     let missing = f64::from(case.task.total_files.saturating_sub(candidate.available_files));

@@ -1,26 +1,41 @@
 //! The number of running jobs that is reckoned with, R.
 
-use super::figure;
+use super::figure::figure;
 use crate::core::event::Status;
-use crate::core::policy::{Args, Candidate, Case, Param, Reads, Weigh, Weighed, Weight};
+use crate::core::policy::declare::weight;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::{Candidate, Case, Param, Reads, Unit, Weighed, Weight};
 
-pub(in crate::core::policy) const WEIGHT: Weight = Weight {
-    name: "running",
-    spec: "atlas 2.5.1, DIFF-20",
-    help: "the jobs running in the share, or what stands for them where few or none run yet: \
-           batch workers, slots offered, starting jobs",
-    params: &[
-        Param::word("rule", &["largest", "replace"], "largest", "replace").help(
+words! {
+    /// What stands for running jobs where few run.
+    Rule {
+        Largest = "largest",
+        Replace = "replace",
+    }
+}
+
+params! {
+    /// Parameters of `running` for production jobs.
+    Running {
+        rule: Rule = Rule::param("rule", Rule::Largest, Rule::Replace).help(
             "the largest of all figures, or PanDA's conditions on each of them: workers only of \
              pull queues with pilots, slots 0 adds the starting jobs, and neither above the \
              priority limit (DIFF-20)",
         ),
-        Param::int("workers_most", 20, 20)
-            .help("workers count only below this many running jobs, and up to it; jobs"),
-        Param::int("MAX_PRIO_TO_BOOTSTRAP", 150, 150)
+        workers_most: f64 = Param::int("workers_most", 20, 20)
+            .unit(Unit::Jobs)
+            .help("workers count only below this many running jobs, and up to it"),
+        priority_most: f64 = Param::int("MAX_PRIO_TO_BOOTSTRAP", 150, 150)
             .gdp("jobbroker/MAX_PRIO_TO_BOOTSTRAP")
             .help("highest priority at which `replace` looks at workers and slots"),
-    ],
+    }
+}
+
+pub(in crate::core::policy) const WEIGHT: Weight = weight!(Running {
+    name: "running",
+    spec: "atlas 2.5.1, DIFF-20",
+    help: "the jobs running in the share, or what stands for them where few or none run yet: \
+           batch workers, slots offered, starting jobs",
     figures: &[
         ("R", "running jobs reckoned with"),
         ("running", "jobs running in the share"),
@@ -28,21 +43,17 @@ pub(in crate::core::policy) const WEIGHT: Weight = Weight {
         ("slots", "slots offered; cores; -1: none stated"),
     ],
     reads: &[Reads::Load, Reads::Pilot],
-    weigh: Weigh::Figure(running),
-};
-
-const RULE: usize = 0;
-const WORKERS_MOST: usize = 1;
-const MAX_PRIO: usize = 2;
+    weigh: Figure(running),
+});
 
 /// Workflow of queues whose pilots fetch jobs for themselves.
 const PULL: &str = "pull_ups";
 
-fn running(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mut Weighed) {
+fn running(case: &Case<'_>, candidate: &Candidate<'_>, params: &Running, weighed: &mut Weighed) {
     let real = candidate.jobs(Status::Running);
-    weighed.running = match args.word(RULE) {
-        0 => largest(candidate, args),
-        _ => replaced(case, candidate, args),
+    weighed.running = match params.rule {
+        Rule::Largest => largest(candidate, params),
+        Rule::Replace => replaced(case, candidate, params),
     };
     let used = weighed.running;
     weighed.leave(|| {
@@ -51,24 +62,24 @@ fn running(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args, weighed: &mu
     });
 }
 
-fn largest(candidate: &Candidate<'_>, args: &Args) -> f64 {
+fn largest(candidate: &Candidate<'_>, params: &Running) -> f64 {
     let real = candidate.jobs(Status::Running);
     let by_slots = match candidate.slots {
         Some(0) => candidate.jobs(Status::Starting),
         Some(_) => slot_jobs(candidate),
         None => 0.0,
     };
-    real.max(by_workers(candidate, args)).max(by_slots)
+    real.max(by_workers(candidate, params)).max(by_slots)
 }
 
-fn replaced(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
+fn replaced(case: &Case<'_>, candidate: &Candidate<'_>, params: &Running) -> f64 {
     let real = candidate.jobs(Status::Running);
-    if f64::from(case.task.priority) > args.number(MAX_PRIO) {
+    if f64::from(case.task.priority) > params.priority_most {
         return real;
     }
     let queue = candidate.queue;
     let pulls = candidate.pilots > 0 && queue.ucore && queue.workflow == PULL;
-    let running = if pulls { real.max(by_workers(candidate, args)) } else { real };
+    let running = if pulls { real.max(by_workers(candidate, params)) } else { real };
     match candidate.slots {
         Some(0) => running + candidate.jobs(Status::Starting),
         Some(_) => running.max(slot_jobs(candidate)),
@@ -77,8 +88,8 @@ fn replaced(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
 }
 
 /// What the workers stand for; 0 when enough jobs run.
-fn by_workers(candidate: &Candidate<'_>, args: &Args) -> f64 {
-    let (real, most) = (candidate.jobs(Status::Running), args.number(WORKERS_MOST));
+fn by_workers(candidate: &Candidate<'_>, params: &Running) -> f64 {
+    let (real, most) = (candidate.jobs(Status::Running), params.workers_most);
     if real < most { f64::from(candidate.workers).min(most) } else { 0.0 }
 }
 

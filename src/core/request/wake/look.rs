@@ -7,6 +7,7 @@ use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy};
 use crate::core::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
 use crate::core::state::State;
 use crate::core::unit::Millis;
+use std::cell::OnceCell;
 
 /// What a look reads.
 pub(super) struct Look<'a> {
@@ -47,14 +48,15 @@ impl Look<'_> {
     /// that their blocker reads. As long as the blocker objects, no other filter need be asked.
     fn asks_stirred(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let look = self.world.look(self.state, case, survey);
+        let (resolved, applicable) = (&self.ready.resolved, OnceCell::new());
+        let applicable = || applicable.get_or_init(|| self.policy.applicable(case, resolved));
         for at in &self.stirred {
             let Some(blocker) = waiting.queues.get(*at) else { continue };
             let candidate = look.one(*at);
-            let resolved = &self.ready.resolved;
             let still = self.policy.ask(blocker.filter, case, &candidate, resolved);
             let found = match still {
                 Some(objection) => Some((blocker.filter, objection)),
-                None => self.policy.object_one(case, &candidate, resolved),
+                None => self.policy.object_by(applicable(), case, &candidate, resolved),
             };
             let Some((filter, objection)) = found else { return true };
             note(&mut waiting.queues, &mut waiting.recheck_at, *at, filter as u16, &objection);
@@ -67,9 +69,11 @@ impl Look<'_> {
         waiting.queues.clear(self.world.queues.len());
         let list = self.ready.list(self.policy, self.world, case);
         let candidates = self.world.gather(self.state, case, survey, list.clone());
+        let resolved = &self.ready.resolved;
+        let applicable = self.policy.applicable(case, resolved);
         for place in 0..candidates.count() as u32 {
             let candidate = candidates.at(place);
-            let found = self.policy.object_one(case, &candidate, &self.ready.resolved);
+            let found = self.policy.object_by(&applicable, case, &candidate, resolved);
             let Some((filter, objection)) = found else { return true };
             let queue = list[place as usize];
             note(&mut waiting.queues, &mut waiting.recheck_at, queue, filter as u16, &objection);
@@ -77,8 +81,8 @@ impl Look<'_> {
         false
     }
 
-    /// Where what is said of one candidate hangs on the others: whether anything is said otherwise
-    /// of one, so that all are to be judged again. As long as the same filter objects to each, and
+    /// Where the verdict on one candidate depends on the others: whether the verdict on any one
+    /// changed, so that all are to be judged again. As long as the same filter objects to each, and
     /// the input lies where it lay, no candidate passes.
     fn has_moved(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
         let Waiting { queues, prepared, first_pass, recheck_at, .. } = waiting;
@@ -110,10 +114,12 @@ impl Look<'_> {
         let mut case = case.clone();
         prepared.swap(&mut case);
         let look = self.world.look(self.state, &case, survey);
+        let resolved = &self.ready.resolved;
+        let applicable = self.policy.applicable(&case, resolved);
         let differs = stirred.iter().any(|at| {
             let Some(blocker) = queues.get(*at) else { return false };
             let candidate = look.one(*at);
-            let found = self.policy.object_one(&case, &candidate, &self.ready.resolved);
+            let found = self.policy.object_by(&applicable, &case, &candidate, resolved);
             let Some((filter, objection)) = found.filter(|(filter, _)| *filter == blocker.filter)
             else {
                 return true;

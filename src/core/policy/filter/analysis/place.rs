@@ -1,56 +1,62 @@
 //! Which queues an analysis task may use at all: data, status, names.
 
-use super::object;
-use crate::core::event::{QueueStatus, Scope};
+use super::super::status::{REASONS, object_to};
+use crate::core::event::{ChunkKind, QueueStatus, Scope};
 use crate::core::math::pattern::Pattern;
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::verdict::object;
 use crate::core::policy::{
-    Args, Candidate, Case, Filter, Judge, Param, Preassigned, Reads, Row, Verdict,
+    Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Row, Verdict,
 };
 
-pub(super) const LOCALITY: Filter = Filter {
+const NO_DATA: Reason = Reason::new("no_data", "the input does not lie at the queue");
+
+pub(super) const LOCALITY: Filter = filter!(NoParams {
     name: "locality",
     spec: "atlas G1, 8.4",
     help: "the queue reads all of the input locally; where no queue does, some of it",
-    reasons: &[("no_data", "the input does not lie at the queue")],
-    params: &[],
+    reasons: &[&NO_DATA],
     reads: &[Reads::Storage],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(locality),
-};
+    applies: When(locality_applies),
+    judge: Before(locality),
+});
 
-fn locality(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
+fn locality_applies(case: &Case<'_>, _: &NoParams) -> bool {
+    case.locality.is_some()
+}
+
+fn locality(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
     match &case.locality {
-        Some(locality) if !locality.of(&candidate.queue.unified).kept => {
-            object("no_data", 0.0, 1.0)
-        }
+        Some(locality) if !locality.of(&candidate.queue.unified).kept => object(&NO_DATA, 0.0, 1.0),
         Some(_) | None => Verdict::Pass,
     }
 }
 
-pub(super) const STATUS: Filter = Filter {
+params! {
+    /// Parameters of `status` for analysis jobs.
+    InService {
+        online_only: bool = Param::flag("online_only", true, false).help(
+            "whether queues on standby and paused ones are refused, and offline ones let through where \
+             the task names them (DIFF-37)",
+        ),
+    }
+}
+
+pub(super) const STATUS: Filter = filter!(InService {
     name: "status",
     spec: "atlas G2, DIFF-37",
     help: "the queue is online; not asked of queues that the task names",
-    reasons: &[
-        ("brokeroff", "the queue is brokeroff"),
-        ("test", "the queue is in test"),
-        ("offline", "the queue is offline"),
-        ("standby", "the queue is on standby"),
-        ("paused", "the queue is paused"),
-    ],
-    params: &[Param::flag("online_only", true, false).help(
-        "whether queues on standby and paused ones are refused, and offline ones let through where \
-         the task names them (DIFF-37)",
-    )],
+    reasons: REASONS,
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(status),
-};
+    applies: Always,
+    judge: Before(status),
+});
 
-fn status(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    let (status, is_strict) = (candidate.queue.status, args.flag(0));
+fn status(case: &Case<'_>, candidate: &Candidate<'_>, params: &InService) -> Verdict {
+    let (status, is_strict) = (candidate.queue.status, params.online_only);
     let is_listed = !case.task.options.included_sites.is_empty();
     let is_named = is_listed || case.preassigned == Preassigned::One && is_it(case, candidate);
     let passes = match status {
@@ -59,10 +65,7 @@ fn status(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
         QueueStatus::Brokeroff | QueueStatus::Test => is_named,
         QueueStatus::Offline => is_strict && is_named,
     };
-    if passes {
-        return Verdict::Pass;
-    }
-    object(status.name(), f64::from(status as u8), f64::from(QueueStatus::Online as u8))
+    if passes { Verdict::Pass } else { object_to(status) }
 }
 
 /// Whether a candidate is the queue that the task names.
@@ -71,65 +74,83 @@ fn is_it(case: &Case<'_>, candidate: &Candidate<'_>) -> bool {
     site == candidate.queue.name || site == candidate.queue.unified
 }
 
-pub(super) const AVOID_VP: Filter = Filter {
+words! {
+    /// Whose endpoints are looked at.
+    Endpoints {
+        Analysis = "analysis",
+        Default = "default",
+    }
+}
+
+params! {
+    /// Parameters of `avoid_vp`.
+    AvoidVp {
+        scope: Endpoints = Endpoints::param("scope", Endpoints::Analysis, Endpoints::Default)
+            .help("whose endpoints are looked at: those for analysis, or those for any work"),
+        second_pass: bool = Param::flag("second_pass", false, true)
+            .help("whether none is wanted either where data do not count"),
+    }
+}
+
+const VIRTUAL: Reason = Reason::new("avoid_vp", "the queue reads virtually placed data");
+
+pub(super) const AVOID_VP: Filter = filter!(AvoidVp {
     name: "avoid_vp",
     spec: "atlas G6",
     help: "the queue has no virtual placement, where the task or its input wants none",
-    reasons: &[("avoid_vp", "the queue reads virtually placed data")],
-    params: &[
-        Param::word("scope", &["analysis", "default"], "analysis", "default")
-            .help("whose endpoints are looked at: those for analysis, or those for any work"),
-        Param::flag("second_pass", false, true)
-            .help("whether none is wanted either where data do not count"),
-    ],
+    reasons: &[&VIRTUAL],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(avoid_vp),
-};
+    applies: When(avoid_vp_applies),
+    judge: Before(avoid_vp),
+});
+
+fn avoid_vp_applies(case: &Case<'_>, params: &AvoidVp) -> bool {
+    let of_input = case.locality.as_ref().is_some_and(|locality| locality.avoid_virtual);
+    let is_merge = case.task.chunk == ChunkKind::Merge;
+    let is_second = case.pass > 1 && params.second_pass;
+    case.task.options.avoid_vp || is_merge || of_input || is_second
+}
 
 /// Whether a queue has an endpoint for virtual placement.
 pub(super) fn is_virtual(candidate: &Candidate<'_>, scope: Scope) -> bool {
     candidate.queue.reads(scope).iter().any(|name| name.ends_with("_VP_DISK"))
 }
 
-fn avoid_vp(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    let of_input = case.locality.as_ref().is_some_and(|locality| locality.avoid_virtual);
-    let is_merge = case.task.chunk == crate::core::event::ChunkKind::Merge;
-    let is_second = case.pass > 1 && args.flag(1);
-    let scope = if args.word(0) == 0 { Scope::Analysis } else { Scope::Default };
-    let is_wanted = case.task.options.avoid_vp || is_merge || of_input || is_second;
-    if is_wanted && is_virtual(candidate, scope) {
-        return object("avoid_vp", 1.0, 0.0);
-    }
-    Verdict::Pass
+fn avoid_vp(_: &Case<'_>, candidate: &Candidate<'_>, params: &AvoidVp) -> Verdict {
+    let scope = match params.scope {
+        Endpoints::Analysis => Scope::Analysis,
+        Endpoints::Default => Scope::Default,
+    };
+    if is_virtual(candidate, scope) { object(&VIRTUAL, 1.0, 0.0) } else { Verdict::Pass }
 }
 
-pub(super) const CHOSEN: Filter = Filter {
+const EXCLUDED: Reason = Reason::new("excluded", "the task excludes the queue");
+const NOT_INCLUDED: Reason = Reason::new("notincluded", "the task includes other queues");
+const CLOUD_MISMATCH: Reason = Reason::new("cloudmismatch", "the task is bound to another cloud");
+
+pub(super) const CHOSEN: Filter = filter!(NoParams {
     name: "chosen",
     spec: "atlas G14",
     help: "the task does not exclude the queue, and includes it where it includes any; the task is \
            not bound to another cloud",
-    reasons: &[
-        ("excluded", "the task excludes the queue"),
-        ("notincluded", "the task includes other queues"),
-        ("cloudmismatch", "the task is bound to another cloud"),
-    ],
-    params: &[],
+    reasons: &[&EXCLUDED, &NOT_INCLUDED, &CLOUD_MISMATCH],
     reads: &[],
     temporary: false,
-    applies: Some(|case, _| {
-        let options = &case.task.options;
-        let lists_any = !options.excluded_sites.is_empty() || !case.included.is_empty();
-        lists_any || !["", "any"].contains(&options.cloud.as_str())
-    }),
-    judge: Judge::Whole(chosen),
-};
+    applies: When(chosen_applies),
+    judge: Whole(chosen),
+});
+
+fn chosen_applies(case: &Case<'_>, _: &NoParams) -> bool {
+    let options = &case.task.options;
+    let lists_any = !options.excluded_sites.is_empty() || !case.included.is_empty();
+    lists_any || !["", "any"].contains(&options.cloud.as_str())
+}
 
 /// Stands for all queues when none of those included is left.
 const AUTO: &str = "AUTO";
 
-fn chosen(case: &Case<'_>, rows: &mut [Row<'_>], _: &Args) {
+fn chosen(case: &Case<'_>, rows: &mut [Row<'_>], _: &NoParams) {
     let options = &case.task.options;
     let (excluded, included) = (names(&options.excluded_sites), names(&case.included));
     let has_auto = case.included.iter().any(|name| name == AUTO);
@@ -140,11 +161,11 @@ fn chosen(case: &Case<'_>, rows: &mut [Row<'_>], _: &Args) {
         let is_other = !["", "any", queue.cloud.as_str()].contains(&options.cloud.as_str());
         let is_included = included.is_empty() || matches(&included, name);
         row.verdict = if matches(&excluded, name) {
-            object("excluded", 1.0, 0.0)
+            object(&EXCLUDED, 1.0, 0.0)
         } else if !is_included && !has_auto {
-            object("notincluded", 0.0, 1.0)
+            object(&NOT_INCLUDED, 0.0, 1.0)
         } else if is_other {
-            object("cloudmismatch", 0.0, 1.0)
+            object(&CLOUD_MISMATCH, 0.0, 1.0)
         } else {
             any |= is_included;
             Verdict::Pass
@@ -152,7 +173,7 @@ fn chosen(case: &Case<'_>, rows: &mut [Row<'_>], _: &Args) {
     }
     for row in rows.iter_mut().filter(|row| any && row.verdict == Verdict::Pass) {
         if !included.is_empty() && !matches(&included, &row.candidate.queue.unified) {
-            row.verdict = object("notincluded", 0.0, 1.0);
+            row.verdict = object(&NOT_INCLUDED, 0.0, 1.0);
         }
     }
 }
@@ -178,43 +199,57 @@ fn matches(list: &[Listed<'_>], name: &str) -> bool {
     })
 }
 
-pub(super) const PREASSIGNED: Filter = Filter {
+const NON_PREASSIGNED: Reason = Reason::new("nonpreassigned", "the task names another queue");
+
+pub(super) const PREASSIGNED: Filter = filter!(NoParams {
     name: "preassigned",
     spec: "atlas G15",
     help: "where the task names one queue, no other is used",
-    reasons: &[("nonpreassigned", "the task names another queue")],
-    params: &[],
+    reasons: &[&NON_PREASSIGNED],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(preassigned),
-};
+    applies: When(preassigned_applies),
+    judge: Before(preassigned),
+});
 
-fn preassigned(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
-    if case.preassigned == Preassigned::One && !is_it(case, candidate) {
-        return object("nonpreassigned", 0.0, 1.0);
-    }
-    Verdict::Pass
+fn preassigned_applies(case: &Case<'_>, _: &NoParams) -> bool {
+    case.preassigned == Preassigned::One
 }
 
-pub(super) const HOSPITAL: Filter = Filter {
+fn preassigned(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
+    if is_it(case, candidate) { Verdict::Pass } else { object(&NON_PREASSIGNED, 0.0, 1.0) }
+}
+
+params! {
+    /// Parameters of `hospital`.
+    Hospital {
+        active: bool = Param::flag("active", false, true).help("whether this is asked at all"),
+    }
+}
+
+const IS_HOSPITAL: Reason = Reason::new("hospital", "it is a hospital queue, and others are left");
+
+pub(super) const HOSPITAL: Filter = filter!(Hospital {
     name: "hospital",
     spec: "atlas G15",
     help: "a hospital queue is used only where no other is left",
-    reasons: &[("hospital", "it is a hospital queue, and others are left")],
-    params: &[Param::flag("active", false, true).help("whether this is asked at all")],
+    reasons: &[&IS_HOSPITAL],
     reads: &[],
     temporary: false,
-    applies: Some(|_, args| args.flag(0)),
-    judge: Judge::Whole(hospital),
-};
+    applies: When(hospital_applies),
+    judge: Whole(hospital),
+});
 
-fn hospital(_: &Case<'_>, rows: &mut [Row<'_>], args: &Args) {
+fn hospital_applies(_: &Case<'_>, params: &Hospital) -> bool {
+    params.active
+}
+
+fn hospital(_: &Case<'_>, rows: &mut [Row<'_>], _: &Hospital) {
     let is_hospital = |row: &Row<'_>| row.candidate.queue.unified.ends_with("_HOSPITAL");
-    if !args.flag(0) || rows.iter().all(is_hospital) {
+    if rows.iter().all(is_hospital) {
         return;
     }
     for row in rows.iter_mut().filter(|row| is_hospital(row)) {
-        row.verdict = object("hospital", 1.0, 0.0);
+        row.verdict = object(&IS_HOSPITAL, 1.0, 0.0);
     }
 }

@@ -1,25 +1,29 @@
 //! Whether jobs of an analysis task fit into a slot of the queue: cores, memory, scratch space.
 
-use super::super::{ALWAYS_DIRECT, scratch};
-use super::{object, whole};
+use super::super::bound::{ALWAYS_DIRECT, whole};
+use super::super::cpucore::{CPUCORE, MAX_CPUCORE};
+use super::super::memory::{HIGH, LOW};
+use super::super::scratch::{DISK, Scaling, slot_cores};
 use crate::core::event::{ChunkKind, RamUnit};
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Verdict};
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Unit, Verdict};
 use crate::core::unit::MIB;
 
-pub(super) const CORES: Filter = Filter {
+pub(super) const CORES: Filter = filter!(NoParams {
     name: "cpucore",
     spec: "atlas G7",
     help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues, jobs \
            of any core count anywhere",
-    reasons: super::cpucore::FILTER.reasons,
-    params: &[],
+    reasons: &[&CPUCORE, &MAX_CPUCORE],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(cores),
-};
+    applies: Always,
+    judge: Before(cores),
+});
 
-fn cores(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
+fn cores(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
     let (task, cores) = (case.task, candidate.queue.cores);
     let fits = match task.core_count {
         Some(0) => true,
@@ -27,93 +31,102 @@ fn cores(case: &Case<'_>, candidate: &Candidate<'_>, _: &Args) -> Verdict {
         Some(_) => cores > 1,
     };
     if !fits {
-        return object("cpucore", f64::from(cores), f64::from(task.core_count.unwrap_or(1)));
+        return object(&CPUCORE, f64::from(cores), f64::from(task.core_count.unwrap_or(1)));
     }
     match task.max_core_count {
-        Some(most) if cores > most => object("max_cpucore", f64::from(cores), f64::from(most)),
+        Some(most) if cores > most => object(&MAX_CPUCORE, f64::from(cores), f64::from(most)),
         Some(_) | None => Verdict::Pass,
     }
 }
 
-pub(super) const MEMORY: Filter = Filter {
+params! {
+    /// Parameters of `memory` for analysis jobs.
+    Memory {
+        compensation: f64 = Param::float("compensation", (0.0, 10.0), 0.9, 0.9)
+            .help("factor on the expected memory, so that a need close to a limit stays below it"),
+        base: bool = Param::flag("base", true, false)
+            .help("whether baseRamCount is added (DIFF-38)"),
+        merge_least: f64 = Param::int("merge_least_mb", 2_000, 2_000)
+            .unit(Unit::Mb)
+            .help("least memory of a merge job"),
+    }
+}
+
+pub(super) const MEMORY: Filter = filter!(Memory {
     name: "memory",
     spec: "atlas G11, DIFF-38",
     help: "the memory a job is expected to need lies between the queue's minimum and maximum",
-    reasons: &[
-        ("lowmemory", "a job needs {measured} MB, the queue has {limit} MB"),
-        ("highmemory", "a job needs {measured} MB, the queue is for {limit} MB and more"),
-    ],
-    params: &[
-        Param::float("compensation", (0.0, 10.0), 0.9, 0.9)
-            .help("factor on the expected memory, so that a need close to a limit stays below it"),
-        Param::flag("base", true, false).help("whether baseRamCount is added (DIFF-38)"),
-        Param::int("merge_least_mb", 2_000, 2_000).help("least memory of a merge job; MB"),
-    ],
+    reasons: &[&LOW, &HIGH],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(memory),
-};
+    applies: Always,
+    judge: Before(memory),
+});
 
-fn memory(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn memory(case: &Case<'_>, candidate: &Candidate<'_>, params: &Memory) -> Verdict {
     let task = case.task;
-    let base = if args.flag(1) { f64::from(task.base_ram_mb.unwrap_or(0)) } else { 0.0 };
+    let base = if params.base { f64::from(task.base_ram_mb.unwrap_or(0)) } else { 0.0 };
     let ram = f64::from(task.ram_count_mb.unwrap_or(0));
     let plain = match (task.chunk, task.ram_unit) {
         (ChunkKind::Merge, _) => match task.merge_ram_mb {
             None | Some(0) => return Verdict::Pass,
-            Some(ram) => f64::from(ram).max(args.number(2)),
+            Some(ram) => f64::from(ram).max(params.merge_least),
         },
         _ if ram == 0.0 => return Verdict::Pass,
         (_, RamUnit::MbPerCore) => ram * candidate.cores() + base,
         (_, RamUnit::Mb) => ram + base,
     };
-    let need = whole(plain * args.number(0));
+    let need = whole(plain * params.compensation);
     let (most, least) = (candidate.queue.max_rss_mb, candidate.queue.min_rss_mb);
     if most > 0 && need > f64::from(most) {
-        return object("lowmemory", need, f64::from(most));
+        return object(&LOW, need, f64::from(most));
     }
     if least > 0 && need < f64::from(least) {
-        return object("highmemory", need, f64::from(least));
+        return object(&HIGH, need, f64::from(least));
     }
     Verdict::Pass
 }
 
-pub(super) const SCRATCH: Filter = Filter {
+params! {
+    /// Parameters of `scratch` for analysis jobs.
+    Scratch {
+        work_margin: f64 = Param::int("work_margin_mb", 300, 300).unit(Unit::Mb).help(
+            "added to the task's work space, where it states one (DIFF-14; the seed's formula has \
+             none, the readings recorded of it do)",
+        ),
+        scaling: Scaling =
+            Scaling::param("scaling", Scaling::SingleCore, Scaling::SingleCore).help(
+                "whether maxwdir is divided by the unified queue's cores for every task, or only for \
+                 tasks that are not multi-core (DIFF-15)",
+            ),
+    }
+}
+
+pub(super) const SCRATCH: Filter = filter!(Scratch {
     name: "scratch",
     spec: "atlas G12a, DIFF-14, DIFF-15",
     help: "input, output and work files of a job fit into the scratch space of a slot",
-    reasons: &[("disk", "a job needs {measured} MB of scratch space, a slot has {limit} MB")],
-    params: &[
-        Param::int("work_margin_mb", 300, 300).help(
-            "added to the task's work space, where it states one; MB (DIFF-14; the seed's formula has \
-             none, the readings recorded of it do)",
-        ),
-        Param::word("scaling", &["always", "single_core"], "single_core", "single_core").help(
-            "whether maxwdir is divided by the unified queue's cores for every task, or only for \
-             tasks that are not multi-core (DIFF-15)",
-        ),
-    ],
+    reasons: &[&DISK],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(scratch),
-};
+    applies: Always,
+    judge: Before(scratch),
+});
 
-fn scratch(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
+fn scratch(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> Verdict {
     let space = f64::from(candidate.queue.max_wdir_mb);
     if space == 0.0 {
         return Verdict::Pass;
     }
     let is_multi_core = case.task.core_count.unwrap_or(0) > 1;
-    let is_undivided = args.word(1) == 1 && is_multi_core;
-    let share = if is_undivided { space } else { space / scratch::slot_cores(candidate) };
-    let need = need_mb(case, candidate, args);
-    if need > share { object("disk", need, share) } else { Verdict::Pass }
+    let is_undivided = params.scaling == Scaling::SingleCore && is_multi_core;
+    let share = if is_undivided { space } else { space / slot_cores(candidate) };
+    let need = need_mb(case, candidate, params);
+    if need > share { object(&DISK, need, share) } else { Verdict::Pass }
 }
 
 /// Expected scratch space of a job; MB.
-fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
+fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 {
     let (task, mib) = (case.task, MIB as f64);
     let atom = task.atom_bytes as f64;
     if task.chunk == ChunkKind::Merge {
@@ -121,7 +134,7 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> f64 {
     }
     let rate = task.output_per_event.or(task.output_per_mb).filter(|rate| *rate > 0.0);
     let rate = rate.unwrap_or(0.0);
-    let work = task.work_bytes.map_or(0.0, |work| work as f64 + args.number(0) * mib);
+    let work = task.work_bytes.map_or(0.0, |work| work as f64 + params.work_margin * mib);
     let output = rate * task.atom_effective_mb;
     let size_mb = task.options.gb_per_job.map(|size| f64::from(size) * 1024.0);
     if reads_directly(case, candidate) {

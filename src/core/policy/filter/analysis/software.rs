@@ -1,48 +1,46 @@
 //! Software and hardware of analysis tasks: their releases are named otherwise (spec atlas 3.8).
 
-use super::super::software::{Asked, PARAMS as PRODUCTION};
-use super::object;
+use super::super::software::{Asked, CACHE, REGEXPCMTCONFIG, Software as Production};
 use crate::core::math::pattern::Pattern;
+use crate::core::policy::declare::filter;
 use crate::core::policy::software::Name;
-use crate::core::policy::{Args, Candidate, Case, Filter, Judge, Param, Preassigned, Verdict};
+use crate::core::policy::typed::params;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
-pub(super) const FILTER: Filter = Filter {
+params! {
+    /// Parameters of `software` for analysis jobs.
+    Software {
+        software: Production,
+        any_ignores_tags: bool = Param::flag("any_ignores_tags", false, true)
+            .help("whether a queue with releases ANY takes containers that must be published tags"),
+    }
+}
+
+pub(super) const FILTER: Filter = filter!(Software {
     name: "software",
     spec: "atlas G10, 3, DIFF-24, DIFF-25, DIFF-26, DIFF-43",
     help: "the queue publishes the release, container, platform and hardware that the task needs; \
            not asked of a pre-assigned queue",
-    reasons: &[
-        ("cache", "the queue does not publish the software or hardware that the task needs"),
-        ("regexpcmtconfig", "none of the queue's platforms matches the task's"),
-    ],
-    params: &[
-        PRODUCTION[0],
-        PRODUCTION[1],
-        PRODUCTION[2],
-        PRODUCTION[3],
-        PRODUCTION[4],
-        Param::flag("any_ignores_tags", false, true)
-            .help("whether a queue with releases ANY takes containers that must be published tags"),
-    ],
+    reasons: &[&CACHE, &REGEXPCMTCONFIG],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(judge),
-};
+    applies: When(applies),
+    judge: Before(judge),
+});
 
-const ANY_IGNORES_TAGS: usize = 5;
+fn applies(case: &Case<'_>, _: &Software) -> bool {
+    case.preassigned != Preassigned::One
+}
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if case.preassigned == Preassigned::One {
-        return Verdict::Pass;
-    }
-    let asked = Asked { task: case.task, wanted: &case.wanted, args };
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdict {
+    let asked = Asked { task: case.task, wanted: &case.wanted, params: &params.software };
     let options = &case.task.options;
     let is_auto = candidate.queue.releases == ["AUTO"];
     let has = match candidate.queue.releases.as_slice() {
         [word] if word == "ANY" => {
             let is_bound = options.only_tags && !options.container_name.is_empty();
-            asked.is_free_of_hardware() && (args.flag(ANY_IGNORES_TAGS) || !is_bound)
+            asked.is_free_of_hardware() && (params.any_ignores_tags || !is_bound)
         }
         _ if is_auto => candidate.software.is_some_and(|release| {
             let all = candidate.all_software;
@@ -52,10 +50,10 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
         _ => false,
     };
     if !has {
-        return object("cache", 0.0, 1.0);
+        return object(&CACHE, 0.0, 1.0);
     }
     if is_auto && asked.is_unresolved(candidate) {
-        return object("regexpcmtconfig", 0.0, 1.0);
+        return object(&REGEXPCMTCONFIG, 0.0, 1.0);
     }
     Verdict::Pass
 }
@@ -88,30 +86,42 @@ fn names(home: &str, uses: &str) -> Vec<Name> {
     vec![if home.is_empty() { Name::None } else { Name::Nightly }]
 }
 
-pub(super) const GPU: Filter = Filter {
+params! {
+    /// Parameters of `gpu_architecture`.
+    GpuArchitecture {
+        active: bool = Param::flag("active", false, true).help("whether this is asked at all"),
+    }
+}
+
+const NEEDS_ARCHITECTURE: Reason =
+    Reason::new("gpu_needs_architecture", "the task names no platform");
+const ARCHITECTURE_UNAVAILABLE: Reason =
+    Reason::new("gpu_architecture_unavailable", "the queue does not publish its software");
+
+pub(super) const GPU: Filter = filter!(GpuArchitecture {
     name: "gpu_architecture",
     spec: "atlas G8",
     help: "a queue with the flag gpu gets work that names a platform the queue publishes",
-    reasons: &[
-        ("gpu_needs_architecture", "the task names no platform"),
-        ("gpu_architecture_unavailable", "the queue does not publish its software"),
-    ],
-    params: &[Param::flag("active", false, true).help("whether this is asked at all")],
+    reasons: &[&NEEDS_ARCHITECTURE, &ARCHITECTURE_UNAVAILABLE],
     reads: &[],
     temporary: false,
-    applies: None,
-    judge: Judge::Before(gpu),
-};
+    applies: When(gpu_applies),
+    judge: Before(gpu),
+});
 
-fn gpu(case: &Case<'_>, candidate: &Candidate<'_>, args: &Args) -> Verdict {
-    if !args.flag(0) || candidate.queue.flag("gpu").is_none() {
+fn gpu_applies(_: &Case<'_>, params: &GpuArchitecture) -> bool {
+    params.active
+}
+
+fn gpu(case: &Case<'_>, candidate: &Candidate<'_>, _: &GpuArchitecture) -> Verdict {
+    if candidate.queue.flag("gpu").is_none() {
         return Verdict::Pass;
     }
     if case.wanted.platform.is_empty() {
-        return object("gpu_needs_architecture", 0.0, 1.0);
+        return object(&NEEDS_ARCHITECTURE, 0.0, 1.0);
     }
     if candidate.queue.releases != ["AUTO"] || candidate.software.is_none() {
-        return object("gpu_architecture_unavailable", 0.0, 1.0);
+        return object(&ARCHITECTURE_UNAVAILABLE, 0.0, 1.0);
     }
     Verdict::Pass
 }

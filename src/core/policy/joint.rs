@@ -1,10 +1,16 @@
-//! Judging where what is said of one candidate hangs on the others: filter by filter over all of
-//! them, instead of candidate by candidate.
+//! Joint evaluation, where the verdict on one candidate depends on the others: filter by filter
+//! over all of them, instead of candidate by candidate.
 
+use super::applicable::{Applicable, Together};
+use super::candidate::{Candidate, Row};
+use super::case::Case;
 use super::compile::{Policy, Resolved};
-use super::pipeline::{Chosen, Judgement, Refused, best};
+use super::declare::Weigh;
+use super::judgement::{Chosen, Judgement, Refused};
+use super::pipeline::best;
+use super::verdict::{Objection, Verdict};
 use super::walk::bounded;
-use super::{Candidate, Case, Objection, Row, Verdict, Weigh, Weighed};
+use super::weighed::Weighed;
 
 /// How a candidate stands so far.
 #[derive(Clone, Copy)]
@@ -35,7 +41,7 @@ impl First {
 }
 
 /// All candidates of a case, and how each stands.
-struct Slate<'a> {
+struct Joint<'a> {
     case: &'a Case<'a>,
     candidates: &'a [Candidate<'a>],
     stands: Vec<Stand>,
@@ -43,7 +49,7 @@ struct Slate<'a> {
     weights: Vec<f64>,
 }
 
-impl<'a> Slate<'a> {
+impl<'a> Joint<'a> {
     fn places(&self) -> impl Iterator<Item = u32> + use<'a> {
         let stands = self.stands.clone();
         (0..).zip(stands).filter(|(_, stand)| !matches!(stand, Stand::Out(..))).map(|(at, _)| at)
@@ -82,81 +88,80 @@ impl Policy {
         case: &'a Case<'a>,
         candidates: &'a [Candidate<'a>],
         resolved: &Resolved,
+        applicable: &Applicable,
     ) -> Judgement {
         let stands = vec![Stand::Open; candidates.len()];
         let weights = vec![0.0; candidates.len()];
-        let mut slate = Slate { case, candidates, stands, weights };
-        self.sift(&mut slate, resolved);
-        for stand in &mut slate.stands {
+        let mut joint = Joint { case, candidates, stands, weights };
+        self.sift(&mut joint, resolved, applicable);
+        for stand in &mut joint.stands {
             if let Stand::Doubtful(filter, objection) = *stand {
                 *stand = Stand::Out(filter, objection);
             }
         }
-        let (mut places, mut weighed) = self.weigh_all(&slate, resolved);
+        let (mut places, mut weighed) = self.weigh_all(&joint, resolved);
         let mut left = Vec::new();
         for (place, weighed) in places.drain(..).zip(weighed.drain(..)) {
-            slate.weights[place as usize] = weighed.0.total;
+            joint.weights[place as usize] = weighed.0.total;
             match self.walk_after(
                 case,
                 &candidates[place as usize],
                 resolved,
                 &weighed.0,
-                &self.after,
+                &applicable.after,
             ) {
-                Some((filter, objection)) => slate.object(place, filter, objection, false),
+                Some((filter, objection)) => joint.object(place, filter, objection, false),
                 None => left.push((place, weighed)),
             }
         }
-        let first = self.last_words(&mut slate, &mut left, resolved);
-        self.conclude(&slate, left, &first, resolved)
+        let first = self.ask_last(&mut joint, &mut left, resolved, &applicable.last);
+        self.conclude(&joint, left, &first, resolved)
     }
 
     /// Filters before weighing, in their order.
-    fn sift(&self, slate: &mut Slate<'_>, resolved: &Resolved) {
+    fn sift(&self, joint: &mut Joint<'_>, resolved: &Resolved, applicable: &Applicable) {
+        let Applicable { before, whole, .. } = applicable;
         let mut from = 0;
-        let all = self.whole.iter().map(|(at, until, judge)| (*until, Some((*at, *judge))));
-        for (until, whole) in all.chain([(self.before.len(), None)]) {
-            let filters = &self.before[from..until];
+        let all = whole.iter().map(|together| (together.behind, Some(together)));
+        for (until, whole) in all.chain([(before.len(), None)]) {
+            let filters = &before[from..until];
             from = until;
             if !filters.is_empty() {
-                for place in slate.places() {
-                    let candidate = &slate.candidates[place as usize];
-                    let found = self.walk_before(slate.case, candidate, resolved, filters);
+                for place in joint.places() {
+                    let candidate = &joint.candidates[place as usize];
+                    let found = self.walk_before(joint.case, candidate, resolved, filters);
                     if let Some((filter, objection)) = found {
-                        let temporary = self.filters[usize::from(filter)].0.temporary;
-                        slate.object(place, filter, objection, temporary);
+                        let temporary = self.filters[usize::from(filter)].temporary;
+                        joint.object(place, filter, objection, temporary);
                     }
                 }
             }
-            let Some((filter, judge)) = whole else { continue };
-            if !self.applies(filter, slate.case, resolved) {
-                continue;
-            }
-            let places: Vec<u32> = slate.places().collect();
-            let mut rows = slate.rows(&places, &[]);
-            judge(slate.case, &mut rows, &resolved.filters[usize::from(filter)]);
-            let temporary = self.filters[usize::from(filter)].0.temporary;
+            let Some(Together { at: filter, judge, .. }) = whole.copied() else { continue };
+            let places: Vec<u32> = joint.places().collect();
+            let mut rows = joint.rows(&places, &[]);
+            judge(joint.case, &mut rows, &resolved.filters[usize::from(filter)]);
+            let temporary = self.filters[usize::from(filter)].temporary;
             let verdicts: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
             for (place, verdict) in places.into_iter().zip(verdicts) {
                 if let Verdict::Object(objection) = verdict {
-                    slate.object(place, filter, bounded(objection), temporary);
+                    joint.object(place, filter, bounded(objection), temporary);
                 }
             }
         }
     }
 
-    /// The weights of those still there, each with the factors that hang on all.
+    /// The weights of those still there, each with the factors that depend on all.
     fn weigh_all(
         &self,
-        slate: &Slate<'_>,
+        joint: &Joint<'_>,
         resolved: &Resolved,
     ) -> (Vec<u32>, Vec<(Weighed, Vec<f64>)>) {
-        let places: Vec<u32> = slate.places().collect();
+        let places: Vec<u32> = joint.places().collect();
         let mut columns: Vec<Vec<f64>> = Vec::new();
-        for ((weight, _), args) in self.weights.iter().zip(&resolved.weights) {
+        for (weight, values) in self.weights.iter().zip(&resolved.weights) {
             if let Weigh::Whole(weigh) = weight.weigh {
-                let mut rows = slate.rows(&places, &[]);
-                weigh(slate.case, &mut rows, args);
+                let mut rows = joint.rows(&places, &[]);
+                weigh(joint.case, &mut rows, values);
                 columns.push(rows.iter().map(|row| row.factor).collect());
             }
         }
@@ -165,8 +170,8 @@ impl Policy {
         let weigh = |(at, place): (usize, &u32)| {
             let own = columns.iter().filter(|_| !is_plain).map(|column| column[at]);
             let (factors, mut weighed): (Vec<f64>, _) = (own.collect(), Weighed::default());
-            let candidate = &slate.candidates[*place as usize];
-            self.weigh(slate.case, candidate, resolved, &mut weighed, &factors);
+            let candidate = &joint.candidates[*place as usize];
+            self.weigh(joint.case, candidate, resolved, &mut weighed, &factors);
             (weighed, factors)
         };
         let weighed = places.iter().enumerate().map(weigh).collect();
@@ -174,31 +179,29 @@ impl Policy {
     }
 
     /// The filters that are asked last. Which candidates go before all others.
-    fn last_words(
+    fn ask_last(
         &self,
-        slate: &mut Slate<'_>,
+        joint: &mut Joint<'_>,
         left: &mut Vec<(u32, (Weighed, Vec<f64>))>,
         resolved: &Resolved,
+        last: &[Together],
     ) -> First {
         let mut first = First::default();
-        for (filter, judge) in &self.last {
-            if !self.applies(*filter, slate.case, resolved) {
-                continue;
-            }
+        for Together { at: filter, judge, .. } in last {
             let places: Vec<u32> = left.iter().map(|(place, _)| *place).collect();
             let weighed: Vec<Weighed> = left.iter().map(|(_, it)| it.0.clone()).collect();
-            let mut rows = slate.rows(&places, &weighed);
+            let mut rows = joint.rows(&places, &weighed);
             for (row, at) in rows.iter_mut().zip(&places) {
                 row.ahead = first.ahead.contains(at);
                 row.preferred = first.preferred.contains(at);
             }
-            judge(slate.case, &mut rows, &resolved.filters[usize::from(*filter)]);
-            let said: Vec<(bool, bool, Verdict)> =
+            judge(joint.case, &mut rows, &resolved.filters[usize::from(*filter)]);
+            let found: Vec<(bool, bool, Verdict)> =
                 rows.into_iter().map(|row| (row.ahead, row.preferred, row.verdict)).collect();
-            let mut said_of = said.iter();
-            left.retain(|(place, _)| match said_of.next() {
+            let mut found = found.iter();
+            left.retain(|(place, _)| match found.next() {
                 Some((_, _, Verdict::Object(objection))) => {
-                    slate.object(*place, *filter, bounded(*objection), false);
+                    joint.object(*place, *filter, bounded(*objection), false);
                     false
                 }
                 Some((ahead, preferred, Verdict::Pass)) => {
@@ -213,23 +216,23 @@ impl Policy {
 
     fn conclude(
         &self,
-        slate: &Slate<'_>,
+        joint: &Joint<'_>,
         left: Vec<(u32, (Weighed, Vec<f64>))>,
         before: &First,
         resolved: &Resolved,
     ) -> Judgement {
         let mut judgement =
             Judgement { counts: vec![0; self.filters.len()], ..Judgement::default() };
-        judgement.pass = slate.case.pass;
-        for (place, stand) in (0..).zip(&slate.stands) {
+        judgement.pass = joint.case.pass;
+        for (place, stand) in (0..).zip(&joint.stands) {
             if let Stand::Out(filter, objection) = *stand {
                 judgement.counts[usize::from(filter)] += 1;
-                let weight = slate.weights[place as usize];
+                let weight = joint.weights[place as usize];
                 judgement.fates.push(Refused { candidate: place, filter, objection, weight });
             }
         }
         judgement.passed = left.len() as u32;
-        let most = self.most(slate.case);
+        let most = self.most(joint.case);
         // Those ahead have no weight and go first, then those that are preferred.
         let is_ahead = |place: &u32| before.ahead.contains(place);
         let rank = |place: &u32| match (is_ahead(place), before.preferred.contains(place)) {
@@ -243,14 +246,14 @@ impl Policy {
             let mut some: Vec<(f64, u32)> = of_rank
                 .map(|(at, weighed)| (if wanted == 0 { 0.0 } else { weighed.0.total }, *at))
                 .collect();
-            best(&mut some, slate.candidates, most - chosen.len());
+            best(&mut some, joint.candidates, most - chosen.len());
             chosen.extend(some);
         }
         for (_, place) in chosen {
             let factors = left.iter().find(|(at, _)| *at == place).map(|(_, it)| it.1.as_slice());
             let mut weighed = Weighed::kept();
-            let candidate = &slate.candidates[place as usize];
-            self.weigh(slate.case, candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
+            let candidate = &joint.candidates[place as usize];
+            self.weigh(joint.case, candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
             if is_ahead(&place) {
                 weighed.total = 0.0;
             }

@@ -1,0 +1,117 @@
+//! The fixed part of a judgement.
+
+use super::candidate::Candidate;
+use super::locality::{Locality, Source};
+use super::owner::Owner;
+use super::site::SiteRules;
+use super::software::Wanted;
+use crate::core::event::{Queue, Scope, Task};
+use crate::core::unit::Millis;
+
+/// The fixed part of a judgement: what is asked, when, and what holds for every candidate.
+#[derive(Clone)]
+pub struct Case<'a> {
+    /// The request.
+    pub task: &'a Task,
+    /// The cycle's now.
+    pub now: Millis,
+    /// Express chunk: processing type `urgent` or high priority (spec atlas 0.3, DIFF-1).
+    pub express: bool,
+    /// Names in `task.site`: none, one (sitePre) or several (listPre) (spec atlas 2.1).
+    pub preassigned: Preassigned,
+    /// Files queued to the nucleus from all sources (spec atlas F3).
+    pub queued_to_nucleus: u64,
+    /// When the newest figure in `queued_to_nucleus` becomes too old to count; `None`: never.
+    pub queued_to_nucleus_until: Option<Millis>,
+    /// What is known of the task's nucleus.
+    pub nucleus: Nucleus,
+    /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas
+    /// F1).
+    pub remote_source: bool,
+    /// Whether every part of the input has a copy that can be read at all (spec atlas F1).
+    pub readable_source: bool,
+    /// What the task wants of software and hardware; made once, asked for each candidate.
+    pub wanted: Wanted,
+    /// Which pass over the candidates it is, from 1 (spec atlas 8.3).
+    pub pass: u8,
+    /// Which of a queue's endpoints count.
+    pub scope: Scope,
+    /// By dataset of the input and by copy of it: how it may be read there.
+    pub sources: Vec<Vec<Source>>,
+    /// Which queues hold the input; `None`: it is not asked, or not yet.
+    pub locality: Option<Locality>,
+    /// Queues it may use; empty: all (spec atlas G14).
+    pub included: Vec<String>,
+    /// Whose work it is.
+    pub owner: Owner,
+    /// How sites are classified.
+    pub sites: SiteRules,
+}
+
+/// What is known of a nucleus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nucleus {
+    /// Whether there is such a site.
+    pub known: bool,
+    /// Whether it takes full chains (spec atlas 7).
+    pub bare: Bare,
+    /// Whether its default output endpoint may be written over the WAN.
+    pub write_wan: bool,
+}
+
+impl Nucleus {
+    /// A nucleus of which nothing is known.
+    pub const UNKNOWN: Nucleus = Nucleus { known: false, bare: Bare::No, write_wan: true };
+}
+
+/// Whether a queue or nucleus takes full chains (spec atlas 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bare {
+    /// As any other.
+    #[default]
+    No,
+    /// Full chains beside other work.
+    Allow,
+    /// Full chains alone.
+    Only,
+}
+
+impl Bare {
+    /// What a queue's flags say.
+    pub fn of(queue: &Queue) -> Bare {
+        match queue.flag("bareNucleus") {
+            Some("only") => Bare::Only,
+            Some("allow") => Bare::Allow,
+            _ => Bare::No,
+        }
+    }
+}
+
+/// How the candidate list was given (spec atlas 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preassigned {
+    /// All production-capable queues.
+    No,
+    /// One queue: `sitePre`.
+    One,
+    /// A list: `listPre`.
+    List,
+}
+
+impl Case<'_> {
+    /// Whether the whole input lies on disk at the candidate already, or there is none: jobs that
+    /// wait for data are then not in the way (spec atlas 2.5.2).
+    #[inline]
+    pub fn is_local(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.available_bytes >= self.task.total_bytes
+    }
+
+    /// Whether the candidate belongs to the nucleus or shares its output storage.
+    pub fn in_nucleus(&self, candidate: &Candidate<'_>) -> bool {
+        let nucleus = self.task.nucleus.as_str();
+        candidate.at_nucleus
+            || (!nucleus.is_empty()
+                && (candidate.queue.site == nucleus
+                    || candidate.output.is_some_and(|storage| storage.site == nucleus)))
+    }
+}

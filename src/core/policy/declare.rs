@@ -1,0 +1,274 @@
+//! The declaration of a filter and of a weight.
+//!
+//! `filter!` and `weight!` write one with the struct of its parameters: the functions take that
+//! struct, and the declaration holds functions that make it of the values in force. So
+//!
+//! ```text
+//! filter!(Cap { name: "cap", .., applies: When(is_asked), judge: After(judge) })
+//! ```
+//!
+//! becomes
+//!
+//! ```text
+//! Filter {
+//!     name: "cap",
+//!     ..
+//!     params: Cap::DECLARED,
+//!     applies: Applies::ToCase(|case, values| is_asked(case, &read!(Cap, values))),
+//!     judge: Judge::After(|case, candidate, weighed, values| {
+//!         judge(case, candidate, weighed, &read!(Cap, values))
+//!     }),
+//! }
+//! ```
+
+use super::candidate::{Candidate, Row};
+use super::case::Case;
+use super::param::{Param, Reader, Values};
+use super::task::{Course, NucleusCandidate, NucleusRow, TaskCase};
+use super::verdict::{Reason, Verdict};
+use super::weighed::Weighed;
+
+/// What a filter reads of a candidate beyond its configuration, the task and the policy: when one
+/// of these changes, a waiting request that the filter blocks is evaluated again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Jobs at the queue.
+    Load,
+    /// Nodes, workers and slots of the queue.
+    Pilot,
+    /// The link from the queue's storage site to the nucleus.
+    Link,
+    /// Files queued to the nucleus.
+    Nucleus,
+    /// Storage endpoints of the queue, or of the task's input.
+    Storage,
+    /// Work that remains at the nucleus.
+    Work,
+}
+
+/// One objection there may be.
+pub struct Filter {
+    /// Its name: its file, its metric label, its word in the topology file (PanDA's criteria tag
+    /// where there is one).
+    pub name: &'static str,
+    /// The rule's place in the specification.
+    pub spec: &'static str,
+    /// One line for an operator: see [`super::phrase`].
+    pub help: &'static str,
+    /// Its reasons.
+    pub reasons: &'static [&'static Reason],
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// What it reads beyond configuration.
+    pub reads: &'static [Reads],
+    /// Whether what it objects to may be over soon: filters behind it are asked too, and their
+    /// objection is published in place of its own (spec atlas 0.2, temporary).
+    pub temporary: bool,
+    /// Whether it is asked for a case at all, whatever the candidate; where it is not, it passes
+    /// all. Read in one place, when it is known which filters a case has.
+    pub applies: Applies,
+    /// How it judges.
+    pub judge: Judge,
+}
+
+/// Whether a filter is asked for a case.
+#[derive(Clone, Copy)]
+pub enum Applies {
+    /// For every one.
+    Always,
+    /// Where this says so.
+    ToCase(fn(&Case<'_>, &Values) -> bool),
+    /// The same in a policy whose candidates are nuclei.
+    ToTask(fn(&TaskCase<'_>, &Values) -> bool),
+}
+
+/// How a filter judges: before weighing, or with the weight known.
+#[derive(Clone, Copy)]
+pub enum Judge {
+    /// Before weighing.
+    Before(Before),
+    /// After weighing.
+    After(After),
+    /// Before weighing, all candidates at once: the verdict on one depends on the others.
+    Whole(Whole),
+    /// After weighing, all candidates at once.
+    Last(Whole),
+    /// All nuclei that are left, in a policy whose candidates are nuclei.
+    Nuclei(Nuclei),
+}
+
+impl Judge {
+    /// Whether the filter sees all candidates: its verdict on one depends on the others.
+    pub fn is_joint(self) -> bool {
+        match self {
+            Judge::Before(_) | Judge::After(_) => false,
+            Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => true,
+        }
+    }
+}
+
+/// A judgement of all candidates at once.
+pub type Whole = fn(&Case<'_>, &mut [Row<'_>], &Values);
+
+/// A judgement before weighing.
+pub type Before = fn(&Case<'_>, &Candidate<'_>, &Values) -> Verdict;
+
+/// A judgement with the weight known.
+pub type After = fn(&Case<'_>, &Candidate<'_>, &Weighed, &Values) -> Verdict;
+
+/// A judgement of all nuclei that are left.
+pub type Nuclei = fn(&TaskCase<'_>, &mut [NucleusRow<'_>], &mut Course, &Values);
+
+/// A factor of a nucleus's weight: finite, not negative.
+pub type NucleusFactor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Course, &Values) -> f64;
+
+/// One weight there may be.
+pub struct Weight {
+    /// Its name: its file and its word in the topology file.
+    pub name: &'static str,
+    /// The rule's place in the specification.
+    pub spec: &'static str,
+    /// One line for an operator.
+    pub help: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// The figures it leaves behind in [`Weighed::factors`], in order, each with its meaning and
+    /// unit.
+    pub figures: &'static [(&'static str, &'static str)],
+    /// What it reads beyond configuration.
+    pub reads: &'static [Reads],
+    /// How it weighs.
+    pub weigh: Weigh,
+}
+
+/// What a weight gives. It leaves exactly its declared figures behind, all of them finite; -1
+/// stands for "not known".
+#[derive(Clone, Copy)]
+pub enum Weigh {
+    /// Figures that later weights and the filters after weighing use; no factor.
+    Figure(fn(&Case<'_>, &Candidate<'_>, &Values, &mut Weighed)),
+    /// A factor of the weight: finite, not negative.
+    Factor(fn(&Case<'_>, &Candidate<'_>, &Values, &mut Weighed) -> f64),
+    /// A factor that depends on all candidates; each row's `factor` is set: finite, not negative.
+    Whole(Whole),
+    /// A factor of a nucleus's weight, in a policy whose candidates are nuclei.
+    Nucleus(NucleusFactor),
+}
+
+/// What a filter or a weight without parameters declares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct NoParams;
+
+impl NoParams {
+    /// Of no value.
+    pub(super) const COUNT: usize = 0;
+
+    /// Nothing.
+    pub(super) const DECLARED: &'static [Param] = &[];
+
+    /// Made of nothing.
+    #[inline(always)]
+    pub(super) fn read(_: &mut Reader<'_>) -> NoParams {
+        NoParams
+    }
+}
+
+/// See the module.
+macro_rules! filter {
+    (@applies $kind:ident $params:ident Always) => {
+        $crate::core::policy::declare::Applies::Always
+    };
+    (@applies Nuclei $params:ident When($applies:expr)) => {
+        $crate::core::policy::declare::Applies::ToTask(|case, values| {
+            $applies(case, &$crate::core::policy::typed::read!($params, values))
+        })
+    };
+    (@applies $kind:ident $params:ident When($applies:expr)) => {
+        $crate::core::policy::declare::Applies::ToCase(|case, values| {
+            $applies(case, &$crate::core::policy::typed::read!($params, values))
+        })
+    };
+    (@judge Before $params:ident $judge:expr) => {
+        |case, candidate, values| $judge(case, candidate, &$crate::core::policy::typed::read!($params, values))
+    };
+    (@judge After $params:ident $judge:expr) => {
+        |case, candidate, weighed, values| {
+            $judge(case, candidate, weighed, &$crate::core::policy::typed::read!($params, values))
+        }
+    };
+    (@judge Nuclei $params:ident $judge:expr) => {
+        |case, rows, course, values| $judge(case, rows, course, &$crate::core::policy::typed::read!($params, values))
+    };
+    (@judge $together:ident $params:ident $judge:expr) => {
+        |case, rows, values| $judge(case, rows, &$crate::core::policy::typed::read!($params, values))
+    };
+    ($params:ident {
+        name: $name:expr,
+        spec: $spec:expr,
+        help: $help:expr,
+        reasons: $reasons:expr,
+        reads: $reads:expr,
+        temporary: $temporary:expr,
+        applies: $when:ident $(($applies:expr))?,
+        judge: $kind:ident($judge:expr) $(,)?
+    }) => {
+        $crate::core::policy::declare::Filter {
+            name: $name,
+            spec: $spec,
+            help: $help,
+            reasons: $reasons,
+            params: $params::DECLARED,
+            reads: $reads,
+            temporary: $temporary,
+            applies: filter!(@applies $kind $params $when $(($applies))?),
+            judge: $crate::core::policy::declare::Judge::$kind(
+                filter!(@judge $kind $params $judge)
+            ),
+        }
+    };
+}
+
+/// See the module.
+macro_rules! weight {
+    (@weigh Whole $params:ident $weigh:expr) => {
+        |case, rows, values| $weigh(case, rows, &$crate::core::policy::typed::read!($params, values))
+    };
+    (@weigh Nucleus $params:ident $weigh:expr) => {
+        |case, nucleus, course, values| $weigh(case, nucleus, course, &$crate::core::policy::typed::read!($params, values))
+    };
+    (@weigh $alone:ident $params:ident $weigh:expr) => {
+        |case, candidate, values, weighed| {
+            $weigh(case, candidate, &$crate::core::policy::typed::read!($params, values), weighed)
+        }
+    };
+    ($params:ident {
+        name: $name:expr,
+        spec: $spec:expr,
+        help: $help:expr,
+        figures: $figures:expr,
+        reads: $reads:expr,
+        weigh: $kind:ident($weigh:expr) $(,)?
+    }) => {
+        $crate::core::policy::declare::Weight {
+            name: $name,
+            spec: $spec,
+            help: $help,
+            params: $params::DECLARED,
+            figures: $figures,
+            reads: $reads,
+            weigh: $crate::core::policy::declare::Weigh::$kind(
+                weight!(@weigh $kind $params $weigh)
+            ),
+        }
+    };
+}
+
+/// A function of typed parameters as one of the values they are made of:
+/// `typed!(Own: lists(queue))` becomes `|queue, values| lists(queue, &read!(Own, values))`.
+macro_rules! typed {
+    ($params:ident: $function:ident($($argument:ident),*)) => {
+        |$($argument,)* values| $function($($argument,)* &$crate::core::policy::typed::read!($params, values))
+    };
+}
+
+pub(in crate::core::policy) use {filter, typed, weight};

@@ -1,0 +1,41 @@
+//! The filters of ATLAS analysis jobs.
+
+use super::super::{disk_io, io_intensity, remoteio, walltime, zeroshare};
+use super::{choice, crowd, place, size, software, storage};
+use crate::core::policy::declare::Filter;
+
+/// Filters of ATLAS analysis jobs, in the order of the specification.
+pub(in crate::core::policy) const ANALYSIS_JOB: &[&Filter] = &[
+    &place::LOCALITY,
+    &place::STATUS,
+    &zeroshare::ANALYSIS,
+    &disk_io::ANALYSIS,
+    &io_intensity::FILTER,
+    &place::AVOID_VP,
+    &size::CORES,
+    &software::GPU,
+    &crowd::CLOSED,
+    &software::FILTER,
+    &size::MEMORY,
+    &remoteio::FILTER,
+    &size::SCRATCH,
+    &storage::FILTER,
+    &walltime::ANALYSIS,
+    &walltime::DAY_ALONE,
+    &crowd::PILOTS,
+    &place::CHOSEN,
+    &place::PREASSIGNED,
+    &place::HOSPITAL,
+    &crowd::OVERLOAD,
+    &crowd::CAP,
+    &crowd::IDLE,
+    &crowd::STABILIZER,
+    &crowd::FAILURES,
+    &choice::USED_FIRST,
+    &choice::MIN_WEIGHT,
+    &choice::LOCAL_ONLY,
+];
+
+/// Those that object for what is bad for the user, and for nothing that lasts.
+pub(in crate::core::policy) const OF_THE_USER: &[&Filter] =
+    &[&crowd::STABILIZER, &crowd::FAILURES, &crowd::IDLE];

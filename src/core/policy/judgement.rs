@@ -1,0 +1,71 @@
+//! What became of the candidates of a case.
+
+use super::candidate::Candidate;
+use super::verdict::Objection;
+use super::wait::Wait;
+use super::weighed::Weighed;
+use crate::core::event::Queue;
+
+/// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
+/// The same place gives the same candidate throughout a judgement.
+pub trait Candidates {
+    /// How many there are.
+    fn count(&self) -> usize;
+    /// The candidate at a place below the count.
+    fn at(&self, place: u32) -> Candidate<'_>;
+    /// The queue of the candidate at a place below the count.
+    fn queue(&self, place: u32) -> &Queue;
+}
+
+impl Candidates for [Candidate<'_>] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, place: u32) -> Candidate<'_> {
+        self[place as usize]
+    }
+
+    fn queue(&self, place: u32) -> &Queue {
+        self[place as usize].queue
+    }
+}
+
+/// What became of all candidates of a case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// The best that passed, by weight, then by name.
+    pub ranked: Vec<Chosen>,
+    /// Those that did not pass, in the order of the candidates.
+    pub fates: Vec<Refused>,
+    /// Per filter of the policy, how many candidates it was the first to refuse.
+    pub counts: Vec<u32>,
+    /// Why no candidate was looked at: the task as a whole must wait.
+    pub held: Option<Wait>,
+    /// How many passed, those beyond the policy's `candidates_max` included.
+    pub passed: u32,
+    /// The pass it was found in, from 1; 0 where no candidate was looked at.
+    pub pass: u8,
+}
+
+/// A candidate that passed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Its place in the list of candidates.
+    pub candidate: u32,
+    /// Its weight.
+    pub weighed: Weighed,
+}
+
+/// A candidate that did not pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Refused {
+    /// Its place in the list of candidates.
+    pub candidate: u32,
+    /// The filter that objected first, by its index in the policy.
+    pub filter: u16,
+    /// What it said.
+    pub objection: Objection,
+    /// Its weight, where it was weighed before; else 0.
+    pub weight: f64,
+}

@@ -1,0 +1,59 @@
+//! The kind of policy of ATLAS production tasks.
+
+use super::{chain, locality, place, space, weight};
+use crate::core::policy::filter::TASK_DRY_RUN;
+use crate::core::policy::flavour::Flavour;
+use crate::core::policy::typed::{params, words};
+use crate::core::policy::{Param, Preassigned};
+use crate::core::unit::MINUTE;
+
+words! {
+    /// Which nucleus is drawn when all weights are 0.
+    AllZero {
+        Uniform = "uniform",
+        First = "first",
+    }
+}
+
+params! {
+    /// Parameters of the kind.
+    Own {
+        remote_source: bool = Param::flag("remote_source", false, true).help(
+            "whether a task waits until every input has a whole copy that can be read from afar \
+             (spec atlas N1)",
+        ),
+        wait_for_parent: bool = Param::flag("wait_for_parent", false, true)
+            .help("whether a part of a full chain waits while nothing is known of its parent task"),
+        all_zero: AllZero = AllZero::param("all_zero", AllZero::Uniform, AllZero::First)
+            .help("which nucleus is drawn when all weights are 0"),
+    }
+}
+
+/// Brokerage of ATLAS production tasks.
+pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
+    name: "atlas-production-task",
+    spec: "atlas 1, 7",
+    help: "the nucleus of an ATLAS production task",
+    params: Own::DECLARED,
+    filters: &[
+        &place::STATUS,
+        &place::BACKLOG,
+        &place::STORAGE,
+        &place::BLACKLIST,
+        &space::FILTER,
+        &place::JOB,
+        &locality::FILTER,
+        &chain::FILTER,
+    ],
+    weights: &[&weight::WORK, &weight::LOCAL_INPUT, &weight::TAPE, &weight::SPACE, &weight::DISK],
+    lists: |_, _| false,
+    admits: |_, _, _, _| false,
+    express: |_, _| false,
+    preassigned: |_, _, _| Preassigned::No,
+    turns_at: |_, _, _| None,
+    hold: |_, _| None,
+    select: |_, _| Vec::new(),
+    defer: 30 * MINUTE,
+    dry_run: TASK_DRY_RUN,
+    plan: None,
+};

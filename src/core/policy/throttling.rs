@@ -1,0 +1,87 @@
+//! Throttles of owners and tasks (spec atlas 8.1): what rules measure, and what is published when
+//! a figure crosses its limit.
+//!
+//! A throttle is set when the figure is above the limit, and lifted once it has come down by the
+//! hysteresis and the least dwell is over. In between it stands, and is published again before it
+//! lapses.
+
+use super::case::Case;
+use super::owner::Owner;
+use super::param::Values;
+use super::rule::Rule;
+use super::wait::WaitReason;
+use crate::core::output::throttle::{SubjectKind, Throttle};
+use crate::core::unit::Millis;
+
+/// What a rule measures, and its limit; both in the rule's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gauge {
+    /// The rule.
+    pub rule: Rule,
+    /// Why a task is deferred by it.
+    pub reason: WaitReason,
+    /// What is measured.
+    pub measured: f64,
+    /// What passes.
+    pub limit: f64,
+}
+
+/// How throttles are lifted and lapse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// How far below its limit a measure has to come; a part of the limit.
+    pub hysteresis: f64,
+    /// Least time a throttle stands.
+    pub dwell: Millis,
+    /// How long a word holds.
+    pub lapse: Millis,
+}
+
+impl Margin {
+    /// What has to be measured at most for a throttle to be lifted.
+    pub fn lift_limit(&self, limit: f64) -> f64 {
+        limit * (1.0 - self.hysteresis)
+    }
+}
+
+/// How a kind of policy holds owners and tasks as a whole.
+pub struct Throttling {
+    /// Its parameters.
+    pub margin: fn(&Values) -> Margin,
+    /// What its rules measure of a user or working group; those without a limit are left out.
+    pub of_owner: fn(&Owner, SubjectKind, &Values) -> Vec<Gauge>,
+    /// What its rule measures for a task; `None`: the rule says nothing of it.
+    pub of_task: fn(&Case<'_>, &Values) -> Option<Gauge>,
+}
+
+/// What is to be said of a (rule, subject) now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is held, since then.
+    Set(Millis),
+    /// It is free.
+    Lift,
+}
+
+/// What is to be said, if anything: `before` is the newest word, `gauge` what is measured (`None`
+/// when the rule has no limit any more), `asks` whether the subject has work to hold.
+pub fn step(
+    before: Option<&Throttle>,
+    gauge: Option<&Gauge>,
+    asks: bool,
+    margin: &Margin,
+    now: Millis,
+) -> Option<Step> {
+    let Some(before) = before.filter(|before| before.stands(now)) else {
+        let is_above = gauge.is_some_and(|gauge| gauge.measured > gauge.limit);
+        return (asks && is_above).then_some(Step::Set(now));
+    };
+    let Some(gauge) = gauge else { return Some(Step::Lift) };
+    let is_down = gauge.measured <= margin.lift_limit(gauge.limit);
+    if is_down && before.lift_from.is_none_or(|from| from <= now) {
+        return Some(Step::Lift);
+    }
+    // One that has nothing to hold lapses.
+    let is_due = before.renew_at().is_some_and(|at| at <= now);
+    (asks && is_due).then(|| Step::Set(before.since()))
+}

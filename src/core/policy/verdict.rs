@@ -1,0 +1,59 @@
+//! What a filter finds: no objection, or one with its reason and figures.
+
+use crate::core::unit::Millis;
+
+/// Why a filter objects. A filter declares its reasons as constants and names these alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// Its name, as published and in metrics.
+    pub name: &'static str,
+    /// The sentence that explains it: see [`super::phrase`]. `{measured}` and `{limit}` stand for
+    /// the figures of the objection.
+    pub sentence: &'static str,
+}
+
+impl Reason {
+    /// A reason by its name and its sentence.
+    pub const fn new(name: &'static str, sentence: &'static str) -> Reason {
+        Reason { name, sentence }
+    }
+}
+
+/// What a filter finds of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// No objection.
+    Pass,
+    /// An objection, with its figures.
+    Object(Objection),
+}
+
+/// Why not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objection {
+    /// One of the reasons that the filter declares.
+    pub reason: &'static Reason,
+    /// What was measured.
+    pub measured: f64,
+    /// What would have passed.
+    pub limit: f64,
+    /// When the objection may disappear by the passing of time alone.
+    pub recheck_at: Option<Millis>,
+}
+
+/// An objection that disappears only when a fact changes.
+#[inline]
+pub(super) fn object(reason: &'static Reason, measured: f64, limit: f64) -> Verdict {
+    object_until(reason, measured, limit, None)
+}
+
+/// An objection that may disappear by the passing of time alone.
+#[inline]
+pub(super) fn object_until(
+    reason: &'static Reason,
+    measured: f64,
+    limit: f64,
+    recheck_at: Option<Millis>,
+) -> Verdict {
+    Verdict::Object(Objection { reason, measured, limit, recheck_at })
+}

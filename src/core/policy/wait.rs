@@ -1,0 +1,110 @@
+//! Why a request is deferred as a whole, before any candidate is looked at.
+
+use super::rule::Rule;
+
+/// A wait reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitReason {
+    /// The task's nucleus is not known.
+    UnknownNucleus,
+    /// The input is nowhere complete.
+    InputIncomplete,
+    /// The input is complete only where it cannot be read.
+    InputEndpointsDown,
+    /// Nothing is known of the parent task of a full chain.
+    ParentUnknown,
+    /// No queue of any nucleus could run the jobs.
+    NoQueueCanRun,
+    /// Too many running jobs of the owner.
+    RunningJobs,
+    /// Too many queued jobs of the owner.
+    QueuedJobs,
+    /// Too many running cores of the owner.
+    RunningCores,
+    /// Too many queued cores of the owner.
+    QueuedCores,
+    /// A global quota of the owner is used up.
+    Quota,
+    /// A global quota of the owner is nearly used up.
+    NearQuota,
+    /// The share is used up for tasks of class A.
+    ShareOfA,
+    /// The share is used up for tasks of class B.
+    ShareOfB,
+    /// The share is used up for tasks of class C.
+    ShareOfC,
+}
+
+impl WaitReason {
+    /// Every wait reason.
+    pub const ALL: [WaitReason; 14] = [
+        WaitReason::UnknownNucleus,
+        WaitReason::InputIncomplete,
+        WaitReason::InputEndpointsDown,
+        WaitReason::ParentUnknown,
+        WaitReason::NoQueueCanRun,
+        WaitReason::RunningJobs,
+        WaitReason::QueuedJobs,
+        WaitReason::RunningCores,
+        WaitReason::QueuedCores,
+        WaitReason::Quota,
+        WaitReason::NearQuota,
+        WaitReason::ShareOfA,
+        WaitReason::ShareOfB,
+        WaitReason::ShareOfC,
+    ];
+
+    /// Its name, as published.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WaitReason::UnknownNucleus => "unknown_nucleus",
+            WaitReason::InputIncomplete => "input_incomplete",
+            WaitReason::InputEndpointsDown => "input_endpoints_down",
+            WaitReason::ParentUnknown => "parent_unknown",
+            WaitReason::NoQueueCanRun => "no_queue_can_run",
+            WaitReason::RunningJobs => "running_jobs_cap",
+            WaitReason::QueuedJobs => "queued_jobs_cap",
+            WaitReason::RunningCores => "running_cores_cap",
+            WaitReason::QueuedCores => "queued_cores_cap",
+            WaitReason::Quota => "over_global_quota",
+            WaitReason::NearQuota => "near_global_quota",
+            WaitReason::ShareOfA => "gshare_class_a",
+            WaitReason::ShareOfB => "gshare_class_b",
+            WaitReason::ShareOfC => "gshare_class_c",
+        }
+    }
+
+    /// The rule that gives it; `None`: it is not about an owner or a share.
+    pub const fn rule(self) -> Option<Rule> {
+        match self {
+            WaitReason::UnknownNucleus
+            | WaitReason::InputIncomplete
+            | WaitReason::InputEndpointsDown
+            | WaitReason::ParentUnknown
+            | WaitReason::NoQueueCanRun => None,
+            WaitReason::RunningJobs => Some(Rule::RunningJobs),
+            WaitReason::QueuedJobs => Some(Rule::QueuedJobs),
+            WaitReason::RunningCores => Some(Rule::RunningCores),
+            WaitReason::QueuedCores => Some(Rule::QueuedCores),
+            WaitReason::Quota => Some(Rule::Quota),
+            WaitReason::NearQuota => Some(Rule::NearQuota),
+            WaitReason::ShareOfA | WaitReason::ShareOfB | WaitReason::ShareOfC => Some(Rule::Share),
+        }
+    }
+
+    /// The wait of a request for this reason, where nothing is measured.
+    pub(super) const fn plain(self) -> Wait {
+        Wait { reason: self, measured: 0.0, limit: 1.0 }
+    }
+}
+
+/// Why a request waits as a whole, with its figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// The reason.
+    pub reason: WaitReason,
+    /// What was measured.
+    pub measured: f64,
+    /// What would have passed.
+    pub limit: f64,
+}
