@@ -1,13 +1,13 @@
 //! ATLAS analysis jobs: who must wait, which queues are candidates, when locality is given up.
 
 use super::candidate::Candidate;
+use super::caps::{self, Caps, Margins};
 use super::case::{Case, Preassigned};
 use super::class::{Classes, class_of};
 use super::declare::typed;
 use super::divide::{Share, divide};
 use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_USER};
 use super::flavour::{Flavour, Found, Plan, Select};
-use super::hold::{self, Caps, Margins};
 use super::holder::reads_any;
 use super::locality::{Availability, Enough, Locality, availability};
 use super::owner::Owner;
@@ -89,7 +89,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     express: |_, _| false,
     preassigned: |task, _, _| preassigned(task),
     turns_at: typed!(Own: turns_at(task, now)),
-    hold: typed!(Own: wait(case)),
+    waits: typed!(Own: wait(case)),
     select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
     defer: 20 * MINUTE,
     dry_run: &[],
@@ -116,11 +116,11 @@ fn margin(own: &Own) -> Margin {
 }
 
 fn of_owner(owner: &Owner, kind: SubjectKind, own: &Own) -> Vec<Gauge> {
-    hold::of_owner(owner, kind, &own.caps)
+    caps::of_owner(owner, kind, &own.caps)
 }
 
 fn of_task(case: &Case<'_>, own: &Own) -> Option<Gauge> {
-    hold::of_task(case, &own.caps)
+    caps::of_task(case, &own.caps)
 }
 
 /// All queues for analysis (spec atlas 8.2).
@@ -151,7 +151,7 @@ fn enough(own: &Own) -> Enough {
 
 /// Why the task as a whole must wait (spec atlas 8.1, G0).
 fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
-    let throttled = hold::throttled(case, &own.caps, &own.margins.margin());
+    let throttled = caps::throttled(case, &own.caps, &own.margins.margin());
     if throttled.is_some() || !own.completeness || case.task.options.incomplete_input {
         return throttled;
     }
@@ -225,7 +225,7 @@ fn prepare(case: &mut Case<'_>, candidates: &[Candidate<'_>], own: &Own) {
         case.remote_source = is_remote(case, own);
         let is_there = || candidates.iter().any(|it| is_named(case.task, it.queue));
         if case.preassigned == Preassigned::One && !is_there() {
-            // No queue of that name: it may be a storage endpoint, else it says nothing.
+            // No queue of that name: it may be a storage endpoint, else it has no effect.
             let reads = |it: &&Candidate<'_>| it.queue.reads(case.scope).contains(&case.task.site);
             let readers = candidates.iter().filter(reads);
             case.included = readers.map(|it| it.queue.unified.clone()).collect();

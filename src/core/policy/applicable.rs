@@ -3,8 +3,8 @@
 use super::case::Case;
 use super::compile::{Policy, Resolved};
 use super::declare::{After, Applies, Before, Judge, Whole};
-use super::param::Values;
 use super::task::TaskCase;
+use super::values::Values;
 
 /// The filters of a policy that apply to a case, by how they judge, each in the policy's order.
 pub struct Applicable {

@@ -60,7 +60,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     express: typed!(Own: express(task)),
     preassigned: typed!(Own: preassigned(task, now)),
     turns_at: |task, now, _| turns_at(task, now),
-    hold: typed!(Own: wait(case)),
+    waits: typed!(Own: wait(case)),
     select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
     defer: HOUR,
     dry_run: &[],
@@ -74,7 +74,7 @@ const FROZEN: Millis = 6 * HOUR;
 
 /// The candidate list of a task that names no queues (spec atlas 2.1).
 fn lists(queue: &Queue, own: &Own) -> bool {
-    let is_kept_back = is_parent(queue) || own.exclude_test && says_test(&queue.name);
+    let is_kept_back = is_parent(queue) || own.exclude_test && names_test(&queue.name);
     queue.production && !queue.cloud.is_empty() && !is_kept_back
 }
 
@@ -176,7 +176,7 @@ fn sites(task: &Task) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a name holds `test`, in letters of any case.
-fn says_test(name: &str) -> bool {
+fn names_test(name: &str) -> bool {
     let name = name.as_bytes();
     let starts = |at: &usize| name[*at] | 0x20 == b't' && name[at + 1] | 0x20 == b'e';
     (0..name.len().saturating_sub(3))

@@ -27,7 +27,8 @@ pub struct Candidate<'a> {
     pub output: Option<&'a Storage>,
     /// The queue's default read endpoint, if known.
     pub input: Option<&'a Storage>,
-    /// Distinct nodes that asked for a job plus distinct nodes that updated one, last 3 h.
+    /// Distinct nodes that asked for a job plus distinct nodes that updated one, within
+    /// `node_window_h`.
     pub pilots: u32,
     /// Batch workers submitted and running, of reports younger than 60 min.
     pub workers: u32,
@@ -97,7 +98,7 @@ pub struct Row<'a> {
     pub weight: f64,
     /// Number of running jobs used (spec atlas 2.5.1); 0 before weighing.
     pub running: f64,
-    /// What the step says of it.
+    /// The step's verdict.
     pub verdict: Verdict,
     /// For a weight: its factor.
     pub factor: f64,

@@ -58,7 +58,7 @@ pub(super) fn class_of(task: &Task, slots: Slots, threshold: f64, params: &Class
     let files = options.finished_files.saturating_add(options.remaining_files);
     let nearly = |progress: f64, most: f64| {
         let jobs = options.remaining_jobs as f64;
-        // Nothing is said of progress without files.
+        // Without files nothing is known of progress.
         files > 0
             && 100.0 * options.finished_files as f64 / files as f64 >= progress
             && jobs > 0.0

@@ -4,9 +4,10 @@
 use super::declare::{Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::kinds::{kind, kinds};
-use super::param::{Arg, Mistake, Param, Step, Values};
+use super::param::{Arg, Mistake, Param, Step};
 use super::phrase::{limit, parameter, phrase};
 use super::spec::PolicySpec;
+use super::values::Values;
 use crate::core::limits::Limits;
 use sha2::{Digest, Sha256};
 

@@ -23,8 +23,9 @@
 
 use super::candidate::{Candidate, Row};
 use super::case::Case;
-use super::param::{Param, Reader, Values};
+use super::param::Param;
 use super::task::{Course, NucleusCandidate, NucleusRow, TaskCase};
+use super::values::{Reader, Values};
 use super::verdict::{Reason, Verdict};
 use super::weighed::Weighed;
 
@@ -76,7 +77,7 @@ pub struct Filter {
 pub enum Applies {
     /// For every one.
     Always,
-    /// Where this says so.
+    /// Where this holds.
     ToCase(fn(&Case<'_>, &Values) -> bool),
     /// The same in a policy whose candidates are nuclei.
     ToTask(fn(&TaskCase<'_>, &Values) -> bool),

@@ -4,11 +4,12 @@ use super::candidate::Candidate;
 use super::case::{Case, Preassigned};
 use super::declare::{Filter, Judge, Weight};
 use super::judgement::Judgement;
-use super::param::{Param, Rules, Values};
+use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
 use super::site::SiteRules;
 use super::spec::PolicySpec;
 use super::throttling::Throttling;
+use super::values::Values;
 use super::wait::Wait;
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
@@ -42,10 +43,10 @@ pub struct Flavour {
     /// alone, if there is one.
     pub turns_at: fn(&Task, Millis, &Values) -> Option<Millis>,
     /// Why no candidate is looked at, if so: the task as a whole must wait.
-    pub hold: fn(&Case<'_>, &Values) -> Option<Wait>,
+    pub waits: fn(&Case<'_>, &Values) -> Option<Wait>,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
-    /// How long a deferral lasts at most, where the topology says nothing.
+    /// How long a deferral lasts at most, where the topology states nothing.
     pub defer: Millis,
     /// Of a kind whose candidates are nuclei: the filters of job brokerage that its dry run has
     /// (spec atlas N7); else none.
@@ -59,7 +60,7 @@ pub struct Flavour {
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
-    /// Whom it holds as a whole, and when it says so.
+    /// How it throttles owners and tasks as a whole.
     pub throttling: &'static Throttling,
     /// How sites are classified (spec atlas 8.1.3).
     pub sites: fn(&Values) -> SiteRules,
@@ -70,7 +71,7 @@ pub struct Plan {
     pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Values),
     /// Whether candidates are judged once more, in the next pass.
     pub again: fn(&Case<'_>, &Found<'_>, &Values) -> bool,
-    /// Most queues in an answer; given what the policy says.
+    /// Most queues in an answer; given what the policy allows.
     pub most: fn(&Case<'_>, usize) -> usize,
 }
 

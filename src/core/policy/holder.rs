@@ -1,5 +1,5 @@
-//! Which queues hold the input of an analysis task (spec atlas 8.4). What is said of one queue
-//! hangs on the others: whole copies are preferred to parts, disk to tape, stored to virtual.
+//! Which queues hold the input of an analysis task (spec atlas 8.4). The verdict on one queue
+//! depends on the others: whole copies are preferred to parts, disk to tape, stored to virtual.
 
 use super::candidate::Candidate;
 use super::case::{Case, Preassigned};

@@ -135,11 +135,6 @@ pub struct Step {
     pub args: Vec<(String, Arg)>,
 }
 
-/// The values in force of the parameters of one filter, weight or kind, in the order of its
-/// declaration. Only the struct that declares them reads them: see [`super::typed`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Values(pub(super) Vec<f64>);
-
 /// What is wrong with a parameter or a list, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
@@ -278,7 +273,7 @@ impl Param {
         }
     }
 
-    /// The number for a value as gdpconfig says it: text. `None`: wrong type or out of range.
+    /// The number for a value as gdpconfig has it: text. `None`: wrong type or out of range.
     pub fn read_text(&self, text: &str) -> Option<f64> {
         let text = text.trim();
         match self.kind {
@@ -324,37 +319,6 @@ impl Param {
             Kind::Word(words) => words.iter().position(|w| *w == word).map(|at| at as f64),
             Kind::Int(..) | Kind::Float(..) | Kind::Bool => None,
         }
-    }
-}
-
-impl Values {
-    /// The defaults of some parameters.
-    pub fn defaults(params: &[Param], rules: Rules) -> Values {
-        Values(params.iter().map(|param| param.default_under(rules)).collect())
-    }
-
-    /// Reads all of them, which are so many.
-    #[inline(always)]
-    pub(super) fn reader(&self, count: usize) -> Reader<'_> {
-        // cannot fail: a filter, a weight and a kind declare what they read by one struct.
-        Reader { values: &self.0[..count], at: 0 }
-    }
-}
-
-/// Reads values one after the other.
-pub(super) struct Reader<'a> {
-    values: &'a [f64],
-    at: usize,
-}
-
-impl Reader<'_> {
-    /// The next value.
-    #[inline(always)]
-    pub(super) fn next(&mut self) -> f64 {
-        // cannot fail: a struct reads as many values as it declares.
-        let value = self.values[self.at];
-        self.at += 1;
-        value
     }
 }
 

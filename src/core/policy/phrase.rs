@@ -2,7 +2,8 @@
 //! limit. What stands in square brackets is left out where a figure in it is not known, so that
 //! no text shows a number that may be another.
 
-use super::param::{Param, Values};
+use super::param::Param;
+use super::values::Values;
 use crate::core::limits::Limits;
 
 /// A text with its figures in place; `figure` gives one by its name, if it is known.

@@ -77,8 +77,8 @@ impl Policy {
     }
 
     /// Whether the task as a whole must wait.
-    pub fn holds(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        (self.flavour.hold)(case, &resolved.own).is_some()
+    pub fn waits(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
+        (self.flavour.waits)(case, &resolved.own).is_some()
     }
 
     /// Judges a case. Nothing is looked up and nothing remembered: the same arguments give the
@@ -123,7 +123,7 @@ impl Policy {
     }
 
     fn held(&self, case: &Case<'_>, resolved: &Resolved) -> Option<Judgement> {
-        let held = Some((self.flavour.hold)(case, &resolved.own)?);
+        let held = Some((self.flavour.waits)(case, &resolved.own)?);
         Some(Judgement { held, counts: vec![0; self.filters.len()], ..Judgement::default() })
     }
 

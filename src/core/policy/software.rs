@@ -118,7 +118,7 @@ impl Wanted {
         self.expression.get_or_init(read).as_ref()
     }
 
-    /// What the task's release comes to, any of these: as `read` says when it is asked first.
+    /// What the task's release comes to, any of these: as `read` gives them the first time.
     pub fn names(&self, read: impl FnOnce() -> Vec<Name>) -> &[Name] {
         self.names.get_or_init(read)
     }

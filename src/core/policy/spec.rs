@@ -1,4 +1,4 @@
-//! A policy as data: what a topology file says of it.
+//! A policy as data: what a topology file has of it.
 
 use super::param::{Arg, Rules, Step};
 use crate::core::unit::Millis;
@@ -36,7 +36,7 @@ pub struct PolicySpec {
 /// What makes a deferred request be asked again before its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// As soon as an objection it hung on falls.
+    /// As soon as an objection that blocked it disappears.
     Event,
     /// Nothing: the deadline alone.
     Timer,

@@ -7,8 +7,8 @@
 
 use super::case::Case;
 use super::owner::Owner;
-use super::param::Values;
 use super::rule::Rule;
+use super::values::Values;
 use super::wait::WaitReason;
 use crate::core::output::throttle::{SubjectKind, Throttle};
 use crate::core::unit::Millis;
@@ -50,11 +50,11 @@ pub struct Throttling {
     pub margin: fn(&Values) -> Margin,
     /// What its rules measure of a user or working group; those without a limit are left out.
     pub of_owner: fn(&Owner, SubjectKind, &Values) -> Vec<Gauge>,
-    /// What its rule measures for a task; `None`: the rule says nothing of it.
+    /// What its rule measures for a task; `None`: the rule does not apply.
     pub of_task: fn(&Case<'_>, &Values) -> Option<Gauge>,
 }
 
-/// What is to be said of a (rule, subject) now.
+/// What is to be published of a (rule, subject) now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It is held, since then.
@@ -63,7 +63,7 @@ pub enum Step {
     Lift,
 }
 
-/// What is to be said, if anything: `before` is the newest word, `gauge` what is measured (`None`
+/// What is to be published, if anything: `before` is the newest record, `gauge` what is measured (`None`
 /// when the rule has no limit any more), `asks` whether the subject has work to hold.
 pub fn step(
     before: Option<&Throttle>,

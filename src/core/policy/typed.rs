@@ -109,7 +109,7 @@ macro_rules! params {
             /// Made of the values of its declarations, which come next.
             #[inline(always)]
             pub(in crate::core::policy) fn read(
-                values: &mut $crate::core::policy::param::Reader<'_>,
+                values: &mut $crate::core::policy::values::Reader<'_>,
             ) -> $name {
                 $name { $($field: params!(@read values $type $(= $declared)?),)+ }
             }

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weighed {
     /// Number of running jobs used, R (spec atlas 2.5.1); the jobs running in the share when no
-    /// weight on the policy's list says otherwise.
+    /// weight on the policy's list gives another.
     pub running: f64,
     /// Network weight (spec atlas 4.2); 1 when no such weight is on the policy's list.
     pub network: f64,

@@ -82,7 +82,7 @@ impl Engine {
         }
         policy.complete(&mut case, &ready.resolved);
         // One that is held by now is told so where a throttle may be the cause.
-        if (waiting.is_held || !is_joint) && policy.holds(&case, &ready.resolved) {
+        if (waiting.is_held || !is_joint) && policy.waits(&case, &ready.resolved) {
             return Some(false);
         }
         let (state, world) = (&self.state, &self.world);

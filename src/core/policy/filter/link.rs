@@ -55,7 +55,7 @@ pub(super) const FILTER: Filter = filter!(Link {
     judge: Before(judge),
 });
 
-/// Closeness that says a link must not be used.
+/// Closeness of a link that must not be used.
 const BLOCKED: i32 = -1;
 
 fn blocked_applies(case: &Case<'_>, _: &NoParams) -> bool {

@@ -268,7 +268,7 @@ fn is_nightly(name: &str) -> bool {
     (ends(r"rel_\d+$") || dated) && !ends(r"-\d+\.\d+\.\d+$")
 }
 
-/// Whether what is said of an accelerator holds on the worker nodes: of a name on some node, of a
+/// Whether a condition on an accelerator holds on the worker nodes: of a name on some node, of a
 /// number on every one.
 fn is_within(limit: &GpuLimit, nodes: &[Gpu]) -> bool {
     let GpuLimit { attribute, operator, value } = limit;

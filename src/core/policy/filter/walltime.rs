@@ -212,9 +212,9 @@ fn parts(task: &Task) -> f64 {
     f64::from(consumers) * (f64::from(options.es_attempts_max.unwrap_or(DEFAULT_ATTEMPTS)) + 1.0)
 }
 
-/// Consumers of an event service job that says none.
+/// Consumers of an event service job that states none.
 const DEFAULT_CONSUMERS: u32 = 1;
-/// Attempts of an event service job beyond the first, when it says none.
+/// Attempts of an event service job beyond the first, when it states none.
 const DEFAULT_ATTEMPTS: u32 = 0;
 
 /// The smallest and the largest job, in HS06 s, of a task whose jobs get their number of events as

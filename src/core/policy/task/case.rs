@@ -66,7 +66,7 @@ pub struct NucleusCandidate<'a> {
 pub struct NucleusRow<'a> {
     /// The nucleus.
     pub nucleus: NucleusCandidate<'a>,
-    /// What the filter says of it.
+    /// The filter's verdict.
     pub verdict: Verdict,
 }
 
@@ -75,6 +75,6 @@ pub struct NucleusRow<'a> {
 pub struct Course {
     /// The check of locality was dropped: where the input lies counts nowhere any more.
     pub locality_dropped: bool,
-    /// The task as a whole must wait, whatever is said of each nucleus.
+    /// The task as a whole must wait, whatever the verdict on each nucleus is.
     pub held: Option<Wait>,
 }

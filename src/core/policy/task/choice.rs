@@ -19,7 +19,7 @@ pub struct Choice {
     pub fates: Vec<Refused>,
     /// Per filter of the policy, how many nuclei it was the first to refuse.
     pub counts: Vec<u32>,
-    /// Why the task as a whole must wait, whatever is said of each nucleus.
+    /// Why the task as a whole must wait, whatever the verdict on each nucleus is.
     pub held: Option<Wait>,
 }
 

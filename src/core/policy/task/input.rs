@@ -35,7 +35,7 @@ fn kind(name: &str) -> &str {
 }
 
 /// The datasets that count, those of a container together: no pseudo ones, no releases of
-/// databases, no logs, and only the primary one where the task says so.
+/// databases, no logs, and only the primary one where the task asks for that.
 pub fn groups(task: &Task) -> Vec<Vec<&Dataset>> {
     let all = &task.input.datasets;
     let counts = |dataset: &&Dataset| {

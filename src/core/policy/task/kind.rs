@@ -51,7 +51,7 @@ pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
     express: |_, _| false,
     preassigned: |_, _, _| Preassigned::No,
     turns_at: |_, _, _| None,
-    hold: |_, _| None,
+    waits: |_, _| None,
     select: |_, _| Vec::new(),
     defer: 30 * MINUTE,
     dry_run: TASK_DRY_RUN,

@@ -10,7 +10,7 @@ pub fn is_distributed(token: &str) -> bool {
 }
 
 /// The endpoint of a nucleus that a storage token stands for: the one of that name, else the first
-/// whose name holds what the token says as a pattern, or whose type it says.
+/// whose name matches the token as a pattern, or whose type is the token's.
 pub fn endpoint<'a>(nucleus: &NucleusCandidate<'a>, token: &str) -> Option<&'a Storage> {
     let token = token.rsplit('/').next().unwrap_or(token);
     let token = token.strip_prefix("dst:").unwrap_or(token);

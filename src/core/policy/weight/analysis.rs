@@ -249,7 +249,7 @@ fn data(case: &Case<'_>, candidate: &Candidate<'_>, params: &Data, weighed: &mut
             if weight > 0.0 { weight } else { 1.0 }
         }
         _ if case.task.total_bytes < GIB => 1.0,
-        // Without any input nothing is said of data.
+        // Without any input data do not weigh.
         None if case.pass == 1 && case.task.input.datasets.iter().all(|it| it.pseudo) => 1.0,
         Some(_) | None => 1.0 + gb(candidate.available_bytes) / GB_FOR_ONE,
     }

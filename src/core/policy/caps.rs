@@ -1,5 +1,5 @@
-//! Whom the rules of ATLAS analysis hold as a whole: owners with too much running, queued or
-//! stored, tasks whose share is used up (spec atlas 8.1).
+//! The limits of ATLAS analysis on owners with too much running, queued or stored, and on tasks
+//! whose share is used up (spec atlas 8.1).
 
 use super::case::Case;
 use super::owner::Owner;

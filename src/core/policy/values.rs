@@ -1,0 +1,39 @@
+//! The values of parameters that are in force.
+
+use super::param::{Param, Rules};
+
+/// The values in force of the parameters of one filter, weight or kind, in the order of its
+/// declaration. Only the struct that declares them reads them: see [`super::typed`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values(pub(super) Vec<f64>);
+
+impl Values {
+    /// The defaults of some parameters.
+    pub fn defaults(params: &[Param], rules: Rules) -> Values {
+        Values(params.iter().map(|param| param.default_under(rules)).collect())
+    }
+
+    /// Reads all of them, which are so many.
+    #[inline(always)]
+    pub(super) fn reader(&self, count: usize) -> Reader<'_> {
+        // cannot fail: a filter, a weight and a kind declare what they read by one struct.
+        Reader { values: &self.0[..count], at: 0 }
+    }
+}
+
+/// Reads values one after the other.
+pub(super) struct Reader<'a> {
+    values: &'a [f64],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next value.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> f64 {
+        // cannot fail: a struct reads as many values as it declares.
+        let value = self.values[self.at];
+        self.at += 1;
+        value
+    }
+}
