@@ -181,27 +181,33 @@ macro_rules! filter {
     };
     (@applies Nuclei $params:ident When($applies:expr)) => {
         $crate::core::policy::declare::Applies::ToTask(|case, values| {
-            $applies(case, &$crate::core::policy::typed::read!($params, values))
+            $applies(case, &$crate::core::policy::read!($params, values))
         })
     };
     (@applies $kind:ident $params:ident When($applies:expr)) => {
         $crate::core::policy::declare::Applies::ToCase(|case, values| {
-            $applies(case, &$crate::core::policy::typed::read!($params, values))
+            $applies(case, &$crate::core::policy::read!($params, values))
         })
     };
     (@judge Before $params:ident $judge:expr) => {
-        |case, candidate, values| $judge(case, candidate, &$crate::core::policy::typed::read!($params, values))
+        |case, candidate, values| {
+            $judge(case, candidate, &$crate::core::policy::read!($params, values))
+        }
     };
     (@judge After $params:ident $judge:expr) => {
         |case, candidate, weighed, values| {
-            $judge(case, candidate, weighed, &$crate::core::policy::typed::read!($params, values))
+            $judge(case, candidate, weighed, &$crate::core::policy::read!($params, values))
         }
     };
     (@judge Nuclei $params:ident $judge:expr) => {
-        |case, rows, course, values| $judge(case, rows, course, &$crate::core::policy::typed::read!($params, values))
+        |case, rows, course, values| {
+            $judge(case, rows, course, &$crate::core::policy::read!($params, values))
+        }
     };
     (@judge $together:ident $params:ident $judge:expr) => {
-        |case, rows, values| $judge(case, rows, &$crate::core::policy::typed::read!($params, values))
+        |case, rows, values| {
+            $judge(case, rows, &$crate::core::policy::read!($params, values))
+        }
     };
     ($params:ident {
         name: $name:expr,
@@ -232,14 +238,18 @@ macro_rules! filter {
 /// See the module.
 macro_rules! weight {
     (@weigh Whole $params:ident $weigh:expr) => {
-        |case, rows, values| $weigh(case, rows, &$crate::core::policy::typed::read!($params, values))
+        |case, rows, values| {
+            $weigh(case, rows, &$crate::core::policy::read!($params, values))
+        }
     };
     (@weigh Nucleus $params:ident $weigh:expr) => {
-        |case, nucleus, course, values| $weigh(case, nucleus, course, &$crate::core::policy::typed::read!($params, values))
+        |case, nucleus, course, values| {
+            $weigh(case, nucleus, course, &$crate::core::policy::read!($params, values))
+        }
     };
     (@weigh $alone:ident $params:ident $weigh:expr) => {
         |case, candidate, values, weighed| {
-            $weigh(case, candidate, &$crate::core::policy::typed::read!($params, values), weighed)
+            $weigh(case, candidate, &$crate::core::policy::read!($params, values), weighed)
         }
     };
     ($params:ident {
@@ -268,7 +278,9 @@ macro_rules! weight {
 /// `typed!(Own: lists(queue))` becomes `|queue, values| lists(queue, &read!(Own, values))`.
 macro_rules! typed {
     ($params:ident: $function:ident($($argument:ident),*)) => {
-        |$($argument,)* values| $function($($argument,)* &$crate::core::policy::typed::read!($params, values))
+        |$($argument,)* values| {
+            $function($($argument,)* &$crate::core::policy::read!($params, values))
+        }
     };
 }
 

@@ -67,6 +67,7 @@ pub use param::{Arg, Kind, Mistake, Param, Rules, Step, Unit};
 pub use site::SiteRules;
 pub use software::Wanted;
 pub use spec::{PolicySpec, Wake};
+use typed::read;
 pub use values::Values;
 pub use verdict::{Objection, Reason, Verdict};
 pub use wait::{Wait, WaitReason};

@@ -63,8 +63,8 @@ pub enum Step {
     Lift,
 }
 
-/// What is to be published, if anything: `before` is the newest record, `gauge` what is measured (`None`
-/// when the rule has no limit any more), `asks` whether the subject has work to hold.
+/// What is to be published, if anything: `before` is the newest record, `gauge` what is measured
+/// (`None` when the rule has no limit any more), `asks` whether the subject has work to hold.
 pub fn step(
     before: Option<&Throttle>,
     gauge: Option<&Gauge>,

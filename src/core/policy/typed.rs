@@ -50,7 +50,8 @@
 //! becomes an `enum Boundary { Above, AtLeast }` with `WORDS`, `param` (a declaration with its two
 //! defaults) and `of` (the word of a value: its place among `WORDS`).
 //!
-//! `read!(Overload, values)` makes the struct: `Overload::read(&mut values.reader(Overload::COUNT))`.
+//! `read!(Overload, values)` makes the struct:
+//! `Overload::read(&mut values.reader(Overload::COUNT))`.
 //!
 //! Values are read in a straight line from places known when the program is compiled, so that
 //! what a judgement does not look at costs it nothing.

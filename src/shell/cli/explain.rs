@@ -201,9 +201,9 @@ fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
     Ok(newest)
 }
 
-/// The topologies that were in force in some epochs. The one given is that of the newest epoch where
-/// its hash is the published one; all others are read from the first cycles of their epochs. One
-/// that cannot be read is left out: nothing in a text is taken from it then.
+/// The topologies that were in force in some epochs. The one given is that of the newest epoch
+/// where its hash is the published one; all others are read from the first cycles of their epochs.
+/// One that cannot be read is left out: nothing in a text is taken from it then.
 fn terms_of(
     log: &mut impl Log,
     read: &Read,

@@ -27,9 +27,9 @@ params! {
             .help("added to the task's work space, where it states one (DIFF-14)"),
         scaling: Scaling =
             Scaling::param("scaling", Scaling::SingleCore, Scaling::SingleCore).help(
-                "whether maxwdir is divided by the unified queue's cores for every task, or only for \
-                 tasks that are not multi-core (DIFF-15; always is the seed's sentence, and odd for \
-                 whole-node jobs: it gives them one core's part of their own slot)",
+                "whether maxwdir is divided by the unified queue's cores for every task, or only \
+                 for tasks that are not multi-core (DIFF-15; always is the seed's sentence, and \
+                 odd for whole-node jobs: it gives them one core's part of their own slot)",
             ),
     }
 }
