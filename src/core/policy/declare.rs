@@ -14,10 +14,23 @@
 //!     name: "cap",
 //!     ..
 //!     params: Cap::DECLARED,
-//!     applies: Applies::ToCase(|case, values| is_asked(case, &read!(Cap, values))),
-//!     judge: Judge::After(|case, candidate, weighed, values| {
-//!         judge(case, candidate, weighed, &read!(Cap, values))
-//!     }),
+//!     applies: {
+//!         fn of_values(case: &Case<'_>, values: &Values) -> bool {
+//!             is_asked(case, &read!(Cap, values))
+//!         }
+//!         Applies::ToCase(of_values)
+//!     },
+//!     judge: {
+//!         fn of_values(
+//!             case: &Case<'_>,
+//!             candidate: &Candidate<'_>,
+//!             weighed: &Weighed,
+//!             values: &Values,
+//!         ) -> Verdict {
+//!             judge(case, candidate, weighed, &read!(Cap, values))
+//!         }
+//!         Judge::After(of_values)
+//!     },
 //! }
 //! ```
 
@@ -174,40 +187,60 @@ impl NoParams {
     }
 }
 
-/// See the module.
+/// See the module. The functions of values are items beside those of typed parameters, so that the
+/// compiler makes one of both.
 macro_rules! filter {
     (@applies $kind:ident $params:ident Always) => {
-        $crate::core::policy::declare::Applies::Always
+        $crate::core::policy::Applies::Always
     };
-    (@applies Nuclei $params:ident When($applies:expr)) => {
-        $crate::core::policy::declare::Applies::ToTask(|case, values| {
+    (@applies Nuclei $params:ident When($applies:expr)) => {{
+        fn of_values(
+            case: &$crate::core::policy::task::TaskCase<'_>,
+            values: &$crate::core::policy::Values,
+        ) -> bool {
             $applies(case, &$crate::core::policy::read!($params, values))
-        })
-    };
-    (@applies $kind:ident $params:ident When($applies:expr)) => {
-        $crate::core::policy::declare::Applies::ToCase(|case, values| {
+        }
+        $crate::core::policy::Applies::ToTask(of_values)
+    }};
+    (@applies $kind:ident $params:ident When($applies:expr)) => {{
+        fn of_values(
+            case: &$crate::core::policy::Case<'_>,
+            values: &$crate::core::policy::Values,
+        ) -> bool {
             $applies(case, &$crate::core::policy::read!($params, values))
-        })
-    };
-    (@judge Before $params:ident $judge:expr) => {
-        |case, candidate, values| {
+        }
+        $crate::core::policy::Applies::ToCase(of_values)
+    }};
+    (@judge Before $params:ident $judge:expr) => {{
+        fn of_values(
+            case: &$crate::core::policy::Case<'_>,
+            candidate: &$crate::core::policy::Candidate<'_>,
+            values: &$crate::core::policy::Values,
+        ) -> $crate::core::policy::Verdict {
             $judge(case, candidate, &$crate::core::policy::read!($params, values))
         }
-    };
-    (@judge After $params:ident $judge:expr) => {
-        |case, candidate, weighed, values| {
+        $crate::core::policy::Judge::Before(of_values)
+    }};
+    (@judge After $params:ident $judge:expr) => {{
+        fn of_values(
+            case: &$crate::core::policy::Case<'_>,
+            candidate: &$crate::core::policy::Candidate<'_>,
+            weighed: &$crate::core::policy::Weighed,
+            values: &$crate::core::policy::Values,
+        ) -> $crate::core::policy::Verdict {
             $judge(case, candidate, weighed, &$crate::core::policy::read!($params, values))
         }
-    };
+        $crate::core::policy::Judge::After(of_values)
+    }};
     (@judge Nuclei $params:ident $judge:expr) => {
-        |case, rows, course, values| {
+        $crate::core::policy::Judge::Nuclei(|case, rows, course, values| {
             $judge(case, rows, course, &$crate::core::policy::read!($params, values))
-        }
+        })
     };
     (@judge $together:ident $params:ident $judge:expr) => {
-        |case, rows, values| {
+        $crate::core::policy::Judge::$together(|case, rows, values| {
             $judge(case, rows, &$crate::core::policy::read!($params, values))
-        }
+        })
     };
     ($params:ident {
         name: $name:expr,
@@ -219,7 +252,7 @@ macro_rules! filter {
         applies: $when:ident $(($applies:expr))?,
         judge: $kind:ident($judge:expr) $(,)?
     }) => {
-        $crate::core::policy::declare::Filter {
+        $crate::core::policy::Filter {
             name: $name,
             spec: $spec,
             help: $help,
@@ -228,9 +261,7 @@ macro_rules! filter {
             reads: $reads,
             temporary: $temporary,
             applies: filter!(@applies $kind $params $when $(($applies))?),
-            judge: $crate::core::policy::declare::Judge::$kind(
-                filter!(@judge $kind $params $judge)
-            ),
+            judge: filter!(@judge $kind $params $judge),
         }
     };
 }
@@ -238,20 +269,28 @@ macro_rules! filter {
 /// See the module.
 macro_rules! weight {
     (@weigh Whole $params:ident $weigh:expr) => {
-        |case, rows, values| {
+        $crate::core::policy::Weigh::Whole(|case, rows, values| {
             $weigh(case, rows, &$crate::core::policy::read!($params, values))
-        }
+        })
     };
     (@weigh Nucleus $params:ident $weigh:expr) => {
-        |case, nucleus, course, values| {
+        $crate::core::policy::Weigh::Nucleus(|case, nucleus, course, values| {
             $weigh(case, nucleus, course, &$crate::core::policy::read!($params, values))
-        }
+        })
     };
-    (@weigh $alone:ident $params:ident $weigh:expr) => {
-        |case, candidate, values, weighed| {
+    (@weigh Figure $params:ident $weigh:expr) => { weight!(@alone Figure (()) $params $weigh) };
+    (@weigh Factor $params:ident $weigh:expr) => { weight!(@alone Factor (f64) $params $weigh) };
+    (@alone $kind:ident ($gives:ty) $params:ident $weigh:expr) => {{
+        fn of_values(
+            case: &$crate::core::policy::Case<'_>,
+            candidate: &$crate::core::policy::Candidate<'_>,
+            values: &$crate::core::policy::Values,
+            weighed: &mut $crate::core::policy::Weighed,
+        ) -> $gives {
             $weigh(case, candidate, &$crate::core::policy::read!($params, values), weighed)
         }
-    };
+        $crate::core::policy::Weigh::$kind(of_values)
+    }};
     ($params:ident {
         name: $name:expr,
         spec: $spec:expr,
@@ -260,16 +299,14 @@ macro_rules! weight {
         reads: $reads:expr,
         weigh: $kind:ident($weigh:expr) $(,)?
     }) => {
-        $crate::core::policy::declare::Weight {
+        $crate::core::policy::Weight {
             name: $name,
             spec: $spec,
             help: $help,
             params: $params::DECLARED,
             figures: $figures,
             reads: $reads,
-            weigh: $crate::core::policy::declare::Weigh::$kind(
-                weight!(@weigh $kind $params $weigh)
-            ),
+            weigh: weight!(@weigh $kind $params $weigh),
         }
     };
 }

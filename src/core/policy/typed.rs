@@ -143,8 +143,7 @@ macro_rules! words {
             /// The word of a value; the first one for a value that stands for none.
             #[inline(always)]
             pub(in crate::core::policy) fn of(value: f64) -> $name {
-                let place = value as usize;
-                $(if place == $name::$word as usize {
+                $(if value == $name::$word as u8 as f64 {
                     return $name::$word;
                 })+
                 [$($name::$word,)+][0]
