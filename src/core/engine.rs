@@ -8,6 +8,8 @@
 use crate::core::judge::assign::check_of;
 use crate::core::judge::work::WorkBook;
 use crate::core::judge::world::World;
+use crate::core::output::Output;
+use crate::core::output::throttle::Throttle;
 use crate::core::policy::{Case, Policy, Preassigned, Resolved};
 use crate::core::request::admit::{Refusal, is_open};
 use crate::core::request::holding::Holding;
@@ -18,7 +20,7 @@ use crate::core::state::record::Ask;
 use crate::core::unit::Millis;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// State and policies.
 pub struct Engine {
@@ -62,6 +64,8 @@ pub struct Engine {
     pub(crate) work: WorkBook,
     /// Whom throttles may be said of in this cycle.
     pub(crate) holding: Holding,
+    /// Throttles of this cycle that were not handed out yet; `None` before its last decision.
+    throttles_left: Option<VecDeque<Throttle>>,
 }
 
 /// A policy made ready for a share. It holds until a queue, a site or a parameter changes.
@@ -144,6 +148,7 @@ impl Engine {
             is_crowded: false,
             slots_seen: 0,
             holding: Holding::default(),
+            throttles_left: None,
         }
     }
 
@@ -175,12 +180,33 @@ impl Engine {
         self.state.timers.deferrals.next()
     }
 
+    /// The next output of this cycle: decisions in the order of judgement, then throttles. Each must
+    /// be folded before the next is asked for.
+    pub fn next_output(&mut self) -> Option<Output> {
+        if self.throttles_left.is_none() {
+            if let Some(decision) = self.next_decision() {
+                return Some(decision.into());
+            }
+            self.throttles_left = Some(self.throttles().into());
+        }
+        Some(self.throttles_left.as_mut()?.pop_front()?.into())
+    }
+
+    /// Folds an output of this cycle, or of one that was read back.
+    pub fn fold_output(&mut self, output: &Output) {
+        match output {
+            Output::Decision(decision) => self.said(decision),
+            Output::Throttle(throttle) => self.throttled(throttle),
+        }
+    }
+
     /// Notes that a cycle was folded without judging: nothing derived is kept up to date, and what
     /// was touched is forgotten.
     pub fn pass(&mut self) {
         self.is_cold = true;
         self.state.touched = Default::default();
         self.holding = Holding::default();
+        self.throttles_left = None;
         self.take_due();
     }
 
@@ -221,6 +247,7 @@ impl Engine {
         self.queue = queue;
         self.judged = 0;
         self.decision_bytes = 0;
+        self.throttles_left = None;
     }
 
     /// A request that woke and found no room in this cycle is evaluated again when it is its turn.

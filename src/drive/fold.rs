@@ -106,11 +106,7 @@ fn is_key_right(key: Option<&[u8]>, event: &Event<'_>) -> bool {
         Event::Task(event) => is(&event.task) || is(&event.subject),
         Event::Outcome(event) => is(&event.subject),
         Event::Configuration(event) => !event.is_key_a_field() || is(&event.name()),
-        Event::Pilot(_)
-        | Event::Removed { .. }
-        | Event::Decided(_)
-        | Event::Throttled(_)
-        | Event::Garbled(_) => true,
+        Event::Pilot(_) | Event::Removed { .. } | Event::Output(_) | Event::Garbled(_) => true,
     }
 }
 

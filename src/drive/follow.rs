@@ -10,7 +10,7 @@ use crate::drive::fold::fold_records;
 use crate::drive::outputs::counted;
 use crate::drive::port::{Log, REMAKE, Raw, Store};
 use crate::drive::repair::told;
-use crate::drive::said::{Said, Word};
+use crate::drive::said::Said;
 use crate::drive::{Drive, Halt};
 use std::collections::BTreeSet;
 
@@ -284,21 +284,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.hear(&progress);
     }
 
-    /// Counts a word as it was said.
+    /// Folds an output as it was published.
     pub(super) fn count_word(&mut self, said: &Said) {
-        match &said.word {
-            Word::Decision(decision) => self.engine.said(&self.repairs.decision(decision)),
-            Word::Throttle(throttle) => self.engine.throttled(&self.repairs.throttle(throttle)),
-        }
+        self.engine.fold_output(&self.repairs.output(&said.output));
     }
 
-    /// The same, and tells of it.
+    /// The same, and reports it.
     pub(super) fn take_word(&mut self, said: Said) {
         self.count_word(&said);
-        match said.word {
-            Word::Decision(decision) => self.report.decisions.push(*decision),
-            Word::Throttle(throttle) => self.report.throttles.push(*throttle),
-        }
+        self.report.outputs.push(said.output);
     }
 
     /// The policies of the epoch the state is in.

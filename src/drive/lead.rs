@@ -7,7 +7,7 @@ use crate::core::state::close::Closing;
 use crate::core::unit::Millis;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
-use crate::drive::port::{LaneSpan, Log, Output, Store};
+use crate::drive::port::{LaneSpan, Log, OutputRecord, Store};
 use crate::drive::say::{InFlight, Spoken, Unreadable};
 use crate::drive::{Drive, Halt, Role, own_lane};
 use crate::wire::record::{write_decision, write_throttle};
@@ -27,8 +27,8 @@ pub(super) struct Lead {
     /// Our clock and the uptime before the newest cycle whose append time agreed with the clock.
     pub agreed: Option<(Millis, Millis)>,
     pub progress_lane: Lane,
-    pub decision_lanes: u32,
-    pub throttle_lanes: u32,
+    /// Number of lanes of each topic of folded outputs.
+    output_lanes: BTreeMap<Topic, u32>,
     pub dead_letter_lanes: u32,
     pub counter_lanes: u32,
     /// The `now` at which this leader last began to publish all that had changed.
@@ -74,8 +74,10 @@ impl Lead {
             is_opened: false,
             agreed: None,
             progress_lane: Lane::new(Topic::Progress, 0),
-            decision_lanes: lanes(Topic::Decision),
-            throttle_lanes: lanes(Topic::Throttle),
+            output_lanes: Topic::read()
+                .filter(|topic| topic.is_folded_output())
+                .map(|topic| (topic, lanes(topic)))
+                .collect(),
             dead_letter_lanes: lanes(Topic::DeadLetter),
             counter_lanes: lanes(Topic::Counter),
             counters_begun_at: None,
@@ -328,40 +330,31 @@ impl<L: Log, S: Store> Drive<L, S> {
         progress
     }
 
-    fn judge(&mut self, quiet: bool) -> Vec<Output> {
+    fn judge(&mut self, quiet: bool) -> Vec<OutputRecord> {
         if quiet {
             self.engine.pass();
             return Vec::new();
         }
         let Role::Leader(lead) = &self.role else { return Vec::new() };
-        let (lanes, throttle_lanes) = (lead.decision_lanes, lead.throttle_lanes);
         self.engine.settle();
-        let mut outputs = Vec::new();
+        let mut records = Vec::new();
         loop {
             let began = (self.config.stopwatch)();
-            let Some(decision) = self.engine.next_decision() else { break };
-            self.engine.said(&decision);
+            let Some(output) = self.engine.next_output() else { break };
+            self.engine.fold_output(&output);
             let mut value = Vec::new();
-            write_decision(&mut value, &decision);
-            self.report.decision_ns.push((self.config.stopwatch)() - began);
-            outputs.push(Output {
-                lane: own_lane(Topic::Decision, &decision.subject, lanes),
-                key: decision.subject.clone().into_bytes(),
-                value: Some(value),
-                headers: Vec::new(),
-            });
-            self.report.decisions.push(decision);
-        }
-        for throttle in self.engine.throttles() {
-            self.engine.throttled(&throttle);
-            let (key, mut value) = (throttle.key(), Vec::new());
-            write_throttle(&mut value, &throttle);
-            let lane = own_lane(Topic::Throttle, &key, throttle_lanes);
+            write_output(&mut value, &output);
+            if let Output::Decision(_) = output {
+                self.report.decision_ns.push((self.config.stopwatch)() - began);
+            }
+            let (topic, key) = (output.topic(), output.key());
+            let lanes = lead.output_lanes.get(&topic).copied().unwrap_or(0);
+            let lane = own_lane(topic, &key, lanes);
             let key = key.into_bytes();
-            outputs.push(Output { lane, key, value: Some(value), headers: Vec::new() });
-            self.report.throttles.push(throttle);
+            records.push(OutputRecord { lane, key, value: Some(value), headers: Vec::new() });
+            self.report.outputs.push(output);
         }
-        outputs
+        records
     }
 
     pub(super) fn copy(&mut self, is_last: bool) {

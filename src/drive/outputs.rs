@@ -4,7 +4,7 @@
 use crate::core::cut::Lane;
 use crate::core::id::hash;
 use crate::core::output::progress::Progress;
-use crate::drive::port::Output;
+use crate::drive::port::OutputRecord;
 use crate::drive::said::Said;
 use crate::wire::avro::unframed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub(super) fn output_hash(value: &[u8]) -> u64 {
 
 /// The hashes of all decisions and throttles among a cycle's outputs: lane by lane, in each in the
 /// order of their offsets.
-pub(super) fn output_hashes(outputs: &[Output]) -> Vec<u64> {
+pub(super) fn output_hashes(outputs: &[OutputRecord]) -> Vec<u64> {
     let mut lanes: BTreeMap<Lane, Vec<u64>> = BTreeMap::new();
     for output in outputs.iter().filter(|output| output.lane.topic.is_folded_output()) {
         let value = output.value.as_deref().unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn choose(progress: &Progress, said: &[Said], in_doubt: bool) -> Vec<
             of_lane.extend(hashes.by_ref().take(records).filter_map(|hash| first.get(hash)));
         }
         if !is_listed || in_doubt {
-            let number = |at: usize| said[at].word.number();
+            let number = |at: usize| said[at].output.number();
             let mut numbers: BTreeSet<u32> = of_lane.iter().map(|at| number(*at)).collect();
             let missing = records.saturating_sub(of_lane.len());
             let others = there.into_iter().filter(|at| numbers.insert(number(*at)));

@@ -49,7 +49,7 @@ pub(super) struct Own {
     /// Lanes of words with their ends at the start.
     ends: Vec<(Lane, u64)>,
     /// Of a leader: hashes of the words it published and has not read back.
-    unread: Option<BTreeSet<u64>>,
+    unread: Option<BTreeMap<u64, u64>>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
     /// How many cycles were read that follow each other up to the newest one.
@@ -291,12 +291,14 @@ impl Own {
 
     /// From now on this process publishes: words are known by what it says.
     pub fn lead(&mut self) {
-        self.unread = Some(BTreeSet::new());
+        self.unread = Some(BTreeMap::new());
     }
 
-    /// What is about to be published.
-    pub fn publish(&mut self, hashes: &[u64]) {
-        self.unread.iter_mut().for_each(|unread| unread.extend(hashes));
+    /// What is about to be published in a cycle.
+    pub fn publish(&mut self, number: u64, hashes: &[u64]) {
+        if let Some(unread) = &mut self.unread {
+            unread.extend(hashes.iter().map(|hash| (*hash, number)));
+        }
     }
 
     /// No more is published: what follows is somebody else's.

@@ -148,7 +148,7 @@ impl LaneSpan {
 
 /// One record to append.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub struct OutputRecord {
     /// Lane.
     pub lane: Lane,
     /// Key.
@@ -208,7 +208,7 @@ pub trait Log {
 
     /// Begins to append `outputs` and then `progress`, all or nothing, and returns without waiting
     /// for it to be durable. Needs `lead` first, and the one before to be settled.
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError>;
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError>;
 
     /// Whether the last `say` is done, or failed: `settle` would not wait.
     fn is_settled(&mut self) -> bool;

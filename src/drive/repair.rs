@@ -15,7 +15,7 @@ use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::begin::read_lane;
 use crate::drive::outputs::counted;
-use crate::drive::port::{LaneSpan, Log, Output};
+use crate::drive::port::{LaneSpan, Log, OutputRecord};
 use crate::drive::say::SET_CLOCK;
 use crate::drive::terms::{Terms, hash_of};
 use crate::wire::record::write_progress;
@@ -230,7 +230,7 @@ impl<L: Log> ClockRepair<L> {
         let mut value = Vec::new();
         write_progress(&mut value, progress);
         let key = progress.domain.clone().into_bytes();
-        let record = Output { lane, key, value: Some(value), headers: Vec::new() };
+        let record = OutputRecord { lane, key, value: Some(value), headers: Vec::new() };
         self.log.say(Vec::new(), record)?;
         self.log.settle()?;
         let spans = self.log.lanes()?;

@@ -3,6 +3,7 @@
 use crate::core::cut::Topic;
 use crate::core::event::Garbled;
 use crate::core::oddity::Oddity;
+use crate::core::output::Output;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::unit::Millis;
@@ -20,10 +21,8 @@ pub struct Report {
     pub oddities: Vec<(Topic, Oddity, u64)>,
     /// Records on our own topics that are no outputs, by topic and by what is wrong with them.
     pub strays: StrayCounts,
-    /// Decisions made and said, or read back and counted when following.
-    pub decisions: Vec<Decision>,
-    /// Words on throttles said, or read back and counted when following.
-    pub throttles: Vec<Throttle>,
+    /// Outputs made and published, or read back and folded when following.
+    pub outputs: Vec<Output>,
     /// Cycles closed.
     pub cycles: u64,
     /// Time spent folding; ns.
@@ -47,4 +46,22 @@ pub struct Report {
     pub differences: Vec<String>,
     /// What an operator should know.
     pub notices: Vec<String>,
+}
+
+impl Report {
+    /// The decisions among the outputs.
+    pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
+        self.outputs.iter().filter_map(|output| match output {
+            Output::Decision(decision) => Some(&**decision),
+            Output::Throttle(_) => None,
+        })
+    }
+
+    /// The throttles among the outputs.
+    pub fn throttles(&self) -> impl Iterator<Item = &Throttle> {
+        self.outputs.iter().filter_map(|output| match output {
+            Output::Throttle(throttle) => Some(&**throttle),
+            Output::Decision(_) => None,
+        })
+    }
 }

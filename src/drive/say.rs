@@ -6,7 +6,7 @@ use crate::core::event::Garbled;
 use crate::core::output::progress::{LaneFlags, Progress};
 use crate::core::unit::Millis;
 use crate::drive::outputs::{listed, output_hashes};
-use crate::drive::port::{Log, LogError, Output, Store};
+use crate::drive::port::{Log, LogError, OutputRecord, Store};
 use crate::drive::{Drive, Halt, Role};
 use crate::wire::record::write_progress;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub(super) struct Unreadable {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    pub(super) fn dead_letter(&self, it: Unreadable) -> Output {
+    pub(super) fn dead_letter(&self, it: Unreadable) -> OutputRecord {
         let lanes = match &self.role {
             Role::Leader(lead) => lead.dead_letter_lanes.max(1),
             Role::Standby => 1,
@@ -73,12 +73,12 @@ impl<L: Log, S: Store> Drive<L, S> {
             headers.push(text("key_length", length.to_string()));
         }
         let lane = Lane::new(Topic::DeadLetter, partition);
-        Output { lane, key: it.key.unwrap_or_default(), value: Some(it.value), headers }
+        OutputRecord { lane, key: it.key.unwrap_or_default(), value: Some(it.value), headers }
     }
 
     pub(super) fn say(
         &mut self,
-        outputs: Vec<Output>,
+        outputs: Vec<OutputRecord>,
         mut progress: Progress,
         clock: Millis,
         asked_at: Option<Millis>,
@@ -90,13 +90,13 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         progress.outputs = counts.into_iter().collect();
         let hashes = output_hashes(&outputs);
-        self.own.publish(&hashes);
+        self.own.publish(progress.number, &hashes);
         let most = self.engine.state.setting.limits.max_output_bytes;
         progress.output_hashes = listed(hashes, most);
         let mut value = Vec::new();
         write_progress(&mut value, &progress);
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
-        let record = Output {
+        let record = OutputRecord {
             lane: lead.progress_lane,
             key: progress.domain.clone().into_bytes(),
             value: Some(value),

@@ -136,7 +136,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         if state.number > 0 {
             return;
         }
-        for (epoch, cycle, now) in past.iter().map(|said| said.word.moment()) {
+        for (epoch, cycle, now) in past.iter().map(|said| said.output.moment()) {
             state.number = state.number.max(cycle);
             state.epoch = state.epoch.max(epoch);
             state.now = state.now.max(self.repairs.now_of(cycle, now));

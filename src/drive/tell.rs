@@ -13,7 +13,7 @@ use crate::core::id::hash;
 use crate::core::output::progress::Progress;
 use crate::core::state::changed::Changed;
 use crate::core::unit::Millis;
-use crate::drive::port::{Log, Output, Store};
+use crate::drive::port::{Log, OutputRecord, Store};
 use crate::drive::{Drive, Role};
 
 /// When a counter had the value that is told.
@@ -47,7 +47,7 @@ pub struct Tell {
 impl<L: Log, S: Store> Drive<L, S> {
     /// The counters that go out with this cycle. Requests that found no place in it come first, for
     /// `tell.interval` at most. The last cycle of a leader begins to publish all that changed.
-    pub(super) fn counters(&mut self, progress: &mut Progress, is_last: bool) -> Vec<Output> {
+    pub(super) fn counters(&mut self, progress: &mut Progress, is_last: bool) -> Vec<OutputRecord> {
         let Some(tell) = self.config.counters else { return Vec::new() };
         let somebody_waits = self.engine.has_ready();
         let Role::Leader(lead) = &mut self.role else { return Vec::new() };
@@ -77,7 +77,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         state.ledger.publish(most, &state.names, &mut |changed| {
             (tell.write)(&changed, &moment, &mut |key, value| {
                 let lane = Lane::new(Topic::Counter, (hash(&key) % lanes) as u32);
-                outputs.push(Output { lane, key, value: Some(value), headers: Vec::new() });
+                outputs.push(OutputRecord { lane, key, value: Some(value), headers: Vec::new() });
             });
         });
         progress.counters_follow = state.ledger.is_publishing();

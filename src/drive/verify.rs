@@ -2,22 +2,18 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::Event;
+use crate::core::output::Output;
+use crate::core::output::Output;
 use crate::core::output::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
-use crate::drive::said::{Said, Word};
+use crate::drive::said::Said;
 use crate::wire::avro::{number_of, numbered};
-use crate::wire::record::{write_decision, write_throttle};
+use crate::wire::record::write_output;
 
 /// Differences that are told in full; further ones are counted.
 const DIFFERENCES_TOLD: usize = 20;
-
-/// A word made again.
-struct Made {
-    bytes: Vec<u8>,
-    text: String,
-}
 
 impl<L: Log, S: Store> Drive<L, S> {
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it,
@@ -38,60 +34,52 @@ impl<L: Log, S: Store> Drive<L, S> {
         } else {
             self.engine.settle();
         }
-        let is_throttle = |said: &Said| matches!(said.word, Word::Throttle(_));
-        let (throttles, decisions): (Vec<Said>, Vec<Said>) =
-            said.into_iter().partition(is_throttle);
-        for said in decisions {
-            let made = if progress.quiet { None } else { self.make_decision() };
-            self.compare(&said, made);
-            self.take_word(said);
-        }
-        while !progress.quiet
-            && let Some(extra) = self.engine.next_decision()
-        {
-            self.count_difference(progress.now);
-            let (number, subject) = (progress.number, &extra.subject);
-            self.tell(format!("cycle {number}: {subject} would be answered too"));
-        }
-        self.verify_throttles(progress, throttles);
-    }
-
-    fn verify_throttles(&mut self, progress: &Progress, said: Vec<Said>) {
-        let made = if progress.quiet { Vec::new() } else { self.engine.throttles() };
-        let mut made = made.into_iter();
+        let mut made = self.make_output(progress);
         for said in said {
-            let made = made.next().map(|throttle| {
-                let mut bytes = Vec::new();
-                write_throttle(&mut bytes, &throttle);
-                Made { bytes, text: format!("{throttle:?}") }
-            });
-            self.compare(&said, made);
+            // Outputs of a topic that were not published come before those of the next topic.
+            while let Some(extra) = made.take_if(|made| made.topic() < said.output.topic()) {
+                self.would_publish(progress, &extra);
+                made = self.make_output(progress);
+            }
+            let is_same = made.as_ref().is_some_and(|made| made.topic() == said.output.topic());
+            let again = if is_same { made.take() } else { None };
+            self.compare(&said, again.as_ref());
             self.take_word(said);
+            if is_same {
+                made = self.make_output(progress);
+            }
         }
-        for extra in made {
-            self.count_difference(progress.now);
-            let (number, action, name) = (progress.number, extra.action.name(), extra.name());
-            self.tell(format!("cycle {number}: {action} of {name} would be said too"));
+        while let Some(extra) = made {
+            self.would_publish(progress, &extra);
+            made = self.make_output(progress);
         }
     }
 
-    fn make_decision(&mut self) -> Option<Made> {
-        let made = self.engine.next_decision()?;
-        let mut bytes = Vec::new();
-        write_decision(&mut bytes, &made);
-        Some(Made { bytes, text: format!("{made:?}") })
+    /// The next output of a cycle, made again; none in one in which nothing was judged.
+    fn make_output(&mut self, progress: &Progress) -> Option<Output> {
+        if progress.quiet { None } else { self.engine.next_output() }
     }
 
-    fn compare(&mut self, said: &Said, made: Option<Made>) {
-        // Framing is no part of a word: the one it was said in is taken over.
-        let bytes = made.as_ref().map(|made| match number_of(&said.bytes) {
-            Some(id) => numbered(&made.bytes, id),
-            None => made.bytes.clone(),
+    fn would_publish(&mut self, progress: &Progress, extra: &Output) {
+        self.count_difference(progress.now);
+        let (number, topic) = (progress.number, extra.topic().name());
+        self.tell(format!(
+            "cycle {number}: a {topic} of {} would be published too",
+            extra.subject()
+        ));
+    }
+
+    fn compare(&mut self, said: &Said, made: Option<&Output>) {
+        // Framing is no part of an output: the one it was published in is taken over.
+        let bytes = made.map(|made| {
+            let mut bytes = Vec::new();
+            write_output(&mut bytes, made);
+            number_of(&said.bytes).map_or(bytes.clone(), |id| numbered(&bytes, id))
         });
         if bytes.as_ref() == Some(&said.bytes) {
             self.report.verified[0] += 1;
         } else {
-            self.differs(said, made.map(|made| made.text));
+            self.differs(said, made);
         }
     }
 
@@ -108,25 +96,18 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.report.verified[if is_known { 1 } else { 2 }] += 1;
     }
 
-    fn differs(&mut self, said: &Said, made: Option<String>) {
-        let (_, cycle, now) = said.word.moment();
+    fn differs(&mut self, said: &Said, made: Option<&Output>) {
+        let (_, cycle, now) = said.output.moment();
         self.count_difference(now);
-        let (what, text) = match &said.word {
-            Word::Decision(recorded) => {
-                // Counting needed only part of it.
-                let all = Some(said.bytes.as_slice());
-                let text = match self.own.codec.read(Topic::Decision, None, all, &mut self.arena) {
-                    Event::Decided(decision) => format!("{decision:?}"),
-                    _ => format!("{recorded:?}"),
-                };
-                (format!("decision {} ({})", recorded.number, recorded.subject), text)
-            }
-            Word::Throttle(recorded) => {
-                let what = format!("throttle {} ({})", recorded.number, recorded.name());
-                (what, format!("{recorded:?}"))
-            }
+        // Folding needed only part of it.
+        let (topic, all) = (said.output.topic(), Some(said.bytes.as_slice()));
+        let text = match self.own.codec.read(topic, None, all, &mut self.arena) {
+            Event::Output(output) => format!("{output:?}"),
+            _ => format!("{:?}", said.output),
         };
-        let made = made.unwrap_or_else(|| "nothing".to_owned());
+        let (number, subject) = (said.output.number(), said.output.subject());
+        let what = format!("{} {number} ({subject})", topic.name());
+        let made = made.map_or_else(|| "nothing".to_owned(), |made| format!("{made:?}"));
         let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();
         let around = |text: &str| {
             let start = (0..=same.saturating_sub(40)).rev().find(|at| text.is_char_boundary(*at));

@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{
-    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, Output, Piece, Store, StoreError,
+    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Piece, Store, StoreError,
 };
 use crate::shell::ahead::ReadAhead;
 use crate::shell::dirlog::DirLog;
@@ -85,7 +85,7 @@ impl Log for AnyLog {
         either!(self, log => log.lead())
     }
 
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         either!(self, log => log.say(outputs, progress))
     }
 

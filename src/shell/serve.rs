@@ -170,8 +170,8 @@ impl Show {
         if events > 0 {
             metrics.record_fold(events, Duration::from_nanos(report.fold_ns));
         }
-        report.decisions.iter().for_each(|decision| metrics.record_decision(decision));
-        report.throttles.iter().for_each(|throttle| metrics.record_throttle(throttle));
+        report.decisions().for_each(|decision| metrics.record_decision(decision));
+        report.throttles().for_each(|throttle| metrics.record_throttle(throttle));
         let each = |all: &[u64], mut record: Box<dyn FnMut(Duration) + '_>| {
             all.iter().for_each(|ns| record(Duration::from_nanos(*ns)));
         };

@@ -13,7 +13,7 @@ pub use reader::PaperLog;
 
 use crate::core::cut::Lane;
 use crate::core::unit::Millis;
-use crate::drive::port::{LaneSpan, LogError, Output};
+use crate::drive::port::{LaneSpan, LogError, OutputRecord};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -220,7 +220,7 @@ impl Paper {
     }
 
     /// Appends a whole transaction, or nothing.
-    fn commit(&self, speaker: &str, term: u64, records: Vec<Output>) -> Result<(), LogError> {
+    fn commit(&self, speaker: &str, term: u64, records: Vec<OutputRecord>) -> Result<(), LogError> {
         let mut sheet = self.sheet();
         let current = sheet.terms.get(speaker).copied().unwrap_or(0);
         if current != term {
@@ -232,7 +232,7 @@ impl Paper {
         }
         let appended_at = sheet.now;
         let mut touched: Vec<Lane> = records.iter().map(|record| record.lane).collect();
-        for Output { lane, key, value, headers } in records {
+        for OutputRecord { lane, key, value, headers } in records {
             let strand = sheet.strand(lane);
             let offset = strand.end();
             let note = Note { offset, appended_at, key: Some(key), value, headers };

@@ -7,7 +7,7 @@ use crate::dirlog::InDirectory;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use yardmaster::core::cut::{Cut, Lane};
-use yardmaster::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
+use yardmaster::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 use yardmaster::shell::ahead::ReadAhead;
 use yardmaster::shell::dirlog::DirLog;
 
@@ -198,7 +198,7 @@ impl Log for Objecting {
     fn lead(&mut self) -> Result<(), LogError> {
         Ok(())
     }
-    fn say(&mut self, _: Vec<Output>, _: Output) -> Result<(), LogError> {
+    fn say(&mut self, _: Vec<OutputRecord>, _: OutputRecord) -> Result<(), LogError> {
         Ok(())
     }
     fn is_settled(&mut self) -> bool {

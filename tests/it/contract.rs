@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use yardmaster::core::cut::{Cut, Lane, Topic};
 use yardmaster::core::limits::BATCH_BYTES;
 use yardmaster::core::output::progress::LaneFlags;
-use yardmaster::drive::port::{Batch, Log, LogError, Mark, Output};
+use yardmaster::drive::port::{Batch, Log, LogError, Mark, OutputRecord};
 
 /// Two input lanes and two own ones.
 pub const LANES: [Lane; 4] = [
@@ -100,8 +100,8 @@ pub fn all_from_start() -> Cut {
     cut(&LANES.map(|lane| (lane, 0)))
 }
 
-pub fn output(lane: Lane, text: &str) -> Output {
-    Output {
+pub fn output(lane: Lane, text: &str) -> OutputRecord {
+    OutputRecord {
         lane,
         key: text.as_bytes().to_vec(),
         value: Some(format!("value of {text}").into_bytes()),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::drive::port::{Log, LogError, Output};
+use yardmaster::drive::port::{Log, LogError, OutputRecord};
 use yardmaster::shell::kafka::{
     Created, KafkaAdmin, KafkaConf, KafkaLog, KafkaWriter, NewTopicSpec, TopicMap,
 };
@@ -317,7 +317,7 @@ fn a_record_too_large_stops_with_the_remedy() {
     let world = OnKafka::real_or_mock();
     let mut log = world.log();
     log.lead().unwrap();
-    let huge = Output { value: Some(vec![0; 3 << 20]), ..output(DECISIONS, "huge") };
+    let huge = OutputRecord { value: Some(vec![0; 3 << 20]), ..output(DECISIONS, "huge") };
     log.say(vec![huge], output(PROGRESS, "p1")).unwrap();
     let text = log.settle().unwrap_err().to_string();
     assert!(text.contains("max.message.bytes") && text.contains("decision[0]"), "{text}");

@@ -6,6 +6,7 @@ use yardmaster::core::event::{
     Transfer, TransferState,
 };
 use yardmaster::core::limits::Limits;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, DecisionId, Outcome as Answer, Ranked};
 use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::state::{Setting, State};
@@ -63,7 +64,7 @@ pub fn close(state: &mut State, now: Millis) {
 
 /// Counts one of our own words.
 pub fn say(state: &mut State, decision: &Decision) {
-    fold(state, &said(lane(Topic::Decision, 0), Event::Decided(Box::new(decision.clone()))));
+    fold(state, &said(lane(Topic::Decision, 0), Event::Output(Output::from(decision.clone()))));
 }
 
 /// Text that lives as long as the test.

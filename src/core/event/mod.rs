@@ -38,8 +38,7 @@ pub use transfer::{Transfer, TransferState};
 pub use user::{User, UserKind, user_name};
 
 use crate::core::cut::Topic;
-use crate::core::output::decision::Decision;
-use crate::core::output::throttle::Throttle;
+use crate::core::output::Output;
 use crate::core::unit::Millis;
 
 /// Hands every kind of configuration record to a macro: its type, which is also the name of its
@@ -152,10 +151,8 @@ pub enum Event<'a> {
         /// The record's key: the name of the thing.
         name: &'a str,
     },
-    /// We answered a request.
-    Decided(Box<Decision>),
-    /// We held somebody as a whole, or let go.
-    Throttled(Box<Throttle>),
+    /// A leader published an output that is folded.
+    Output(Output),
     /// Bytes nobody could read, or that had no business where they were. A fact like the others:
     /// it moves the cut and is counted.
     Garbled(Garbled),

@@ -19,7 +19,7 @@ pub fn longest_name(event: &Event<'_>) -> usize {
         Event::Outcome(Outcome { subject, .. }) => subject.len(),
         Event::Configuration(event) => event.longest_name(),
         // A null removes what it names, and a name that was never taken removes nothing.
-        Event::Removed { .. } | Event::Decided(_) | Event::Throttled(_) | Event::Garbled(_) => 0,
+        Event::Removed { .. } | Event::Output(_) | Event::Garbled(_) => 0,
     }
 }
 

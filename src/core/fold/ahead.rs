@@ -49,8 +49,7 @@ impl Sought {
             | Event::Outcome(_)
             | Event::Configuration(_)
             | Event::Removed { .. }
-            | Event::Decided(_)
-            | Event::Throttled(_)
+            | Event::Output(_)
             | Event::Garbled(_) => Key::NONE,
         })
     }

@@ -19,6 +19,7 @@ pub use config::is_newer;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;
 use crate::core::oddity::Oddity;
+use crate::core::output::Output;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 
@@ -63,9 +64,16 @@ impl State {
             Event::Outcome(event) => self.fold_outcome(event, bound),
             Event::Configuration(event) => self.fold_configuration((lane, bound), event),
             Event::Removed { topic, name } => self.fold_removed(lane, *topic, name),
-            Event::Decided(event) => self.fold_decision(event),
-            Event::Throttled(event) => self.fold_throttle(event),
+            Event::Output(output) => self.fold_output(output),
             Event::Garbled(_) => self.oddities.count(lane.topic, Oddity::Garbled),
+        }
+    }
+
+    /// Counts an output.
+    pub fn fold_output(&mut self, output: &Output) {
+        match output {
+            Output::Decision(decision) => self.fold_decision(decision),
+            Output::Throttle(throttle) => self.fold_throttle(throttle),
         }
     }
 
@@ -91,6 +99,6 @@ fn own_time(event: &Event<'_>) -> Option<Millis> {
         Event::Task(event) => Some(event.changed_at),
         Event::Outcome(event) => Some(event.at),
         Event::Configuration(event) => Some(event.changed_at()),
-        Event::Decided(_) | Event::Throttled(_) | Event::Removed { .. } | Event::Garbled(_) => None,
+        Event::Output(_) | Event::Removed { .. } | Event::Garbled(_) => None,
     }
 }

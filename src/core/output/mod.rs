@@ -2,5 +2,8 @@
 //! events, nothing that is known or judged.
 
 pub mod decision;
+mod folded;
 pub mod progress;
 pub mod throttle;
+
+pub use folded::Output;

@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// What is to be said of throttles in this cycle, after its judgements; not yet counted.
-    pub fn throttles(&mut self) -> Vec<Throttle> {
+    pub(crate) fn throttles(&mut self) -> Vec<Throttle> {
         let mut said = Vec::new();
         let Some(speaker) = self.speaker() else { return said };
         let budget = self.state.setting.limits.throttles_per_cycle;
@@ -156,7 +156,7 @@ impl Engine {
     }
 
     /// Counts a word on a throttle that was said.
-    pub fn throttled(&mut self, throttle: &Throttle) {
+    pub(crate) fn throttled(&mut self, throttle: &Throttle) {
         self.state.fold_throttle(throttle);
     }
 

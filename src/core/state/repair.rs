@@ -2,7 +2,8 @@
 //! counted since that was repaired.
 
 use crate::core::limits::NOW_REPAIRS_MAX;
-use crate::core::output::decision::{Decision, Outcome};
+use crate::core::output::Output;
+use crate::core::output::decision::Outcome;
 use crate::core::output::throttle::Throttle;
 use crate::core::unit::Millis;
 use std::borrow::Cow;
@@ -61,34 +62,30 @@ impl NowRepairs {
         of_cycle.fold(now, |now, repair| now.min(repair.now))
     }
 
-    /// A decision as it is counted: times that count from its `now` move back with it.
-    pub fn decision<'a>(&self, published: &'a Decision) -> Cow<'a, Decision> {
-        let now = self.now_of(published.cycle, published.now);
-        if now == published.now {
+    /// An output with its times as they are counted since its cycle's `now` was repaired.
+    pub fn output<'a>(&self, published: &'a Output) -> Cow<'a, Output> {
+        let (_, cycle, then) = published.moment();
+        let now = self.now_of(cycle, then);
+        if now == then {
             return Cow::Borrowed(published);
         }
-        let mut decision = published.clone();
-        decision.now = now;
-        if let Outcome::Defer { until } = &mut decision.outcome {
-            *until = moved(*until, published.now, now);
+        let mut output = published.clone();
+        match &mut output {
+            Output::Decision(decision) => {
+                decision.now = now;
+                if let Outcome::Defer { until } = &mut decision.outcome {
+                    *until = moved(*until, then, now);
+                }
+            }
+            Output::Throttle(throttle) => {
+                throttle.now = now;
+                let Throttle { until, since, lift_from, .. } = &mut **throttle;
+                for time in [until, since, lift_from].into_iter().flatten() {
+                    *time = moved(*time, then, now);
+                }
+            }
         }
-        Cow::Owned(decision)
-    }
-
-    /// A throttle as it is counted, likewise. It stands for as long as was meant, so it is renewed
-    /// or lifted in time.
-    pub fn throttle<'a>(&self, published: &'a Throttle) -> Cow<'a, Throttle> {
-        let now = self.now_of(published.cycle, published.now);
-        if now == published.now {
-            return Cow::Borrowed(published);
-        }
-        let mut throttle = published.clone();
-        throttle.now = now;
-        let Throttle { until, since, lift_from, .. } = &mut throttle;
-        for time in [until, since, lift_from].into_iter().flatten() {
-            *time = moved(*time, published.now, now);
-        }
-        Cow::Owned(throttle)
+        Cow::Owned(output)
     }
 }
 

@@ -1,13 +1,13 @@
 //! Decisions and throttles read back: which are outputs of a cycle, and which are strays.
 
 use super::Own;
-use crate::core::cut::{Lane, Topic};
+use crate::core::cut::Lane;
 use crate::core::event::Garbled;
 use crate::core::output::progress::Progress;
 use crate::drive::feed::Feed;
 use crate::drive::outputs::{choose, lists, output_hash};
 use crate::drive::port::Raw;
-use crate::drive::said::{Said, Word};
+use crate::drive::said::Said;
 use crate::drive::stray::Stray;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,49 +28,51 @@ impl Own {
         self.ends.iter().all(|(lane, end)| self.past.contains(lane) || is_read(*lane, *end))
     }
 
-    /// Takes up a word of this domain.
+    /// Takes up a record of a lane of outputs. A leader knows its own by their hashes and reads no
+    /// more of them.
     pub(super) fn word(&mut self, domain: &str, raw: &Raw, value: Option<&[u8]>) {
         let (lane, offset) = (raw.lane, raw.offset);
+        let hash = value.map_or(0, output_hash);
+        let published = self.unread.as_mut().and_then(|unread| unread.remove(&hash));
+        if let (Some(cycle), Some(_)) = (published, value) {
+            self.trail.entry(lane).or_default().push_back((cycle, offset + 1));
+            return;
+        }
         let read = match value {
             None => Err(Garbled::Null),
-            Some(value) if lane.topic == Topic::Decision => {
-                self.codec.read_answer(value).map(|it| Word::Decision(Box::new(it)))
-            }
-            Some(value) => self.codec.read_throttle(value).map(|it| Word::Throttle(Box::new(it))),
+            Some(value) => self.codec.read_output(lane.topic, value),
         };
-        let word = match read {
-            Ok(word) => word,
+        let output = match read {
+            Ok(output) => output,
             Err(why) => {
                 let why = format!("no {} ({})", lane.topic.name(), why.name());
                 return self.stray(lane, offset, Stray::Unreadable, &why);
             }
         };
-        if word.domain() != domain {
+        if output.domain() != domain {
             return;
         }
         let bytes = value.unwrap_or_default().to_vec();
-        let said = Said { lane, offset, hash: output_hash(&bytes), word, bytes };
-        self.place(said);
+        self.place(Said { lane, offset, hash, output, bytes });
     }
 
     /// Holds a word until its cycle is counted, unless it cannot be one of its outputs.
     fn place(&mut self, said: Said) {
-        let Said { lane, offset, hash, .. } = said;
-        let cycle = said.word.cycle();
+        let Said { lane, offset, .. } = said;
+        let cycle = said.output.cycle();
         let begins = self.begins();
-        let is_ours = match &mut self.unread {
-            // A leader knows what it published.
-            Some(unread) => unread.remove(&hash),
+        let is_ours = match self.unread {
+            Some(_) => false,
             None if self.is_fresh => {
                 begins.is_none_or(|begins| cycle > begins || !self.past.contains(&lane))
             }
             None => cycle > self.counted || self.is_read_again(lane, offset, cycle),
         };
-        if !is_ours || !said.word.is_named_rightly() {
+        if !is_ours || !said.output.has_right_id() {
             return self.surplus(&said);
         }
         self.trail.entry(lane).or_default().push_back((cycle, offset + 1));
-        if self.unread.is_none() && (cycle > self.counted || self.is_fresh) {
+        if cycle > self.counted || self.is_fresh {
             self.said.entry(cycle).or_default().push(said);
             self.words += 1;
             if begins.is_some_and(|begins| cycle > begins) {
@@ -86,7 +88,7 @@ impl Own {
     }
 
     fn surplus(&mut self, said: &Said) {
-        let cycle = said.word.cycle();
+        let cycle = said.output.cycle();
         let why = format!("no output of cycle {cycle}, which it claims, or a copy of one");
         self.stray(said.lane, said.offset, Stray::Surplus, &why);
     }
@@ -129,7 +131,7 @@ impl Own {
         let number = progress.number;
         let taken = self.take_said(number);
         let (old, of_cycle): (Vec<Said>, Vec<Said>) =
-            taken.into_iter().partition(|said| said.word.cycle() < number);
+            taken.into_iter().partition(|said| said.output.cycle() < number);
         let chosen: BTreeSet<usize> = choose(progress, &of_cycle, in_doubt).into_iter().collect();
         let mut outputs = self.without_copies(old);
         for (at, said) in of_cycle.into_iter().enumerate() {
@@ -139,14 +141,14 @@ impl Own {
             }
         }
         self.drop_later(number, &outputs);
-        outputs.sort_by_key(|said| said.word.order());
+        outputs.sort_by_key(|said| said.output.order());
         outputs
     }
 
     /// What was read before an output of a cycle cannot be of a later one.
     fn drop_later(&mut self, number: u64, outputs: &[Said]) {
         let mut lasts: BTreeMap<Lane, u64> = BTreeMap::new();
-        for said in outputs.iter().filter(|said| said.word.cycle() == number) {
+        for said in outputs.iter().filter(|said| said.output.cycle() == number) {
             let last = lasts.entry(said.lane).or_default();
             *last = said.offset.max(*last);
         }
@@ -171,10 +173,10 @@ impl Own {
 
     /// Words whose cycles are gone from the log, each once.
     pub fn without_copies(&mut self, mut said: Vec<Said>) -> Vec<Said> {
-        said.sort_by_key(|said| (said.word.order(), said.offset, said.lane));
+        said.sort_by_key(|said| (said.output.order(), said.offset, said.lane));
         let mut kept: Vec<Said> = Vec::with_capacity(said.len());
         for said in said {
-            match kept.last().is_some_and(|last| last.word.order() == said.word.order()) {
+            match kept.last().is_some_and(|last| last.output.order() == said.output.order()) {
                 true => self.surplus(&said),
                 false => kept.push(said),
             }
@@ -188,7 +190,7 @@ impl Own {
         let taken = std::mem::replace(&mut self.said, later);
         let mut taken: Vec<Said> = taken.into_values().flatten().collect();
         self.words -= taken.len();
-        taken.sort_by_key(|said| said.word.order());
+        taken.sort_by_key(|said| said.output.order());
         taken
     }
 

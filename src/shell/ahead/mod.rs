@@ -8,7 +8,7 @@
 pub mod shelf;
 
 use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 use crate::wire::avro::Writer;
 use shelf::{Look, Shelf};
 use std::collections::VecDeque;
@@ -188,7 +188,7 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         self.home()?.lead()
     }
 
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         self.home()?.say(outputs, progress)
     }
 

@@ -263,17 +263,12 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// Epoch and cycle of one of our words; `None`: it is none.
+    /// Epoch and cycle of an output; `None` for any other record.
     fn moment(&self, topic: Topic, value: &[u8]) -> Option<(u64, u64)> {
-        match topic {
-            Topic::Decision => {
-                self.codec.read_answer(value).ok().map(|said| (said.epoch, said.cycle))
-            }
-            Topic::Throttle => {
-                self.codec.read_throttle(value).ok().map(|said| (said.epoch, said.cycle))
-            }
-            _ => None,
-        }
+        let is_output = topic.is_folded_output();
+        let output = is_output.then(|| self.codec.read_output(topic, value).ok()).flatten()?;
+        let (epoch, cycle, _) = output.moment();
+        Some((epoch, cycle))
     }
 
     fn put(&mut self, lane: Lane, record: &Envelope<'_>, end: u64) -> Result<(), LogError> {

@@ -4,6 +4,7 @@ use crate::core::cut::{Cut, Topic};
 use crate::core::event::Event;
 use crate::core::explain::{Words, explain, explain_throttle, join, throttle_of};
 use crate::core::id::hash;
+use crate::core::output::Output;
 use crate::core::output::decision::Decision;
 use crate::core::output::progress::Progress;
 use crate::core::output::throttle::Throttle;
@@ -93,7 +94,11 @@ impl Explain {
     fn look(&self, read: &Read) -> anyhow::Result<Looked> {
         let mut log = self.place.log(&read.topology, Mode::Read)?;
         let found = outputs(&mut log, Topic::Decision, |event| match event {
-            Event::Decided(it) if it.task == self.name || it.subject == self.name => Some(*it),
+            Event::Output(Output::Decision(it))
+                if it.task == self.name || it.subject == self.name =>
+            {
+                Some(*it)
+            }
             _ => None,
         })?;
         let place = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
@@ -102,7 +107,7 @@ impl Explain {
         let notes = found.iter().flat_map(|decision| &decision.notes);
         let named: BTreeSet<(&str, &str)> = notes.filter_map(|note| throttle_of(note)).collect();
         let words = outputs(&mut log, Topic::Throttle, |event| {
-            let Event::Throttled(throttle) = event else { return None };
+            let Event::Output(Output::Throttle(throttle)) = event else { return None };
             let key = throttle.key();
             let is_asked = throttle.subject == self.name || key == self.name;
             let is_named = named.contains(&(throttle.rule.as_str(), key.as_str()));

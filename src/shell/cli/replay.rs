@@ -162,8 +162,8 @@ impl Rebuilt {
     fn note(&mut self) {
         let report = self.drive.take_report();
         self.events += report.events.values().sum::<u64>();
-        self.decisions += report.decisions.len() as u64;
-        self.throttles += report.throttles.len() as u64;
+        self.decisions += report.decisions().count() as u64;
+        self.throttles += report.throttles().count() as u64;
         self.strays += report.strays.values().sum::<u64>();
         for (sum, count) in self.verified.iter_mut().zip(report.verified) {
             *sum += count;

@@ -23,7 +23,7 @@ pub use home::{Clock, DirOptions, DirTopic, Mode};
 pub use writer::DirWriter;
 
 use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 use ends::{Ends, Follower};
 use file::LaneFile;
 use home::Home;
@@ -226,7 +226,7 @@ impl Log for DirLog {
         Ok(())
     }
 
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         match &mut self.speaker {
             Some(speaker) if self.leads => speaker.say(outputs, progress),
             _ => Err(LogError::Stop("say came before lead".into())),

@@ -6,7 +6,7 @@ use super::ends::{self, ENDS_HEADER, Ends};
 use super::envelope::{Envelope, Stamp};
 use super::{Clock, Home};
 use crate::core::cut::{Lane, Topic};
-use crate::drive::port::{LogError, Output};
+use crate::drive::port::{LogError, OutputRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ pub type SharedEnds = Arc<Mutex<Ends>>;
 
 /// Speaks on the own lanes of a directory.
 pub struct Speaker {
-    orders: Option<Sender<(Vec<Output>, Output)>>,
+    orders: Option<Sender<(Vec<OutputRecord>, OutputRecord)>>,
     answers: Receiver<Result<(), LogError>>,
     thread: Option<JoinHandle<()>>,
     /// Whether an answer is awaited, and the answer once it is here.
@@ -46,7 +46,7 @@ impl Speaker {
         *covered.lock().unwrap_or_else(PoisonError::into_inner) = ends;
         let (clock, sync) = (home.options.clock.clone(), home.options.sync);
         let mut mouth = Mouth { lanes, covered: covered.clone(), sync, clock };
-        let (orders, inbox) = channel::<(Vec<Output>, Output)>();
+        let (orders, inbox) = channel::<(Vec<OutputRecord>, OutputRecord)>();
         let (outbox, answers) = channel();
         let work = move || {
             for (outputs, progress) in inbox {
@@ -71,7 +71,11 @@ impl Speaker {
     }
 
     /// Hands a cycle to the thread.
-    pub fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    pub fn say(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
         if self.waiting {
             return Err(LogError::Stop("say came before the one before was settled".into()));
         }
@@ -121,7 +125,7 @@ impl Drop for Speaker {
 }
 
 impl Mouth {
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         let now = (self.clock)();
         let mut touched = BTreeSet::new();
         for output in &outputs {
@@ -144,7 +148,7 @@ impl Mouth {
 
     fn push(
         &mut self,
-        output: &Output,
+        output: &OutputRecord,
         headers: &[(String, Vec<u8>)],
         timestamp: i64,
     ) -> Result<(), LogError> {

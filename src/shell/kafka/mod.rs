@@ -28,7 +28,7 @@ pub use whole::KafkaWhole;
 pub use writer::KafkaWriter;
 
 use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Output};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 use conf::Role;
 use health::Width;
 use leaders::Leaders;
@@ -164,7 +164,7 @@ impl Log for KafkaLog {
         Ok(())
     }
 
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         match &mut self.speaker {
             Some(speaker) => speaker.say(outputs, progress),
             None => Err(LogError::Stop("say came before lead".into())),

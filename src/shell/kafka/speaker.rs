@@ -2,7 +2,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
-use crate::drive::port::{LogError, Output};
+use crate::drive::port::{LogError, OutputRecord};
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
@@ -25,7 +25,7 @@ const TRIES: Duration = Duration::from_secs(60);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 type Said = Result<(), LogError>;
-type Words = (Vec<Output>, Output);
+type Words = (Vec<OutputRecord>, OutputRecord);
 
 /// The leader's voice: it goes with the first error, and another `lead` makes another.
 pub(super) struct Speaker {
@@ -100,7 +100,11 @@ impl Speaker {
     }
 
     /// Hands a cycle to the thread.
-    pub fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    pub fn say(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
         if self.waiting {
             return Err(LogError::Stop("say came before the one before was settled".into()));
         }
@@ -165,7 +169,7 @@ impl Mouth {
         Ok(mouth)
     }
 
-    fn say(&mut self, outputs: &[Output], progress: &Output) -> Said {
+    fn say(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Said {
         self.transact(
             |mouth| outputs.iter().chain([progress]).try_for_each(|output| mouth.send(output)),
             None,
@@ -205,7 +209,7 @@ impl Mouth {
     }
 
     /// Hands one record to the client.
-    fn send(&self, output: &Output) -> Said {
+    fn send(&self, output: &OutputRecord) -> Said {
         let name = self.conf.name(output.lane.topic).ok_or_else(|| {
             LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
         })?;

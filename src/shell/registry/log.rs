@@ -12,7 +12,7 @@ use super::framing::Framing;
 use super::ours::{Ours, number};
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::output::progress::LaneFlags;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 use crate::wire::avro::{Writer, canonical_form, fingerprint, number_of, rabin, schema_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -293,9 +293,9 @@ impl<L: Log> FramedLog<L> {
         known.into_iter().rev().find(|(_, text)| is_ours(text)).map(|(id, _)| *id)
     }
 
-    fn frame(&self, output: Output) -> Output {
+    fn frame(&self, output: OutputRecord) -> OutputRecord {
         let topic = output.lane.topic;
-        Output { value: output.value.map(|value| self.ours.frame(topic, value)), ..output }
+        OutputRecord { value: output.value.map(|value| self.ours.frame(topic, value)), ..output }
     }
 }
 
@@ -395,7 +395,7 @@ impl<L: Log> Log for FramedLog<L> {
         self.log.lead()
     }
 
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         let outputs = outputs.into_iter().map(|output| self.frame(output)).collect();
         let progress = self.frame(progress);
         self.log.say(outputs, progress)

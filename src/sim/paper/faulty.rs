@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{
-    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, Output, Store, StoreError,
+    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Store, StoreError,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -132,7 +132,7 @@ fn dead() -> LogError {
 pub struct Faulty<L: Log> {
     log: L,
     schedule: Schedule,
-    waiting: Option<(Vec<Output>, Output)>,
+    waiting: Option<(Vec<OutputRecord>, OutputRecord)>,
     looks: u32,
 }
 
@@ -212,7 +212,7 @@ impl<L: Log> Log for Faulty<L> {
         })
     }
 
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         self.call("say", |this| {
             if this.waiting.is_some() {
                 return Err(LogError::Stop("say came before the one before was settled".into()));

@@ -3,7 +3,7 @@
 use super::{Paper, Strand, missing};
 use crate::core::cut::{Cut, Lane};
 use crate::core::output::progress::LaneFlags;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, Output};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -95,7 +95,11 @@ impl Log for PaperLog {
         Ok(())
     }
 
-    fn say(&mut self, mut outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(
+        &mut self,
+        mut outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
         let Some(term) = self.term else {
             return Err(LogError::Stop("say came before lead".into()));
         };

@@ -8,7 +8,7 @@ use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
 use crate::core::id::Key;
 use crate::core::limits::Limits;
-use crate::core::output::decision::Decision;
+use crate::core::output::Output;
 use crate::core::output::progress::Progress;
 use crate::core::output::throttle::Throttle;
 use crate::wire::record;
@@ -323,20 +323,26 @@ impl Codec {
         self.read_prepared(&prepared, topic, key, value, arena, &mut false)
     }
 
-    /// Reads what counting needs of a decision: of a final one the fates are left out.
-    pub fn read_answer(&self, value: &[u8]) -> Result<Decision, Garbled> {
+    /// Reads what folding needs of an output: of a final decision the fates are left out.
+    pub fn read_output(&self, topic: Topic, value: &[u8]) -> Result<Output, Garbled> {
         let mut arena = Arena::default();
-        let prepared = self.prepare(Topic::Decision, Some(value), &mut arena);
-        Ok(record::decision::read_answer(datum(&prepared, Some(value), &arena)?)?)
-    }
-
-    /// Reads a word on a throttle.
-    pub fn read_throttle(&self, value: &[u8]) -> Result<Throttle, Garbled> {
-        let mut arena = Arena::default();
-        match self.read(Topic::Throttle, None, Some(value), &mut arena) {
-            Event::Throttled(throttle) => Ok(*throttle),
+        if topic == Topic::Decision {
+            let prepared = self.prepare(topic, Some(value), &mut arena);
+            let datum = datum(&prepared, Some(value), &arena)?;
+            return Ok(record::decision::read_answer(datum)?.into());
+        }
+        match self.read(topic, None, Some(value), &mut arena) {
+            Event::Output(output) => Ok(output),
             Event::Garbled(why) => Err(why),
             _ => Err(Garbled::WrongSchema),
+        }
+    }
+
+    /// Reads a throttle.
+    pub fn read_throttle(&self, value: &[u8]) -> Result<Throttle, Garbled> {
+        match self.read_output(Topic::Throttle, value)? {
+            Output::Throttle(throttle) => Ok(*throttle),
+            Output::Decision(_) => Err(Garbled::WrongSchema),
         }
     }
 

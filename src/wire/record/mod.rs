@@ -36,6 +36,7 @@ use crate::core::event::{
     Storage, User, each_configuration,
 };
 use crate::core::id::Key;
+use crate::core::output::Output;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// The event in a datum of a topic's current schema. Never fails: bytes that cannot be read are
@@ -73,6 +74,14 @@ pub fn write_configuration(out: &mut Vec<u8>, record: &Configuration) {
     each_configuration!(written);
 }
 
+/// Appends an output that is folded.
+pub fn write_output(out: &mut Vec<u8>, output: &Output) {
+    match output {
+        Output::Decision(decision) => write_decision(out, decision),
+        Output::Throttle(throttle) => write_throttle(out, throttle),
+    }
+}
+
 /// Reads a configuration record.
 fn configuration<'a, T: Layout>(at: &mut Cursor<'a>) -> Event<'a>
 where
@@ -98,8 +107,8 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
         Topic::Pilot => whole(at, pilot::read, Event::Pilot),
         Topic::Task => whole(at, task::read, |task| Event::Task(Box::new(task))),
         Topic::Outcome => whole(at, outcome::read, Event::Outcome),
-        Topic::Decision => whole(at, decision::read, |it| Event::Decided(Box::new(it))),
-        Topic::Throttle => whole(at, throttle::read, |it| Event::Throttled(Box::new(it))),
+        Topic::Decision => whole(at, decision::read, |it| Event::Output(it.into())),
+        Topic::Throttle => whole(at, throttle::read, |it| Event::Output(it.into())),
         _ => each_configuration!(read),
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::progress::Progress;
 use yardmaster::core::output::throttle::Throttle;
@@ -128,7 +129,7 @@ impl Yard {
                 let mut arena = Arena::default();
                 let value = note.value.as_deref();
                 match codec.read(Topic::Decision, None, value, &mut arena) {
-                    Event::Decided(decision) => all.push(*decision),
+                    Event::Output(Output::Decision(decision)) => all.push(*decision),
                     other => panic!("no decision: {other:?}"),
                 }
             }

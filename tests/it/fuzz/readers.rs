@@ -7,6 +7,7 @@ use crate::wire::{CODEC, facts, framed, records, roundtrip::say};
 use crate::world::{Chance, state};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
+use yardmaster::core::output::Output;
 use yardmaster::core::state::State;
 use yardmaster::wire::avro::{Arena, Cursor, HEADER_BYTES, Prepared, peek, schema_text};
 use yardmaster::wire::cell::{self, Head, Restore};
@@ -41,8 +42,8 @@ fn corpus(topic: Topic) -> Vec<Vec<u8>> {
                 Topic::Share => Event::from(facts::share(dice)),
                 Topic::Quota => Event::from(facts::quota(dice)),
                 Topic::User => Event::from(facts::user(dice)),
-                Topic::Decision => Event::Decided(Box::new(records::decision(dice))),
-                Topic::Throttle => Event::Throttled(Box::new(facts::throttle(dice))),
+                Topic::Decision => Event::Output(Output::from(records::decision(dice))),
+                Topic::Throttle => Event::Output(Output::from(facts::throttle(dice))),
                 _ => return None,
             }))
         })

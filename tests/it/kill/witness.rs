@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, DecisionId};
 use yardmaster::wire::avro::{Arena, Codec};
 
@@ -109,7 +110,7 @@ pub fn decisions(records: &[Record]) -> Vec<Decision> {
     let read = |(key, value): &Record| {
         let mut arena = Arena::default();
         match codec.read(Topic::Decision, None, Some(value), &mut arena) {
-            Event::Decided(decision) => {
+            Event::Output(Output::Decision(decision)) => {
                 assert_eq!(decision.subject.as_bytes(), key, "the key is the subject");
                 *decision
             }

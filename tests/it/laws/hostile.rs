@@ -13,6 +13,7 @@ use yardmaster::core::event::{
 };
 use yardmaster::core::judge::share::{Balance, Tree, executing_and_queued};
 use yardmaster::core::limits::Limits;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome as Answer};
 use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::state::close::Closing;
@@ -132,7 +133,7 @@ impl Foe {
                 let topic = self.chance.of(Topic::ALL);
                 Event::Removed { topic, name: self.name() }
             }
-            11 => Event::Decided(Box::new(self.word())),
+            11 => Event::Output(Output::from(self.word())),
             _ => self.fact(),
         }
     }

@@ -3,6 +3,7 @@
 use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId, key};
 use yardmaster::core::state::State;
 use yardmaster::core::state::digest::digest;
@@ -39,7 +40,7 @@ fn word(rule: &str, ordinal: u32, action: Action) -> Throttle {
 }
 
 fn hear(state: &mut State, word: &Throttle) {
-    let event = Event::Throttled(Box::new(word.clone()));
+    let event = Event::Output(Output::from(word.clone()));
     fold(state, &said(lane(Topic::Throttle, 0), event));
 }
 

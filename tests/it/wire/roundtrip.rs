@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::fold::Sought;
+use yardmaster::core::output::Output;
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
 use yardmaster::wire::record;
 
@@ -33,8 +34,8 @@ pub fn say(event: &Event<'_>) -> Vec<u8> {
         Event::Task(it) => record::write_task(&mut out, it),
         Event::Outcome(it) => record::write_outcome(&mut out, it),
         Event::Configuration(it) => record::write_configuration(&mut out, it),
-        Event::Decided(it) => record::write_decision(&mut out, it),
-        Event::Throttled(it) => record::write_throttle(&mut out, it),
+        Event::Output(Output::Decision(it)) => record::write_decision(&mut out, it),
+        Event::Output(Output::Throttle(it)) => record::write_throttle(&mut out, it),
         Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
     }
     out
@@ -65,8 +66,8 @@ proptest! {
         check(codec, Topic::Share, &Event::from(facts::share(dice)));
         check(codec, Topic::Quota, &Event::from(facts::quota(dice)));
         check(codec, Topic::User, &Event::from(facts::user(dice)));
-        check(codec, Topic::Decision, &Event::Decided(Box::new(records::decision(dice))));
-        check(codec, Topic::Throttle, &Event::Throttled(Box::new(facts::throttle(dice))));
+        check(codec, Topic::Decision, &Event::Output(Output::from(records::decision(dice))));
+        check(codec, Topic::Throttle, &Event::Output(Output::from(facts::throttle(dice))));
 
         let progress = records::progress(dice);
         let mut out = Vec::new();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::event::{QueueStatus, Status, TransferState};
+use yardmaster::core::output::Output;
 use yardmaster::core::output::throttle::{Action, SubjectKind};
 use yardmaster::core::state::repair::NowRepair;
 use yardmaster::wire::avro::{
@@ -227,8 +228,8 @@ fn every_example_survives_the_round_trip() {
                 Event::Task(it) => record::write_task(&mut out, it),
                 Event::Outcome(it) => record::write_outcome(&mut out, it),
                 Event::Configuration(it) => record::write_configuration(&mut out, it),
-                Event::Decided(it) => record::write_decision(&mut out, it),
-                Event::Throttled(it) => record::write_throttle(&mut out, it),
+                Event::Output(Output::Decision(it)) => record::write_decision(&mut out, it),
+                Event::Output(Output::Throttle(it)) => record::write_throttle(&mut out, it),
                 Event::Garbled(Garbled::WrongSchema) if topic == Topic::Progress => {
                     record::write_progress(&mut out, &codec.read_progress(&bytes).expect(name));
                 }

@@ -5,6 +5,7 @@ use super::Figures;
 use super::world::{facts_of, request};
 use crate::core::cut::{Cut, Topic};
 use crate::core::event::Event;
+use crate::core::output::Output;
 use crate::drive::port::{Batch, Log};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::encode;
@@ -143,7 +144,7 @@ fn spawn_watcher(conf: KafkaConf, stop: Arc<AtomicBool>) -> Receiver<(String, u6
             for raw in &batch.records {
                 let mut arena = Arena::default();
                 let value = batch.value(raw);
-                if let Event::Decided(decision) =
+                if let Event::Output(Output::Decision(decision)) =
                     codec.read(Topic::Decision, None, value, &mut arena)
                     && decision.ordinal == 1
                 {

@@ -39,7 +39,7 @@ pub fn measure(
     let loaded = clock::stopwatch();
     ask(&mut writer, read, clock::now())?;
     lead(&mut drive)?;
-    while drive.take_report().decisions.is_empty() {
+    while drive.take_report().decisions().next().is_none() {
         turn(&mut drive)?;
     }
     let seconds = |from: u64, to: u64| (to - from) as f64 / 1e9;

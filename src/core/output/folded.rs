@@ -1,0 +1,108 @@
+//! Outputs that every process folds: decisions and throttles.
+
+use crate::core::cut::Topic;
+use crate::core::output::decision::{Decision, DecisionId};
+use crate::core::output::throttle::{Throttle, ThrottleId};
+use crate::core::unit::Millis;
+
+/// An output that counts like any event. A leader makes those of a cycle in the order of the
+/// variants, those of one variant in the order of their numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// The answer to a request.
+    Decision(Box<Decision>),
+    /// An owner or task is throttled, or no longer.
+    Throttle(Box<Throttle>),
+}
+
+impl Output {
+    /// The topic it is published on.
+    pub fn topic(&self) -> Topic {
+        match self {
+            Output::Decision(_) => Topic::Decision,
+            Output::Throttle(_) => Topic::Throttle,
+        }
+    }
+
+    /// The record's key.
+    pub fn key(&self) -> String {
+        match self {
+            Output::Decision(it) => it.subject.clone(),
+            Output::Throttle(it) => it.key(),
+        }
+    }
+
+    /// What it is about, for messages.
+    pub fn subject(&self) -> String {
+        match self {
+            Output::Decision(it) => it.subject.clone(),
+            Output::Throttle(it) => it.name(),
+        }
+    }
+
+    /// Which output about its subject it is, from 1.
+    pub fn ordinal(&self) -> u32 {
+        match self {
+            Output::Decision(it) => it.ordinal,
+            Output::Throttle(it) => it.ordinal,
+        }
+    }
+
+    /// Epoch, cycle and now it was made at.
+    pub fn moment(&self) -> (u64, u64, Millis) {
+        match self {
+            Output::Decision(it) => (it.epoch, it.cycle, it.now),
+            Output::Throttle(it) => (it.epoch, it.cycle, it.now),
+        }
+    }
+
+    /// The number of the cycle it was made in.
+    pub fn cycle(&self) -> u64 {
+        self.moment().1
+    }
+
+    /// Its number in that cycle, among those of its topic, from 0.
+    pub fn number(&self) -> u32 {
+        match self {
+            Output::Decision(it) => it.number,
+            Output::Throttle(it) => it.number,
+        }
+    }
+
+    /// The domain whose leader made it.
+    pub fn domain(&self) -> &str {
+        match self {
+            Output::Decision(it) => &it.domain,
+            Output::Throttle(it) => &it.domain,
+        }
+    }
+
+    /// Whether its id is the one that follows from its content.
+    pub fn has_right_id(&self) -> bool {
+        match self {
+            Output::Decision(it) => {
+                it.id == DecisionId::derive(&it.domain, &it.subject, it.attempt, it.ordinal)
+            }
+            Output::Throttle(it) => {
+                it.id == ThrottleId::derive(&it.domain, &it.rule, &it.key(), it.ordinal)
+            }
+        }
+    }
+
+    /// The order in which outputs are made: cycle by cycle, topic by topic, by number.
+    pub fn order(&self) -> (u64, Topic, u32) {
+        (self.cycle(), self.topic(), self.number())
+    }
+}
+
+impl From<Decision> for Output {
+    fn from(decision: Decision) -> Output {
+        Output::Decision(Box::new(decision))
+    }
+}
+
+impl From<Throttle> for Output {
+    fn from(throttle: Throttle) -> Output {
+        Output::Throttle(Box::new(throttle))
+    }
+}
