@@ -14,6 +14,7 @@ use yardmaster::core::event::{
     ReplicaSummary, Site, Status, Storage, Task,
 };
 use yardmaster::core::id::stir;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::policy::Policy;
 use yardmaster::core::state::close::Closing;
@@ -116,11 +117,12 @@ impl Line {
         let (mut spent, mut decisions, mut said) = (0, 0, Vec::new());
         loop {
             let before = cpu_ns();
-            let Some(decision) = self.engine.next_decision() else { break };
+            let Some(output) = self.engine.next_output() else { break };
             spent += cpu_ns() - before;
             decisions += 1;
+            self.engine.fold_output(&output);
+            let Output::Decision(decision) = output else { panic!("{output:?}") };
             assert!(decision.outcome.is_final(), "{:?}", decision.counts);
-            self.engine.said(&decision);
             said.push(decision);
         }
         assert_eq!(decisions, REQUESTS);

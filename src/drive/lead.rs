@@ -2,6 +2,7 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Garbled;
+use crate::core::output::Output;
 use crate::core::output::progress::{ENGINE_REVISION, Progress};
 use crate::core::state::close::Closing;
 use crate::core::unit::Millis;
@@ -10,8 +11,8 @@ use crate::drive::fold::fold_records;
 use crate::drive::port::{LaneSpan, Log, OutputRecord, Store};
 use crate::drive::say::{InFlight, Spoken, Unreadable};
 use crate::drive::{Drive, Halt, Role, own_lane};
-use crate::wire::record::{write_decision, write_throttle};
-use std::collections::VecDeque;
+use crate::wire::record::write_output;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most records that are folded before it is looked again whether a cycle was said.
 const STEP: usize = 10_000;

@@ -8,6 +8,7 @@ mod cycles;
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::explain::iso;
+use crate::core::output::Output;
 use crate::core::output::decision::{DecisionId, Outcome};
 use crate::core::output::progress::{ENGINE_REVISION, Progress};
 use crate::core::state::repair::{NowRepair, NowRepairs};
@@ -150,7 +151,9 @@ impl<L: Log> ClockRepair<L> {
         let mut counted: BTreeSet<DecisionId> = BTreeSet::new();
         let from = span.stable_end.saturating_sub(window).max(span.first);
         read_lane(&mut self.log, span, from, &mut |codec, value, _| {
-            let Ok(decision) = codec.read_answer(value) else { return false };
+            let Ok(Output::Decision(decision)) = codec.read_output(Topic::Decision, value) else {
+                return false;
+            };
             let is_meant = decision.domain == *domain && repair.covers(decision.cycle);
             if is_meant && counted.insert(decision.id) {
                 let kind = match &decision.outcome {

@@ -3,7 +3,6 @@
 use crate::core::cut::Topic;
 use crate::core::event::Event;
 use crate::core::output::Output;
-use crate::core::output::Output;
 use crate::core::output::progress::{ENGINE_REVISION, Progress};
 use crate::core::unit::Millis;
 use crate::drive::Drive;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::Outcome;
 use yardmaster::wire::avro::Codec;
 use yardmaster::wire::record::write_decision;
@@ -156,7 +157,9 @@ fn strays_are_passed_over_by_every_verb_and_in_an_archive() {
     let (key, value) = decisions().pop().unwrap();
     assert_eq!(process.stop().code(), Some(0));
     let codec = Codec::default();
-    let mut invented = codec.read_answer(&value).unwrap();
+    let Ok(Output::Decision(mut invented)) = codec.read_output(Topic::Decision, &value) else {
+        panic!("no decision");
+    };
     invented.outcome = Outcome::Reject { reason: "invented".into() };
     let mut other = Vec::new();
     write_decision(&mut other, &invented);

@@ -22,9 +22,9 @@ use std::collections::BTreeSet;
 const FATE_BYTES: usize = 24;
 
 impl Engine {
-    /// The next answer of this cycle, not yet counted: [`Engine::said`] does that, and must before
-    /// the next is asked for, since a promise counts from the moment it is made.
-    pub fn next_decision(&mut self) -> Option<Decision> {
+    /// The next answer of this cycle, not yet folded. It must be before the next is asked
+    /// for, since a promise counts from the moment it is made.
+    pub(crate) fn next_decision(&mut self) -> Option<Decision> {
         loop {
             let (subject, number) = self.turn()?;
             if let Some(decision) = self.decide(&subject, number) {
@@ -35,7 +35,7 @@ impl Engine {
     }
 
     /// Counts an answer that was given.
-    pub fn said(&mut self, decision: &Decision) {
+    pub(crate) fn said(&mut self, decision: &Decision) {
         self.state.fold_decision(decision);
         self.note_work(decision);
         self.answered(&decision.subject);

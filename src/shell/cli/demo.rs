@@ -286,10 +286,10 @@ impl Live {
             self.drive.lead(self.now)?;
             self.drive.settle(self.now)?;
             let report = self.show.tell(&mut self.drive);
-            self.tally.count(&report.decisions);
-            self.tally.count_throttles(&report.throttles);
+            self.tally.count(report.decisions());
+            self.tally.count_throttles(report.throttles());
             self.tally.events += report.events.values().sum::<u64>();
-            self.said.extend(report.decisions);
+            self.said.extend(report.decisions().cloned());
             if !self.drive.has_more() {
                 return Ok(());
             }
@@ -338,7 +338,7 @@ impl Live {
 }
 
 impl Tally {
-    fn count(&mut self, decisions: &[Decision]) {
+    fn count<'a>(&mut self, decisions: impl Iterator<Item = &'a Decision>) {
         for decision in decisions {
             *self.outcomes.entry(decision.outcome.name()).or_default() += 1;
             for count in &decision.counts {
@@ -351,7 +351,7 @@ impl Tally {
         }
     }
 
-    fn count_throttles(&mut self, throttles: &[Throttle]) {
+    fn count_throttles<'a>(&mut self, throttles: impl Iterator<Item = &'a Throttle>) {
         for throttle in throttles {
             let by_action = self.throttles.entry(throttle.rule.clone()).or_default();
             by_action[throttle.action as usize] += 1;

@@ -120,7 +120,7 @@ impl Log for Shuffled {
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         self.log.say(outputs, progress)
     }
     fn is_settled(&mut self) -> bool {

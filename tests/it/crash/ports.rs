@@ -84,7 +84,7 @@ impl<L: Log> Log for Late<L> {
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
-    fn say(&mut self, outputs: Vec<Output>, progress: Output) -> Result<(), LogError> {
+    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         self.looks = if self.late { 4 } else { 0 };
         self.log.say(outputs, progress)
     }

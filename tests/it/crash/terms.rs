@@ -149,7 +149,7 @@ fn terms_of_another_version_stop_nobody_and_verify_nothing() {
     let (again, report) = verify(&yard);
     assert_eq!(again.digest, known.digest);
     assert_eq!((report.verified, report.unread), ([0, 0, 3], 3), "{:?}", report.differences);
-    assert_eq!(report.decisions.len(), 3);
+    assert_eq!(report.decisions().count(), 3);
     let told = report.notices.iter().filter(|it| it.contains("limits_of_tomorrow")).count();
     assert_eq!(told, 1, "{:?}", report.notices);
     // What the later version kept is of use too, and its successor leads by terms of its own.

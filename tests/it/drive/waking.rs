@@ -13,6 +13,7 @@ use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
     Event, Outcome, OutcomeKind, Pilot, QueueStatus, Site, Storage, Task,
 };
+use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome as Answer};
 use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::policy::Policy;
@@ -78,12 +79,14 @@ impl Twins {
             }
             engine.settle();
             let mut all = Vec::new();
-            while let Some(decision) = engine.next_decision() {
-                engine.said(&decision);
-                all.push(decision);
+            let mut all_throttles = Vec::new();
+            while let Some(output) = engine.next_output() {
+                engine.fold_output(&output);
+                match output {
+                    Output::Decision(decision) => all.push(*decision),
+                    Output::Throttle(throttle) => all_throttles.push(*throttle),
+                }
             }
-            let all_throttles = engine.throttles();
-            all_throttles.iter().for_each(|throttle| engine.throttled(throttle));
             throttles.push(all_throttles);
             answers.push(all);
         }

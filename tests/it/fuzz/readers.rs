@@ -124,7 +124,7 @@ fn a_cycle_or_an_answer_is_read_or_garbled() {
         .collect();
     feed("progress", 1, &cycles, |bytes| CODEC.read_progress(bytes).is_ok());
     let answers = corpus(Topic::Decision);
-    feed("answer", 1, &answers, |bytes| CODEC.read_answer(bytes).is_ok());
+    feed("answer", 1, &answers, |bytes| CODEC.read_output(Topic::Decision, bytes).is_ok());
     feed("peek", 1, &answers, |bytes| peek(bytes).stopped.is_none());
     feed("numbers", 1, &answers, |bytes| {
         let mut at = Cursor::new(bytes);

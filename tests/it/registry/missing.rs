@@ -96,7 +96,7 @@ fn a_start_while_the_registry_is_down_answers_once_the_lane_counts_as_unreadable
     lead_until(&mut yard, &mut drive, |yard, _| decided(yard) == 1);
     assert!(drive.log().held_back().is_some() && dead_letters(&yard).is_empty());
     let notes: Vec<String> =
-        drive.take_report().decisions.into_iter().flat_map(|it| it.notes).collect();
+        drive.take_report().decisions().flat_map(|it| it.notes.clone()).collect();
     assert!(notes.iter().any(|it| it.starts_with("input_stale(heartbeat")), "{notes:?}");
     drive.farewell(yard.now).unwrap();
     let (_, store) = drive.into_ports();

@@ -4,6 +4,7 @@ use super::{Figures, cpu_seconds, median};
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::event::Event;
+use crate::core::output::Output;
 use crate::core::state::State;
 use crate::core::state::close::Closing;
 use crate::core::unit::{HOUR, Millis};
@@ -30,9 +31,9 @@ pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Resul
             engine.settle();
             loop {
                 let began = cpu_seconds();
-                let Some(decision) = engine.next_decision() else { break };
+                let Some(Output::Decision(decision)) = engine.next_output() else { break };
                 all.push((cpu_seconds() - began) * 1e6);
-                // Not counted as said: then the same requests are judged again in the next round.
+                // Not folded: then the same requests are judged again in the next round.
                 std::hint::black_box(decision);
             }
         }

@@ -6,6 +6,7 @@ use super::{Figures, median, resident_bytes};
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::event::{Event, JobState, Status, Task};
+use crate::core::output::Output;
 use crate::core::state::close::Closing;
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use crate::shell::cli::place::Read;
@@ -115,9 +116,11 @@ impl Crowd {
         state.close(&Closing { epoch: 1, number, now, flags: Vec::new() });
         let began = stopwatch();
         self.engine.settle();
-        while let Some(decision) = self.engine.next_decision() {
-            self.engine.said(&decision);
-            self.deferred += usize::from(!decision.outcome.is_final());
+        while let Some(output) = self.engine.next_output() {
+            self.engine.fold_output(&output);
+            if let Output::Decision(decision) = output {
+                self.deferred += usize::from(!decision.outcome.is_final());
+            }
         }
         (stopwatch() - began) as f64 / 1e9
     }
