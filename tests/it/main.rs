@@ -6,6 +6,7 @@ mod ahead;
 mod archive;
 #[cfg(feature = "shell")]
 mod broker;
+mod cases;
 mod conform;
 mod contract;
 mod crash;

@@ -41,6 +41,18 @@ pub fn explain(decision: &Decision, words: &Words<'_>) -> String {
     text
 }
 
+/// Every candidate that was not chosen, in the order of their names: the filter that objected, and
+/// what it measured. Empty where there is none, or where the decision lists none.
+pub fn explain_fates(decision: &Decision, words: &Words<'_>) -> String {
+    let mut fates: Vec<&Fate> =
+        decision.fates.iter().filter(|fate| !fate.filter.is_empty()).collect();
+    fates.sort_by(|a, b| a.queue.cmp(&b.queue));
+    let line =
+        |fate: &&Fate| format!("  {}: {}: {}\n", fate.queue, fate.filter, words.sentence(fate));
+    let lines: String = fates.iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("not chosen:\n{lines}") }
+}
+
 /// A moment as `2025-10-15T12:00:00.000Z`.
 pub fn iso(at: Millis) -> String {
     let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));

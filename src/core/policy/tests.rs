@@ -1,11 +1,10 @@
-//! The policy's laws, the specification's worked examples, and both sides of every difference.
+//! The policy's laws, and figures that are no numbers. What each rule says at its limits, under
+//! both readings, is in `tests/cases`.
 
 #[cfg(test)]
 mod analysis;
 #[cfg(test)]
 mod candidates;
-#[cfg(test)]
-mod caps;
 #[cfg(test)]
 mod compile;
 #[cfg(test)]
@@ -52,18 +51,6 @@ fn says_with(
     let is_it = |at: &usize| policy.filter(*at).is_some_and(|entry| entry.name == filter);
     let at = (0..policy.filter_count()).find(is_it).expect("a filter of that name");
     policy.ask(at, case, candidate, &resolved).map(|objection| objection.reason.name.to_string())
-}
-
-/// Asserts what a filter says of a candidate under both readings.
-fn both(
-    filter: &str,
-    case: &Case<'_>,
-    candidate: &Candidate<'_>,
-    documented: Option<&str>,
-    panda: Option<&str>,
-) {
-    let said = BOTH.map(|rules| says(rules, filter, case, candidate));
-    assert_eq!([said[0].as_deref(), said[1].as_deref()], [documented, panda], "{filter}");
 }
 
 /// A sample task, changed.

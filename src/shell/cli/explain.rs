@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Cut, Topic};
 use crate::core::event::Event;
-use crate::core::explain::{Words, explain, explain_throttle, join, throttle_of};
+use crate::core::explain::{Words, explain, explain_fates, explain_throttle, join, throttle_of};
 use crate::core::id::hash;
 use crate::core::output::Output;
 use crate::core::output::decision::Decision;
@@ -31,7 +31,7 @@ use std::time::Duration;
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard
-///   yardmaster explain 12345/3 --all --bootstrap-server kafka:9092
+///   yardmaster explain 12345/3 --all --fates --bootstrap-server kafka:9092
 ///   yardmaster explain "Jane Physicist" --bootstrap-server kafka:9092
 ///   yardmaster explain group/phys-higgs --bootstrap-server kafka:9092
 #[derive(Args)]
@@ -44,6 +44,9 @@ pub struct Explain {
     /// Every answer and every word on a throttle, not only the last one.
     #[arg(long)]
     all: bool,
+    /// What became of each queue that was not chosen, too: the filter that objected, its figures.
+    #[arg(long)]
+    fates: bool,
 }
 
 impl Explain {
@@ -79,7 +82,11 @@ impl Explain {
                     limits: terms.map(|terms| &terms.setting.limits),
                     policy: policies.into_iter().find(|it| it.hash() == decision.policy_hash),
                 };
-                println!("{}", explain(decision, &words));
+                let fates = match self.fates {
+                    true => explain_fates(decision, &words),
+                    false => String::new(),
+                };
+                println!("{}{fates}", explain(decision, &words));
             }
         }
         for words in throttles.into_values() {
