@@ -180,8 +180,8 @@ impl Engine {
         self.state.timers.deferrals.next()
     }
 
-    /// The next output of this cycle: decisions in the order of judgement, then throttles. Each is to
-    /// be folded before the next is asked for.
+    /// The next output of this cycle: decisions in the order of judgement, then throttles. Each is
+    /// to be folded before the next is asked for.
     pub fn next_output(&mut self) -> Option<Output> {
         if self.throttles_left.is_none() {
             if let Some(decision) = self.next_decision() {
