@@ -5,7 +5,7 @@ use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
 use yardmaster::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task};
 use yardmaster::core::policy::{
-    Candidate, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
+    Candidate, Case, Known, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
 };
 use yardmaster::core::state::ledger::Count;
 use yardmaster::core::unit::GIB;
@@ -19,7 +19,7 @@ fn main() {
 fn judge(bencher: Bencher<'_, '_>, queues: usize) {
     let grid = Grid::new(queues, |number| number % 3);
     let candidates = grid.candidates();
-    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let case = grid.case();
     let found = grid.policy.judge(&case, &candidates[..], &grid.resolved);
     assert_eq!(found.passed as usize, queues.div_ceil(3));
     bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates[..], &grid.resolved));
@@ -30,7 +30,7 @@ fn judge(bencher: Bencher<'_, '_>, queues: usize) {
 fn judge_all_fit(bencher: Bencher<'_, '_>, queues: usize) {
     let grid = Grid::new(queues, |_| 0);
     let candidates = grid.candidates();
-    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let case = grid.case();
     let found = grid.policy.judge(&case, &candidates[..], &grid.resolved);
     assert_eq!(found.passed as usize, queues);
     bencher.bench_local(|| grid.policy.judge(black_box(&case), &candidates[..], &grid.resolved));
@@ -41,7 +41,7 @@ fn judge_all_fit(bencher: Bencher<'_, '_>, queues: usize) {
 fn object_one(bencher: Bencher<'_, '_>) {
     let grid = Grid::new(1, |_| 0);
     let candidates = grid.candidates();
-    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let case = grid.case();
     bencher
         .bench_local(|| grid.policy.object_one(black_box(&case), &candidates[0], &grid.resolved));
 }
@@ -51,7 +51,7 @@ fn object_one(bencher: Bencher<'_, '_>) {
 fn divide(bencher: Bencher<'_, '_>) {
     let grid = Grid::new(300, |_| 0);
     let candidates = grid.candidates();
-    let case = grid.policy.case(&grid.task, 0, &grid.resolved);
+    let case = grid.case();
     let found = grid.policy.judge(&case, &candidates[..], &grid.resolved);
     bencher.bench_local(|| {
         let mut dice = Dice::of("atlas", "40000001/1", 0, 1, black_box(1));
@@ -78,6 +78,11 @@ impl Grid {
         let loads = (0..queues).map(|number| load(number, fit(number))).collect();
         let queues = (0..queues).map(|number| queue(number, fit(number))).collect();
         Grid { policy, resolved, task: task(), queues, loads, storage: storage() }
+    }
+
+    fn case(&self) -> Case<'_> {
+        let Grid { policy, task, resolved, .. } = self;
+        policy.case(task, 0, policy.asked(task, resolved), Known::nothing(), resolved)
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {

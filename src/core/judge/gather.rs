@@ -1,26 +1,32 @@
-//! Candidates: queues with every figure that a judgement may ask for. All looking up is done here,
-//! and what was found is noted, so that the next judgement begins where this one ended.
+//! Candidates: queues with every figure that a judgement may ask for. All look-ups are done here.
 
 mod census;
 mod owner;
 mod place;
 mod site;
 
-use crate::core::cut::Topic;
-use crate::core::event::{Link, Queue, Scope, Status};
-use crate::core::id::{Key, Name};
-use crate::core::judge::stock::There;
-use crate::core::judge::world::{QueueView, World};
-use crate::core::policy::{Candidate, Candidates, Case, LinkView, Preassigned, Stores};
-use crate::core::state::ledger::{AtQueue, Count};
-use crate::core::state::{Flags, State};
-use crate::core::unit::{HOUR, Millis};
-use place::{Places, find};
-use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+pub(in crate::core) use owner::Shares;
+pub(in crate::core) use place::Places;
+pub(in crate::core) use site::{RankedSites, SiteClasses};
 
-/// Names that a case's look-ups need, found once.
+use crate::core::cut::Topic;
+use crate::core::event::{Link, Queue, Scope, Status, Task};
+use crate::core::id::{Key, Name};
+use crate::core::judge::caches::Outlook;
+use crate::core::judge::stock::There;
+use crate::core::judge::view::CutView;
+use crate::core::judge::world::{QueueView, World};
+use crate::core::policy::{
+    Asked, Candidate, Candidates, Case, Known, LinkView, Owner, Policy, Resolved, Stores,
+};
+use crate::core::state::State;
+use crate::core::state::ledger::{AtQueue, Count};
+use crate::core::unit::{HOUR, Millis};
+use place::find;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What finding the figures of a case's candidates needs, found once.
 pub struct Survey {
     /// Nucleus.
     pub nucleus: Option<Name>,
@@ -29,33 +35,12 @@ pub struct Survey {
     resource_type: Option<Name>,
     user: Option<Name>,
     task: Key,
-    /// Where the classes of sites are that hold for the case.
-    sites: usize,
-}
-
-/// What gathering found out. Nothing is decided by it: without it, the same is found again.
-#[derive(Default)]
-pub struct Notes {
-    /// By share and resource type: where each queue's counters were when last looked at.
-    places: BTreeMap<(Option<Name>, Option<Name>), Vec<Places>>,
-    /// By nucleus, and whether express: links as they stand at this cut.
-    outlooks: BTreeMap<(Option<Name>, bool), Outlook>,
-    /// Queues (unified names) with slot figures at this cut.
-    slotted: Flags,
-    /// Owners and shares as they stand at this cut.
-    counted: owner::Counted,
-}
-
-/// Most shares and types, and most nuclei, that notes are kept of; beyond, all begin anew.
-const NOTES_MAX: usize = 32;
-
-/// What is known of the links to a nucleus at a cut.
-#[derive(Default)]
-struct Outlook {
-    queued: u64,
-    queued_until: Option<Millis>,
-    /// By dense number of the source.
-    links: Vec<OnceCell<LinkView>>,
+    /// Where each queue's counters were when last looked at.
+    places: Arc<[Places]>,
+    /// The links to the nucleus at this cut.
+    outlook: Arc<Outlook>,
+    /// Classes of sites at this cut, of a case whose kind classifies them.
+    sites: Option<Arc<SiteClasses>>,
 }
 
 /// A queue is inactive when no job started for so long (spec atlas F5).
@@ -70,111 +55,88 @@ fn activity(express: bool) -> &'static str {
     if express { EXPRESS } else { PRODUCTION }
 }
 
-impl Notes {
-    /// A new cut: links, owners and shares are looked at again; places, and the tree of shares,
-    /// only when queues or settings changed.
-    pub fn turn(&mut self, state: &State, other_queues: bool) {
-        self.outlooks.clear();
-        self.counted.turn(other_queues);
-        self.slotted.clear();
-        state.slots.keys().for_each(|(queue, _, _)| self.slotted.add(*queue));
-        if other_queues {
-            self.places.clear();
-        }
+impl<'a> CutView<'a> {
+    /// The case of a task, complete, and what finding the figures of its candidates needs.
+    pub fn case<'t>(
+        self,
+        policy: &Policy,
+        resolved: &Resolved,
+        task: &'t Task,
+    ) -> (Case<'t>, Survey) {
+        self.case_of(policy, resolved, task, |owner| owner)
     }
-}
 
-/// The entry of a key, made when there is none; all others go when there are too many.
-fn noted<K: Ord, V>(notes: &mut BTreeMap<K, V>, key: K, make: impl FnOnce() -> V) -> &mut V {
-    if notes.len() >= NOTES_MAX && !notes.contains_key(&key) {
-        notes.clear();
+    /// The same; `owner` may put other figures in place of those counted of the task's owner.
+    pub fn case_of<'t>(
+        self,
+        policy: &Policy,
+        resolved: &Resolved,
+        task: &'t Task,
+        owner: impl FnOnce(Owner) -> Owner,
+    ) -> (Case<'t>, Survey) {
+        let asked = policy.asked(task, resolved);
+        let survey = self.survey(task, &asked);
+        let known = self.known(task, &asked, &survey);
+        let known = Known { owner: owner(known.owner), ..known };
+        (policy.case(task, self.state.now, asked, known, resolved), survey)
     }
-    notes.entry(key).or_insert_with(make)
-}
 
-impl World {
-    /// Fills in what a case knows of its nucleus, and finds what gathering needs.
-    pub fn survey(&mut self, state: &State, case: &mut Case<'_>) -> Survey {
-        let nucleus = match case.task.nucleus.as_str() {
+    fn survey(self, task: &Task, asked: &Asked) -> Survey {
+        let CutView { state, world, caches } = self;
+        let nucleus = match task.nucleus.as_str() {
             "" => None,
             nucleus => state.known_name(nucleus),
         };
-        let express = case.express;
-        let gshare = state.known_name(&case.task.gshare);
-        let resource_type = state.known_name(&case.task.resource_type);
-        let user = state.known_name(&case.task.user);
-        let task = Key::of(case.task.task.as_bytes());
-        let mut survey = Survey { nucleus, express, gshare, resource_type, user, task, sites: 0 };
-        if !self.notes.outlooks.contains_key(&(nucleus, express)) {
-            let outlook = self.outlook(state, case.now, &survey);
-            noted(&mut self.notes.outlooks, (nucleus, express), || outlook);
+        let gshare = state.known_name(&task.gshare);
+        let resource_type = state.known_name(&task.resource_type);
+        let is_analysis = asked.scope == Scope::Analysis;
+        Survey {
+            nucleus,
+            express: asked.express,
+            gshare,
+            resource_type,
+            user: state.known_name(&task.user),
+            task: Key::of(task.task.as_bytes()),
+            places: caches.places(gshare, resource_type, world.queues.len()),
+            outlook: caches.outlook(nucleus, asked.express, || {
+                let activity = activity(asked.express);
+                let (queued, queued_until) = world.queued_into(state, state.now, nucleus, activity);
+                Outlook::new(queued, queued_until, world.sites)
+            }),
+            sites: is_analysis.then(|| self.classify(asked.sites)),
         }
-        if let Some(outlook) = self.notes.outlooks.get(&(nucleus, express)) {
-            case.queued_to_nucleus = outlook.queued;
-            case.queued_to_nucleus_until = outlook.queued_until;
-        }
-        case.nucleus = self.nucleus(&case.task.nucleus);
-        case.remote_source = self.is_open(case.task, |storage| storage.read_wan);
-        case.readable_source =
-            self.is_open(case.task, |storage| storage.read_wan || storage.read_lan);
-        let site = case.task.site.trim();
-        if case.scope == Scope::Analysis {
-            case.sources = self.sources(case.task);
-            self.look_up_owner(state, case);
-            survey.sites = self.classify(state, case.sites);
-        } else if case.preassigned == Preassigned::One && self.stands_for_several(site) {
-            case.preassigned = Preassigned::List;
-        }
-        let unknown = || Places::default();
-        noted(&mut self.notes.places, (gshare, resource_type), || {
-            std::iter::repeat_with(unknown).take(self.queues.len()).collect()
-        });
-        survey
     }
 
-    /// What is known of the links to the nucleus.
-    fn outlook(&self, state: &State, now: Millis, survey: &Survey) -> Outlook {
-        let links = std::iter::repeat_with(OnceCell::new).take(self.sites as usize).collect();
-        let activity = activity(survey.express);
-        let (queued, queued_until) = self.queued_into(state, now, survey.nucleus, activity);
-        Outlook { queued, queued_until, links }
-    }
-
-    /// Files queued to a nucleus from all sources, from link facts where a network service
-    /// publishes them, else counted from transfers; and when the first figure becomes too old.
-    pub(in crate::core) fn queued_into(
-        &self,
-        state: &State,
-        now: Millis,
-        nucleus: Option<Name>,
-        activity: &str,
-    ) -> (u64, Option<Millis>) {
-        let (mut files, mut until) = (0u64, None);
-        let Some(nucleus) = nucleus else { return (files, until) };
-        let age = state.setting.limits.link_sample_age_ms;
-        let mut published = false;
-        for link in self.links_into(nucleus) {
-            if link.queued_known && now.saturating_sub(link.changed_at) < age {
-                published = true;
-                files = files.saturating_add(queued(link, activity));
-                let ends = link.changed_at.saturating_add(age);
-                until = Some(until.map_or(ends, |first: Millis| first.min(ends)));
-            }
+    /// What a case knows beside its request.
+    fn known(self, task: &Task, asked: &Asked, survey: &Survey) -> Known {
+        let CutView { world, .. } = self;
+        Known {
+            queued_to_nucleus: survey.outlook.queued,
+            queued_to_nucleus_until: survey.outlook.queued_until,
+            nucleus: world.nucleus(&task.nucleus),
+            remote_source: world.is_open(task, |storage| storage.read_wan),
+            readable_source: world.is_open(task, |storage| storage.read_wan || storage.read_lan),
+            is_site_several: world.stands_for_several(task.site.trim()),
+            sources: match asked.scope {
+                Scope::Analysis => world.sources(task).into(),
+                Scope::Default => Vec::new().into(),
+            },
+            owner: survey
+                .sites
+                .as_ref()
+                .map_or_else(Owner::default, |sites| self.owner_of_task(task, sites)),
         }
-        if !published && let Some(activity) = state.known_name(activity) {
-            let into = state.ledger.into.of([nucleus.0, activity.0, 0, 0]);
-            files = into.map_or(0, |flow| flow.files);
-        }
-        (files, until)
     }
 
     /// All that is known of a link, figures too old to count left out.
-    fn view(&self, state: &State, now: Millis, survey: &Survey, source: Name) -> LinkView {
-        let mut view = LinkView { source_known: self.knows_from(source), ..LinkView::default() };
+    fn link(self, survey: &Survey, source: Name) -> LinkView {
+        let CutView { state, world, .. } = self;
+        let now = state.now;
+        let mut view = LinkView { source_known: world.knows_from(source), ..LinkView::default() };
         let Some(nucleus) = survey.nucleus else { return view };
         let age = state.setting.limits.link_sample_age_ms;
         let link =
-            self.link(source, nucleus).filter(|link| now.saturating_sub(link.changed_at) < age);
+            world.link(source, nucleus).filter(|link| now.saturating_sub(link.changed_at) < age);
         if let Some(link) = link {
             view.closeness = link.closeness;
             view.mbps_1h = link.mbps_1h;
@@ -207,34 +169,49 @@ impl World {
     }
 
     /// The queues on a list (places in `queues`) as candidates.
-    pub fn gather<'a>(
-        &'a self,
-        state: &'a State,
+    pub fn gather(
+        self,
         case: &'a Case<'a>,
         survey: &'a Survey,
         list: Cow<'a, [u32]>,
     ) -> Gathered<'a> {
-        let stock = self.stock(case.task, case.scope);
-        Gathered { look: self.look(state, case, survey), list, stock }
+        let stock = self.world.stock(case.task, case.scope);
+        Gathered { look: self.look(case, survey), list, stock }
     }
 
     /// Makes candidates of single queues.
-    pub fn look<'a>(
-        &'a self,
-        state: &'a State,
-        case: &'a Case<'a>,
-        survey: &'a Survey,
-    ) -> Look<'a> {
-        let places = self.notes.places.get(&(survey.gshare, survey.resource_type));
-        let outlook = self.notes.outlooks.get(&(survey.nucleus, survey.express));
-        Look {
-            world: self,
-            state,
-            case,
-            survey,
-            places: places.map_or(&[], Vec::as_slice),
-            links: outlook.map_or(&[], |outlook| outlook.links.as_slice()),
+    pub fn look(self, case: &'a Case<'a>, survey: &'a Survey) -> Look<'a> {
+        Look { view: self, case, survey }
+    }
+}
+
+impl World {
+    /// Files queued to a nucleus from all sources, from link facts where a network service
+    /// publishes them, else counted from transfers; and when the first figure becomes too old.
+    pub(in crate::core) fn queued_into(
+        &self,
+        state: &State,
+        now: Millis,
+        nucleus: Option<Name>,
+        activity: &str,
+    ) -> (u64, Option<Millis>) {
+        let (mut files, mut until) = (0u64, None);
+        let Some(nucleus) = nucleus else { return (files, until) };
+        let age = state.setting.limits.link_sample_age_ms;
+        let mut published = false;
+        for link in self.links_into(nucleus) {
+            if link.queued_known && now.saturating_sub(link.changed_at) < age {
+                published = true;
+                files = files.saturating_add(queued(link, activity));
+                let ends = link.changed_at.saturating_add(age);
+                until = Some(until.map_or(ends, |first: Millis| first.min(ends)));
+            }
         }
+        if !published && let Some(activity) = state.known_name(activity) {
+            let into = state.ledger.into.of([nucleus.0, activity.0, 0, 0]);
+            files = into.map_or(0, |flow| flow.files);
+        }
+        (files, until)
     }
 }
 
@@ -259,32 +236,30 @@ impl Candidates for Gathered<'_> {
     }
 
     fn queue(&self, place: u32) -> &Queue {
-        &self.look.world.queues[self.list[place as usize] as usize].queue
+        &self.look.view.world.queues[self.list[place as usize] as usize].queue
     }
 }
 
 /// All that candidates of one case are made of.
 pub struct Look<'a> {
-    world: &'a World,
-    state: &'a State,
+    view: CutView<'a>,
     case: &'a Case<'a>,
     survey: &'a Survey,
-    places: &'a [Places],
-    links: &'a [OnceCell<LinkView>],
 }
 
 impl<'a> Look<'a> {
     /// One queue as a candidate, by its place.
     pub fn one(&self, at: u32) -> Candidate<'a> {
-        self.candidate(at, self.world.there(at, self.case.task, self.case.scope))
+        self.candidate(at, self.view.world.there(at, self.case.task, self.case.scope))
     }
 
     #[inline]
     fn candidate(&self, at: u32, there: There) -> Candidate<'a> {
-        let (world, ledger, survey) = (self.world, &self.state.ledger, self.survey);
+        let CutView { world, state, .. } = self.view;
+        let (ledger, survey) = (&state.ledger, self.survey);
         let view = &world.queues[at as usize];
         let unified = view.unified.0;
-        let places = self.places.get(at as usize);
+        let places = survey.places.get(at as usize);
         let at_queue = find(&ledger.queue, places.map(|it| &it.queue), [unified, 0, 0, 0]);
         let at_share = survey.gshare.and_then(|gshare| {
             find(&ledger.share, places.map(|it| &it.share), [unified, gshare.0, 0, 0])
@@ -331,15 +306,16 @@ impl<'a> Look<'a> {
 
     #[inline]
     fn link(&self, view: &QueueView) -> LinkView {
-        let look = || self.world.view(self.state, self.case.now, self.survey, view.storage_site);
-        self.links.get(view.site as usize).map_or_else(look, |link| *link.get_or_init(look))
+        let look = || self.view.link(self.survey, view.storage_site);
+        let links = &self.survey.outlook.links;
+        links.get(view.site as usize).map_or_else(look, |link| *link.get_or_init(look))
     }
 
     /// Jobs whose output is on its way to where it cannot be written (spec atlas F18).
     #[inline]
     fn stuck(&self, queue: Name) -> u32 {
-        let bound = |nucleus: &Name| self.state.ledger.bound.of([queue.0, nucleus.0, 0, 0]);
-        self.world.shut.iter().filter_map(bound).sum()
+        let bound = |nucleus: &Name| self.view.state.ledger.bound.of([queue.0, nucleus.0, 0, 0]);
+        self.view.world.shut.iter().filter_map(bound).sum()
     }
 
     /// Whether jobs were ready here and none started for long (spec atlas F5). A queue of which no
@@ -351,7 +327,7 @@ impl<'a> Look<'a> {
             jobs(Status::Activated) > 0 || jobs(Status::Starting) > 0
         });
         is_ready
-            && self.state.marks.get(&view.unified).is_some_and(|marks| {
+            && self.view.state.marks.get(&view.unified).is_some_and(|marks| {
                 marks.start > 0 && self.case.now - marks.start > INACTIVE_AFTER
             })
     }
@@ -359,14 +335,14 @@ impl<'a> Look<'a> {
     /// The slot figure that fits best: of this share before any, then of this resource type
     /// before any (spec atlas 2.5.1). Expired and negative ones are no figures.
     fn slots(&self, queue: Name) -> Option<u32> {
-        if !self.world.notes.slotted.has(queue) {
+        if !self.view.caches.has_slots(queue) {
             return None;
         }
         let any = Some(Name::NONE);
         for gshare in [self.survey.gshare, any] {
             for resource_type in [self.survey.resource_type, any] {
                 let (Some(gshare), Some(resource_type)) = (gshare, resource_type) else { continue };
-                let held = self.state.slots.get(&(queue, gshare, resource_type));
+                let held = self.view.state.slots.get(&(queue, gshare, resource_type));
                 if let Some(slots) = held.filter(|slots| {
                     slots.slots >= 0 && (slots.expires_at == 0 || slots.expires_at > self.case.now)
                 }) {

@@ -1,11 +1,18 @@
 //! How one case is judged: candidates with their figures, the configuration as judging wants it,
 //! and the way from a request to its answer. It may name the state and policies.
 
-pub(in crate::core) mod assign;
-pub mod decide;
+mod assign;
+pub(in crate::core) mod caches;
+mod decide;
+pub(in crate::core) mod evaluation;
 pub mod gather;
+pub(in crate::core) mod judging;
+pub(in crate::core) mod notes;
 pub mod nuclei;
+pub(in crate::core) mod policies;
 pub mod share;
-pub(in crate::core) mod stock;
+pub(in crate::core) mod size;
+mod stock;
+pub mod view;
 pub(in crate::core) mod work;
 pub mod world;

@@ -4,6 +4,7 @@ use crate::core::event::{Task, TaskPhase};
 use crate::core::judge::nuclei::Work;
 use crate::core::state::State;
 use crate::core::state::record::{Answer, Ask};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// CPU time of an event of a task that does not say; HS06 s (spec atlas 1.2).
@@ -11,7 +12,10 @@ const CPU_UNKNOWN: f64 = 300.0;
 
 /// Work that remains at each nucleus. Derived from the requests.
 #[derive(Default)]
-pub(crate) struct WorkBook {
+pub(crate) struct WorkBook(RefCell<Sums>);
+
+#[derive(Default)]
+struct Sums {
     /// The nucleus of each request that has one and has not ended.
     nucleus_of: BTreeMap<String, Box<str>>,
     /// The requests of each nucleus.
@@ -49,17 +53,39 @@ impl Sum {
 impl WorkBook {
     /// Begins a cycle: sums are brought up to date when they are first asked for in it.
     pub(crate) fn begin_cycle(&mut self) {
-        self.is_fresh = false;
+        self.0.get_mut().is_fresh = false;
     }
 
     /// Nuclei whose work changed since the last call.
-    pub(crate) fn take_changed(&mut self, state: &State) -> BTreeSet<Box<str>> {
-        self.spread(state);
-        std::mem::take(&mut self.changed)
+    pub(crate) fn take_changed(&self, state: &State) -> BTreeSet<Box<str>> {
+        let mut sums = self.0.borrow_mut();
+        sums.spread(state);
+        std::mem::take(&mut sums.changed)
     }
 
     /// Notes that a request changed: its record, its answer, or the end of its task.
-    pub(crate) fn note(&mut self, state: &State, subject: &str) {
+    pub(crate) fn note(&self, state: &State, subject: &str) {
+        self.0.borrow_mut().note(state, subject);
+    }
+
+    /// A task was assigned to a nucleus in this cycle.
+    pub(crate) fn add(&self, task: &Task, nucleus: &str) {
+        self.0.borrow_mut().sums.entry(nucleus.into()).or_default().add(task);
+    }
+
+    /// What remains at a nucleus, as a task sees it.
+    pub(crate) fn at(&self, state: &State, nucleus: &str, task: &Task) -> Work {
+        let mut sums = self.0.borrow_mut();
+        sums.refresh(state);
+        let Some(sum) = sums.sums.get(nucleus) else { return Work::default() };
+        let share = sum.shares.get(&task.gshare);
+        let ahead = share.map_or(0.0, |share| share.range(task.priority..).map(|it| it.1).sum());
+        Work { all: sum.all, ahead }
+    }
+}
+
+impl Sums {
+    fn note(&mut self, state: &State, subject: &str) {
         let ask = state.asks.of(subject);
         let nucleus = ask.and_then(|ask| standing(state, ask)).map(|(_, nucleus)| nucleus);
         let before = match nucleus {
@@ -96,7 +122,7 @@ impl WorkBook {
     }
 
     /// Brings the sums up to date, once a cycle.
-    pub(crate) fn refresh(&mut self, state: &State) {
+    fn refresh(&mut self, state: &State) {
         if std::mem::replace(&mut self.is_fresh, true) {
             return;
         }
@@ -115,19 +141,6 @@ impl WorkBook {
             }
             self.sums.insert(nucleus, sum);
         }
-    }
-
-    /// A task was assigned to a nucleus in this cycle.
-    pub(crate) fn add(&mut self, task: &Task, nucleus: &str) {
-        self.sums.entry(nucleus.into()).or_default().add(task);
-    }
-
-    /// What remains at a nucleus, as a task sees it.
-    pub(crate) fn at(&self, nucleus: &str, task: &Task) -> Work {
-        let Some(sum) = self.sums.get(nucleus) else { return Work::default() };
-        let share = sum.shares.get(&task.gshare);
-        let ahead = share.map_or(0.0, |share| share.range(task.priority..).map(|it| it.1).sum());
-        Work { all: sum.all, ahead }
     }
 }
 

@@ -4,7 +4,6 @@
 use crate::core::event::{Configured, Link, Queue, Release, Scope, Storage};
 use crate::core::fold::is_newer;
 use crate::core::id::{Name, stir};
-use crate::core::judge::gather::Notes;
 use crate::core::policy::{Bare, Case, Nucleus, Policy, Resolved};
 use crate::core::state::State;
 use crate::core::state::record::Fact;
@@ -99,8 +98,6 @@ pub struct World {
     link_names: Vec<(Name, Name)>,
     into: BTreeMap<Name, Vec<u32>>,
     from: BTreeMap<Name, u32>,
-    /// What gathering found out and need not look for again.
-    pub(in crate::core) notes: Notes,
 }
 
 impl World {
@@ -140,7 +137,6 @@ impl World {
             let shut = self.nuclei.iter().filter(is_shut);
             self.shut = shut.map(|view| state.name(&view.name)).collect();
         }
-        self.notes.turn(state, is_other);
     }
 
     fn storage(&mut self, name: &str) -> u32 {

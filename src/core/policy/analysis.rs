@@ -21,6 +21,7 @@ use crate::core::dice::Dice;
 use crate::core::event::{ChunkKind, Queue, Scope, Task};
 use crate::core::output::throttle::SubjectKind;
 use crate::core::unit::{HOUR, MINUTE, Millis};
+use std::sync::Arc;
 
 words! {
     /// What it means that a task need not go where its data lie.
@@ -97,8 +98,9 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
         scope: Scope::Analysis,
         throttling: &THROTTLING,
         sites: typed!(Own: sites()),
-        complete: typed!(Own: complete(case)),
-        prepare: typed!(Own: prepare(case, candidates)),
+        owner: typed!(Own: completed(task, owner)),
+        first_pass: typed!(Own: first_pass(case, candidates)),
+        next_pass,
         again: typed!(Own: again(case, found)),
         most,
     }),
@@ -209,32 +211,42 @@ fn sites(own: &Own) -> SiteRules {
     own.sites.rules()
 }
 
-/// What follows from the figures of the owner: the task's class, and what is left of the threshold.
-fn complete(case: &mut Case<'_>, own: &Own) {
-    case.owner.outcomes_ms = (own.done_window * HOUR as f64) as Millis;
-    if let Some(slots) = case.owner.slots {
-        let threshold = own.caps.threshold_a;
-        case.owner.task_class = Some(class_of(case.task, slots, threshold, &own.classes));
-        case.owner.remaining_slots = Some(threshold - slots.hi as f64);
+/// The owner with what follows from its figures: the task's class, and what is left of the
+/// threshold.
+fn completed(task: &Task, owner: Owner, own: &Own) -> Owner {
+    let outcomes_ms = (own.done_window * HOUR as f64) as Millis;
+    let Some(slots) = owner.slots else { return Owner { outcomes_ms, ..owner } };
+    let threshold = own.caps.threshold_a;
+    Owner {
+        outcomes_ms,
+        task_class: Some(class_of(task, slots, threshold, &own.classes)),
+        remaining_slots: Some(threshold - slots.hi as f64),
+        ..owner
     }
 }
 
-fn prepare(case: &mut Case<'_>, candidates: &[Candidate<'_>], own: &Own) {
-    if case.pass == 1 {
-        case.included = case.task.options.included_sites.clone();
-        case.remote_source = is_remote(case, own);
-        let is_there = || candidates.iter().any(|it| is_named(case.task, it.queue));
-        if case.preassigned == Preassigned::One && !is_there() {
-            // No queue of that name: it may be a storage endpoint, else it has no effect.
-            let reads = |it: &&Candidate<'_>| it.queue.reads(case.scope).contains(&case.task.site);
-            let readers = candidates.iter().filter(reads);
-            case.included = readers.map(|it| it.queue.unified.clone()).collect();
-            case.preassigned = Preassigned::No;
-        }
-    }
+/// The case of the first pass: where the input lies.
+fn first_pass<'a>(case: &Case<'a>, candidates: &[Candidate<'_>], own: &Own) -> Case<'a> {
+    let is_there = || candidates.iter().any(|it| is_named(case.task, it.queue));
+    let (preassigned, included) = if case.preassigned == Preassigned::One && !is_there() {
+        // No queue of that name: it may be a storage endpoint, else it has no effect.
+        let reads = |it: &&Candidate<'_>| it.queue.reads(case.scope).contains(&case.task.site);
+        let readers = candidates.iter().filter(reads);
+        (Preassigned::No, readers.map(|it| it.queue.unified.clone()).collect())
+    } else {
+        (case.preassigned, case.task.options.included_sites.as_slice().into())
+    };
+    let remote_source = is_remote(case, own);
     let is_suppressed = own.locality == WithoutData::Suppressed && is_free(case, own);
-    let is_asked = case.pass == 1 && reads_any(case) && !is_suppressed;
-    case.locality = is_asked.then(|| Locality::new(case, candidates, enough(own)));
+    let is_asked = reads_any(case) && !is_suppressed;
+    let case = Case { preassigned, included, remote_source, ..case.clone() };
+    let locality = is_asked.then(|| Arc::new(Locality::new(&case, candidates, enough(own))));
+    Case { locality, ..case }
+}
+
+/// The case of the second pass, without regard to where the input lies.
+fn next_pass<'a>(case: &Case<'a>) -> Case<'a> {
+    Case { pass: case.pass + 1, locality: None, ..case.clone() }
 }
 
 /// Whether candidates are judged once more without regard to data: none was left but for the user's
@@ -264,7 +276,7 @@ fn again(case: &Case<'_>, found: &Found<'_>, own: &Own) -> bool {
 /// Ten, but all for distributed input, and as many as hold the data where jobs are cloned
 /// (spec atlas 8.7).
 fn most(case: &Case<'_>, most: usize) -> usize {
-    let locality = case.locality.as_ref();
+    let locality = case.locality.as_deref();
     if locality.is_some_and(|locality| locality.distributed) {
         return usize::MAX;
     }

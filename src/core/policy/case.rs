@@ -7,8 +7,11 @@ use super::site::SiteRules;
 use super::software::Wanted;
 use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
+use std::sync::Arc;
 
-/// The fixed part of a judgement: what is asked, when, and what holds for every candidate.
+/// The fixed part of a judgement: what is asked, when, and what holds for every candidate. It is
+/// complete when it is made ([`super::Policy::case`]) and does not change; a second pass over the
+/// candidates has a case of its own.
 #[derive(Clone)]
 pub struct Case<'a> {
     /// The request.
@@ -37,15 +40,62 @@ pub struct Case<'a> {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
     /// By dataset of the input and by copy of it: how it may be read there.
-    pub sources: Vec<Vec<Source>>,
+    pub sources: Arc<[Vec<Source>]>,
     /// Which queues hold the input; `None`: it is not asked, or not yet.
-    pub locality: Option<Locality>,
+    pub locality: Option<Arc<Locality>>,
     /// Queues it may use; empty: all (spec atlas G14).
-    pub included: Vec<String>,
+    pub included: Arc<[String]>,
     /// Whose work it is.
     pub owner: Owner,
     /// How sites are classified.
     pub sites: SiteRules,
+}
+
+/// What a policy finds in a request by itself, by which the rest of its case is looked up.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// See [`Case::express`].
+    pub express: bool,
+    /// See [`Case::scope`].
+    pub scope: Scope,
+    /// See [`Case::sites`].
+    pub sites: SiteRules,
+}
+
+/// What is known for a case beside its request.
+pub struct Known {
+    /// See [`Case::queued_to_nucleus`].
+    pub queued_to_nucleus: u64,
+    /// See [`Case::queued_to_nucleus_until`].
+    pub queued_to_nucleus_until: Option<Millis>,
+    /// See [`Case::nucleus`].
+    pub nucleus: Nucleus,
+    /// See [`Case::remote_source`].
+    pub remote_source: bool,
+    /// See [`Case::readable_source`].
+    pub readable_source: bool,
+    /// Whether the task's `site` stands for several queues: a unified queue and its parts.
+    pub is_site_several: bool,
+    /// See [`Case::sources`].
+    pub sources: Arc<[Vec<Source>]>,
+    /// What is counted of the owner.
+    pub owner: Owner,
+}
+
+impl Known {
+    /// Where nothing is known.
+    pub fn nothing() -> Known {
+        Known {
+            queued_to_nucleus: 0,
+            queued_to_nucleus_until: None,
+            nucleus: Nucleus::UNKNOWN,
+            remote_source: true,
+            readable_source: true,
+            is_site_several: false,
+            sources: Arc::default(),
+            owner: Owner::default(),
+        }
+    }
 }
 
 /// What is known of a nucleus.

@@ -4,6 +4,7 @@ use super::candidate::Candidate;
 use super::case::{Case, Preassigned};
 use super::declare::{Filter, Judge, Weight};
 use super::judgement::Judgement;
+use super::owner::Owner;
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
 use super::site::SiteRules;
@@ -64,11 +65,12 @@ pub struct Plan {
     pub throttling: &'static Throttling,
     /// How sites are classified (spec atlas 8.1.3).
     pub sites: fn(&Values) -> SiteRules,
-    /// Completes the case by what follows from its figures and the parameters, before anything is
-    /// judged.
-    pub complete: fn(&mut Case<'_>, &Values),
-    /// Completes the case from all candidates, before each pass.
-    pub prepare: fn(&mut Case<'_>, &[Candidate<'_>], &Values),
+    /// An owner as counted, with what follows from its figures for a task.
+    pub owner: fn(&Task, Owner, &Values) -> Owner,
+    /// The case of the first pass over all candidates.
+    pub first_pass: for<'a> fn(&Case<'a>, &[Candidate<'_>], &Values) -> Case<'a>,
+    /// The case of the pass after another.
+    pub next_pass: for<'a> fn(&Case<'a>) -> Case<'a>,
     /// Whether candidates are judged once more, in the next pass.
     pub again: fn(&Case<'_>, &Found<'_>, &Values) -> bool,
     /// Most queues in an answer; given what the policy allows.

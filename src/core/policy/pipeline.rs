@@ -2,7 +2,7 @@
 
 use super::applicable::Applicable;
 use super::candidate::Candidate;
-use super::case::{Case, Nucleus, Preassigned};
+use super::case::{Asked, Case, Known, Preassigned};
 use super::compile::{Policy, Resolved};
 use super::declare::Judge;
 use super::flavour::{Found, Plan, Select};
@@ -15,6 +15,7 @@ use super::weighed::Weighed;
 use crate::core::dice::Dice;
 use crate::core::event::{Queue, Scope, Task};
 use crate::core::unit::Millis;
+use std::sync::Arc;
 
 /// Most passes over the candidates.
 const PASSES_MAX: u8 = 2;
@@ -36,38 +37,55 @@ impl Policy {
         (self.flavour.admits)(case, home, queue, &resolved.own)
     }
 
-    /// The case of a task; the figures of its nucleus are for the caller to fill in.
-    pub fn case<'a>(&self, task: &'a Task, now: Millis, resolved: &Resolved) -> Case<'a> {
-        let express = (self.flavour.express)(task, &resolved.own);
-        let preassigned: Preassigned = (self.flavour.preassigned)(task, now, &resolved.own);
-        Case {
-            task,
-            now,
-            express,
-            preassigned,
-            queued_to_nucleus: 0,
-            queued_to_nucleus_until: None,
-            nucleus: Nucleus::UNKNOWN,
-            remote_source: true,
-            readable_source: true,
-            wanted: Wanted::of(task),
-            pass: 1,
-            scope: self.flavour.plan.map_or(Scope::Default, |plan| plan.scope),
-            sources: Vec::new(),
-            locality: None,
-            included: Vec::new(),
-            owner: Owner::default(),
-            sites: self
-                .flavour
-                .plan
-                .map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
+    /// What a request says by itself that decides what is looked up for its case.
+    pub fn asked(&self, task: &Task, resolved: &Resolved) -> Asked {
+        let plan = self.flavour.plan;
+        Asked {
+            express: (self.flavour.express)(task, &resolved.own),
+            scope: plan.map_or(Scope::Default, |plan| plan.scope),
+            sites: plan.map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
         }
     }
 
-    /// Completes a case whose figures are filled in, for candidates to be made and judged.
-    pub fn complete(&self, case: &mut Case<'_>, resolved: &Resolved) {
-        if let Some(plan) = self.flavour.plan {
-            (plan.complete)(case, &resolved.own);
+    /// The case of a task.
+    pub fn case<'a>(
+        &self,
+        task: &'a Task,
+        now: Millis,
+        asked: Asked,
+        known: Known,
+        resolved: &Resolved,
+    ) -> Case<'a> {
+        let own = &resolved.own;
+        let preassigned = (self.flavour.preassigned)(task, now, own);
+        let is_list = asked.scope == Scope::Default && known.is_site_several;
+        let is_one = preassigned == Preassigned::One;
+        Case {
+            task,
+            now,
+            express: asked.express,
+            preassigned: if is_one && is_list { Preassigned::List } else { preassigned },
+            queued_to_nucleus: known.queued_to_nucleus,
+            queued_to_nucleus_until: known.queued_to_nucleus_until,
+            nucleus: known.nucleus,
+            remote_source: known.remote_source,
+            readable_source: known.readable_source,
+            wanted: Wanted::of(task),
+            pass: 1,
+            scope: asked.scope,
+            sources: known.sources,
+            locality: None,
+            included: Arc::default(),
+            owner: self.owner(task, known.owner, resolved),
+            sites: asked.sites,
+        }
+    }
+
+    /// An owner as counted, with what follows from its figures for a task.
+    pub(super) fn owner(&self, task: &Task, counted: Owner, resolved: &Resolved) -> Owner {
+        match self.flavour.plan {
+            Some(plan) => (plan.owner)(task, counted, &resolved.own),
+            None => counted,
         }
     }
 
@@ -89,37 +107,25 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        match self.flavour.plan {
-            None => self.judge_once(case, candidates, resolved),
-            Some(_) => self.judge_here(&mut case.clone(), candidates, resolved, &mut |_, _| ()),
-        }
+        self.judge_passes(case, candidates, resolved, &mut |_, _| ())
     }
 
-    /// The same; what is found out on the way stays in the case. `passed` sees each pass over the
-    /// candidates that another one follows: the case of that pass, and what was found.
-    pub fn judge_here<C: Candidates + ?Sized>(
-        &self,
-        case: &mut Case<'_>,
-        candidates: &C,
-        resolved: &Resolved,
-        passed: &mut dyn FnMut(&Case<'_>, &Judgement),
-    ) -> Judgement {
-        match self.flavour.plan {
-            None => self.judge_once(case, candidates, resolved),
-            Some(plan) => self
-                .held(case, resolved)
-                .unwrap_or_else(|| self.judge_by(plan, case, candidates, resolved, passed)),
-        }
-    }
-
-    /// Judges a case in one pass, unless the task as a whole must wait.
-    fn judge_once<C: Candidates + ?Sized>(
+    /// The same; `passed` sees each pass over the candidates: its case, and what was found. A case
+    /// that is held as a whole has none.
+    pub fn judge_passes<C: Candidates + ?Sized>(
         &self,
         case: &Case<'_>,
         candidates: &C,
         resolved: &Resolved,
+        passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
-        self.held(case, resolved).unwrap_or_else(|| self.judge_pass(case, candidates, resolved))
+        if let Some(held) = self.held(case, resolved) {
+            return held;
+        }
+        match self.flavour.plan {
+            None => self.judge_pass(case, candidates, resolved),
+            Some(plan) => self.judge_by(plan, case, candidates, resolved, passed),
+        }
     }
 
     fn held(&self, case: &Case<'_>, resolved: &Resolved) -> Option<Judgement> {
@@ -136,23 +142,22 @@ impl Policy {
     fn judge_by<C: Candidates + ?Sized>(
         &self,
         plan: &Plan,
-        case: &mut Case<'_>,
+        case: &Case<'_>,
         candidates: &C,
         resolved: &Resolved,
         passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
         let all: Vec<Candidate<'_>> =
             (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
+        let mut case = (plan.first_pass)(case, &all, &resolved.own);
         loop {
-            (plan.prepare)(case, &all, &resolved.own);
-            let judgement = self.judge_among(case, &all, resolved);
+            let judgement = self.judge_among(&case, &all, resolved);
+            passed(&case, &judgement);
             let found = Found { judgement: &judgement, filters: &self.filters };
-            let is_last = case.pass >= PASSES_MAX;
-            if is_last || !(plan.again)(case, &found, &resolved.own) {
+            if case.pass >= PASSES_MAX || !(plan.again)(&case, &found, &resolved.own) {
                 return judgement;
             }
-            passed(case, &judgement);
-            case.pass += 1;
+            case = (plan.next_pass)(&case);
         }
     }
 

@@ -145,9 +145,9 @@ pub fn case(task: &Task) -> Case<'_> {
         wanted: Wanted::of(task),
         pass: 1,
         scope: Scope::Default,
-        sources: Vec::new(),
+        sources: Default::default(),
         locality: None,
-        included: Vec::new(),
+        included: Default::default(),
         owner: Owner::default(),
         sites: Default::default(),
     }

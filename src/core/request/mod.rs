@@ -1,10 +1,12 @@
-//! Who waits, what for, who wakes, and in which order requests are judged. It may name the state
-//! and policies.
+//! Which requests are open, what blocks them, which wake, in which order they are judged, and which
+//! owners are throttled. It may name the state, policies and judging.
 
 pub mod admit;
 pub mod blockers;
-pub(in crate::core) mod doubts;
-pub(in crate::core) mod holding;
+pub(in crate::core) mod cycle;
+mod held;
+pub(in crate::core) mod requests;
+pub(in crate::core) mod throttles;
 pub(in crate::core) mod touch;
 pub(in crate::core) mod waiting;
-pub mod wake;
+mod wake;

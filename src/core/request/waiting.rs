@@ -5,6 +5,7 @@ use crate::core::policy::{Case, Locality, Objection, Preassigned, Source};
 use crate::core::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A place in the order of judgement: priority, asked-at, subject.
 pub type Turn = (Reverse<i32>, Millis, String);
@@ -50,7 +51,7 @@ pub(crate) struct FirstPass {
     pub(crate) queues: QueueBlockers,
 }
 
-/// What an evaluation of all candidates together finds out before it asks any filter.
+/// What the case of a pass has beyond the case it was made of.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     pass: u8,
@@ -58,26 +59,23 @@ pub(crate) struct Prepared {
     remote_source: bool,
     /// Whether the input could be read from afar before the evaluation began.
     had_remote_source: bool,
-    locality: Option<Locality>,
+    locality: Option<Arc<Locality>>,
     /// How the input could be read.
-    sources: Vec<Vec<Source>>,
-    included: Vec<String>,
+    sources: Arc<[Vec<Source>]>,
+    included: Arc<[String]>,
 }
 
 impl Prepared {
-    /// Takes it from a case that was judged; `had_remote_source` is what it began with.
-    pub(crate) fn of(case: &mut Case<'_>, had_remote_source: bool) -> Prepared {
-        let (locality, included) = (case.locality.take(), std::mem::take(&mut case.included));
-        let sources = case.sources.clone();
-        let Case { pass, preassigned, remote_source, .. } = *case;
+    /// Takes it from the case of a pass, which was made of another one.
+    pub(crate) fn of(pass: &Case<'_>, original: &Case<'_>) -> Prepared {
         Prepared {
-            pass,
-            preassigned,
-            remote_source,
-            had_remote_source,
-            locality,
-            sources,
-            included,
+            pass: pass.pass,
+            preassigned: pass.preassigned,
+            remote_source: pass.remote_source,
+            had_remote_source: original.remote_source,
+            locality: pass.locality.clone(),
+            sources: pass.sources.clone(),
+            included: pass.included.clone(),
         }
     }
 
@@ -86,13 +84,16 @@ impl Prepared {
         self.sources == case.sources && self.had_remote_source == case.remote_source
     }
 
-    /// Puts it into a case, and what the case had in its place; done twice, both are as before.
-    pub(crate) fn swap(&mut self, case: &mut Case<'_>) {
-        std::mem::swap(&mut case.pass, &mut self.pass);
-        std::mem::swap(&mut case.preassigned, &mut self.preassigned);
-        std::mem::swap(&mut case.locality, &mut self.locality);
-        std::mem::swap(&mut case.included, &mut self.included);
-        std::mem::swap(&mut case.remote_source, &mut self.remote_source);
+    /// The case of the pass, made of another one.
+    pub(crate) fn case<'a>(&self, original: &Case<'a>) -> Case<'a> {
+        Case {
+            pass: self.pass,
+            preassigned: self.preassigned,
+            remote_source: self.remote_source,
+            locality: self.locality.clone(),
+            included: self.included.clone(),
+            ..original.clone()
+        }
     }
 }
 

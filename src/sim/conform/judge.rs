@@ -6,7 +6,7 @@ use super::json::moment;
 use super::{Recorded, ask};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Event, Scope, Task};
-use crate::core::judge::world::World;
+use crate::core::judge::view::Grid;
 use crate::core::limits::Limits;
 use crate::core::policy::{
     Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
@@ -126,19 +126,19 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let now = moment(&scenario["now"]);
     let facts = facts(&recorded.whole, now)?;
     let mut state = state_of(&facts, now)?;
-    let mut world = World::default();
-    world.update(&mut state, true);
+    let mut grid = Grid::default();
+    grid.update(&mut state, true);
+    let view = grid.view(&state);
     let task = read_back(&ask::ask(&recorded.whole, name, now))?;
     let lookup = |component: &str, key: &str| state.parameter(component, key);
     let resolved = policy.resolve(&lookup, &task.gshare);
-    let mut case = policy.case(&task, now, &resolved);
-    let survey = world.survey(&state, &mut case);
-    case.owner = super::analysis::owner(scenario);
+    let recorded_owner = |_| super::analysis::owner(scenario);
+    let (case, survey) = view.case_of(&policy, &resolved, &task, recorded_owner);
     let places = match case.preassigned {
-        Preassigned::No => world.places(|queue| policy.lists(queue, &resolved)),
-        Preassigned::One | Preassigned::List => world.admitted(&policy, &case, &resolved),
+        Preassigned::No => view.world.places(|queue| policy.lists(queue, &resolved)),
+        Preassigned::One | Preassigned::List => view.world.admitted(&policy, &case, &resolved),
     };
-    let gathered = world.gather(&state, &case, &survey, places.into());
+    let gathered = view.gather(&case, &survey, places.into());
     let figures = Figures::of(scenario);
     let told = Told { candidates: &gathered, figures: &figures };
     Ok(conclude(&policy, &resolved, &case, &told, &facts))

@@ -8,7 +8,7 @@ use super::judge::{Judged, compiled, read_back, state_of};
 use super::{Recorded, ask};
 use crate::core::event::Task;
 use crate::core::judge::nuclei::{JobCheck, Work, as_jobs};
-use crate::core::judge::world::World;
+use crate::core::judge::view::Grid;
 use crate::core::policy::task::{NucleusCandidate, TaskCase};
 use crate::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use crate::core::state::State;
@@ -23,7 +23,7 @@ const BACKLOGGED: u64 = 1 << 50;
 struct Bench<'a> {
     scenario: &'a Value,
     state: State,
-    world: World,
+    grid: Grid,
     now: Millis,
     policy: Policy,
     jobs: Policy,
@@ -37,8 +37,8 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let now = moment(&scenario["now"]);
     let facts = facts(&recorded.whole, now)?;
     let mut state = state_of(&facts, now)?;
-    let mut world = World::default();
-    world.update(&mut state, true);
+    let mut grid = Grid::default();
+    grid.update(&mut state, true);
     let full = |kind_name: &str| {
         let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
         Ok::<PolicySpec, String>(PolicySpec::full(kind_name, flavour, rules))
@@ -53,7 +53,7 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let mut bench = Bench {
         scenario,
         state,
-        world,
+        grid,
         now,
         policy,
         jobs,
@@ -106,17 +106,17 @@ impl Bench<'_> {
         let resolved = self.policy.resolve(&lookup, &task.gshare);
         let of_jobs = self.jobs.resolve(&lookup, &task.gshare);
         let jobs = as_jobs(&task);
-        let mut case = self.jobs.case(&jobs, now, &of_jobs);
-        let survey = self.world.survey(&self.state, &mut case);
-        let all = self.world.places(|_| true);
-        let gathered = self.world.gather(&self.state, &case, &survey, all.into());
+        let view = self.grid.view(&self.state);
+        let (case, survey) = view.case(&self.jobs, &of_jobs, &jobs);
+        let all = view.world.places(|_| true);
+        let gathered = view.gather(&case, &survey, all.into());
         let figures = Figures::of(&whole["scenario"]);
         let told = Told { candidates: &gathered, figures: &figures };
         let check = JobCheck::new(&self.jobs, &of_jobs, &case, &told);
         let runs = |queues: &[u32]| check.runs(queues);
         let parent =
             parent.as_ref().map(|parent| (parent.options.full_chain, parent.nucleus.as_str()));
-        let case = self.world.task_case(&task, now, parent, &runs);
+        let case = view.world.task_case(&task, now, parent, &runs);
         let nuclei = self.nuclei(&task);
         let judged = self.conclude(&case, &nuclei, &resolved, unit);
         if let Some(nucleus) = &judged.nucleus {
@@ -139,7 +139,7 @@ impl Bench<'_> {
             ahead: ahead.and_then(|at| at.get(name)).copied().unwrap_or(0.0),
         };
         let backlogged = texts(&brokerage["backlogged_nuclei"]);
-        let mut nuclei = self.world.nuclei_of(&self.state, task, self.now, work);
+        let mut nuclei = self.grid.world().nuclei_of(&self.state, task, self.now, work);
         for nucleus in &mut nuclei {
             let is_full = backlogged.iter().any(|name| name == nucleus.name);
             nucleus.queued_files = if is_full { BACKLOGGED } else { 0 };
@@ -157,7 +157,7 @@ impl Bench<'_> {
         unit: f64,
     ) -> Judged {
         let mut judged = Judged { verdict: "pending", ..Judged::default() };
-        if self.world.is_site(&case.task.nucleus) {
+        if self.grid.world().is_site(&case.task.nucleus) {
             judged.verdict = "assigned";
             judged.nucleus = Some(case.task.nucleus.clone());
             return judged;

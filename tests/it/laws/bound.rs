@@ -5,7 +5,7 @@ use crate::drive::yard::{queue, storage};
 use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Site, Status, Storage, Task};
-use yardmaster::core::judge::world::World;
+use yardmaster::core::judge::view::Grid;
 use yardmaster::core::policy::{Policy, PolicySpec, Rules, kind};
 use yardmaster::core::state::State;
 
@@ -27,22 +27,22 @@ fn endpoint(state: &mut State, name: &str, site: &str, write_wan: bool, at: i64)
 }
 
 /// What the first queue is said to have stuck.
-fn stuck(state: &mut State, world: &mut World) -> u32 {
+fn stuck(state: &mut State, grid: &mut Grid) -> u32 {
     close(state, state.now.max(DAWN) + 1);
-    world.update(state, world.queues.is_empty());
+    grid.update(state, grid.world().queues.is_empty());
     state.touched = Default::default();
     let flavour = kind("atlas-production-job").expect("built in");
     let spec = PolicySpec::full("production-job", flavour, Rules::Panda);
     let policy = Policy::compile(&spec).expect("the defaults are allowed");
     let (resolved, task) = (policy.unchanged(), Task::default());
-    let mut case = policy.case(&task, state.now, &resolved);
-    let survey = world.survey(state, &mut case);
-    world.look(state, &case, &survey).one(0).stuck_transferring
+    let view = grid.view(state);
+    let (case, survey) = view.case(&policy, &resolved, &task);
+    view.look(&case, &survey).one(0).stuck_transferring
 }
 
 #[test]
 fn jobs_bound_for_a_nucleus_that_cannot_be_written_are_stuck() {
-    let (mut state, mut world) = (state(), World::default());
+    let (mut state, mut grid) = (state(), Grid::default());
     fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue("ash", DAWN))));
     site(&mut state, "CERN", "CERN_DISK");
     site(&mut state, "DESY", "DESY_DISK");
@@ -60,14 +60,14 @@ fn jobs_bound_for_a_nucleus_that_cannot_be_written_are_stuck() {
     tell(&mut state, "DESY", Status::Transferring, 5);
     tell(&mut state, "DESY", Status::Holding, 7);
     tell(&mut state, "", Status::Transferring, 11);
-    assert_eq!(stuck(&mut state, &mut world), 5);
+    assert_eq!(stuck(&mut state, &mut grid), 5);
     endpoint(&mut state, "CERN_DISK", "CERN", false, DAWN + 1);
-    assert_eq!(stuck(&mut state, &mut world), 8);
+    assert_eq!(stuck(&mut state, &mut grid), 8);
     endpoint(&mut state, "DESY_DISK", "DESY", true, DAWN + 1);
-    assert_eq!(stuck(&mut state, &mut world), 3);
+    assert_eq!(stuck(&mut state, &mut grid), 3);
     let over =
         JobState { nucleus: "CERN", status: Status::Finished, changed_at: DAWN + 2, ..job("100") };
     fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(over)));
-    assert_eq!(stuck(&mut state, &mut world), 2);
+    assert_eq!(stuck(&mut state, &mut grid), 2);
     assert_audit_clean(&state, "stuck");
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Queue, Share, Status, Task};
 use yardmaster::core::id::Key;
-use yardmaster::core::judge::world::World;
+use yardmaster::core::judge::view::Grid;
 use yardmaster::core::policy::{
-    Case, Policy, PolicySpec, Resolved, Rules, Slots, Totals, UserView, kind,
+    Policy, PolicySpec, Resolved, Rules, Slots, Totals, UserView, kind,
 };
 use yardmaster::core::state::State;
 use yardmaster::core::state::record::Job;
@@ -131,8 +131,9 @@ fn owners_have_what_their_jobs_sum_up_to() {
                 let queue = Queue { analysis: true, ..crate::drive::yard::queue(name, DAWN) };
                 fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
             }
-            let mut world = World::default();
-            world.update(&mut state, true);
+            let mut grid = Grid::default();
+            grid.update(&mut state, true);
+            let view = grid.view(&state);
             for (user, group, share) in [
                 ("ann", "", "User Analysis"),
                 ("bob", "top", "User Analysis"),
@@ -148,12 +149,9 @@ fn owners_have_what_their_jobs_sum_up_to() {
                     ..Task::default()
                 };
                 let when = format!("seed {seed}, cycle {cycle}, {user} {group} {share}");
-                let mut case: Case<'_> = policy.case(&task, state.now, &resolved);
-                let survey = world.survey(&state, &mut case);
-                world.count_owner(&state, &mut case);
-                policy.complete(&mut case, &resolved);
+                let (case, survey) = view.case(&policy, &resolved, &task);
                 assert_eq!(case.owner.totals, Some(totals(&state, &task)), "{when}");
-                let class = |at| world.look(&state, &case, &survey).one(at).user.site_class;
+                let class = |at| view.look(&case, &survey).one(at).user.site_class;
                 let [ash, oak] = [0, 1].map(class);
                 let expected = slots(&state, &task, |queue| match queue {
                     "ash" => ash,
@@ -163,7 +161,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
                 assert_eq!(case.owner.slots, Some(expected), "{when}");
                 classes.extend([ash, oak]);
                 for (at, queue) in [(0, "ash"), (1, "oak")] {
-                    let found = world.look(&state, &case, &survey).one(at).user;
+                    let found = view.look(&case, &survey).one(at).user;
                     let (starts, outcomes) = windows(&state, &task, queue);
                     let own = UserView {
                         starts_per_hour: found.starts_per_hour,
@@ -206,13 +204,11 @@ fn a_share_is_used_as_its_jobs_run() {
         fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
     }
     close(&mut state, DAWN + 1);
-    let mut world = World::default();
-    world.update(&mut state, true);
-    let mut usage = |gshare: &str| {
+    let mut grid = Grid::default();
+    grid.update(&mut state, true);
+    let usage = |gshare: &str| {
         let task = Task { gshare: gshare.into(), ..Task::default() };
-        let mut case: Case<'_> = policy.case(&task, state.now, &resolved);
-        world.survey(&state, &mut case);
-        world.count_owner(&state, &mut case);
+        let (case, _) = grid.view(&state).case(&policy, &resolved, &task);
         let owner = case.owner;
         (owner.share_usage, owner.level1_usage, owner.share_running)
     };

@@ -6,7 +6,7 @@ use crate::world::*;
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Queue, Status, Task};
-use yardmaster::core::judge::world::World;
+use yardmaster::core::judge::view::Grid;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::math::student::point95;
 use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
@@ -51,18 +51,18 @@ fn tell(state: &mut State, job: JobState<'static>) {
 
 /// The class of each queue's site, to somebody who just came.
 fn classes(state: &State, rules: Rules) -> BTreeMap<&'static str, i8> {
-    let (mut state, mut world) = (state.clone(), World::default());
-    world.update(&mut state, true);
-    seen(&state, &mut world, rules)
+    let (mut state, mut grid) = (state.clone(), Grid::default());
+    grid.update(&mut state, true);
+    seen(&state, &grid, rules)
 }
 
 /// The class of each queue's site.
-fn seen(state: &State, world: &mut World, rules: Rules) -> BTreeMap<&'static str, i8> {
+fn seen(state: &State, grid: &Grid, rules: Rules) -> BTreeMap<&'static str, i8> {
     let (policy, resolved) = policy(rules);
     let task = Task { gshare: "User Analysis".into(), ..Task::default() };
-    let mut case = policy.case(&task, state.now, &resolved);
-    let survey = world.survey(state, &mut case);
-    let class = |at| world.look(state, &case, &survey).one(at as u32).user.site_class;
+    let view = grid.view(state);
+    let (case, survey) = view.case(&policy, &resolved, &task);
+    let class = |at| view.look(&case, &survey).one(at as u32).user.site_class;
     QUEUES.iter().enumerate().map(|(at, (name, ..))| (*name, class(at))).collect()
 }
 
@@ -151,7 +151,7 @@ fn classes_are_those_of_all_samples_told() {
         let mut chance = Chance(seed);
         let (mut state, mut now) = (grid(limits.clone()), DAWN);
         let mut told: Vec<Told> = Vec::new();
-        let mut world = World::default();
+        let mut grid = Grid::default();
         for step in 0..60 {
             now += chance.of(&[MINUTE, 20 * MINUTE, 2 * HOUR]);
             for _ in 0..chance.below(8) {
@@ -174,11 +174,11 @@ fn classes_are_those_of_all_samples_told() {
                 tell(&mut state, merge(text(format!("{}", 100 + at)), queue, from, start));
             }
             close(&mut state, now);
-            world.update(&mut state, step == 0);
+            grid.update(&mut state, step == 0);
             state.touched = Default::default();
             let seen_at = now - now % (30 * MINUTE);
             for rules in [Rules::Documented, Rules::Panda] {
-                let found = seen(&state, &mut world, rules);
+                let found = seen(&state, &grid, rules);
                 let when = format!("seed {seed}, step {step}, {rules:?}");
                 assert_eq!(found, dumb(&told, seen_at, rules), "{when}");
                 assert_eq!(classes(&stored(&state), rules), found, "{when}: from its store");

@@ -1,54 +1,39 @@
 //! Whose work it is: figures of a task's user or working group, of its share, and of the user at
 //! each queue (spec atlas 8.1, 8.5, 10).
 
+use super::Look;
 use super::census::QUEUED;
-use super::site::Sites;
-use super::{Look, Notes};
+use super::site::SiteClasses;
 use crate::core::cut::Topic;
-use crate::core::event::{Configured, Quota, QuotaKind, Scope, Status, UserKind, user_name};
+use crate::core::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
 use crate::core::fold::is_newer;
 use crate::core::id::Name;
 use crate::core::judge::share::{Balance, Tree, executing_and_queued};
-use crate::core::judge::world::World;
+use crate::core::judge::view::CutView;
 use crate::core::output::throttle::{self, SubjectKind, owner_of};
 use crate::core::policy::rule::Rule;
-use crate::core::policy::{Case, Owner, UserView};
+use crate::core::policy::{Owner, UserView};
 use crate::core::state::State;
 use crate::core::state::ledger::{AtShare, GROUP, Totals, USER, at_queue, starts_per_hour};
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
-/// What was counted of owners and shares at a cut, once somebody asked.
+/// The tree of shares, and how shares stand at a cut.
 #[derive(Default)]
-pub(super) struct Counted {
-    /// Classes of sites and what hangs on them, by the rules they are made by.
-    pub(super) sites: Vec<Sites>,
-    balance: OnceCell<Balance>,
-    /// The tree of shares; it stays while no share is told of.
-    tree: OnceCell<Tree>,
-    /// By place of the queue: jobs that start an hour.
-    starts: Vec<OnceCell<f64>>,
+pub(in crate::core) struct Shares {
+    tree: OnceLock<Tree>,
+    balance: OnceLock<Balance>,
 }
 
-impl Counted {
-    /// A new cut; `other_shares`: shares, queues or other facts may have changed.
-    pub(super) fn turn(&mut self, other_shares: bool) {
-        match other_shares {
-            true => self.sites.clear(),
-            false => self.sites.iter_mut().for_each(Sites::turn),
-        }
-        self.balance = OnceCell::new();
-        self.starts.clear();
-        if other_shares {
-            self.tree = OnceCell::new();
-        }
+impl Shares {
+    /// A new cut: the tree stays.
+    pub(in crate::core) fn begin_cut(&mut self) {
+        self.balance = OnceLock::new();
     }
-}
 
-impl Notes {
-    fn standing(&self, state: &State) -> (&Tree, &Balance) {
-        let tree = self.counted.tree.get_or_init(|| Tree::of(state));
+    fn at(&self, state: &State) -> (&Tree, &Balance) {
+        let tree = self.tree.get_or_init(|| Tree::of(state));
         let make = || Balance::new(tree, &executing_and_queued(state));
-        (tree, self.counted.balance.get_or_init(make))
+        (tree, self.balance.get_or_init(make))
     }
 }
 
@@ -75,39 +60,53 @@ fn part(percent: f64) -> f64 {
     percent / 100.0
 }
 
-impl World {
-    /// What is told of the owner of an analysis task: its quotas and caps.
-    pub(super) fn look_up_owner(&mut self, state: &State, case: &mut Case<'_>) {
-        self.notes.counted.starts.resize_with(self.queues.len(), OnceCell::new);
-        self.look_up(state, owner_of(case.task), &mut case.owner);
-    }
-
-    /// What is told of a user or working group.
-    fn look_up(&self, state: &State, (kind, name): (SubjectKind, &str), owner: &mut Owner) {
-        let (kind, user_kind) = match kind {
-            SubjectKind::Group => (QuotaKind::Group, UserKind::Group),
-            _ => (QuotaKind::User, UserKind::User),
-        };
-        let user = state.facts.users.of(&user_name(user_kind, name));
-        if let Some(user) = user.and_then(|fact| fact.current(is_newer)) {
-            owner.cap_jobs = user.cap_running_jobs;
-            owner.cap_cores = user.cap_running_cores;
+impl CutView<'_> {
+    /// What is known of the owner of an analysis task and of its share.
+    pub(super) fn owner_of_task(self, task: &Task, sites: &SiteClasses) -> Owner {
+        let CutView { state, caches, .. } = self;
+        let census = sites.census(state, self.world);
+        let owner = owner_of(task);
+        let [share_queued, share_running] = census.share(state.known_name(&task.gshare));
+        let (tree, balance) = caches.shares().at(state);
+        let mut throttled_by = throttled(state, owner);
+        throttled_by.extend(throttled(state, (SubjectKind::Task, &task.task)));
+        Owner {
+            throttled: throttled_by,
+            slots: Some(census.slots(state.known_name(&task.user))),
+            share_queued,
+            share_running,
+            share_usage: balance.of(tree, &task.gshare).map(|it| part(it.percent())),
+            level1_usage: balance.equivalent_percent(tree, &task.gshare).map(part),
+            ..self.owner(owner)
         }
-        self.quotas(state, (kind, name), owner);
     }
 
-    /// A user or working group by itself, whatever it asks for.
-    pub(crate) fn owner(&self, state: &State, of: (SubjectKind, &str)) -> Owner {
-        let mut owner = Owner { totals: Some(totals(state, of)), ..Owner::default() };
-        self.look_up(state, of, &mut owner);
+    /// A user or working group by itself, whatever it asks for: its jobs, quotas and caps.
+    pub(in crate::core) fn owner(self, of: (SubjectKind, &str)) -> Owner {
+        let (kind, name) = of;
+        let (quota_kind, user_kind) = match kind {
+            SubjectKind::Group => (QuotaKind::Group, UserKind::Group),
+            SubjectKind::User | SubjectKind::Task | SubjectKind::Queue => {
+                (QuotaKind::User, UserKind::User)
+            }
+        };
+        let user = self.state.facts.users.of(&user_name(user_kind, name));
+        let user = user.and_then(|fact| fact.current(is_newer));
+        let mut owner = Owner {
+            totals: Some(totals(self.state, of)),
+            cap_jobs: user.and_then(|user| user.cap_running_jobs),
+            cap_cores: user.and_then(|user| user.cap_running_cores),
+            ..Owner::default()
+        };
+        self.add_quotas((quota_kind, name), &mut owner);
         owner
     }
 
     /// Quotas of one endpoint are local, all others global. One without a limit is none.
-    fn quotas(&self, state: &State, (kind, subject): (QuotaKind, &str), owner: &mut Owner) {
+    fn add_quotas(self, (kind, subject): (QuotaKind, &str), owner: &mut Owner) {
         let any = Quota { kind, subject: subject.to_owned(), ..Quota::default() };
         let stem = any.name();
-        let quotas = &state.facts.quotas;
+        let quotas = &self.state.facts.quotas;
         let named =
             quotas.by_name.range(stem.clone()..).take_while(|(it, _)| it.starts_with(&stem));
         for (_, slot) in named {
@@ -115,34 +114,12 @@ impl World {
             let Some(quota) = fact.filter(|quota| quota.subject == subject) else { continue };
             let Some(limit) = quota.limit_bytes.filter(|limit| *limit > 0) else { continue };
             let used = quota.used_bytes as f64 / limit as f64;
-            if self.storage_named(&quota.expression).is_none() {
+            if self.world.storage_named(&quota.expression).is_none() {
                 owner.quota_used = Some(owner.quota_used.map_or(used, |most| most.max(used)));
             } else if used >= 1.0 {
                 owner.full_endpoints.push(quota.expression.clone());
             }
         }
-    }
-
-    /// What is counted of the owner of an analysis task and of its share.
-    pub fn count_owner(&self, state: &State, case: &mut Case<'_>) {
-        if case.scope != Scope::Analysis {
-            return;
-        }
-        let (task, owner) = (case.task, &mut case.owner);
-        // A case is surveyed before its owner is counted.
-        let Some(sites) = self.notes.counted.sites.iter().find(|it| it.rules == case.sites) else {
-            return;
-        };
-        let census = sites.census(state, self);
-        let whose = owner_of(task);
-        owner.totals = Some(totals(state, whose));
-        owner.throttled = throttled(state, whose);
-        owner.throttled.extend(throttled(state, (SubjectKind::Task, &task.task)));
-        owner.slots = Some(census.slots(state.known_name(&task.user)));
-        [owner.share_queued, owner.share_running] = census.share(state.known_name(&task.gshare));
-        let (tree, balance) = self.notes.standing(state);
-        owner.share_usage = balance.of(tree, &task.gshare).map(|it| part(it.percent()));
-        owner.level1_usage = balance.equivalent_percent(tree, &task.gshare).map(part);
     }
 }
 
@@ -152,7 +129,7 @@ impl Look<'_> {
         if self.case.scope != Scope::Analysis {
             return UserView::default();
         }
-        let (ledger, survey) = (&self.state.ledger, self.survey);
+        let (ledger, survey) = (&self.view.state.ledger, self.survey);
         let mut view = UserView {
             users: Some(share.map_or(0, |share| share.users)),
             all_running: Some(share.map_or(0, |share| share.jobs[Status::Running.index()])),
@@ -180,12 +157,11 @@ impl Look<'_> {
 
     /// Jobs of all shares that start an hour.
     fn starts(&self, at: u32, queue: Name) -> f64 {
-        let look = || {
-            let starts = self.state.ledger.starts.of([queue.0, 0, 0, 0]);
-            let time = self.state.times.of(Topic::JobState).time;
+        let CutView { state, world, caches } = self.view;
+        caches.starts(at, world.queues.len(), || {
+            let starts = state.ledger.starts.of([queue.0, 0, 0, 0]);
+            let time = state.times.of(Topic::JobState).time;
             starts.map_or(0.0, |starts| starts_per_hour(starts, time))
-        };
-        let noted = self.world.notes.counted.starts.get(at as usize);
-        noted.map_or_else(look, |noted| *noted.get_or_init(look))
+        })
     }
 }

@@ -1,19 +1,19 @@
 //! Where a queue's counters were when last looked at.
 
 use crate::core::state::rows::{NO_ROW, RowKey, Rows};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
-#[derive(Clone)]
-pub(super) struct Places {
-    pub(super) queue: Cell<u32>,
-    pub(super) share: Cell<u32>,
-    pub(super) load: Cell<u32>,
+pub(in crate::core) struct Places {
+    pub(super) queue: AtomicU32,
+    pub(super) share: AtomicU32,
+    pub(super) load: AtomicU32,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Places { queue: Cell::new(NO_ROW), share: Cell::new(NO_ROW), load: Cell::new(NO_ROW) }
+        let [queue, share, load] = [NO_ROW; 3].map(AtomicU32::new);
+        Places { queue, share, load }
     }
 }
 
@@ -21,12 +21,13 @@ impl Default for Places {
 #[inline]
 pub(super) fn find<'a, V: Default>(
     rows: &'a Rows<V>,
-    place: Option<&Cell<u32>>,
+    place: Option<&AtomicU32>,
     key: RowKey,
 ) -> Option<&'a V> {
-    let row = rows.refind(place.map_or(NO_ROW, Cell::get), key)?;
-    if let Some(place) = place {
-        place.set(row);
+    let noted = place.map_or(NO_ROW, |place| place.load(Ordering::Relaxed));
+    let row = rows.refind(noted, key)?;
+    if let Some(place) = place.filter(|_| row != noted) {
+        place.store(row, Ordering::Relaxed);
     }
     rows.get(row)
 }
@@ -40,12 +41,12 @@ mod tests {
     fn a_place_noted_is_never_taken_for_anothers() {
         let [ours, other] = [[1, 2, 3, 0], [4, 5, 6, 0]];
         let mut rows: Rows<u32> = Rows::default();
-        let place = Cell::new(NO_ROW);
+        let place = AtomicU32::new(NO_ROW);
         assert_eq!(find(&rows, Some(&place), ours), None);
         let first = rows.row(ours);
         *rows.at(first) = 7;
         assert_eq!(find(&rows, Some(&place), ours), Some(&7));
-        assert_eq!(place.get(), first);
+        assert_eq!(place.load(Ordering::Relaxed), first);
         rows.sweep();
         assert_eq!(find(&rows, Some(&place), ours), None, "swept away");
         let reused = rows.row(other);
@@ -54,6 +55,6 @@ mod tests {
         let second = rows.row(ours);
         *rows.at(second) = 9;
         assert_eq!(find(&rows, Some(&place), ours), Some(&9), "elsewhere now");
-        assert_eq!((place.get(), find(&rows, None, ours)), (second, Some(&9)));
+        assert_eq!((place.load(Ordering::Relaxed), find(&rows, None, ours)), (second, Some(&9)));
     }
 }

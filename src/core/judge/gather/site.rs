@@ -4,10 +4,11 @@
 //! event time was full, seen from there. So whoever decides again comes to the same, and between
 //! two half hours only what was told late, and jobs that wait no more, change anything.
 
+use super::Look;
 use super::census::Census;
-use super::{Look, NOTES_MAX};
 use crate::core::cut::Topic;
 use crate::core::id::Name;
+use crate::core::judge::view::CutView;
 use crate::core::judge::world::World;
 use crate::core::math::power::exp2;
 use crate::core::policy::SiteRules;
@@ -16,36 +17,32 @@ use crate::core::state::State;
 use crate::core::state::ledger::{QUEUED_GRAIN, WAIT_GRAIN, Waits};
 use crate::core::state::window::Bucket;
 use crate::core::unit::{MINUTE, Millis, SECOND};
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 /// Classes are seen from moments so far apart.
 const PERIOD: Millis = 30 * MINUTE;
 
-/// Classes of sites by some rules, and what hangs on them.
-pub(super) struct Sites {
-    pub(super) rules: SiteRules,
-    /// What `ranks` were made of: the moment they are seen from, and how often waits had changed.
-    made_of: Option<(Millis, u64)>,
+/// Ranks of sites by some rules, seen from a moment.
+pub(in crate::core) struct RankedSites {
+    /// The rules they are made by.
+    pub(in crate::core) rules: SiteRules,
+    /// The moment they are seen from, and how often waits had changed.
+    made_of: (Millis, u64),
     /// By unified name of a queue.
     ranks: BTreeMap<Name, Rank>,
-    /// By place of a queue, at this cut; empty: not made yet.
-    classes: Vec<i8>,
-    census: OnceCell<Census>,
 }
 
-impl Sites {
-    fn new(rules: SiteRules) -> Sites {
-        let (ranks, classes) = (BTreeMap::new(), Vec::new());
-        Sites { rules, made_of: None, ranks, classes, census: OnceCell::new() }
-    }
+/// Classes of sites by some rules at a cut.
+pub(in crate::core) struct SiteClasses {
+    /// The rules they are made by.
+    pub(in crate::core) rules: SiteRules,
+    /// By index of the queue.
+    classes: Vec<i8>,
+    census: OnceLock<Census>,
+}
 
-    /// A new cut.
-    pub(super) fn turn(&mut self) {
-        self.classes.clear();
-        self.census = OnceCell::new();
-    }
-
+impl SiteClasses {
     /// What each owner has on the whole grid, with slots by the classes of their sites. Sites off
     /// the grid do not count, and one that is not known is mid.
     pub(super) fn census(&self, state: &State, world: &World) -> &Census {
@@ -59,42 +56,33 @@ impl Sites {
     }
 }
 
-impl World {
-    /// Brings classes by some rules up to date with the cut; tells where they are.
-    pub(super) fn classify(&mut self, state: &State, rules: SiteRules) -> usize {
-        let held = &mut self.notes.counted.sites;
-        if held.len() >= NOTES_MAX && held.iter().all(|it| it.rules != rules) {
-            held.clear();
-        }
-        let at = held.iter().position(|it| it.rules == rules).unwrap_or(held.len());
-        if at == held.len() {
-            held.push(Sites::new(rules));
-        }
-        let time = state.times.of(Topic::JobState).time;
-        let seen_at = time.saturating_sub(time.rem_euclid(PERIOD));
-        let made_of = Some((seen_at, state.ledger.waits_changed));
-        if held[at].made_of != made_of {
-            let ranks = self.ranks(state, seen_at, &rules);
-            let sites = &mut self.notes.counted.sites[at];
-            (sites.ranks, sites.made_of) = (ranks, made_of);
-            sites.turn();
-        }
-        if self.notes.counted.sites[at].classes.is_empty() {
-            let ranks = &self.notes.counted.sites[at].ranks;
+impl CutView<'_> {
+    /// The classes of sites by some rules at the cut.
+    pub(super) fn classify(self, rules: SiteRules) -> Arc<SiteClasses> {
+        let CutView { state, world, caches } = self;
+        caches.classes(&rules, || {
+            let time = state.times.of(Topic::JobState).time;
+            let seen_at = time.saturating_sub(time.rem_euclid(PERIOD));
+            let made_of = (seen_at, state.ledger.waits_changed);
+            let ranked = caches.ranks(
+                &rules,
+                |held| held.made_of == made_of,
+                || RankedSites { rules, made_of, ranks: self.ranks(seen_at, &rules) },
+            );
             let class = |queue: Name| {
                 let newest = state.marks.get(&queue).map_or(0, |marks| marks.start);
-                let rank = ranks.get(&queue).copied().unwrap_or_default();
+                let rank = ranked.ranks.get(&queue).copied().unwrap_or_default();
                 rank.class(newest > seen_at.saturating_sub(rules.start_within))
             };
-            let classes = self.queues.iter().map(|view| class(view.unified)).collect();
-            self.notes.counted.sites[at].classes = classes;
-        }
-        at
+            let classes = world.queues.iter().map(|view| class(view.unified)).collect();
+            SiteClasses { rules, classes, census: OnceLock::new() }
+        })
     }
 
     /// What waits make of each queue that is configured, seen from a moment.
-    fn ranks(&self, state: &State, seen_at: Millis, rules: &SiteRules) -> BTreeMap<Name, Rank> {
+    fn ranks(self, seen_at: Millis, rules: &SiteRules) -> BTreeMap<Name, Rank> {
         let queues: BTreeMap<Name, (bool, bool)> = self
+            .world
             .queues
             .iter()
             .map(|view| {
@@ -109,7 +97,7 @@ impl World {
         };
         let weights: Vec<f64> = (0..count).map(weight).collect();
         let (mut names, mut sites) = (Vec::new(), Vec::new());
-        for (key, waits) in state.ledger.waits.iter() {
+        for (key, waits) in self.state.ledger.waits.iter() {
             let name = Name(key[0]);
             let Some((is_grid, pushes)) = queues.get(&name).copied() else { continue };
             if let Some(waited) = waited(waits, seen_at, &weights, pushes) {
@@ -124,7 +112,7 @@ impl World {
 impl Look<'_> {
     /// Class of the site of a queue.
     pub(super) fn site_class(&self, at: u32) -> i8 {
-        let sites = self.world.notes.counted.sites.get(self.survey.sites);
+        let sites = self.survey.sites.as_ref();
         sites.and_then(|sites| sites.classes.get(at as usize)).copied().unwrap_or(0)
     }
 }

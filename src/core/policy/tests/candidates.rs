@@ -3,8 +3,8 @@
 use super::task;
 use crate::core::dice::Dice;
 use crate::core::event::{ChunkKind, Status};
-use crate::core::policy::Rules;
 use crate::core::policy::sample::{candidate, load, policy, queue};
+use crate::core::policy::{Known, Nucleus, Rules};
 
 #[test]
 fn jobs_are_divided_among_the_ranked() {
@@ -18,8 +18,9 @@ fn jobs_are_divided_among_the_ranked() {
     }
     for chunk in [ChunkKind::Normal, ChunkKind::Scout, ChunkKind::Merge] {
         let task = task(|task| (task.jobs, task.chunk) = (101, chunk));
-        let mut case = policy.case(&task, 0, &resolved);
-        case.nucleus.known = true;
+        let nucleus = Nucleus { known: true, ..Nucleus::UNKNOWN };
+        let known = Known { nucleus, ..Known::nothing() };
+        let case = policy.case(&task, 0, policy.asked(&task, &resolved), known, &resolved);
         let judgement = policy.judge(&case, &candidates[..], &resolved);
         let divide = |cycle| {
             let mut dice = Dice::of("atlas", &task.subject, task.attempt, 1, cycle);

@@ -282,7 +282,7 @@ proptest! {
             ("atlas-analysis-job", Scope::Analysis),
         ];
         for (of, scope) in both {
-            let mut case = odd_case(&mut odd, &task, scope);
+            let drawn = odd_case(&mut odd, &task, scope);
             let said = odd.perhaps(Odd::word);
             for policy in policies(of) {
                 let look_up = |component: &str, key: &str| {
@@ -291,7 +291,8 @@ proptest! {
                     said.map(|said| PARAMETERS[place(said) as usize])
                 };
                 let resolved = policy.resolve(&look_up, &task.gshare);
-                policy.complete(&mut case, &resolved);
+                let owner = policy.owner(&task, drawn.owner.clone(), &resolved);
+                let case = Case { owner, ..drawn.clone() };
                 let judgement = policy.judge(&case, candidates.as_slice(), &resolved);
                 check(&judgement)?;
                 if let Some(held) = judgement.held {

@@ -1,62 +1,73 @@
-//! A look at one deferred request: whether it would be answered now.
+//! Evaluating a waiting request whose candidates are queues: whether it would be assigned now.
 
-use crate::core::engine::Ready;
+use super::Evaluated;
+use crate::core::judge::evaluation::Evaluation;
 use crate::core::judge::gather::Survey;
-use crate::core::judge::world::World;
+use crate::core::judge::policies::Ready;
+use crate::core::judge::view::CutView;
 use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy};
 use crate::core::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
-use crate::core::state::State;
 use crate::core::unit::Millis;
 use std::cell::OnceCell;
 
-/// What a look reads.
+/// What an evaluation reads.
 pub(super) struct Look<'a> {
-    pub(super) state: &'a State,
-    pub(super) world: &'a World,
+    pub(super) view: CutView<'a>,
     pub(super) policy: &'a Policy,
     pub(super) ready: &'a Ready,
-    /// The queues whose blockers read what changed.
-    pub(super) stirred: Vec<u32>,
-    /// The same of the first pass, where there were two.
-    pub(super) stirred_first: Vec<u32>,
+    pub(super) case: &'a Case<'a>,
+    pub(super) survey: &'a Survey,
 }
 
 impl Look<'_> {
     /// Whether a candidate passes that did not before. A filter that objects in place of another is
-    /// remembered, so that a candidate is evaluated again only when something changed.
-    pub(super) fn wakes(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
+    /// remembered, so that a candidate is evaluated again only when something changed. `stirred`
+    /// are the queues whose blockers read what changed, `stirred_first` those of the first pass
+    /// where there were two.
+    pub(super) fn evaluate(
+        &self,
+        waiting: &mut Waiting,
+        stirred: &[u32],
+        stirred_first: &[u32],
+    ) -> Evaluated {
         let is_cold = std::mem::take(&mut waiting.is_cold);
-        let now = self.state.now;
+        let now = self.view.state.now;
         // All that expire are evaluated again when the first is due.
         if is_cold || waiting.recheck_at.is_some_and(|at| at <= now) {
             waiting.recheck_at = None;
         }
-        let wakes = if self.policy.judges_together(case, &self.ready.resolved) {
-            (is_cold || self.has_moved(waiting, case, survey)) && self.judges(waiting, case, survey)
-        } else if is_cold {
-            self.asks_all(waiting, case, survey)
+        let evaluated = if self.policy.judges_together(self.case, &self.ready.resolved) {
+            match is_cold || self.has_moved(waiting, stirred, stirred_first) {
+                true => self.judge(waiting),
+                false => Evaluated::Blocked,
+            }
         } else {
-            self.asks_stirred(waiting, case, survey)
+            let wakes = match is_cold {
+                true => self.any_passes(waiting),
+                false => self.any_stirred_passes(waiting, stirred),
+            };
+            if wakes { Evaluated::Wakes(None) } else { Evaluated::Blocked }
         };
-        waiting.evaluated_in = self.state.number;
-        // One that wakes may find no room in this cycle: then all is asked again.
-        waiting.is_cold = wakes;
-        wakes
+        waiting.evaluated_in = self.view.state.number;
+        // One that wakes may find no room in this cycle: then all is evaluated again.
+        waiting.is_cold = matches!(evaluated, Evaluated::Wakes(_));
+        evaluated
     }
 
     /// Where each candidate is judged by itself: evaluates those again of which something changed
     /// that their blocker reads. As long as the blocker objects, no other filter need be asked.
-    fn asks_stirred(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
-        let look = self.world.look(self.state, case, survey);
+    fn any_stirred_passes(&self, waiting: &mut Waiting, stirred: &[u32]) -> bool {
+        let Look { case, policy, .. } = *self;
+        let look = self.view.look(case, self.survey);
         let (resolved, applicable) = (&self.ready.resolved, OnceCell::new());
-        let applicable = || applicable.get_or_init(|| self.policy.applicable(case, resolved));
-        for at in &self.stirred {
+        let applicable = || applicable.get_or_init(|| policy.applicable(case, resolved));
+        for at in stirred {
             let Some(blocker) = waiting.queues.get(*at) else { continue };
             let candidate = look.one(*at);
-            let still = self.policy.ask(blocker.filter, case, &candidate, resolved);
+            let still = policy.ask(blocker.filter, case, &candidate, resolved);
             let found = match still {
                 Some(objection) => Some((blocker.filter, objection)),
-                None => self.policy.object_by(applicable(), case, &candidate, resolved),
+                None => policy.object_by(applicable(), case, &candidate, resolved),
             };
             let Some((filter, objection)) = found else { return true };
             note(&mut waiting.queues, &mut waiting.recheck_at, *at, filter as u16, &objection);
@@ -65,15 +76,16 @@ impl Look<'_> {
     }
 
     /// Evaluates every candidate there is now, up to the first that passes.
-    fn asks_all(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
-        waiting.queues.clear(self.world.queues.len());
-        let list = self.ready.list(self.policy, self.world, case);
-        let candidates = self.world.gather(self.state, case, survey, list.clone());
+    fn any_passes(&self, waiting: &mut Waiting) -> bool {
+        let Look { view, case, policy, .. } = *self;
+        waiting.queues.clear(view.world.queues.len());
+        let list = self.ready.list(policy, view.world, case);
+        let candidates = view.gather(case, self.survey, list.clone());
         let resolved = &self.ready.resolved;
-        let applicable = self.policy.applicable(case, resolved);
+        let applicable = policy.applicable(case, resolved);
         for place in 0..candidates.count() as u32 {
             let candidate = candidates.at(place);
-            let found = self.policy.object_by(&applicable, case, &candidate, resolved);
+            let found = policy.object_by(&applicable, case, &candidate, resolved);
             let Some((filter, objection)) = found else { return true };
             let queue = list[place as usize];
             note(&mut waiting.queues, &mut waiting.recheck_at, queue, filter as u16, &objection);
@@ -84,16 +96,14 @@ impl Look<'_> {
     /// Where the verdict on one candidate depends on the others: whether the verdict on any one
     /// changed, so that all are to be judged again. As long as the same filter objects to each, and
     /// the input lies where it lay, no candidate passes.
-    fn has_moved(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
+    fn has_moved(&self, waiting: &mut Waiting, stirred: &[u32], stirred_first: &[u32]) -> bool {
         let Waiting { queues, prepared, first_pass, recheck_at, .. } = waiting;
-        let Some(prepared) = prepared.as_deref_mut() else { return true };
-        if !prepared.is_of(case)
-            || self.differs(prepared, queues, &self.stirred, recheck_at, case, survey)
-        {
+        let Some(prepared) = prepared.as_deref() else { return true };
+        if !prepared.is_of(self.case) || self.differs(prepared, queues, stirred, recheck_at) {
             return true;
         }
         first_pass.as_deref_mut().is_some_and(|FirstPass { prepared, queues }| {
-            self.differs(prepared, queues, &self.stirred_first, recheck_at, case, survey)
+            self.differs(prepared, queues, stirred_first, recheck_at)
         })
     }
 
@@ -101,22 +111,19 @@ impl Look<'_> {
     /// than it was, or by none.
     fn differs(
         &self,
-        prepared: &mut Prepared,
+        prepared: &Prepared,
         queues: &mut QueueBlockers,
         stirred: &[u32],
         recheck_at: &mut Option<Millis>,
-        case: &Case<'_>,
-        survey: &Survey,
     ) -> bool {
         if stirred.is_empty() {
             return false;
         }
-        let mut case = case.clone();
-        prepared.swap(&mut case);
-        let look = self.world.look(self.state, &case, survey);
+        let case = prepared.case(self.case);
+        let look = self.view.look(&case, self.survey);
         let resolved = &self.ready.resolved;
         let applicable = self.policy.applicable(&case, resolved);
-        let differs = stirred.iter().any(|at| {
+        stirred.iter().any(|at| {
             let Some(blocker) = queues.get(*at) else { return false };
             let candidate = look.one(*at);
             let found = self.policy.object_by(&applicable, &case, &candidate, resolved);
@@ -126,40 +133,42 @@ impl Look<'_> {
             };
             note(queues, recheck_at, *at, filter as u16, &objection);
             false
-        });
-        prepared.swap(&mut case);
-        differs
+        })
     }
 
-    /// Judges all candidates there are now, as whoever decides will.
-    fn judges(&self, waiting: &mut Waiting, case: &Case<'_>, survey: &Survey) -> bool {
-        let mut judged = case.clone();
-        self.world.count_owner(self.state, &mut judged);
-        self.policy.complete(&mut judged, &self.ready.resolved);
-        let list = self.ready.list(self.policy, self.world, case);
-        let candidates = self.world.gather(self.state, case, survey, list.clone());
-        let Waiting { queues, recheck_at, first_pass, .. } = waiting;
-        (*recheck_at, *first_pass) = (None, None);
-        let mut note_all = |queues: &mut QueueBlockers, judgement: &Judgement| {
-            queues.clear(self.world.queues.len());
+    /// Judges all candidates there are now, as for a decision.
+    fn judge(&self, waiting: &mut Waiting) -> Evaluated {
+        let Look { view, case, policy, .. } = *self;
+        let list = self.ready.list(policy, view.world, case);
+        let candidates = view.gather(case, self.survey, list.clone());
+        let Waiting { queues, recheck_at, .. } = waiting;
+        *recheck_at = None;
+        let mut passes: Vec<FirstPass> = Vec::new();
+        let mut keep = |pass: &Case<'_>, judgement: &Judgement| {
+            let mut queues = match passes.is_empty() {
+                true => std::mem::take(queues),
+                false => QueueBlockers::default(),
+            };
+            queues.clear(view.world.queues.len());
             for fate in &judgement.fates {
                 let queue = list[fate.candidate as usize];
-                note(queues, recheck_at, queue, fate.filter, &fate.objection);
+                note(&mut queues, recheck_at, queue, fate.filter, &fate.objection);
             }
-        };
-        let had_remote_source = case.remote_source;
-        let mut keep = |case: &Case<'_>, judgement: &Judgement| {
-            let prepared = Prepared::of(&mut case.clone(), had_remote_source);
-            let mut queues = QueueBlockers::default();
-            note_all(&mut queues, judgement);
-            *first_pass = Some(Box::new(FirstPass { prepared, queues }));
+            passes.push(FirstPass { prepared: Prepared::of(pass, case), queues });
         };
         let resolved = &self.ready.resolved;
-        let judgement = self.policy.judge_here(&mut judged, &candidates, resolved, &mut keep);
-        note_all(queues, &judgement);
-        waiting.prepared = Some(Box::new(Prepared::of(&mut judged, had_remote_source)));
-        // One that is held as a whole by now is told so.
-        judgement.passed > 0 || judgement.held.is_some()
+        let judgement = policy.judge_passes(case, &candidates, resolved, &mut keep);
+        let last = passes.pop();
+        waiting.first_pass = passes.pop().map(Box::new);
+        (waiting.prepared, waiting.queues) = match last {
+            Some(FirstPass { prepared, queues }) => (Some(Box::new(prepared)), queues),
+            None => (None, QueueBlockers::default()),
+        };
+        // One that is held as a whole by now gets a decision that says so.
+        match judgement.passed > 0 || judgement.held.is_some() {
+            true => Evaluated::Wakes(Some(Evaluation::Queues(judgement))),
+            false => Evaluated::Blocked,
+        }
     }
 }
 

@@ -1,0 +1,177 @@
+//! What judging finds out and need not look for again. Nothing is decided by it: without it, the
+//! same is found again.
+
+use crate::core::id::Name;
+use crate::core::judge::gather::{Places, RankedSites, Shares, SiteClasses};
+use crate::core::policy::{LinkView, SiteRules};
+use crate::core::state::{Flags, State};
+use crate::core::unit::Millis;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// Most entries of a cache; beyond, all of it begins anew.
+const ENTRIES_MAX: usize = 32;
+
+/// See the module.
+#[derive(Default)]
+pub(in crate::core) struct Caches {
+    config: ConfigCaches,
+    cut: CutCaches,
+}
+
+/// What holds until the configuration changes.
+#[derive(Default)]
+struct ConfigCaches {
+    /// By share and resource type: where each queue's counters were when last looked at.
+    places: RefCell<BTreeMap<(Option<Name>, Option<Name>), Arc<[Places]>>>,
+    /// Ranks of sites, by the rules they are made by.
+    ranks: RefCell<Vec<Arc<RankedSites>>>,
+    shares: Shares,
+}
+
+/// What holds at one cut.
+#[derive(Default)]
+struct CutCaches {
+    /// By nucleus, and whether express: the links to the nucleus.
+    outlooks: RefCell<BTreeMap<(Option<Name>, bool), Arc<Outlook>>>,
+    /// Queues (unified names) with slot figures.
+    slotted: Flags,
+    /// Classes of sites, by the rules they are made by.
+    classes: RefCell<Vec<Arc<SiteClasses>>>,
+    /// By index of the queue: jobs that start an hour.
+    starts: OnceLock<Box<[OnceLock<f64>]>>,
+}
+
+/// What is known of the links to a nucleus at a cut.
+pub(in crate::core) struct Outlook {
+    /// Files queued to the nucleus from all sources.
+    pub(in crate::core) queued: u64,
+    /// When the newest figure in `queued` becomes too old to count; `None`: never.
+    pub(in crate::core) queued_until: Option<Millis>,
+    /// By dense number of the source.
+    pub(in crate::core) links: Box<[OnceLock<LinkView>]>,
+}
+
+impl Outlook {
+    /// With links from so many sources, none of them looked at yet.
+    pub(in crate::core) fn new(queued: u64, queued_until: Option<Millis>, sources: u32) -> Outlook {
+        let links = std::iter::repeat_with(OnceLock::new).take(sources as usize).collect();
+        Outlook { queued, queued_until, links }
+    }
+}
+
+impl CutCaches {
+    /// Those of a cut, in which nothing was looked at yet.
+    fn of(state: &State) -> CutCaches {
+        let mut caches = CutCaches::default();
+        state.slots.keys().for_each(|(queue, _, _)| caches.slotted.add(*queue));
+        caches
+    }
+}
+
+impl Caches {
+    /// A new cut; `is_other`: queues, sites, shares or settings changed.
+    pub(in crate::core) fn begin_cut(&mut self, state: &State, is_other: bool) {
+        self.cut = CutCaches::of(state);
+        self.config.shares.begin_cut();
+        if is_other {
+            self.config = ConfigCaches::default();
+        }
+    }
+
+    /// Where the counters of each of so many queues are, for a share and resource type.
+    pub(in crate::core) fn places(
+        &self,
+        gshare: Option<Name>,
+        resource_type: Option<Name>,
+        queues: usize,
+    ) -> Arc<[Places]> {
+        let make = || std::iter::repeat_with(Places::default).take(queues).collect();
+        entry(&self.config.places, (gshare, resource_type), make)
+    }
+
+    /// What is known of the links to a nucleus.
+    pub(in crate::core) fn outlook(
+        &self,
+        nucleus: Option<Name>,
+        express: bool,
+        make: impl FnOnce() -> Outlook,
+    ) -> Arc<Outlook> {
+        entry(&self.cut.outlooks, (nucleus, express), || Arc::new(make()))
+    }
+
+    /// Whether a queue has slot figures.
+    pub(in crate::core) fn has_slots(&self, queue: Name) -> bool {
+        self.cut.slotted.has(queue)
+    }
+
+    /// The tree of shares and how they stand.
+    pub(in crate::core) fn shares(&self) -> &Shares {
+        &self.config.shares
+    }
+
+    /// The ranks of sites by some rules; `is_current` tells whether those of before still hold.
+    pub(in crate::core) fn ranks(
+        &self,
+        rules: &SiteRules,
+        is_current: impl Fn(&RankedSites) -> bool,
+        make: impl FnOnce() -> RankedSites,
+    ) -> Arc<RankedSites> {
+        let mut all = self.config.ranks.borrow_mut();
+        if let Some(held) = all.iter_mut().find(|held| held.rules == *rules) {
+            if !is_current(held) {
+                *held = Arc::new(make());
+            }
+            return held.clone();
+        }
+        push(&mut all, Arc::new(make()))
+    }
+
+    /// The classes of sites by some rules.
+    pub(in crate::core) fn classes(
+        &self,
+        rules: &SiteRules,
+        make: impl FnOnce() -> SiteClasses,
+    ) -> Arc<SiteClasses> {
+        let held = self.cut.classes.borrow().iter().find(|held| held.rules == *rules).cloned();
+        held.unwrap_or_else(|| push(&mut self.cut.classes.borrow_mut(), Arc::new(make())))
+    }
+
+    /// Jobs that start an hour at one of so many queues.
+    pub(in crate::core) fn starts(
+        &self,
+        queue: u32,
+        queues: usize,
+        make: impl FnOnce() -> f64,
+    ) -> f64 {
+        let all = std::iter::repeat_with(OnceLock::new).take(queues);
+        let starts = self.cut.starts.get_or_init(|| all.collect());
+        match starts.get(queue as usize) {
+            Some(held) => *held.get_or_init(make),
+            None => make(),
+        }
+    }
+}
+
+/// The entry of a key, made if there is none.
+fn entry<K: Ord, V: Clone>(all: &RefCell<BTreeMap<K, V>>, key: K, make: impl FnOnce() -> V) -> V {
+    if let Some(held) = all.borrow().get(&key) {
+        return held.clone();
+    }
+    let made = make();
+    let mut all = all.borrow_mut();
+    if all.len() >= ENTRIES_MAX {
+        all.clear();
+    }
+    all.insert(key, made.clone());
+    made
+}
+
+fn push<V: Clone>(all: &mut Vec<V>, made: V) -> V {
+    if all.len() >= ENTRIES_MAX {
+        all.clear();
+    }
+    all.push(made.clone());
+    made
+}

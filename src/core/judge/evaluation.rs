@@ -1,0 +1,24 @@
+//! What judging all candidates of a request came to.
+
+use crate::core::policy::Judgement;
+use crate::core::policy::task::Choice;
+
+/// All candidates of a request as they were judged at the cut.
+pub(crate) enum Evaluation {
+    /// Queues.
+    Queues(Judgement),
+    /// Nuclei.
+    Nuclei(FoundNucleus),
+}
+
+/// What was found for a task that wants a nucleus.
+pub(crate) struct FoundNucleus {
+    /// What became of the candidates.
+    pub(crate) choice: Choice,
+    /// Names of the candidates.
+    pub(crate) names: Vec<String>,
+    /// The nucleus it goes to.
+    pub(crate) nucleus: Option<String>,
+    /// Its outputs and their endpoints there.
+    pub(crate) destinations: Vec<(String, String)>,
+}

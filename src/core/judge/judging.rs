@@ -1,0 +1,16 @@
+//! Judging at a cut: what is read, by which policies. It changes nothing.
+
+use crate::core::judge::policies::Policies;
+use crate::core::judge::view::CutView;
+use crate::core::judge::work::WorkBook;
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(crate) struct Judging<'a> {
+    /// What is read.
+    pub(crate) view: CutView<'a>,
+    /// The policies that answer.
+    pub(crate) policies: &'a Policies,
+    /// Work that remains at nuclei; kept where a policy judges nuclei.
+    pub(crate) work: &'a WorkBook,
+}

@@ -1,0 +1,80 @@
+//! Notes of a decision on what it was made from: names and figures of the request that do not fit
+//! what is known, and input that is old or missing.
+
+use crate::core::cut::Topic;
+use crate::core::event::{Configured, Task, history_since};
+use crate::core::fold::is_newer;
+use crate::core::id::cut;
+use crate::core::judge::view::CutView;
+use crate::core::request::admit::PLAUSIBLE_FROM;
+use crate::core::state::State;
+use crate::core::unit::{Millis, SECOND};
+use std::collections::BTreeSet;
+
+/// Most unknown sites that are named on one decision.
+const SITES_NAMED: usize = 5;
+
+/// Notes on figures and names of a request that can hardly be meant; `makes_jobs` if its policy
+/// places jobs.
+pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<String> {
+    let CutView { state, world, .. } = view;
+    let longest = state.setting.limits.name_bytes;
+    let mut notes = Vec::new();
+    if makes_jobs && task.jobs == 0 {
+        notes.push("jobs_missing(0, expected the number of jobs of the chunk)".to_owned());
+    }
+    let impossible = task.impossible.iter();
+    notes.extend(impossible.map(|figure| format!("figure_impossible({figure})")));
+    if task.asked_at < PLAUSIBLE_FROM {
+        let expected = "expected milliseconds since 1970";
+        notes.push(format!("asked_at_implausible({}, {expected})", task.asked_at));
+    }
+    let shares = &state.facts.shares;
+    if !task.gshare.is_empty() && !shares.is_empty() && shares.of(&task.gshare).is_none() {
+        notes.push(format!("gshare_unknown({})", cut(&task.gshare, longest)));
+    }
+    let named = task.site.split(',').map(str::trim).filter(|site| !site.is_empty());
+    let unknown = named.filter(|site| !world.names_queue(site)).take(SITES_NAMED);
+    notes.extend(unknown.map(|site| format!("site_unknown({})", cut(site, longest))));
+    notes
+}
+
+/// What a reader should know of the times of the facts.
+pub(crate) fn time_notes(state: &State) -> Vec<String> {
+    let mut notes = Vec::new();
+    for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {
+        let time = state.times.of(topic);
+        if !time.is_fresh && state.setting.silence[topic as usize].is_some() {
+            let age = match time.time {
+                0 => "absent".to_owned(),
+                time => format!("{} s", (state.now - time) / SECOND),
+            };
+            notes.push(format!("input_stale({}, {age})", topic.name()));
+        }
+    }
+    notes.extend(unreadable_notes(state));
+    let window = state.setting.limits.node_window_ms;
+    let since = state.known_since.max(intake_knows_since(state));
+    if since > 0 && state.now - since < window {
+        notes.push("partial_history".to_owned());
+    }
+    notes
+}
+
+/// Topics without a silence limit of which a partition cannot be read: what is known of them
+/// may be old.
+fn unreadable_notes(state: &State) -> impl Iterator<Item = String> {
+    let is_noted = |topic: Topic| state.setting.silence[topic as usize].is_some();
+    let unreadable = state.times.lanes.iter().filter(move |(lane, held)| {
+        held.flags.unreadable && !lane.topic.is_own() && !is_noted(lane.topic)
+    });
+    let topics: BTreeSet<&str> = unreadable.map(|(lane, _)| lane.topic.name()).collect();
+    topics.into_iter().map(|topic| format!("input_stale({topic}, unreadable)"))
+}
+
+/// Since when intake knows all that foreign topics said; 0: from the beginning.
+fn intake_knows_since(state: &State) -> Millis {
+    let name = history_since(&state.setting.domain, 0).name();
+    let fact = state.facts.parameters.of(&name).and_then(|held| held.current(is_newer));
+    fact.and_then(|fact| fact.value.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,98 @@
+//! What is judged in a cycle: which requests, in which order, and how much of it.
+
+use crate::core::judge::evaluation::Evaluation;
+use crate::core::limits::Limits;
+use crate::core::output::decision::{Decision, Outcome};
+use crate::core::request::waiting::Turn;
+use std::collections::BTreeMap;
+
+/// Most evaluations of woken requests that are kept for their judgement. They are of use only
+/// until the first request is assigned, so those that are judged first are kept.
+const EVALUATIONS_MAX: usize = 32;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct CycleQueue {
+    /// What is left to be judged, first last.
+    turns: Vec<Turn>,
+    /// How many were judged.
+    judged: u32,
+    /// About what the decisions take; bytes.
+    bytes: usize,
+    /// By subject: candidates that were judged when it was found that the request wakes.
+    evaluations: BTreeMap<String, Evaluation>,
+}
+
+/// Requests that woke, and how their candidates were judged where that was found out.
+#[derive(Default)]
+pub(crate) struct Woken {
+    turns: Vec<Turn>,
+    evaluations: BTreeMap<Turn, Evaluation>,
+}
+
+impl Woken {
+    /// Adds a request.
+    pub(crate) fn push(&mut self, turn: Turn, evaluation: Option<Evaluation>) {
+        if let Some(evaluation) = evaluation {
+            self.evaluations.insert(turn.clone(), evaluation);
+            if self.evaluations.len() > EVALUATIONS_MAX {
+                self.evaluations.pop_last();
+            }
+        }
+        self.turns.push(turn);
+    }
+}
+
+impl CycleQueue {
+    /// Begins a cycle with the requests that are ready and those that woke; gives back those for
+    /// which it has no room.
+    #[must_use]
+    pub(crate) fn begin(
+        &mut self,
+        ready: impl Iterator<Item = Turn>,
+        woken: Woken,
+        limits: &Limits,
+    ) -> Vec<Turn> {
+        let mut turns: Vec<Turn> = ready.chain(woken.turns).collect();
+        turns.sort_unstable();
+        turns.dedup();
+        let beyond = turns.split_off(limits.judgements_per_cycle.min(turns.len()));
+        turns.reverse();
+        let evaluations = woken.evaluations.into_iter();
+        let evaluations = evaluations.map(|((_, _, subject), it)| (subject, it)).collect();
+        *self = CycleQueue { turns, evaluations, ..CycleQueue::default() };
+        beyond
+    }
+
+    /// Gives back all that is left if the decisions of the cycle are too large for more.
+    #[must_use]
+    pub(crate) fn cut_off(&mut self, limits: &Limits) -> Vec<Turn> {
+        match self.bytes >= limits.decision_bytes_per_cycle {
+            true => std::mem::take(&mut self.turns),
+            false => Vec::new(),
+        }
+    }
+
+    /// The subject that is judged next, the number of that judgement, and how its candidates were
+    /// judged at this cut, if that still holds.
+    pub(crate) fn next(&mut self) -> Option<(String, u32, Option<Evaluation>)> {
+        let (_, _, subject) = self.turns.pop()?;
+        let number = self.judged;
+        self.judged += 1;
+        let evaluation = self.evaluations.remove(&subject);
+        Some((subject, number, evaluation))
+    }
+
+    /// Counts a decision that was made; it takes so many bytes.
+    pub(crate) fn note_size(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Notes that a decision was folded. Only a deferral leaves all counters as they were.
+    pub(crate) fn note_folded(&mut self, decision: &Decision) {
+        match decision.outcome {
+            Outcome::Defer { .. } => {}
+            Outcome::Assign(_) | Outcome::Reject { .. } => self.evaluations.clear(),
+        }
+    }
+}

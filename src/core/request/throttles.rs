@@ -1,0 +1,288 @@
+//! Throttle evaluation: the throttles that are set, renewed and lifted at a cut (spec atlas 8.1).
+//!
+//! Levels, not edges: what is published of a subject depends on the state at the cut and on the
+//! throttles published before. What is remembered here only says which subjects cannot have
+//! changed.
+
+use crate::core::event::{Task, TaskPhase};
+use crate::core::id::Name;
+use crate::core::judge::judging::Judging;
+use crate::core::judge::notes::time_notes;
+use crate::core::judge::policies::Ready;
+use crate::core::output::throttle::{
+    Action, Subject, SubjectKind, Throttle, ThrottleId, key, name, owner_of,
+};
+use crate::core::policy::Policy;
+use crate::core::policy::rule::Rule;
+use crate::core::policy::throttling::{self, Gauge, Margin, Step, Throttling};
+use crate::core::request::held::evaluates_held;
+use crate::core::request::requests::Requests;
+use crate::core::request::waiting::has_turn;
+use crate::core::state::State;
+use crate::core::state::ledger::GROUP;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct ThrottleEvaluation {
+    /// Owners that are evaluated in this cycle.
+    owners: BTreeSet<Subject>,
+    /// Requests judged in this cycle.
+    judged: Vec<String>,
+    /// Whether tasks are evaluated in this cycle that were not judged in it.
+    with_held: bool,
+    /// By request of a task that may ask for more: its owner.
+    owner_of: BTreeMap<String, Subject>,
+    /// How many such requests each owner has.
+    asking: BTreeMap<Subject, u32>,
+}
+
+impl ThrottleEvaluation {
+    /// Notes that a request was judged.
+    pub(crate) fn note_judged(&mut self, subject: &str) {
+        self.judged.push(subject.to_owned());
+    }
+
+    /// Notes the owner of a request, which is evaluated then; `None` if the request belongs to no
+    /// task that may ask for more.
+    fn note_owner(&mut self, subject: &str, owner: Option<Subject>) {
+        let before = match owner.clone() {
+            Some(owner) => self.owner_of.insert(subject.to_owned(), owner),
+            None => self.owner_of.remove(subject),
+        };
+        if before == owner {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(count) = self.asking.get_mut(&before)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.asking.remove(&before);
+            }
+        }
+        if let Some(owner) = owner {
+            *self.asking.entry(owner.clone()).or_default() += 1;
+            self.owners.insert(owner);
+        }
+    }
+}
+
+/// The policy that throttles, ready for no share in particular.
+struct Throttler<'a> {
+    judging: Judging<'a>,
+    at: usize,
+    policy: &'a Policy,
+    throttling: &'static Throttling,
+    own: Arc<Ready>,
+    margin: Margin,
+}
+
+impl<'a> Throttler<'a> {
+    /// The first policy that has any throttles: a subject has one of each rule.
+    fn of(judging: Judging<'a>) -> Option<Throttler<'a>> {
+        let all = judging.policies.all();
+        let at = all.iter().position(|policy| policy.throttling().is_some())?;
+        let (policy, throttling) = (&all[at], all[at].throttling()?);
+        let own = judging.policies.ready(at, "", judging.view);
+        let margin = (throttling.margin)(&own.resolved.own);
+        Some(Throttler { judging, at, policy, throttling, own, margin })
+    }
+}
+
+impl ThrottleEvaluation {
+    /// Finds which owners are evaluated in the cycle, before what was touched is forgotten.
+    pub(crate) fn begin_cycle(&mut self, judging: Judging<'_>, is_cold: bool) {
+        let state = judging.view.state;
+        self.judged.clear();
+        self.with_held = evaluates_held(state);
+        let Some(throttler) = Throttler::of(judging) else { return };
+        let touched = &state.touched;
+        let everyone = is_cold || touched.everyone || touched.queues || touched.settings;
+        self.note_requests(state, &throttler.policy.spec.name, is_cold);
+        if everyone {
+            self.owners.extend(self.asking.keys().cloned());
+            let throttles = state.throttles.iter();
+            self.owners.extend(throttles.map(|(_, it)| (it.kind, it.subject.clone())));
+            return;
+        }
+        for [owner, kind] in &touched.owners {
+            let kind = if *kind == GROUP { SubjectKind::Group } else { SubjectKind::User };
+            self.owners.insert((kind, state.names.text(Name(*owner)).to_owned()));
+        }
+        self.owners.extend(touched.accounts.iter().cloned());
+        let due = touched.throttles.iter().filter_map(|name| state.throttles.of(name));
+        self.owners.extend(due.map(|it| (it.kind, it.subject.clone())));
+    }
+
+    /// Brings up to date which owners have a task that may ask for more; all of it at first.
+    fn note_requests(&mut self, state: &State, policy: &str, is_cold: bool) {
+        let mut subjects: BTreeSet<&str> = BTreeSet::new();
+        if is_cold {
+            self.owner_of.clear();
+            self.asking.clear();
+            subjects.extend(state.asks.by_name.keys().map(String::as_str));
+        }
+        for subject in &state.touched.subjects {
+            subjects.insert(subject);
+            // The end of a task is that of its chunks.
+            subjects.extend(state.chunks.get(subject).into_iter().flatten().map(String::as_str));
+        }
+        for subject in subjects {
+            let task = state.asks.of(subject).and_then(|ask| ask.task.as_ref());
+            let asks = task.filter(|task| {
+                let whole = state.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
+                let is_over = whole.is_some_and(|whole| whole.phase == TaskPhase::Ended);
+                task.phase == TaskPhase::Asking && task.policy == policy && !is_over
+            });
+            let owner = asks.map(owner_of).map(|(kind, name)| (kind, name.to_owned()));
+            self.note_owner(subject, owner);
+        }
+    }
+
+    /// The throttles that are published in this cycle, after its decisions; not folded yet.
+    pub(crate) fn evaluate(
+        &mut self,
+        judging: Judging<'_>,
+        requests: &Requests,
+    ) -> VecDeque<Throttle> {
+        let mut throttles = Vec::new();
+        let Some(throttler) = Throttler::of(judging) else { return VecDeque::new() };
+        let budget = judging.view.state.setting.limits.throttles_per_cycle;
+        while let Some(subject) = self.owners.pop_first() {
+            let asks = self.asking.contains_key(&subject);
+            let of_owner = throttler.of_owner(&subject, asks);
+            if throttles.len() + of_owner.len() > budget {
+                self.owners.insert(subject);
+                break;
+            }
+            throttles.extend(of_owner);
+        }
+        for (task, request) in self.tasks(&throttler, requests) {
+            if throttles.len() < budget {
+                throttles.extend(throttler.of_task(task, request));
+            }
+        }
+        for (number, throttle) in throttles.iter_mut().enumerate() {
+            throttle.number = number as u32;
+        }
+        throttles.into()
+    }
+
+    /// The waiting tasks that are evaluated, each with its first waiting request: those with a
+    /// request that was judged in this cycle; from time to time all, or in each cycle those whose
+    /// turn it is.
+    fn tasks<'a>(
+        &self,
+        throttler: &Throttler<'a>,
+        requests: &Requests,
+    ) -> BTreeMap<&'a str, &'a Task> {
+        let state = throttler.judging.view.state;
+        let request = |subject: &str| state.asks.of(subject)?.task.as_ref();
+        let task = |subject: &str| Some(request(subject)?.task.as_str());
+        let judged = self.judged.iter().filter(|subject| requests.waits(subject));
+        let mut tasks: BTreeSet<&str> = judged.filter_map(|subject| task(subject)).collect();
+        // Where requests take turns, so do these.
+        let (number, parts) = (state.number, requests.parts());
+        if self.with_held || parts > 1 {
+            tasks.extend(requests.held_in_turn(number).filter_map(task));
+            let stands = state.throttles.iter().filter(|(_, it)| it.stands(state.now));
+            let of_tasks = stands.filter(|(_, it)| it.kind == SubjectKind::Task);
+            let in_turn = of_tasks.filter(|(_, it)| has_turn(&it.subject, number, parts));
+            tasks.extend(in_turn.map(|(_, it)| it.subject.as_str()));
+        }
+        let wanted = throttler.policy.spec.name.as_str();
+        let first = |task: &'a str| {
+            let waiting = state.chunks.get(task)?.iter().filter(|it| requests.waits(it));
+            let mut asked = waiting.filter_map(|subject| request(subject));
+            Some((task, asked.find(|request| request.policy == wanted)?))
+        };
+        tasks.into_iter().filter_map(first).collect()
+    }
+}
+
+impl Throttler<'_> {
+    /// What is published of an owner; `asks`: whether it has a request that may ask for more.
+    fn of_owner(&self, subject: &Subject, asks: bool) -> Vec<Throttle> {
+        let (kind, owner) = subject;
+        let view = self.judging.view;
+        let known = |rule: Rule| view.state.throttles.of(&name(*kind, owner, rule.name()));
+        let stands = |rule: Rule| known(rule).is_some_and(|it| it.stands(view.state.now));
+        // Most have nothing to be held, and are not held.
+        if !asks && !Rule::OF_OWNERS.into_iter().any(stands) {
+            return Vec::new();
+        }
+        let facts = view.owner((*kind, owner.as_str()));
+        let gauges = (self.throttling.of_owner)(&facts, *kind, &self.own.resolved.own);
+        let throttle = |rule: Rule| {
+            let gauge = gauges.iter().find(|gauge| gauge.rule == rule);
+            self.throttle(subject, rule, gauge, asks)
+        };
+        Rule::OF_OWNERS.into_iter().filter_map(throttle).collect()
+    }
+
+    /// What is published of a task, if anything, by one of its requests.
+    fn of_task(&self, task: &str, request: &Task) -> Option<Throttle> {
+        let Judging { view, policies, .. } = self.judging;
+        let ready = policies.ready(self.at, &request.gshare, view);
+        let (case, _) = view.case(self.policy, &ready.resolved, request);
+        let gauge = (self.throttling.of_task)(&case, &ready.resolved.own);
+        let subject = (SubjectKind::Task, task.to_owned());
+        self.throttle(&subject, Rule::Share, gauge.as_ref(), true)
+    }
+
+    /// What is published of a subject by a rule, if anything.
+    fn throttle(
+        &self,
+        subject: &Subject,
+        rule: Rule,
+        gauge: Option<&Gauge>,
+        asks: bool,
+    ) -> Option<Throttle> {
+        let (state, margin, policy) = (self.judging.view.state, &self.margin, self.policy);
+        let (kind, whom) = subject;
+        let before = state.throttles.of(&name(*kind, whom, rule.name()));
+        let step = throttling::step(before, gauge, asks, margin, state.now)?;
+        let (measured, limit) = gauge.map_or((0.0, 0.0), |it| (it.measured, it.limit));
+        let ordinal = before.map_or(1, |before| before.ordinal.saturating_add(1));
+        let words = rule.words();
+        let domain = state.setting.domain.as_str();
+        let (action, since) = match step {
+            Step::Set(since) => (Action::Set, since),
+            Step::Lift => (Action::Lift, state.now),
+        };
+        let if_set = |at: i64| (action == Action::Set).then_some(at);
+        let mut notes = time_notes(state);
+        if gauge.is_none() {
+            notes.push(NO_LIMIT.to_owned());
+        }
+        Some(Throttle {
+            id: ThrottleId::derive(domain, words.name, &key(*kind, whom), ordinal),
+            domain: domain.to_owned(),
+            kind: *kind,
+            subject: whom.clone(),
+            action,
+            rule: words.name.to_owned(),
+            ordinal,
+            counter: words.counter.to_owned(),
+            measured,
+            limit,
+            unit: words.unit.to_owned(),
+            until: if_set(state.now.saturating_add(margin.lapse)),
+            epoch: state.epoch,
+            cycle: state.number,
+            number: 0,
+            now: state.now,
+            policy: policy.spec.name.clone(),
+            policy_hash: policy.hash().to_owned(),
+            notes,
+            since: Some(since),
+            lift_limit: margin.lift_limit(limit),
+            lift_from: if_set(since.saturating_add(margin.dwell)),
+        })
+    }
+}
+
+/// Noted where a throttle is lifted since its rule has no limit any more.
+const NO_LIMIT: &str = "no_limit";
