@@ -20,6 +20,7 @@ pub mod repair;
 pub mod report;
 mod said;
 mod say;
+mod scan;
 pub mod stray;
 mod take;
 pub mod tell;

@@ -3,7 +3,7 @@
 use super::input::{Input, OutputDataset};
 use super::options::Options;
 use crate::core::content::{content, content_by_number};
-use crate::core::output::decision::DecisionId;
+use crate::core::output::id::DecisionId;
 use crate::core::unit::{Bytes, Cores, Millis};
 
 /// Where a request stands with the one who asks. The numbers are persisted.

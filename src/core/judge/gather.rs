@@ -1,18 +1,12 @@
 //! Candidates: queues with every figure that a judgement may ask for. All look-ups are done here.
 
-mod census;
 mod owner;
-mod place;
 mod site;
-
-pub(in crate::core) use owner::Shares;
-pub(in crate::core) use place::Places;
-pub(in crate::core) use site::{RankedSites, SiteClasses};
 
 use crate::core::cut::Topic;
 use crate::core::event::{Link, Queue, Scope, Status, Task};
 use crate::core::id::{Key, Name};
-use crate::core::judge::caches::Outlook;
+use crate::core::judge::caches::{Outlook, Places, SiteClasses, find};
 use crate::core::judge::stock::There;
 use crate::core::judge::view::CutView;
 use crate::core::judge::world::{QueueView, World};
@@ -22,7 +16,6 @@ use crate::core::policy::{
 use crate::core::state::State;
 use crate::core::state::ledger::{AtQueue, Count};
 use crate::core::unit::{HOUR, Millis};
-use place::find;
 use std::borrow::Cow;
 use std::sync::Arc;
 

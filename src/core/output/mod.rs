@@ -3,6 +3,7 @@
 
 pub mod decision;
 mod folded;
+pub mod id;
 pub mod progress;
 pub mod throttle;
 

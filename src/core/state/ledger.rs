@@ -21,8 +21,8 @@ pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
+use crate::core::state::promise::{Opens, Seen};
 use crate::core::state::record::{Job, Node, Sample, Workers};
-use crate::core::state::reserve::Seen;
 use crate::core::state::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::window::{Window, bucket_of};
 use crate::core::unit::Millis;
@@ -62,7 +62,7 @@ pub struct Ledger {
     /// By (source, destination).
     pub rate: Rows<Rate>,
     /// Open promises; derived.
-    pub opens: crate::core::state::reserve::Opens,
+    pub opens: Opens,
     /// Windows drop what is older than this; set by the cycle.
     pub now: Millis,
     /// Reach of [`Tally`] windows.

@@ -9,6 +9,7 @@ pub mod counters;
 pub mod digest;
 pub mod ledger;
 mod model;
+pub mod promise;
 pub mod record;
 pub mod repair;
 pub mod reserve;

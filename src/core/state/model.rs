@@ -132,6 +132,14 @@ impl<T> Book<T> {
         self.by_name.get(name).and_then(|slot| self.slab.get(*slot))
     }
 
+    /// Finds all records by name again, after they were put in by slot.
+    pub fn settle(&mut self, name: impl Fn(&T) -> &String) {
+        self.slab.settle();
+        for (slot, record) in self.slab.iter() {
+            self.by_name.insert(name(record).clone(), slot);
+        }
+    }
+
     /// Where the record of a name is; `u32::MAX` when there is none.
     pub fn slot(&self, name: &str) -> u32 {
         self.by_name.get(name).copied().unwrap_or(u32::MAX)

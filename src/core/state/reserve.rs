@@ -7,37 +7,9 @@
 
 use crate::core::id::{Key, Name};
 use crate::core::state::ledger::{Ledger, at_queue};
+use crate::core::state::promise::Open;
 use crate::core::state::record::{Job, Promise};
 use crate::core::unit::{Millis, SECOND};
-
-/// Jobs of a request, or of a task without request, seen at a queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// All of them.
-    pub jobs: u32,
-    /// For a task: by the second they were created in, ascending.
-    created: Vec<(i64, u32)>,
-    /// Open promises that wait for them.
-    watch: Vec<u32>,
-}
-
-/// One queue's part of an open promise.
-#[derive(Clone, Copy, Debug, Default)]
-struct Open {
-    promised: u32,
-    request_row: u32,
-    task_row: u32,
-    share_row: u32,
-    after_s: i64,
-    waiting: u32,
-}
-
-/// All open promises.
-#[derive(Clone, Debug, Default)]
-pub struct Opens {
-    opens: Vec<Open>,
-    free: Vec<u32>,
-}
 
 const BY_REQUEST: u32 = 1;
 const BY_TASK: u32 = 2;
@@ -50,32 +22,6 @@ pub fn seen_row(ledger: &mut Ledger, request: Key, task: Key, queue: Name) -> u3
         at_queue(request, queue, BY_REQUEST)
     };
     ledger.seen.row(key)
-}
-
-impl Seen {
-    /// What a recount is held against.
-    pub(crate) fn text(&self) -> String {
-        format!("{} jobs, created {:?}, watched {}", self.jobs, self.created, self.watch.len())
-    }
-
-    fn after(&self, second: i64) -> u32 {
-        let first = self.created.partition_point(|(at, _)| *at <= second);
-        self.created[first..].iter().fold(0, |sum, (_, jobs)| sum.wrapping_add(*jobs))
-    }
-
-    fn count(&mut self, created_s: Option<i64>, sign: i32) {
-        self.jobs = self.jobs.wrapping_add_signed(sign);
-        let Some(second) = created_s else { return };
-        match self.created.binary_search_by_key(&second, |(at, _)| *at) {
-            Ok(index) => {
-                self.created[index].1 = self.created[index].1.wrapping_add_signed(sign);
-                if self.created[index].1 == 0 {
-                    self.created.remove(index);
-                }
-            }
-            Err(index) => self.created.insert(index, (second, sign as u32)),
-        }
-    }
 }
 
 impl Ledger {

@@ -6,7 +6,8 @@
 //! queue. The queue holds nothing that is not known without it: whoever reads back what was said
 //! finds the jobs whose facts are not those of their task.
 
-use super::jobs::{ByNumber, Job};
+use super::jobs::Job;
+use super::number::ByNumber;
 use super::{Intake, Words};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What a job's record says that PanDA's message does not: the facts of its task.
 
-use super::jobs::ByNumber;
+use super::number::ByNumber;
 use crate::core::event::{ChunkKind, JobState, Task, TaskPhase};
 use crate::core::unit::{Cores, Millis};
 use std::collections::VecDeque;

@@ -2,35 +2,13 @@
 //! their order is nothing.
 
 use super::facts::Facts;
+use super::number::ByNumber;
 use crate::core::event::{JobState, Status};
-use crate::core::id::stir;
 use crate::core::unit::{Bytes, Millis};
 use crate::wire::dialect::{Grades, JobSaid, OWN, revision, told};
 use std::cmp::Ordering;
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Numbers are stirred, not hashed: they are PanDA's own, and nobody's attack.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Stirred(u64);
-
-impl Hasher for Stirred {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = crate::core::id::hash(bytes);
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = stir(number);
-    }
-}
-
-/// A map by number.
-pub(super) type ByNumber<T> = HashMap<u64, T, BuildHasherDefault<Stirred>>;
 
 /// A job as it was last said.
 #[derive(Clone, Debug)]

@@ -10,6 +10,7 @@
 mod again;
 mod facts;
 mod jobs;
+mod number;
 mod say;
 mod tally;
 mod words;
@@ -29,7 +30,8 @@ use crate::wire::dialect::{Dialect, Foreign, JobSaid, OWN, TaskSaid, read, told}
 use crate::wire::record;
 use again::Again;
 use facts::{Facts, Tasks};
-use jobs::{ByNumber, Job, Jobs};
+use jobs::{Job, Jobs};
+use number::ByNumber;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 

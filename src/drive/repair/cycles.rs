@@ -5,9 +5,9 @@ use crate::core::output::progress::Progress;
 use crate::core::state::repair::NowRepairs;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
-use crate::drive::begin::read_progress;
 use crate::drive::own::Newest;
 use crate::drive::port::{LaneSpan, Log};
+use crate::drive::scan::read_progress;
 
 /// How far before its end `progress` is read first to find its newest records: markers and aborted
 /// records lie between.

@@ -1,6 +1,5 @@
 //! Configuration records: what stands in each lane, in the layout of their topics.
 
-use super::load::book;
 use super::{Slots, each, text};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::each_configuration;
@@ -71,7 +70,7 @@ pub(super) fn place(
 pub(super) fn settle(facts: &mut Facts) {
     macro_rules! all {
         ($($kind:ident $field:ident,)*) => {
-            $(book(&mut facts.$field, |fact| &fact.name);)*
+            $(facts.$field.settle(|fact| &fact.name);)*
         };
     }
     each_configuration!(all);

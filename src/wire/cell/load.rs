@@ -6,7 +6,7 @@ use crate::core::event::Status;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::record::Job;
 use crate::core::state::timer::NodePart;
-use crate::core::state::{Book, Keyed, State, Table};
+use crate::core::state::{Keyed, State, Table};
 use crate::wire::avro::{Cursor, Fault};
 
 /// A state that is being filled with what was kept: the head, then base pages, then deltas oldest
@@ -90,7 +90,7 @@ fn settle(state: &mut State) {
     index(&mut state.transfers);
     index(&mut state.nodes);
     index(&mut state.workers);
-    book(&mut state.asks, |ask| &ask.subject);
+    state.asks.settle(|ask| &ask.subject);
     fact::settle(&mut state.facts);
     state.answered.settle();
     settle_jobs(state);
@@ -105,13 +105,6 @@ fn index<T: Keyed>(table: &mut Table<T>) {
     table.index.reserve(table.slab.len());
     for (slot, record) in table.slab.iter() {
         table.index.insert(record.key().0, slot);
-    }
-}
-
-pub(super) fn book<T>(book: &mut Book<T>, name: impl Fn(&T) -> &String) {
-    book.slab.settle();
-    for (slot, record) in book.slab.iter() {
-        book.by_name.insert(name(record).clone(), slot);
     }
 }
 

@@ -2,40 +2,17 @@
 //! each queue (spec atlas 8.1, 8.5, 10).
 
 use super::Look;
-use super::census::QUEUED;
-use super::site::SiteClasses;
 use crate::core::cut::Topic;
 use crate::core::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
 use crate::core::fold::is_newer;
 use crate::core::id::Name;
-use crate::core::judge::share::{Balance, Tree, executing_and_queued};
+use crate::core::judge::caches::{QUEUED, SiteClasses};
 use crate::core::judge::view::CutView;
 use crate::core::output::throttle::{self, SubjectKind, owner_of};
 use crate::core::policy::rule::Rule;
 use crate::core::policy::{Owner, UserView};
 use crate::core::state::State;
 use crate::core::state::ledger::{AtShare, GROUP, Totals, USER, at_queue, starts_per_hour};
-use std::sync::OnceLock;
-
-/// The tree of shares, and how shares stand at a cut.
-#[derive(Default)]
-pub(in crate::core) struct Shares {
-    tree: OnceLock<Tree>,
-    balance: OnceLock<Balance>,
-}
-
-impl Shares {
-    /// A new cut: the tree stays.
-    pub(in crate::core) fn begin_cut(&mut self) {
-        self.balance = OnceLock::new();
-    }
-
-    fn at(&self, state: &State) -> (&Tree, &Balance) {
-        let tree = self.tree.get_or_init(|| Tree::of(state));
-        let make = || Balance::new(tree, &executing_and_queued(state));
-        (tree, self.balance.get_or_init(make))
-    }
-}
 
 /// What an owner has on the whole grid.
 fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {

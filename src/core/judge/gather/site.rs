@@ -5,56 +5,21 @@
 //! two half hours only what was told late, and jobs that wait no more, change anything.
 
 use super::Look;
-use super::census::Census;
 use crate::core::cut::Topic;
 use crate::core::id::Name;
+use crate::core::judge::caches::{RankedSites, SiteClasses};
 use crate::core::judge::view::CutView;
-use crate::core::judge::world::World;
 use crate::core::math::power::exp2;
 use crate::core::policy::SiteRules;
 use crate::core::policy::site::{Rank, Waited, ranks};
-use crate::core::state::State;
 use crate::core::state::ledger::{QUEUED_GRAIN, WAIT_GRAIN, Waits};
 use crate::core::state::window::Bucket;
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Classes are seen from moments so far apart.
 const PERIOD: Millis = 30 * MINUTE;
-
-/// Ranks of sites by some rules, seen from a moment.
-pub(in crate::core) struct RankedSites {
-    /// The rules they are made by.
-    pub(in crate::core) rules: SiteRules,
-    /// The moment they are seen from, and how often waits had changed.
-    made_of: (Millis, u64),
-    /// By unified name of a queue.
-    ranks: BTreeMap<Name, Rank>,
-}
-
-/// Classes of sites by some rules at a cut.
-pub(in crate::core) struct SiteClasses {
-    /// The rules they are made by.
-    pub(in crate::core) rules: SiteRules,
-    /// By index of the queue.
-    classes: Vec<i8>,
-    census: OnceLock<Census>,
-}
-
-impl SiteClasses {
-    /// What each owner has on the whole grid, with slots by the classes of their sites. Sites off
-    /// the grid do not count, and one that is not known is mid.
-    pub(super) fn census(&self, state: &State, world: &World) -> &Census {
-        self.census.get_or_init(|| {
-            let mut by_name = vec![0; state.names.len()];
-            for (view, class) in world.queues.iter().zip(&self.classes) {
-                by_name[view.unified.index()] = if view.queue.is_grid() { *class } else { -1 };
-            }
-            Census::of(state, |queue| by_name[queue.index()])
-        })
-    }
-}
 
 impl CutView<'_> {
     /// The classes of sites by some rules at the cut.
@@ -75,7 +40,7 @@ impl CutView<'_> {
                 rank.class(newest > seen_at.saturating_sub(rules.start_within))
             };
             let classes = world.queues.iter().map(|view| class(view.unified)).collect();
-            SiteClasses { rules, classes, census: OnceLock::new() }
+            SiteClasses::new(rules, classes)
         })
     }
 
@@ -112,8 +77,7 @@ impl CutView<'_> {
 impl Look<'_> {
     /// Class of the site of a queue.
     pub(super) fn site_class(&self, at: u32) -> i8 {
-        let sites = self.survey.sites.as_ref();
-        sites.and_then(|sites| sites.classes.get(at as usize)).copied().unwrap_or(0)
+        self.survey.sites.as_ref().map_or(0, |sites| sites.class(at))
     }
 }
 

@@ -1,11 +1,20 @@
 //! What judging finds out and need not look for again. Nothing is decided by it: without it, the
 //! same is found again.
 
+mod census;
+mod place;
+mod shares;
+mod sites;
+
+pub(in crate::core) use census::QUEUED;
+pub(in crate::core) use place::{Places, find};
+pub(in crate::core) use sites::{RankedSites, SiteClasses};
+
 use crate::core::id::Name;
-use crate::core::judge::gather::{Places, RankedSites, Shares, SiteClasses};
 use crate::core::policy::{LinkView, SiteRules};
 use crate::core::state::{Flags, State};
 use crate::core::unit::Millis;
+use shares::Shares;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -20,11 +29,14 @@ pub(in crate::core) struct Caches {
     cut: CutCaches,
 }
 
+/// By key: what was found.
+type Cache<K, V> = RefCell<BTreeMap<K, Arc<V>>>;
+
 /// What holds until the configuration changes.
 #[derive(Default)]
 struct ConfigCaches {
     /// By share and resource type: where each queue's counters were when last looked at.
-    places: RefCell<BTreeMap<(Option<Name>, Option<Name>), Arc<[Places]>>>,
+    places: Cache<(Option<Name>, Option<Name>), [Places]>,
     /// Ranks of sites, by the rules they are made by.
     ranks: RefCell<Vec<Arc<RankedSites>>>,
     shares: Shares,
@@ -34,7 +46,7 @@ struct ConfigCaches {
 #[derive(Default)]
 struct CutCaches {
     /// By nucleus, and whether express: the links to the nucleus.
-    outlooks: RefCell<BTreeMap<(Option<Name>, bool), Arc<Outlook>>>,
+    outlooks: Cache<(Option<Name>, bool), Outlook>,
     /// Queues (unified names) with slot figures.
     slotted: Flags,
     /// Classes of sites, by the rules they are made by.

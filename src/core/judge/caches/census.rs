@@ -9,7 +9,7 @@ use crate::core::state::ledger::GROUP;
 use std::collections::BTreeMap;
 
 /// See the module.
-pub(super) struct Census {
+pub(in crate::core) struct Census {
     /// By number of a name: the place in `people`, or [`NOBODY`].
     place: Vec<u32>,
     people: Vec<Slots>,
@@ -57,18 +57,18 @@ impl Census {
     }
 
     /// Cores a user has running in shares whose tasks have classes.
-    pub(super) fn slots(&self, name: Option<Name>) -> Slots {
+    pub(in crate::core) fn slots(&self, name: Option<Name>) -> Slots {
         let place = name.and_then(|name| self.place.get(name.index()));
         place.and_then(|place| self.people.get(*place as usize)).copied().unwrap_or_default()
     }
 
     /// Jobs of a share queued and running at all queues; those promised and not yet seen are left
     /// out, so that this stays as it is throughout a cut.
-    pub(super) fn share(&self, gshare: Option<Name>) -> [u64; 2] {
+    pub(in crate::core) fn share(&self, gshare: Option<Name>) -> [u64; 2] {
         gshare.and_then(|gshare| self.shares.get(&gshare)).copied().unwrap_or_default()
     }
 }
 
 /// States that count as queued where queues are judged (spec atlas 9.4).
-pub(super) const QUEUED: [Status; 4] =
+pub(in crate::core) const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
 pub(in crate::core) struct Places {
-    pub(super) queue: AtomicU32,
-    pub(super) share: AtomicU32,
-    pub(super) load: AtomicU32,
+    pub(in crate::core) queue: AtomicU32,
+    pub(in crate::core) share: AtomicU32,
+    pub(in crate::core) load: AtomicU32,
 }
 
 impl Default for Places {
@@ -19,7 +19,7 @@ impl Default for Places {
 
 /// The counters of a key, first looked for in the row where they were the last time.
 #[inline]
-pub(super) fn find<'a, V: Default>(
+pub(in crate::core) fn find<'a, V: Default>(
     rows: &'a Rows<V>,
     place: Option<&AtomicU32>,
     key: RowKey,

@@ -1,0 +1,26 @@
+//! Maps by numbers that are spread already.
+
+use crate::core::id::stir;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Numbers are stirred, not hashed: they are PanDA's own, and nobody's attack.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Stirred(u64);
+
+impl Hasher for Stirred {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = crate::core::id::hash(bytes);
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = stir(number);
+    }
+}
+
+/// A map by number.
+pub(super) type ByNumber<T> = HashMap<u64, T, BuildHasherDefault<Stirred>>;
