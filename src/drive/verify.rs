@@ -3,8 +3,7 @@
 use crate::core::cut::Topic;
 use crate::core::event::Event;
 use crate::core::output::Output;
-use crate::core::output::progress::{ENGINE_REVISION, Progress};
-use crate::core::unit::Millis;
+use crate::core::output::progress::{ENGINE_REVISION, Progress, VERIFIABLE_SINCE};
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::said::Said;
@@ -21,7 +20,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         let is_unread = self.is_unread || self.is_other_policy;
         // A repaired cycle is not counted at the time it was judged at.
         let is_repaired = self.repairs.covers(progress.number);
-        if progress.engine != ENGINE_REVISION || is_unread || is_repaired {
+        let is_known = (VERIFIABLE_SINCE..=ENGINE_REVISION).contains(&progress.engine);
+        if !is_known || is_unread || is_repaired {
             let count = said.len() as u64;
             self.report.verified[2] += count;
             self.report.unread += if is_unread { count } else { 0 };
@@ -42,7 +42,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             }
             let is_same = made.as_ref().is_some_and(|made| made.topic() == said.output.topic());
             let again = if is_same { made.take() } else { None };
-            self.compare(&said, again.as_ref());
+            self.compare(progress, &said, again.as_ref());
             self.take_word(said);
             if is_same {
                 made = self.make_output(progress);
@@ -60,7 +60,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     fn would_publish(&mut self, progress: &Progress, extra: &Output) {
-        self.count_difference(progress.now);
+        if !self.count_difference(progress) {
+            return;
+        }
         let (number, topic) = (progress.number, extra.topic().name());
         self.tell(format!(
             "cycle {number}: a {topic} of {} would be published too",
@@ -68,7 +70,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         ));
     }
 
-    fn compare(&mut self, said: &Said, made: Option<&Output>) {
+    fn compare(&mut self, progress: &Progress, said: &Said, made: Option<&Output>) {
         // Framing is no part of an output: the one it was published in is taken over.
         let bytes = made.map(|made| {
             let mut bytes = Vec::new();
@@ -78,26 +80,32 @@ impl<L: Log, S: Store> Drive<L, S> {
         if bytes.as_ref() == Some(&said.bytes) {
             self.report.verified[0] += 1;
         } else {
-            self.differs(said, made);
+            self.differs(progress, said, made);
         }
     }
 
     /// A difference is an error only if all was there to decide by: not where the log does not
     /// reach back, nor where compaction may have taken what was known at the time, nor after cycles
-    /// that were counted by other terms than they were made under.
-    fn count_difference(&mut self, now: Millis) {
+    /// that were counted by other terms than they were made under, nor in a cycle of another engine
+    /// revision. Returns whether it is one.
+    fn count_difference(&mut self, progress: &Progress) -> bool {
+        let now = progress.now;
         let is_compacted = |topic: &Topic| {
             let safe = self.compact_after[*topic as usize];
             safe.is_some_and(|safe| now + safe <= self.newest_now)
         };
         let is_partial = self.engine.state.known_since > 0 || self.was_unread || self.is_cut_off;
-        let is_known = !is_partial && !self.gaps.iter().any(is_compacted);
-        self.report.verified[if is_known { 1 } else { 2 }] += 1;
+        let is_ours = progress.engine == ENGINE_REVISION;
+        let is_error = is_ours && !is_partial && !self.gaps.iter().any(is_compacted);
+        self.report.verified[if is_error { 1 } else { 2 }] += 1;
+        is_error
     }
 
-    fn differs(&mut self, said: &Said, made: Option<&Output>) {
-        let (_, cycle, now) = said.output.moment();
-        self.count_difference(now);
+    fn differs(&mut self, progress: &Progress, said: &Said, made: Option<&Output>) {
+        if !self.count_difference(progress) {
+            return;
+        }
+        let cycle = progress.number;
         // Folding needed only part of it.
         let (topic, all) = (said.output.topic(), Some(said.bytes.as_slice()));
         let text = match self.own.codec.read(topic, None, all, &mut self.arena) {

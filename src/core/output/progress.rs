@@ -7,7 +7,11 @@ use crate::core::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
 /// `replay --verify` can tell "made by another engine" from "wrong".
-pub const ENGINE_REVISION: u32 = 3;
+pub const ENGINE_REVISION: u32 = 4;
+
+/// Oldest revision whose decisions are made again by `replay --verify`: since then only mistakes
+/// were mended, so a decision that is the same is verified, and one that differs is not verifiable.
+pub const VERIFIABLE_SINCE: u32 = 3;
 
 /// One cycle. Replaying these in order is the one way to recover, and it is exact.
 #[derive(Clone, Debug, Default, PartialEq)]
