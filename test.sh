@@ -20,11 +20,11 @@ say() { printf '\n== %s\n' "$*"; }
 have() { command -v "$1" > /dev/null 2>&1; }
 
 quick=false
-faults=20
+kills=20
 case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
---long) faults=200; export YARDMASTER_LONG=1 ;;
+--long) kills=200; export YARDMASTER_LONG=1 ;;
 *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
@@ -168,8 +168,11 @@ registry() {
 
 log=$work/tests.log
 tests() {
+    local began=$SECONDS code=0
     say "cargo test $*"
-    cargo test --locked --features tls --no-fail-fast "$@" 2>&1 | tee -a "$log"
+    cargo test --locked --features tls --no-fail-fast "$@" 2>&1 | tee -a "$log" || code=$?
+    echo "== $((SECONDS - began)) s"
+    return $code
 }
 
 # A Python with the killer's clients, in a directory of its own.
@@ -191,7 +194,7 @@ python() {
 # The independent killer, on brokers of its own. Left out, and counted so, where it cannot run.
 killer() {
     local python=$work/python/bin/python binary=${CARGO_TARGET_DIR:-target}/debug/yardmaster
-    say "tests/killer: $faults faults"
+    say "tests/killer: $kills faults"
     if [ ! -d "$work/jars" ] || [ "$(java_version)" -lt 17 ] || ! python; then
         echo "left out: the killer needs Java, Kafka's jars, and Python with venv and pip"
         echo "test result: skipped. 0 passed; 0 failed; 1 ignored" | tee -a "$log"
@@ -201,7 +204,7 @@ killer() {
     (cd tests/killer && PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest -q test_account) &&
         cargo build --locked --features tls &&
         PYTHONDONTWRITEBYTECODE=1 "$python" -u tests/killer/killer.py --binary "$binary" \
-            --jars "$work/jars" --faults $faults --seed "${YARDMASTER_KILLER_SEED:-1}" 2>&1 | tee -a "$log"
+            --jars "$work/jars" --faults $kills --seed "${YARDMASTER_KILLER_SEED:-1}" 2>&1 | tee -a "$log"
 }
 
 : > "$log"
@@ -225,8 +228,10 @@ fi
 # Whatever fails, the rest is still done: one run tells all.
 failed=0
 check() {
+    local began=$SECONDS
     say "$*"
     "$@" || failed=1
+    echo "== $((SECONDS - began)) s"
 }
 if ! $quick; then
     check cargo fmt --check
@@ -235,13 +240,44 @@ if ! $quick; then
     check cargo check --locked --lib --no-default-features
 fi
 
-# What a broker restarted or a killed process would disturb, what measures time, and what starts
-# brokers of its own runs alone.
-alone=(kill:: the_broker_may_restart secure:: retention:: faults::)
-tests -- "${alone[@]/#/--skip=}" || failed=1
-$quick || tests -- --test-threads=1 --nocapture "${alone[@]}" || failed=1
+# One build for all that follows.
+check cargo test --locked --features tls --no-run
 
-$quick || killer || failed=1
+# First what needs the processor: it runs on all cores, and nothing else beside it. What kills
+# processes, restarts a broker, or starts brokers of its own waits most of the time, for the broker's
+# sessions and takeovers: those groups run after it, beside each other, each test of a group alone.
+own_process=(kill::)
+own_brokers=(the_broker_may_restart secure:: retention::)
+faults=(faults::)
+alone=("${own_process[@]}" "${own_brokers[@]}" "${faults[@]}")
+tests -- "${alone[@]/#/--skip=}" || failed=1
+
+# Runs a group in the background; its output is shown when all groups are done.
+pids=()
+groups=()
+group() {
+    local name=$1 out=$work/group-$1.log
+    shift
+    say "in the background: $name"
+    groups+=("$name")
+    (
+        local began=$SECONDS log=/dev/null
+        "$@" > "$out" 2>&1
+        local code=$?
+        echo "== group $name: $((SECONDS - began)) s" >> "$out"
+        exit $code
+    ) &
+    pids+=($!)
+}
+alone() { tests --test it -- --test-threads=1 --nocapture "$@"; }
+if ! $quick; then
+    group processes alone "${own_process[@]}"
+    group brokers alone "${own_brokers[@]}"
+    group faults alone "${faults[@]}"
+    group killer killer
+    for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+    for name in "${groups[@]}"; do tee -a "$log" < "$work/group-$name.log"; done
+fi
 
 # What failed, once more where it is found: the tests that run alone print it among all else.
 panics=$(grep -a -A12 "^thread '.*panicked at" "$log" | grep -a -v "^note: run with" || true)

@@ -3,7 +3,7 @@
 //! A request is judged when it arrives, when its deadline passes, when another policy came, and as
 //! soon as one of its blockers disappears. Waking is evaluated once a cycle, at its cut, on levels:
 //! whether a waiting request wakes depends on the state at the cut, not on how that came to be.
-//! What is remembered here beside the state only says what need not be evaluated again.
+//! What is remembered here beside the state only shows what need not be evaluated again.
 
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// Forgets everything derived, so that the next cycle evaluates all waiting requests in their
-    /// turns. The answers are the same: derived knowledge only says what need not be evaluated.
+    /// turns. The answers are the same: what is derived only shows what need not be evaluated.
     pub fn forget_derived(&mut self) {
         self.requests.cool();
     }

@@ -1,5 +1,5 @@
 //! Names of things. A name on the wire is text; inside, a thing that comes by the million is known
-//! by a number that is a function of the name alone, so that no state depends on who came first.
+//! by a number that is a function of the name alone, so that no state depends on which came first.
 
 /// A job, task, request or transfer by number.
 ///
@@ -136,7 +136,7 @@ pub fn stir(word: u64) -> u64 {
 }
 
 /// An interned name (queue, user, share, site ...): an index into [`Names`]. Internal: it depends
-/// on who came first, so it is in no digest and no output.
+/// on which came first, so it is in no digest and no output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(pub u32);
 
@@ -161,7 +161,7 @@ pub struct Names {
     slots: Vec<u32>,
 }
 
-/// Where a name's text lies, and what tells it from others at a glance.
+/// Where a name's text lies, and what distinguishes it from others without reading it.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     edges: [u64; 2],

@@ -1,4 +1,4 @@
-//! Limits: every bound of the engine, with a name and a unit. What hits one is said, counted,
+//! Limits: every bound of the engine, with a name and a unit. What hits one is reported, counted,
 //! survivable. The topology file may change them within the ranges given here.
 
 use crate::core::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
@@ -11,7 +11,7 @@ pub struct Limit {
     pub key: &'static str,
     /// Meaning.
     pub help: &'static str,
-    /// Value when the file says nothing.
+    /// Value if the file states none.
     pub default: i64,
     /// Smallest value allowed.
     pub min: i64,
@@ -72,7 +72,7 @@ macro_rules! limits {
 limits! {
     "Longest record that is read; a longer one becomes a dead letter."
     max_record_bytes: usize = "max_record_bytes" * 1, 1_048_576 in 1_024..=67_108_864;
-    "Longest record that is said; fates beyond it become counts. At most what the broker takes."
+    "Longest record that is published; fates beyond it become counts. At most what the broker takes."
     max_output_bytes: usize = "max_output_bytes" * 1, 900_000 in 16_384..=67_108_864;
     "How many of an unreadable record's bytes its dead letter carries."
     dead_letter_bytes: usize = "dead_letter_bytes" * 1, 65_536 in 0..=1_048_576;
@@ -85,7 +85,7 @@ limits! {
     ended_job_lifetime_ms: Millis = "ended_job_lifetime_h" * HOUR, 24 in 1..=8_760;
     "A job that gave no sign for so long is forgotten."
     silent_job_lifetime_ms: Millis = "silent_job_lifetime_d" * DAY, 30 in 1..=365;
-    "A promise of a decision counts at most this long. Generated jobs are seen within minutes; \
+    "A reservation of a decision counts at most this long. Generated jobs are seen within minutes; \
      two hours outlast a slow job generator and free the queue the same morning."
     reservation_lifetime_ms: Millis = "reservation_lifetime_h" * HOUR, 2 in 1..=168;
     "Most heartbeats of unknown jobs that are remembered; jobs. The oldest go first."
@@ -105,7 +105,7 @@ limits! {
     "That a request was answered is remembered so long, whatever else is forgotten of it: published \
      again, it gets no second answer. No longer than the decision topic is kept."
     answer_lifetime_ms: Millis = "answer_lifetime_d" * DAY, 60 in 1..=3_650;
-    "A throttle that was lifted or lapsed is forgotten so long after; the ordinals of its words \
+    "A throttle that was lifted or lapsed is forgotten so long after; the ordinals of its records \
      begin again then. No longer than its topic is kept."
     throttle_lifetime_ms: Millis = "throttle_lifetime_d" * DAY, 30 in 1..=365;
 
@@ -127,11 +127,11 @@ limits! {
     decision_bytes_per_cycle: usize = "decision_mb_per_cycle" * MIB, 32 in 1..=1_024;
     "Most requests that wait after a deferral; a new one beyond them is rejected with this reason."
     open_requests_max: usize = "open_requests_max" * 1, 200_000 in 1..=10_000_000;
-    "Most candidates of waiting requests that one cycle evaluates to see who can be answered. If \
+    "Most candidates of waiting requests that one cycle evaluates to see which can be answered. If \
      more wait, requests take turns over so many cycles; candidates. A number, never a time."
     wake_candidates_per_cycle: usize =
         "wake_candidates_per_cycle" * 1, 100_000 in 1..=100_000_000;
-    "Most words on throttles in one cycle; further ones are for the next. A number, never a time."
+    "Most throttles published in one cycle; further ones are for the next. A number, never a time."
     throttles_per_cycle: usize = "throttles_per_cycle" * 1, 1_000 in 10..=1_000_000;
     "Most records folded in one cycle."
     batch_records: usize = "batch_records" * 1, 10_000 in 1..=10_000_000;
@@ -147,8 +147,8 @@ limits! {
 
     "Most jobs that intake remembers; jobs. Those that ended go first."
     intake_jobs_max: usize = "intake_jobs_max" * 1, 2_000_000 in 1_000..=100_000_000;
-    "Most jobs that wait in intake for their task to be known; jobs. Further ones are said with \
-     more once they say something again."
+    "Most jobs that wait in intake for their task to be known; jobs. Further ones are published \
+     with the facts of their task when their next message arrives."
     intake_waiting_max: usize = "intake_waiting_max" * 1, 500_000 in 0..=100_000_000;
     "Most tasks whose facts intake remembers; tasks. The oldest go first."
     intake_tasks_max: usize = "intake_tasks_max" * 1, 200_000 in 100..=100_000_000;
@@ -156,7 +156,7 @@ limits! {
     intake_batch_records: usize = "intake_batch_records" * 1, 20_000 in 1..=1_000_000;
 
     "Largest difference between our clock (or the last now found) and the broker's append time; \
-     beyond it we are silent and say so."
+     beyond it the leader publishes nothing and reports it."
     clock_skew_ms: Millis = "clock_skew_s" * SECOND, 5 in 1..=3_600;
     "A report whose own time lies further ahead of its append time than this has no effect, and a \
      request or configuration is taken as of that bound; a record stamped further ahead of the \
@@ -173,9 +173,9 @@ limits! {
     cycle_min_ms: Millis = "cycle_min_ms" * 1, 10 in 1..=10_000;
     "Shortest cycle while nobody waits."
     cycle_idle_ms: Millis = "cycle_idle_ms" * 1, 100 in 1..=10_000;
-    "A cycle is said at least this often, idle or not."
+    "A cycle is published at least this often, idle or not."
     tick_ms: Millis = "tick_ms" * 1, 1_000 in 100..=60_000;
-    "A full cut is said in progress at least this often: a rebuild begins at one."
+    "A full cut is published in progress at least this often: a rebuild begins at one."
     full_cut_interval_ms: Millis = "full_cut_interval_min" * MINUTE, 10 in 1..=1_440;
     "Every so-manyth deferral of a request carries all fates; deferrals."
     full_fates_every: u32 = "full_fates_every" * 1, 10 in 1..=1_000;
@@ -184,7 +184,7 @@ limits! {
     "Most that a standby adds to that, by its own jitter."
     takeover_jitter_ms: Millis = "takeover_jitter_ms" * 1, 1_000 in 0..=60_000;
 
-    "How often the lead may change within lead_changes_window_min before every process tells of it."
+    "How often the lead may change within lead_changes_window_min before every process reports it."
     lead_changes_max: usize = "lead_changes_max" * 1, 4 in 1..=1_000;
     "Changes of the lead are counted over so long; a process that was fenced by an installation \
      with other topics does not lead for so long."
@@ -198,7 +198,7 @@ limits! {
     "Most readable counters in the store; counters. With more, the store holds none of them, since \
      the loop makes them in one piece; its records hold the same figures."
     stored_counters_max: usize = "stored_counters_max" * 1, 300_000 in 0..=10_000_000;
-    "Counters that changed are told on their topic at most this often."
+    "Counters that changed are published on their topic at most this often."
     tell_interval_ms: Millis = "tell_interval_s" * SECOND, 10 in 1..=86_400;
     "Most counters published on their topic in one cycle; counters (of jobs and of their cores). \
      Further ones are for the next cycles."

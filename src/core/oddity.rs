@@ -13,7 +13,7 @@ macro_rules! oddities {
             /// All kinds.
             pub const ALL: &'static [Oddity] = &[$(Oddity::$variant,)*];
 
-            /// The word for it in metrics.
+            /// Its name in metrics.
             pub const fn name(self) -> &'static str {
                 match self { $(Oddity::$variant => $text,)* }
             }
@@ -55,7 +55,7 @@ impl Oddities {
         self.counts[topic as usize * Oddity::ALL.len() + oddity as usize] += 1;
     }
 
-    /// What was counted, with zeroes left out; the counts begin anew.
+    /// What was counted, with zeroes left out; all counts are 0 again then.
     pub fn take(&mut self) -> Vec<(Topic, Oddity, u64)> {
         let mut seen = Vec::new();
         for (at, count) in std::mem::take(&mut self.counts).into_iter().enumerate() {

@@ -87,7 +87,7 @@ macro_rules! topics {
             /// Every topic there is, in order of their numbers.
             pub const ALL: &'static [Topic] = &[$(Topic::$kind,)*];
 
-            /// The word for it: its schema, its default name in a log, its metric label.
+            /// Its name: that of its schema, its default name in a log, its metric label.
             pub const fn name(self) -> &'static str {
                 match self { $(Topic::$kind => $name,)* }
             }

@@ -1,5 +1,5 @@
 //! Numbers that know what they count. Plain aliases where any value is valid; the unit is in the
-//! name, so that a field says `Millis` or `Bytes` and a signature cannot be read wrongly.
+//! name, so that the type of a field is `Millis` or `Bytes` and a signature cannot be read wrongly.
 
 /// Milliseconds since 1970-01-01T00:00:00Z, or a span of them. Negative only as a span.
 pub type Millis = i64;

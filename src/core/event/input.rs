@@ -9,7 +9,7 @@ pub struct Input {
     /// Its datasets, the primary one first; datasets of a container follow it.
     pub datasets: Vec<Dataset>,
     /// The chunk's files, those on the same endpoints taken together. Exact, where sums by endpoint
-    /// cannot tell one file on two endpoints from two files.
+    /// cannot distinguish one file on two endpoints from two files.
     pub placements: Vec<Placement>,
 }
 

@@ -1,4 +1,4 @@
-//! What is said of jobs: their states and their signs of life.
+//! Job states and heartbeats.
 
 use crate::core::unit::{Bytes, Cores, Millis};
 
@@ -14,7 +14,7 @@ macro_rules! statuses {
             /// Every state, in order of their numbers.
             pub const ALL: [Status; Status::COUNT] = [$(Status::$variant,)*];
 
-            /// The word for it on the wire and in metrics.
+            /// Its name on the wire and in metrics.
             pub const fn name(self) -> &'static str {
                 match self { $(Status::$variant => $text,)* }
             }
@@ -59,7 +59,7 @@ impl Status {
         Status::ALL.get(usize::from(number)).copied()
     }
 
-    /// The state of a word.
+    /// The state of a name.
     pub fn from_name(name: &str) -> Option<Status> {
         Status::ALL.iter().copied().find(|status| status.name() == name)
     }
@@ -74,7 +74,7 @@ pub struct JobState<'a> {
     pub status: Status,
     /// When it reached that state, by its own clock; ms since 1970.
     pub changed_at: Millis,
-    /// Raised when the same state is said again with more known.
+    /// Raised when the same state is published again with more known.
     pub revision: u32,
     /// Which try of the job this is, from 0; nothing ends an attempt but its own end or a later
     /// one.
@@ -123,7 +123,7 @@ pub struct JobState<'a> {
 }
 
 impl JobState<'_> {
-    /// When a pilot could first take it: said, or told by the state itself; 0: not known.
+    /// When a pilot could first take it: as stated, or as the state implies; ms; 0: not known.
     #[inline]
     pub fn ready_at(&self) -> Millis {
         match (self.activated_at, self.status) {

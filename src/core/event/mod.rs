@@ -163,13 +163,13 @@ pub enum Event<'a> {
 pub enum Garbled {
     /// Longer than the limit on one record, or with a name longer than the limit on names.
     Oversized,
-    /// Not framed as the topology says (no single-object marker).
+    /// Not framed as the topology states (no single-object marker).
     Framing,
     /// Framed with a schema that is not known here.
     UnknownSchema,
     /// The schema cannot be resolved against ours, or is another topic's.
     WrongSchema,
-    /// The bytes end early, or say what the schema does not allow.
+    /// The bytes end early, or hold what the schema does not allow.
     Malformed,
     /// A null where no record can be removed.
     Null,
@@ -190,7 +190,7 @@ impl Garbled {
         Garbled::StampAhead,
     ];
 
-    /// The word for it in headers and metrics.
+    /// Its name in headers and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Garbled::Oversized => "oversized",

@@ -22,10 +22,11 @@ pub struct Parameter {
     pub changed_at: Millis,
 }
 
-/// Application, component and key of the parameter that says since when what intake knows is whole.
+/// Application, component and key of the parameter that holds since when what intake knows is
+/// whole.
 const HISTORY: [&str; 3] = ["yardmaster", "intake", "history_since"];
 
-/// The parameter by which intake says that what came before `since` is not known to it; ms since
+/// The parameter by which intake states that what came before `since` is not known to it; ms since
 /// 1970. It changed then, so of several gaps the last is the newest.
 pub fn history_since(domain: &str, since: Millis) -> Parameter {
     let [app, component, key] = HISTORY.map(str::to_owned);

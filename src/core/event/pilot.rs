@@ -1,4 +1,4 @@
-//! What is said of pilots, workers and slots.
+//! Reports on pilots, workers and slots.
 
 use crate::core::unit::Millis;
 
@@ -50,7 +50,7 @@ pub enum Pilot<'a> {
         slots: i64,
         /// Until when the figure holds; 0 for ever.
         expires_at: Millis,
-        /// When it was said.
+        /// When it was reported.
         at: Millis,
     },
 }

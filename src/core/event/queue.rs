@@ -34,7 +34,7 @@ impl QueueStatus {
         QueueStatus::Paused,
     ];
 
-    /// The word for it on the wire.
+    /// Its name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             QueueStatus::Online => "online",
@@ -56,8 +56,8 @@ pub struct Endpoints {
     pub write: Vec<String>,
 }
 
-/// A queue or pseudo-queue, as configured (spec atlas 0.3, 12.1). A unified queue is said as one
-/// record per resource type, named `<queue>/<resource type>`, with `unified` the parent's name.
+/// A queue or pseudo-queue, as configured (spec atlas 0.3, 12.1). A unified queue is published as
+/// one record per resource type, named `<queue>/<resource type>`, with `unified` the parent's name.
 /// 0 means "not set" in every limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
@@ -135,7 +135,7 @@ pub struct Queue {
 const GRID: &str = "GRID";
 
 impl Queue {
-    /// Whether it is on an ordinary resource of the grid; so it is where nothing else is said.
+    /// Whether it is on an ordinary resource of the grid; so it is where nothing else is stated.
     pub fn is_grid(&self) -> bool {
         self.facility.is_empty() || self.facility == GRID
     }

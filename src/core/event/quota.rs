@@ -6,7 +6,7 @@ use crate::core::cut::Topic;
 use crate::core::output::throttle::SubjectKind;
 use crate::core::unit::{Bytes, Millis};
 
-/// Whose quota it is. The numbers are persisted.
+/// The kind of owner of a quota. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum QuotaKind {
@@ -20,7 +20,7 @@ pub enum QuotaKind {
 /// A limit on storage, and what is used of it (spec atlas 8.1, rule A5).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quota {
-    /// Whose it is.
+    /// The kind of its owner.
     pub kind: QuotaKind,
     /// User or group.
     pub subject: String,

@@ -6,7 +6,7 @@ use crate::core::content::{content, content_by_number};
 use crate::core::output::id::DecisionId;
 use crate::core::unit::{Bytes, Cores, Millis};
 
-/// Where a request stands with the one who asks. The numbers are persisted.
+/// The phase of a request at the workload system. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum TaskPhase {
@@ -75,7 +75,7 @@ pub struct Task {
     pub asked_at: Millis,
     /// When this was last changed, by its own clock.
     pub changed_at: Millis,
-    /// Raised when the same is said again with more known.
+    /// Raised when the same is published again with more known.
     pub revision: u32,
     /// Kind of jobs.
     pub chunk: ChunkKind,
@@ -147,7 +147,7 @@ pub struct Task {
     pub allow_input_lan: bool,
     /// Input must be copied to scratch.
     pub use_local_io: bool,
-    /// Where the input lies, by endpoint; used where `input` says nothing.
+    /// Where the input lies, by endpoint; used where `input` is empty.
     pub replicas: Vec<ReplicaSummary>,
     /// Task parameters that steer brokerage and that few tasks set.
     pub options: Options,
@@ -155,8 +155,8 @@ pub struct Task {
     pub input: Input,
     /// Datasets the task writes.
     pub output: Vec<OutputDataset>,
-    /// Figures that cannot be, with their names, as stated, and how they were read. Made by whoever
-    /// reads the record; no field of it.
+    /// Figures that cannot be, with their names, as stated, and how they were read. Made by the
+    /// reader that reads the record; no field of it.
     pub impossible: Vec<String>,
 }
 

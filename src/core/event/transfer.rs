@@ -1,4 +1,4 @@
-//! What is said of transfers.
+//! File transfers.
 
 use crate::core::unit::{Bytes, Millis};
 
@@ -30,7 +30,7 @@ impl TransferState {
         self as u8 >= TransferState::Done as u8
     }
 
-    /// The word for it on the wire.
+    /// Its name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             TransferState::Queued => "queued",
@@ -50,7 +50,7 @@ pub struct Transfer<'a> {
     pub state: TransferState,
     /// When it reached that state, by its own clock.
     pub changed_at: Millis,
-    /// Raised when the same state is said again with more known.
+    /// Raised when the same state is published again with more known.
     pub revision: u32,
     /// What it is for (`Production Output`, `Express`, `Analysis Input` ...).
     pub activity: &'a str,

@@ -3,8 +3,8 @@
 use crate::core::output::decision::{Decision, Fate};
 use std::collections::BTreeMap;
 
-/// Adds to each deferral what the answers before it said and it did not say again. Answers to one
-/// request lie side by side, in order. One whose answer before is not there stays as it is.
+/// Adds to each deferral what earlier decisions published and it does not repeat. Decisions on one
+/// request lie side by side, in order. One without the decision before it stays as it is.
 pub fn join(decisions: &mut [Decision]) {
     for at in 1..decisions.len() {
         let (before, rest) = decisions.split_at_mut(at);
@@ -23,7 +23,7 @@ fn add(before: &Decision, decision: &mut Decision) {
     for fate in decision.fates.drain(..) {
         all.insert(fate.queue.clone(), fate);
     }
-    // An objection that fell is said with an empty filter.
+    // An objection that disappeared is published with an empty filter.
     decision.fates = all.into_values().filter(|fate| !fate.filter.is_empty()).collect();
     decision.full = true;
     decision.fates_cut = decision.fates_cut.max(before.fates_cut);

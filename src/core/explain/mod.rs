@@ -1,5 +1,5 @@
 //! A decision as text an operator can read: what was answered, why there, why not elsewhere, and
-//! what it waits for; and whom a throttle holds, and until when.
+//! what it waits for; and what a throttle is for, and until when.
 
 mod join;
 mod throttle;
@@ -23,8 +23,8 @@ const WAITS_SHOWN: usize = 5;
 
 /// What a decision is explained by.
 #[derive(Clone, Copy)]
-pub struct Words<'a> {
-    /// Filters are explained in the words of the first of these that has them; one that none has
+pub struct Context<'a> {
+    /// Filters are explained by the texts of the first of these that has them; one that none has
     /// (another version gave the decision) is shown by its name alone.
     pub kinds: &'a [&'a Flavour],
     /// The limits in force when it was made; `None`: not known, so no text shows one.
@@ -34,21 +34,21 @@ pub struct Words<'a> {
 }
 
 /// The text of a decision.
-pub fn explain(decision: &Decision, words: &Words<'_>) -> String {
+pub fn explain(decision: &Decision, context: &Context<'_>) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write(&mut text, decision, words);
+    let _ = write(&mut text, decision, context);
     text
 }
 
 /// Every candidate that was not chosen, in the order of their names: the filter that objected, and
 /// what it measured. Empty where there is none, or where the decision lists none.
-pub fn explain_fates(decision: &Decision, words: &Words<'_>) -> String {
+pub fn explain_fates(decision: &Decision, context: &Context<'_>) -> String {
     let mut fates: Vec<&Fate> =
         decision.fates.iter().filter(|fate| !fate.filter.is_empty()).collect();
     fates.sort_by(|a, b| a.queue.cmp(&b.queue));
     let line =
-        |fate: &&Fate| format!("  {}: {}: {}\n", fate.queue, fate.filter, words.sentence(fate));
+        |fate: &&Fate| format!("  {}: {}: {}\n", fate.queue, fate.filter, context.sentence(fate));
     let lines: String = fates.iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("not chosen:\n{lines}") }
 }
@@ -77,10 +77,10 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-impl Words<'_> {
+impl Context<'_> {
     /// The same where nothing is known of what was in force.
-    pub fn of_kinds<'a>(kinds: &'a [&'a Flavour]) -> Words<'a> {
-        Words { kinds, limits: None, policy: None }
+    pub fn of_kinds<'a>(kinds: &'a [&'a Flavour]) -> Context<'a> {
+        Context { kinds, limits: None, policy: None }
     }
 
     fn filter(&self, name: &str) -> Option<&'static Filter> {
@@ -118,12 +118,12 @@ impl Words<'_> {
 
 type Written = std::fmt::Result;
 
-fn write(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
+fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Written {
     header(text, decision)?;
-    counts(text, &decision.counts, words)?;
+    counts(text, &decision.counts, context)?;
     match &decision.outcome {
         Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
-        Outcome::Defer { .. } => waits(text, decision, words)?,
+        Outcome::Defer { .. } => waits(text, decision, context)?,
         Outcome::Reject { reason } => {
             if let Some(remedy) = remedy(reason) {
                 writeln!(text, "what to do: {remedy}")?;
@@ -176,7 +176,7 @@ fn header(text: &mut String, decision: &Decision) -> Written {
     }
 }
 
-fn counts(text: &mut String, counts: &[FilterCount], words: &Words<'_>) -> Written {
+fn counts(text: &mut String, counts: &[FilterCount], context: &Context<'_>) -> Written {
     if counts.is_empty() {
         return Ok(());
     }
@@ -184,9 +184,9 @@ fn counts(text: &mut String, counts: &[FilterCount], words: &Words<'_>) -> Writt
     counts.sort_by(|a, b| b.rejected.cmp(&a.rejected).then_with(|| a.filter.cmp(&b.filter)));
     writeln!(text, "rejected by filter (each candidate by the first that objected):")?;
     for FilterCount { filter, rejected } in counts {
-        match words.filter(filter) {
+        match context.filter(filter) {
             Some(known) => {
-                let (help, spec) = (words.help(known), known.spec);
+                let (help, spec) = (context.help(known), known.spec);
                 writeln!(text, "  {rejected:>6}  {filter}: {help} ({spec})")?;
             }
             None => writeln!(text, "  {rejected:>6}  {filter}")?,
@@ -224,12 +224,12 @@ fn is_held(decision: &Decision) -> bool {
 
 /// The objections nearest to falling: those of filters that read what moves, by how far what was
 /// measured is from what would pass.
-fn waits(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
+fn waits(text: &mut String, decision: &Decision, context: &Context<'_>) -> Written {
     if is_held(decision) {
         return writeln!(text, "waits for: what the note on `held` names to change");
     }
     let moves = |fate: &&Fate| {
-        let filter = words.filter(&fate.filter);
+        let filter = context.filter(&fate.filter);
         !fate.filter.is_empty() && filter.is_none_or(|filter| !filter.reads.is_empty())
     };
     let mut near: Vec<&Fate> = decision.fates.iter().filter(moves).collect();
@@ -241,7 +241,7 @@ fn waits(text: &mut String, decision: &Decision, words: &Words<'_>) -> Written {
     }
     for fate in near.iter().take(WAITS_SHOWN) {
         let Fate { queue, filter, .. } = fate;
-        writeln!(text, "  {queue}: {filter}: {}", words.sentence(fate))?;
+        writeln!(text, "  {queue}: {filter}: {}", context.sentence(fate))?;
     }
     let more = near.len().saturating_sub(WAITS_SHOWN);
     if more > 0 {

@@ -4,12 +4,12 @@ use super::*;
 use crate::core::output::decision::DecisionId;
 use crate::core::policy::{Arg, PolicySpec, Rules, kind};
 
-fn words() -> [&'static Flavour; 1] {
+fn kinds() -> [&'static Flavour; 1] {
     [kind("atlas-production-job").expect("built in")]
 }
 
 fn explain(decision: &Decision, kinds: &[&Flavour]) -> String {
-    super::explain(decision, &Words::of_kinds(kinds))
+    super::explain(decision, &Context::of_kinds(kinds))
 }
 
 pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) -> Decision {
@@ -77,7 +77,7 @@ fn an_assignment_shows_every_figure() {
         factors: vec![2.5, 240.0],
     };
     let counts = vec![count("memory", 2), count("status", 30), count("moonphase", 2)];
-    let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), &words());
+    let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), &kinds());
     for part in [
         "40000001/3, attempt 2, answer 4",
         "2025-10-15T12:00:00.000Z",
@@ -92,7 +92,7 @@ fn an_assignment_shows_every_figure() {
     ] {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
-    let place = |word: &str| text.find(word);
+    let place = |part: &str| text.find(part);
     assert!(place("  status:") < place("  memory:"), "largest first:\n{text}");
 }
 
@@ -105,8 +105,8 @@ fn a_deferral_names_the_objections_nearest_to_falling() {
         fate("OTHER", "moonphase", "full", 3.0, 2.0),
     ];
     let outcome = Outcome::Defer { until: 1_760_533_200_000 };
-    let text = explain(&decision(outcome, fates, vec![]), &words());
-    let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} not in {text}"));
+    let text = explain(&decision(outcome, fates, vec![]), &kinds());
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} not in {text}"));
     assert!(place("NEAR: cap: 41 jobs") < place("OTHER: moonphase: full: measured 3, limit 2"));
     assert!(place("OTHER") < place("FAR: transferring: 9000 jobs are transferring"));
     assert!(!text.contains("FIXED"), "{text}");
@@ -121,8 +121,8 @@ fn a_text_takes_its_numbers_from_what_was_in_force() {
     let outcome = Outcome::Defer { until: 1_760_533_200_000 };
     let found = decision(outcome, fates, vec![count("nopilot", 1)]);
     let limits = Limits { node_window_ms: 5 * HOUR, ..Limits::default() };
-    let kinds = words();
-    let known = Words { limits: Some(&limits), ..Words::of_kinds(&kinds) };
+    let kinds = kinds();
+    let known = Context { limits: Some(&limits), ..Context::of_kinds(&kinds) };
     let text = super::explain(&found, &known);
     assert!(text.contains("Q: nopilot: no pilot in the last 5 h\n"), "{text}");
     assert!(text.contains("nopilot: a node asked for a job or updated one within 5 h;"));
@@ -143,7 +143,7 @@ fn a_text_takes_its_numbers_from_the_policy() {
     let policy = Policy::compile(&spec).expect("allowed");
     let found = decision(Outcome::Defer { until: 0 }, vec![], vec![count("cap_rt", 1)]);
     let kinds = [flavour];
-    let known = Words { policy: Some(&policy), ..Words::of_kinds(&kinds) };
+    let known = Context { policy: Some(&policy), ..Context::of_kinds(&kinds) };
     let text = super::explain(&found, &known);
     assert!(text.contains("of which 7 are reckoned with at least (atlas G18"), "{text}");
     let text = explain(&found, &kinds);

@@ -1,4 +1,4 @@
-//! A throttle as text: who is held, by which rule, what was measured, and what ends it.
+//! A throttle as text: its subject, its rule, what was measured, and what ends it.
 
 use super::{Written, iso, number};
 use crate::core::output::throttle::{Action, Throttle};
@@ -7,7 +7,7 @@ use crate::core::policy::rule::Rule;
 use crate::core::unit::{Millis, SECOND};
 use std::fmt::Write;
 
-/// The text of a word on a throttle, as it looks at a moment.
+/// The text of a throttle record, as it looks at a moment.
 pub fn explain_throttle(throttle: &Throttle, now: Millis) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -33,23 +33,25 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
         Action::Lift => "not throttled any more: it was lifted",
     };
     writeln!(text, "{}: {how}", throttle.key())?;
-    writeln!(text, "  throttle  {}, word {ordinal} on it", throttle.id)?;
+    writeln!(text, "  throttle  {}, record {ordinal} of it", throttle.id)?;
     match Rule::from_name(rule) {
         Some(known) => {
-            let help = known.words().help;
+            let help = known.text().help;
             writeln!(text, "  rule      {rule} (atlas 8.1): {help}")?;
         }
         None => writeln!(text, "  rule      {rule}, of another version")?,
     }
     let (measured, limit) = (number(throttle.measured), number(throttle.limit));
     writeln!(text, "  measured  {measured} {unit} ({}), limit {limit} {unit}", throttle.counter)?;
-    writeln!(text, "  said      {} ({})", iso(throttle.now), throttle.now)?;
+    writeln!(text, "  published {} ({})", iso(throttle.now), throttle.now)?;
     writeln!(text, "  since     {}", iso(throttle.since()))?;
     if let Some(until) = throttle.until {
         let left = until.saturating_sub(now) / SECOND;
-        let told =
-            if stands { format!("lapses in {left} s unless said again") } else { "over".into() };
-        writeln!(text, "  until     {}: {told}", iso(until))?;
+        let state = match stands {
+            true => format!("lapses in {left} s unless published again"),
+            false => "over".to_owned(),
+        };
+        writeln!(text, "  until     {}: {state}", iso(until))?;
     }
     if stands {
         let lift = number(throttle.lift_limit);
@@ -107,11 +109,11 @@ mod tests {
         let text = explain_throttle(&throttle(Action::Set), NOW + 1_000);
         for part in [
             "user/Ann, Bob & Co: throttled\n",
-            "word 3 on it",
+            "record 3 of it",
             "A1 (atlas 8.1): running jobs above the cap",
             "measured  10021 jobs (running_jobs), limit 10000 jobs",
             "since     2025-10-15T11:59:00.000Z",
-            "until     2025-10-15T13:00:00.000Z: lapses in 3599 s unless said again",
+            "until     2025-10-15T13:00:00.000Z: lapses in 3599 s unless published again",
             "once there are at most 9000 jobs, not before 2025-10-15T12:04:00.000Z",
             "cycle     77 of epoch 2, number 1",
             "note: input_stale(job-state, 700 s)",

@@ -32,7 +32,7 @@ impl Sought {
         Sought { key, slot: Sought::NOWHERE }
     }
 
-    /// What an event speaks of. Of its bytes the same can be told before they are read whole.
+    /// The thing an event is about. It can be found in its bytes before they are read whole.
     pub fn of(event: &Event<'_>) -> Sought {
         Sought::thing(match event {
             Event::JobState(event) => Key::of(event.job.as_bytes()),
@@ -90,7 +90,7 @@ impl Ahead {
         }
         for (topic, Sought { slot, .. }) in &self.run {
             seen ^= match topic {
-                Topic::JobState => state.jobs.slab.get(*slot).map_or(0, told),
+                Topic::JobState => state.jobs.slab.get(*slot).map_or(0, touched),
                 Topic::Heartbeat => state.jobs.slab.get(*slot).map_or(0, |job| job.beat.events),
                 Topic::Transfer => state.transfers.slab.get(*slot).map_or(0, |it| it.flow),
                 Topic::Pilot => state.nodes.slab.get(*slot).map_or(0, |it| it.queue.0),
@@ -107,7 +107,7 @@ impl Ahead {
     }
 }
 
-/// The index in which what a topic's events speak of is found.
+/// The index in which the things of a topic's events are found.
 #[inline]
 fn index(state: &State, topic: Topic) -> Option<&Index> {
     match topic {
@@ -120,7 +120,7 @@ fn index(state: &State, topic: Topic) -> Option<&Index> {
 
 /// Something of each line of a record.
 #[inline]
-fn told(job: &Job) -> u32 {
+fn touched(job: &Job) -> u32 {
     job.beat.events ^ job.created_at as u32 ^ job.label.0
 }
 

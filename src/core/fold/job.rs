@@ -118,7 +118,7 @@ impl State {
                 .is_none_or(|known| known == cut(name, self.setting.limits.name_bytes))
     }
 
-    /// Every start that is told counts, stale or not, so that the order of telling is nothing.
+    /// Every start that is published counts, stale or not, so that the order does not matter.
     fn mark_start(&mut self, queue: Name, start: Millis) {
         if start > 0 {
             let marks = self.marks.entry(queue).or_default();
@@ -218,7 +218,7 @@ impl State {
     }
 
     /// What decides between two states that agree in attempt, time, revision and rank: any order
-    /// will do that is total and reads nothing but what was said.
+    /// will do that is total and reads nothing but what was published.
     fn content<'a>(&'a self, job: &Job) -> impl Ord + 'a {
         let text = |name: Name| self.names.text(name);
         let [queue, gshare, resource_type, user, group, nucleus] = job.names.map(text);
@@ -266,7 +266,7 @@ impl State {
     }
 
     /// A sign of life of a job that is not known: remembered as a stub, however old, until the
-    /// cut; the job may be told of before that.
+    /// cut; the job may be published before that.
     fn meet_beat(&mut self, key: Key, name: &str, beat: Beat) {
         self.odd(Topic::Heartbeat, Oddity::UnknownJob);
         self.note_job_name(key, name);

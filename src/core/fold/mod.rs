@@ -89,7 +89,7 @@ impl State {
     }
 }
 
-/// The time an event itself tells; `None` where it tells none.
+/// The time an event itself states; `None` where it states none.
 fn own_time(event: &Event<'_>) -> Option<Millis> {
     match event {
         Event::JobState(event) => Some(event.changed_at),

@@ -41,7 +41,7 @@ impl State {
     /// as of `now`: the log's stamp on them lies ahead too, and they want an answer all the same.
     pub(crate) fn bound_requests(&mut self, now: Millis) {
         if now < PLAUSIBLE_FROM {
-            // No cycle had a time yet: nothing can be told to be ahead of it.
+            // No cycle had a time yet: nothing is known to be ahead of it.
             return;
         }
         let latest = now.saturating_add(self.setting.limits.own_time_ahead_ms);

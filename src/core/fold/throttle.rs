@@ -1,5 +1,4 @@
-//! Our own words on throttles: facts like the others, so a throttle stands from the moment it is
-//! said.
+//! Throttles are folded like any event, so a throttle stands from the moment it is published.
 
 use crate::core::cut::Topic;
 use crate::core::oddity::Oddity;
@@ -7,7 +6,7 @@ use crate::core::output::throttle::{Action, Throttle};
 use crate::core::state::State;
 
 impl State {
-    /// Counts one of our words on a throttle: the newest holds.
+    /// Folds a throttle: the newest one is in force.
     pub fn fold_throttle(&mut self, throttle: &Throttle) {
         if throttle.domain != self.setting.domain {
             return self.odd(Topic::Throttle, Oddity::OtherDomain);
@@ -23,7 +22,7 @@ impl State {
         self.settle_throttle(throttle);
     }
 
-    /// What follows from a word: when it is to be looked at, and who may go on.
+    /// What follows from a throttle: when it is to be evaluated, and whether its subject is free.
     pub(crate) fn settle_throttle(&mut self, throttle: &Throttle) {
         if throttle.action == Action::Lift {
             self.lifted_in = self.lifted_in.max(throttle.cycle);

@@ -16,7 +16,7 @@ use crate::core::policy::task::Choice;
 use crate::core::state::State;
 use std::borrow::Cow;
 
-/// What a nucleus that passed and was not drawn is told with.
+/// The filter that a nucleus that passed and was not drawn is listed with.
 const DRAW: &str = "draw";
 
 impl Judging<'_> {
@@ -114,12 +114,12 @@ fn parent<'a>(state: &'a State, task: &Task) -> Option<(FullChain, &'a str)> {
     let name = task.options.parent_task.as_str();
     let chunks = state.chunks.get(name).into_iter().flatten().map(String::as_str);
     let asks = std::iter::once(name).chain(chunks).filter_map(|subject| state.asks.of(subject));
-    let told = asks.filter_map(|ask| {
+    let known = asks.filter_map(|ask| {
         let task = ask.task.as_ref()?;
         Some((task.options.full_chain, nucleus_of(task, ask.answer.as_ref())))
     });
     // One that knows the nucleus before one that does not.
-    told.max_by_key(|(_, nucleus)| !nucleus.is_empty())
+    known.max_by_key(|(_, nucleus)| !nucleus.is_empty())
 }
 
 /// What became of each nucleus.

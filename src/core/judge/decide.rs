@@ -12,14 +12,14 @@ use crate::core::judge::view::CutView;
 use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use crate::core::output::throttle::key;
 use crate::core::policy::note::Note;
-use crate::core::policy::rule::Words;
+use crate::core::policy::rule::RuleText;
 use crate::core::policy::{Candidates, Judgement, Policy, Wait};
 use crate::core::request::admit::{Refusal, is_open};
 use crate::core::state::record::{Answer, Ask};
 use std::borrow::Cow;
 
 impl Judging<'_> {
-    /// The answer to a request; a first deferral only while there is room for it: `no_room` says
+    /// The answer to a request; a first deferral only while there is room for it: `no_room` is
     /// why there is none. `evaluation`: how its candidates were judged at this cut, if they were.
     pub(crate) fn decide(
         self,
@@ -173,11 +173,12 @@ impl Judging<'_> {
     }
 }
 
-/// By what rule, and whose figures, a task is held: what `explain` finds the throttle by.
+/// By what rule, and by the figures of which subject, a task is throttled: `explain` finds the
+/// throttle by it.
 fn throttled(task: &Task, held: &Wait) -> Option<String> {
     let rule = held.reason.rule()?;
     let (kind, subject) = rule.subject(task);
-    let (Wait { measured, limit, .. }, Words { name, unit, .. }) = (held, rule.words());
+    let (Wait { measured, limit, .. }, RuleText { name, unit, .. }) = (held, rule.text());
     let subject = key(kind, subject);
     let note = Note::Throttled { rule: name, subject: &subject };
     Some(note.with_figures(&format!("{measured} of {limit} {unit}")))

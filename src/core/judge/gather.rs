@@ -312,7 +312,7 @@ impl<'a> Look<'a> {
     }
 
     /// Whether jobs were ready here and none started for long (spec atlas F5). A queue of which no
-    /// start is known is not said to be inactive.
+    /// start is known is not inactive.
     #[inline]
     fn is_inactive(&self, view: &QueueView, at_queue: Option<&AtQueue>) -> bool {
         let is_ready = at_queue.is_some_and(|queue| {

@@ -72,7 +72,7 @@ fn unreadable_notes(state: &State) -> impl Iterator<Item = String> {
     topics.into_iter().map(|topic| format!("input_stale({topic}, unreadable)"))
 }
 
-/// Since when intake knows all that foreign topics said; 0: from the beginning.
+/// Since when intake has read all of the foreign topics; 0: from the beginning.
 fn intake_knows_since(state: &State) -> Millis {
     let name = history_since(&state.setting.domain, 0).name();
     let fact = state.facts.parameters.of(&name).and_then(|held| held.current(is_newer));

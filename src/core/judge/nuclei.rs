@@ -23,7 +23,7 @@ pub struct Work {
 }
 
 impl World {
-    /// The case of a task that wants a nucleus; `runs` says whether one of some queues could run
+    /// The case of a task that wants a nucleus; `runs` is whether one of some queues could run
     /// its jobs.
     pub fn task_case<'a>(
         &self,
@@ -67,7 +67,7 @@ impl World {
         self.nuclei.iter().chain(self.satellites.iter().filter(move |_| chain))
     }
 
-    /// The nuclei a task may go to; `work` says how much remains at one.
+    /// The nuclei a task may go to; `work` is how much remains at one.
     pub fn nuclei_of(
         &self,
         state: &State,

@@ -1,7 +1,7 @@
-//! Global shares (spec atlas 10): the tree as told, which leaf a task belongs to, who has had how
-//! much of what runs, and who is next.
+//! Global shares (spec atlas 10): the tree as published, which leaf a task belongs to, how much
+//! of what runs each share has, and which is next.
 //!
-//! The tree is made of `share` facts, and those may say anything. A node whose parents do not lead
+//! The tree is made of `share` facts, and those may hold anything. A node whose parents do not lead
 //! to the root (one is not known, or they go in a circle) is left out and named. A value below 0
 //! or not finite is 0. Where all siblings have 0 they get equal parts, so that the leaves always
 //! add to 100.
@@ -85,12 +85,12 @@ impl Tree {
 
     /// The tree of shares; of two with one name the first.
     pub fn new<'a>(shares: impl IntoIterator<Item = &'a Share>) -> Tree {
-        let mut said: BTreeMap<&str, &Share> = BTreeMap::new();
+        let mut published: BTreeMap<&str, &Share> = BTreeMap::new();
         for share in shares {
-            said.entry(&share.name).or_insert(share);
+            published.entry(&share.name).or_insert(share);
         }
         let mut children: BTreeMap<&str, Vec<&Share>> = BTreeMap::new();
-        for share in said.values().filter(|share| !share.name.is_empty()) {
+        for share in published.values().filter(|share| !share.name.is_empty()) {
             children.entry(&share.parent).or_default().push(share);
         }
         for siblings in children.values_mut() {
@@ -106,7 +106,7 @@ impl Tree {
             to_do.extend(below.into_iter().rev().map(|share| (Some(place), share)));
         }
         let is_in = |name: &&&str| !tree.by_name.contains_key(**name);
-        tree.strays = said.keys().filter(is_in).map(|name| (*name).to_owned()).collect();
+        tree.strays = published.keys().filter(is_in).map(|name| (*name).to_owned()).collect();
         tree.normalise();
         tree
     }

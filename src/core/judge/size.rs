@@ -6,7 +6,7 @@ use crate::core::output::decision::{Decision, Fate, Outcome};
 const FATE_BYTES: usize = 24;
 
 /// Keeps an answer below the limit on what is published: fates beyond it become counts, notes
-/// beyond a quarter of it are left out, and it says so.
+/// beyond a quarter of it are left out, and a note counts them.
 pub(crate) fn limit(decision: &mut Decision, max_output_bytes: usize) {
     limit_notes(&mut decision.notes, max_output_bytes / 4);
     let fixed = bytes_without_fates(decision);

@@ -40,9 +40,9 @@ impl There {
 }
 
 impl World {
-    /// Per queue, what of a task's input lies there; empty when it has none. Where the task says
+    /// Per queue, what of a task's input lies there; empty when it has none. Where the task states
     /// which files lie at which endpoints, each counts once; else the endpoint that holds most
-    /// counts, since a file on two endpoints cannot be told from two files.
+    /// counts, since a file on two endpoints cannot be distinguished from two files.
     pub(in crate::core) fn stock(&self, task: &Task, scope: Scope) -> Vec<There> {
         if task.input.placements.is_empty() && task.replicas.is_empty() {
             return Vec::new();

@@ -24,8 +24,8 @@ pub struct CutView<'a> {
 }
 
 impl Grid {
-    /// Brings everything up to date with a cut that was just closed, by what the state says was
-    /// touched; with `everything`, all of it is made anew.
+    /// Brings everything up to date with a cut that was just closed, by what the state notes as
+    /// touched; with `everything`, all of it is made again.
     pub fn update(&mut self, state: &mut State, everything: bool) {
         let is_other = everything || state.touched.queues || state.touched.settings;
         self.world.update(state, everything);

@@ -7,7 +7,7 @@ use crate::core::state::record::{Answer, Ask};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// CPU time of an event of a task that does not say; HS06 s (spec atlas 1.2).
+/// CPU time of an event of a task that states none; HS06 s (spec atlas 1.2).
 const CPU_UNKNOWN: f64 = 300.0;
 
 /// Work that remains at each nucleus. Derived from the requests.
@@ -159,7 +159,7 @@ fn newest<'a>(state: &'a State, task: &str) -> Option<(&'a Task, &'a str)> {
         .reduce(|newest, next| if newest.0.changed_at < next.0.changed_at { next } else { newest })
 }
 
-/// Where a task's output goes: as it says, else as was decided.
+/// Where a task's output goes: as it states, else as was decided.
 pub(crate) fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a str {
     if task.nucleus.is_empty() {
         answer.map_or("", |answer| &answer.nucleus)

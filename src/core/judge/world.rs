@@ -52,7 +52,7 @@ pub struct NucleusView {
     pub name: String,
     /// Whether it is in service.
     pub active: bool,
-    /// Whether it takes full chains: as its first queue says.
+    /// Whether it takes full chains: as stated for its first queue.
     pub bare: Bare,
     /// Its production queues, by their places.
     pub queues: Vec<u32>,
@@ -101,7 +101,7 @@ pub struct World {
 }
 
 impl World {
-    /// Brings everything up to date with what the state says was touched; all of it at first.
+    /// Brings everything up to date with what the state notes as touched; all of it at first.
     pub fn update(&mut self, state: &mut State, everything: bool) {
         if everything {
             *self = World::default();
@@ -116,7 +116,7 @@ impl World {
             let current = current(state.facts.storages.of(&name));
             let at = self.storage(&name);
             let held = &mut self.storages[at as usize];
-            // A quota for an endpoint is none for the grid, whoever's it is.
+            // A quota for an endpoint is none for the grid, for any owner.
             state.touched.everyone |= held.is_some() != current.is_some();
             *held = current;
             state.touched.storage = true;
@@ -313,7 +313,7 @@ impl World {
     /// What is known of a nucleus.
     pub(in crate::core) fn nucleus(&self, name: &str) -> Nucleus {
         let Some(at) = self.nucleus_at.get(name) else {
-            // Where nobody says which sites are nuclei, any name may be one.
+            // Where no site is stated as a nucleus, any name may be one.
             return Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN };
         };
         let view = &self.nuclei[*at as usize];

@@ -6,7 +6,7 @@ use crate::core::event::Task;
 use crate::core::unit::Millis;
 use std::borrow::Cow;
 
-/// Names one asking: what jobs carry to say which decision placed them.
+/// Name of one attempt of a request: what jobs carry of the decision that placed them.
 pub fn request_name(subject: &str, attempt: u32) -> String {
     format!("{subject}:{attempt}")
 }
@@ -85,7 +85,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word for it on the wire and in metrics.
+    /// Its name on the wire and in metrics.
     pub fn name(&self) -> &'static str {
         match self {
             Outcome::Assign(_) => "assign",
@@ -132,7 +132,7 @@ pub struct Fate {
     pub queue: String,
     /// Filter that objected first.
     pub filter: Cow<'static, str>,
-    /// Its reason, one of the words it declares.
+    /// Its reason, one of those the filter declares.
     pub reason: Cow<'static, str>,
     /// What was measured.
     pub measured: f64,

@@ -4,8 +4,8 @@ use crate::core::content::content;
 use sha2::{Digest, Sha256};
 
 /// Names a decision. Derived, not drawn: the first 16 bytes of
-/// SHA-256(domain, subject, attempt, ordinal), so that the same answer has the same name whoever
-/// gives it, and however often.
+/// SHA-256(domain, subject, attempt, ordinal), so that the same decision has the same id on every
+/// process and however often it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DecisionId(pub [u8; 16]);
 

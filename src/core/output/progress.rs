@@ -1,4 +1,4 @@
-//! The record of a cycle: how far the log was read, what time it was, what was said.
+//! The record of a cycle: how far the log was read, what time it was, what was published.
 
 use crate::core::content::content;
 use crate::core::cut::Lane;
@@ -6,7 +6,7 @@ use crate::core::state::repair::NowRepair;
 use crate::core::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
-/// `replay --verify` can tell "made by another engine" from "wrong".
+/// `replay --verify` can distinguish "made by another engine" from "wrong".
 pub const ENGINE_REVISION: u32 = 4;
 
 /// Oldest revision whose decisions are made again by `replay --verify`: since then only mistakes
@@ -24,7 +24,7 @@ pub struct Progress {
     pub number: u64,
     /// The cycle's `now`.
     pub now: Millis,
-    /// Who said it: host, process id and a start stamp.
+    /// The process that published it: host, process id and a start stamp.
     pub instance: String,
     /// Next offsets of the lanes that moved; of all lanes when `full`.
     pub lanes: Vec<(Lane, u64)>,
@@ -40,7 +40,7 @@ pub struct Progress {
     pub policies: Option<String>,
     /// Hash of `policies`, in every record.
     pub policy_hash: String,
-    /// [`ENGINE_REVISION`] of the process that said it.
+    /// [`ENGINE_REVISION`] of the process that published it.
     pub engine: u32,
     /// No request was judged, on purpose: the lanes had not caught up after a start.
     pub quiet: bool,
@@ -54,7 +54,7 @@ pub struct Progress {
     pub counters_continue: bool,
     /// Further counters that had changed then are published in later cycles.
     pub counters_follow: bool,
-    /// All repairs of a `now` there were; in every record, so that the newest one tells.
+    /// All repairs of a `now` there were; in every record, so that the newest one is enough.
     pub now_repairs: Vec<NowRepair>,
 }
 

@@ -1,18 +1,18 @@
-//! What is said of whoever is held as a whole: a throttle set, renewed or lifted.
+//! Throttles: an owner or task that is throttled as a whole, or no longer.
 
 use crate::core::content::{content, content_by_number};
 use crate::core::event::Task;
 use crate::core::unit::Millis;
 use sha2::{Digest, Sha256};
 
-/// Names a word on a throttle. Derived, not drawn: the first 16 bytes of
-/// SHA-256(domain, rule, subject, ordinal), so that the same word has the same name whoever says
-/// it, and however often.
+/// Id of a throttle record. Derived, not drawn: the first 16 bytes of
+/// SHA-256(domain, rule, subject, ordinal), so that the same record has the same id on every
+/// process and however often it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThrottleId(pub [u8; 16]);
 
 impl ThrottleId {
-    /// The name of the `ordinal`-th word on (rule, subject) in a domain; the subject as the
+    /// The id of the `ordinal`-th record of (rule, subject) in a domain; the subject as the
     /// record's key has it.
     pub fn derive(domain: &str, rule: &str, subject: &str, ordinal: u32) -> ThrottleId {
         let mut hasher = Sha256::new();
@@ -33,7 +33,7 @@ impl std::fmt::Display for ThrottleId {
     }
 }
 
-/// What kind of thing is held. The numbers are persisted.
+/// What kind of thing is throttled. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SubjectKind {
@@ -52,7 +52,7 @@ impl SubjectKind {
     pub const ALL: [SubjectKind; 4] =
         [SubjectKind::User, SubjectKind::Group, SubjectKind::Task, SubjectKind::Queue];
 
-    /// The word for it.
+    /// Its name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             SubjectKind::User => "user",
@@ -63,7 +63,7 @@ impl SubjectKind {
     }
 }
 
-/// Who may be held: what kind of thing, and its name.
+/// What may be throttled: what kind of thing, and its name.
 pub type Subject = (SubjectKind, String);
 
 /// The one a task is for: its working group if it has one, else its user.
@@ -74,11 +74,11 @@ pub fn owner_of(task: &Task) -> (SubjectKind, &str) {
     }
 }
 
-/// Whether a subject is held or free. The numbers are persisted.
+/// Whether a subject is throttled or free. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Action {
-    /// Held: nothing more is to be made for it.
+    /// Throttled: nothing more is to be made for it.
     Set = 0,
     /// Free.
     Lift = 1,
@@ -88,7 +88,7 @@ impl Action {
     /// Both, in order of their numbers.
     pub const ALL: [Action; 2] = [Action::Set, Action::Lift];
 
-    /// The word for it.
+    /// Its name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Action::Set => "set",
@@ -97,22 +97,22 @@ impl Action {
     }
 }
 
-/// One word on a throttle. The newest on each (rule, subject) is what is known of it.
+/// One throttle record. The newest of each (rule, subject) is in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throttle {
     /// Its name.
     pub id: ThrottleId,
-    /// Domain that says it.
+    /// Domain that publishes it.
     pub domain: String,
-    /// What kind of thing is held.
+    /// What kind of thing is throttled.
     pub kind: SubjectKind,
     /// Name of the thing.
     pub subject: String,
-    /// Whether it is held or free.
+    /// Whether it is throttled or free.
     pub action: Action,
-    /// Rule that says so (spec atlas 8.1); one of another version may be unknown here.
+    /// Rule that gave it (spec atlas 8.1); one of another version may be unknown here.
     pub rule: String,
-    /// Which word on this (rule, subject) it is, from 1; without gap.
+    /// Which record of this (rule, subject) it is, from 1; without gap.
     pub ordinal: u32,
     /// What was compared.
     pub counter: String,
@@ -122,9 +122,9 @@ pub struct Throttle {
     pub limit: f64,
     /// Unit of the figures.
     pub unit: String,
-    /// When it lapses if nothing is said before; `None` when lifted.
+    /// When it lapses unless it is published again; `None` when lifted.
     pub until: Option<Millis>,
-    /// Epoch of the leader that said it.
+    /// Epoch of the leader that published it.
     pub epoch: u64,
     /// Cycle it was made in.
     pub cycle: u64,
@@ -147,17 +147,17 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Who is held, as the record's key has it.
+    /// The subject as the record's key has it.
     pub fn key(&self) -> String {
         key(self.kind, &self.subject)
     }
 
-    /// What it is kept under: all words on one (rule, subject) have the same.
+    /// The name under which it is stored: all records of one (rule, subject) have the same.
     pub fn name(&self) -> String {
         name(self.kind, &self.subject, &self.rule)
     }
 
-    /// Whether the subject is held by it at a moment.
+    /// Whether the subject is throttled by it at a moment.
     pub fn stands(&self, now: Millis) -> bool {
         self.action == Action::Set && self.until.is_none_or(|until| until > now)
     }
@@ -167,12 +167,12 @@ impl Throttle {
         self.since.unwrap_or(self.now)
     }
 
-    /// When it is said again if it still stands: half way to its lapse.
+    /// When it is published again if it still stands: half way to its lapse.
     pub fn renew_at(&self) -> Option<Millis> {
         self.until.map(|until| self.now.saturating_add(until.saturating_sub(self.now) / 2))
     }
 
-    /// When nothing is held by it any more; for one that stands, if nothing is said before.
+    /// When it throttles nothing any more; for one that stands, unless it is published again.
     pub fn over_at(&self) -> Millis {
         match self.action {
             Action::Set => self.until.unwrap_or(Millis::MAX),
@@ -186,7 +186,7 @@ pub fn key(kind: SubjectKind, subject: &str) -> String {
     format!("{}/{subject}", kind.name())
 }
 
-/// What the words on one (rule, subject) are kept under.
+/// The name under which the records of one (rule, subject) are stored.
 pub fn name(kind: SubjectKind, subject: &str, rule: &str) -> String {
     format!("{}/{subject} {rule}", kind.name())
 }

@@ -1,4 +1,5 @@
-//! ATLAS analysis jobs: who must wait, which queues are candidates, when locality is given up.
+//! ATLAS analysis jobs: which tasks must wait, which queues are candidates, when locality is given
+//! up.
 
 use super::candidate::Candidate;
 use super::caps::{self, Caps, Margins};

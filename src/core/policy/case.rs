@@ -127,7 +127,7 @@ pub enum Bare {
 }
 
 impl Bare {
-    /// What a queue's flags say.
+    /// By a queue's flags.
     pub fn of(queue: &Queue) -> Bare {
         match queue.flag("bareNucleus") {
             Some("only") => Bare::Only,

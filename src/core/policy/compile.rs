@@ -121,7 +121,7 @@ impl Policy {
         Resolved { own, filters, weights, notes }
     }
 
-    /// The parameters with nothing said by gdpconfig.
+    /// The parameters where gdpconfig sets none.
     pub fn unchanged(&self) -> Resolved {
         self.resolve(&|_, _| None, "")
     }
@@ -152,7 +152,7 @@ impl Policy {
         self.filters.get(at).copied()
     }
 
-    /// The value of a parameter of a filter, by their names, as a topology file would say it.
+    /// The value of a parameter of a filter, by their names, as a topology file would have it.
     pub fn value(&self, resolved: &Resolved, filter: &str, name: &str) -> Option<String> {
         let at = self.filters.iter().position(|it| it.name == filter)?;
         parameter(self.filters[at].params, resolved.filters.get(at)?, name)
@@ -227,7 +227,11 @@ impl Check {
 
     fn figures(&mut self, spec: &PolicySpec) {
         if spec.name.is_empty() {
-            self.wrong("name", "empty".to_string(), "the word tasks ask with".to_string());
+            self.wrong(
+                "name",
+                "empty".to_string(),
+                "the name that requests have in `policy`".to_string(),
+            );
         }
         const DAY_MS: i64 = crate::core::unit::DAY;
         for (place, value, least, most) in

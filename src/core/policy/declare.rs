@@ -62,7 +62,7 @@ pub enum Reads {
 
 /// One objection there may be.
 pub struct Filter {
-    /// Its name: its file, its metric label, its word in the topology file (PanDA's criteria tag
+    /// Its name: its file, its metric label, its name in the topology file (PanDA's criteria tag
     /// where there is one).
     pub name: &'static str,
     /// The rule's place in the specification.
@@ -138,7 +138,7 @@ pub type NucleusFactor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Course, &Valu
 
 /// One weight there may be.
 pub struct Weight {
-    /// Its name: its file and its word in the topology file.
+    /// Its name: its file and its name in the topology file.
     pub name: &'static str,
     /// The rule's place in the specification.
     pub spec: &'static str,

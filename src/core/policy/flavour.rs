@@ -19,7 +19,7 @@ use crate::core::unit::Millis;
 
 /// A kind of policy: the filters and weights there are, and the steps that are code.
 pub struct Flavour {
-    /// Its word in a topology file.
+    /// Its name in a topology file.
     pub name: &'static str,
     /// The rule's place in the specification.
     pub spec: &'static str,

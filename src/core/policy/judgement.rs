@@ -64,7 +64,7 @@ pub struct Refused {
     pub candidate: u32,
     /// The filter that objected first, by its index in the policy.
     pub filter: u16,
-    /// What it said.
+    /// Its objection.
     pub objection: Objection,
     /// Its weight, where it was weighed before; else 0.
     pub weight: f64,

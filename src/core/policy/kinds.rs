@@ -16,7 +16,7 @@ pub fn kinds() -> &'static [&'static Flavour] {
     &KINDS
 }
 
-/// The kind of a word.
+/// The kind of a name.
 pub fn kind(name: &str) -> Option<&'static Flavour> {
     kinds().iter().copied().find(|flavour| flavour.name == name)
 }

@@ -1,4 +1,4 @@
-//! Notes of a decision that say why a request waits as a whole: as they are written, and as
+//! Notes of a decision on why a request waits as a whole: as they are written, and as
 //! `explain` reads them back from a published decision.
 
 use super::wait::WaitReason;

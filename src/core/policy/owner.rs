@@ -59,7 +59,7 @@ pub struct UserView {
     pub queued: u32,
     /// The user's running jobs.
     pub running: u32,
-    /// Running jobs of all users; `None`: not told apart from the share's.
+    /// Running jobs of all users; `None`: not distinguished from the share's.
     pub all_running: Option<u32>,
     /// Users with any job here; `None`: nothing is known of users here.
     pub users: Option<u32>,

@@ -305,7 +305,7 @@ impl Param {
         }
     }
 
-    /// A value as a topology file would say it.
+    /// A value as a topology file would have it.
     pub fn show(&self, value: f64) -> String {
         match self.kind {
             Kind::Int(..) | Kind::Float(..) => value.to_string(),
@@ -334,7 +334,7 @@ impl std::fmt::Display for Arg {
 }
 
 impl Rules {
-    /// The word for it in a topology file.
+    /// Its name in a topology file.
     pub const fn name(self) -> &'static str {
         match self {
             Rules::Documented => "documented",

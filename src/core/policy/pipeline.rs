@@ -37,7 +37,7 @@ impl Policy {
         (self.flavour.admits)(case, home, queue, &resolved.own)
     }
 
-    /// What a request says by itself that decides what is looked up for its case.
+    /// What a request states by itself that decides what is looked up for its case.
     pub fn asked(&self, task: &Task, resolved: &Resolved) -> Asked {
         let plan = self.flavour.plan;
         Asked {

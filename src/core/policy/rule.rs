@@ -24,7 +24,7 @@ pub enum Rule {
 }
 
 /// What is to be known of a rule.
-pub struct Words {
+pub struct RuleText {
     /// Its name in the specification, on the bus and in metrics.
     pub name: &'static str,
     /// What it compares.
@@ -58,7 +58,7 @@ impl Rule {
     ];
 
     /// What is to be known of it.
-    pub const fn words(self) -> Words {
+    pub const fn text(self) -> RuleText {
         let (name, counter, unit, help) = match self {
             Rule::RunningJobs => ("A1", "running_jobs", "jobs", "running jobs above the cap"),
             Rule::QueuedJobs => ("A2", "queued_jobs", "jobs", "queued jobs above twice the cap"),
@@ -70,12 +70,12 @@ impl Rule {
             Rule::NearQuota => ("A5'", "quota_used", "%", "a global quota is nearly used up"),
             Rule::Share => ("A6", "share_usage", "%", "the share is used up for the task's class"),
         };
-        Words { name, counter, unit, help }
+        RuleText { name, counter, unit, help }
     }
 
-    /// Its name: see [`Words::name`].
+    /// Its name: see [`RuleText::name`].
     pub const fn name(self) -> &'static str {
-        self.words().name
+        self.text().name
     }
 
     /// The rule of a name.
@@ -83,7 +83,7 @@ impl Rule {
         Rule::ALL.into_iter().find(|rule| rule.name() == name)
     }
 
-    /// Who is held by it when a task is.
+    /// The subject that it throttles, for a task.
     pub fn subject(self, task: &Task) -> (SubjectKind, &str) {
         match self {
             Rule::Share => (SubjectKind::Task, &task.task),

@@ -115,7 +115,7 @@ impl Rank {
 const WAIT_MAX: f64 = 999_999.0;
 
 impl Waited {
-    /// 95 % of the jobs wait no longer; s. `None`: it cannot be told.
+    /// 95 % of the jobs wait no longer; s. `None`: it is not known.
     fn most(&self, rules: &SiteRules) -> Option<f64> {
         if self.spread <= 0.0 {
             return (!rules.spread_needed).then_some(self.mean.min(WAIT_MAX));
@@ -127,9 +127,9 @@ impl Waited {
 /// The ranks of some sites, in their order.
 pub fn ranks(sites: &[Waited], rules: &SiteRules) -> Vec<Rank> {
     let most: Vec<Option<f64>> = sites.iter().map(|site| site.most(rules)).collect();
-    let told = || sites.iter().zip(&most).filter_map(|(site, most)| Some((site, (*most)?)));
+    let known = || sites.iter().zip(&most).filter_map(|(site, most)| Some((site, (*most)?)));
     let longest = |(site, most): (&Waited, f64)| most.max(site.long_mean);
-    let mut measures: Vec<f64> = told().filter(|(site, _)| site.is_grid).map(longest).collect();
+    let mut measures: Vec<f64> = known().filter(|(site, _)| site.is_grid).map(longest).collect();
     measures.sort_by(f64::total_cmp);
     let [hi, lo] = [0, 1].map(|at| quantile(&measures, rules.parts[at]).max(rules.waits[at]));
     let rank = |(site, most): (&Waited, &Option<f64>)| {

@@ -69,7 +69,7 @@ pub struct GpuLimit {
 /// Where a segment of an architecture ends.
 const MARKS: [char; 3] = ['@', '#', '&'];
 
-/// What a piece that is not said stands for.
+/// What a part that is not stated stands for.
 const ANY: &str = "*";
 
 impl Wanted {

@@ -43,7 +43,7 @@ pub enum Wake {
 }
 
 impl Wake {
-    /// The word for it in a topology file.
+    /// Its name in a topology file.
     pub const fn name(self) -> &'static str {
         match self {
             Wake::Event => "event",
@@ -51,7 +51,7 @@ impl Wake {
         }
     }
 
-    /// The wake of a word.
+    /// The wake of a name.
     pub fn from_name(name: &str) -> Option<Wake> {
         [Wake::Event, Wake::Timer].into_iter().find(|wake| wake.name() == name)
     }

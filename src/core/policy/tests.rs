@@ -1,4 +1,4 @@
-//! The policy's laws, and figures that are no numbers. What each rule says at its limits, under
+//! The policy's laws, and figures that are no numbers. What each rule gives at its limits, under
 //! both readings, is in `tests/cases`.
 
 #[cfg(test)]
@@ -29,7 +29,12 @@ use crate::core::event::Task;
 const BOTH: [Rules; 2] = [Rules::Documented, Rules::Panda];
 
 /// The reason one filter gives against a candidate; `None` when it lets it pass.
-fn says(rules: Rules, filter: &str, case: &Case<'_>, candidate: &Candidate<'_>) -> Option<String> {
+fn objection_of(
+    rules: Rules,
+    filter: &str,
+    case: &Case<'_>,
+    candidate: &Candidate<'_>,
+) -> Option<String> {
     says_with(rules, &[], filter, case, candidate)
 }
 

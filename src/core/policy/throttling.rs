@@ -33,7 +33,7 @@ pub struct Margin {
     pub hysteresis: f64,
     /// Least time a throttle stands.
     pub dwell: Millis,
-    /// How long a word holds.
+    /// How long a throttle stands without being published again.
     pub lapse: Millis,
 }
 

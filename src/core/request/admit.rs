@@ -22,7 +22,7 @@ pub enum Refusal {
         /// The attempt that is asked for now.
         by: u32,
     },
-    /// The task, or the request itself, says that nothing is wanted any more.
+    /// The task, or the request itself, has ended.
     TaskEnded {
         /// When, by its own clock.
         ended_at: Millis,
@@ -38,8 +38,8 @@ pub enum Refusal {
     Expired(Age),
     /// It was deferred until it was too old.
     GaveUp(Age),
-    /// It would be deferred, and as many requests as may be deferred are. Found by
-    /// [`Engine::no_room`](crate::core::engine::Engine), after the judgement.
+    /// It would be deferred, and as many requests as may be deferred are. Found after
+    /// the judgement.
     NoRoom {
         /// `open_requests_max`.
         most: usize,
@@ -57,7 +57,7 @@ pub struct Age {
     pub lifetime: Millis,
 }
 
-/// Each reason's word, and what can be done about it.
+/// The name of each reason, and what can be done about it.
 const REMEDIES: [(&str, &str); 7] = [
     ("superseded", "nothing: the answer to the higher attempt follows"),
     (
@@ -82,12 +82,12 @@ const REMEDIES: [(&str, &str); 7] = [
 
 /// What can be done about a rejection, by its reason; `None` for a reason that is not of this file.
 pub fn remedy(reason: &str) -> Option<&'static str> {
-    let word = reason.split('(').next().unwrap_or(reason);
-    REMEDIES.iter().find(|(known, _)| *known == word).map(|(_, remedy)| *remedy)
+    let name = reason.split('(').next().unwrap_or(reason);
+    REMEDIES.iter().find(|(known, _)| *known == name).map(|(_, remedy)| *remedy)
 }
 
 impl Refusal {
-    /// The reason as text: its word, then its figures.
+    /// The reason as text: its name, then its figures.
     pub fn reason(&self) -> String {
         match self {
             Refusal::Superseded { by } => format!("superseded(attempt {by})"),

@@ -4,7 +4,7 @@ use crate::core::state::State;
 use crate::core::unit::{Millis, SECOND};
 
 /// Requests that wait as a whole are evaluated again this often: all of them at the same cut, which
-/// depends on the cycles' `now`s alone. Owners and shares are counted anew for them.
+/// depends on the cycles' `now`s alone. Owners and shares are counted again for them.
 const EVERY: Millis = 10 * SECOND;
 
 /// Whether requests that wait as a whole are evaluated in this cycle: from time to time, and if a

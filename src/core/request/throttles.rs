@@ -241,12 +241,12 @@ impl Throttler<'_> {
         asks: bool,
     ) -> Option<Throttle> {
         let (state, margin, policy) = (self.judging.view.state, &self.margin, self.policy);
-        let (kind, whom) = subject;
-        let before = state.throttles.of(&name(*kind, whom, rule.name()));
+        let (kind, named) = subject;
+        let before = state.throttles.of(&name(*kind, named, rule.name()));
         let step = throttling::step(before, gauge, asks, margin, state.now)?;
         let (measured, limit) = gauge.map_or((0.0, 0.0), |it| (it.measured, it.limit));
         let ordinal = before.map_or(1, |before| before.ordinal.saturating_add(1));
-        let words = rule.words();
+        let text = rule.text();
         let domain = state.setting.domain.as_str();
         let (action, since) = match step {
             Step::Set(since) => (Action::Set, since),
@@ -258,17 +258,17 @@ impl Throttler<'_> {
             notes.push(NO_LIMIT.to_owned());
         }
         Some(Throttle {
-            id: ThrottleId::derive(domain, words.name, &key(*kind, whom), ordinal),
+            id: ThrottleId::derive(domain, text.name, &key(*kind, named), ordinal),
             domain: domain.to_owned(),
             kind: *kind,
-            subject: whom.clone(),
+            subject: named.clone(),
             action,
-            rule: words.name.to_owned(),
+            rule: text.name.to_owned(),
             ordinal,
-            counter: words.counter.to_owned(),
+            counter: text.counter.to_owned(),
             measured,
             limit,
-            unit: words.unit.to_owned(),
+            unit: text.unit.to_owned(),
             until: if_set(state.now.saturating_add(margin.lapse)),
             epoch: state.epoch,
             cycle: state.number,

@@ -60,12 +60,12 @@ pub(crate) struct TouchLog {
     /// Links into a nucleus.
     into: BTreeMap<Name, u64>,
     storage: u64,
-    /// What changed since a cycle; made anew in each cycle.
+    /// What changed since a cycle; made again in each cycle.
     since: BTreeMap<u64, Vec<(u32, Kinds)>>,
 }
 
 impl TouchLog {
-    /// Begins anew with the queues and nuclei there are.
+    /// Begins again with the queues and nuclei there are.
     pub(crate) fn begin(&mut self, world: &World) {
         *self = TouchLog::default();
         self.queues = vec![Cycles::default(); world.queues.len()];

@@ -1,4 +1,4 @@
-//! The recount: every counter made anew from live records and from what forgotten ones left
+//! The recount: every counter made again from live records and from what forgotten ones left
 //! behind, and compared with the one that was kept.
 
 use crate::core::id::{Key, Name};
@@ -23,7 +23,7 @@ pub struct Drift {
     pub recount: String,
 }
 
-/// Counts everything anew.
+/// Counts everything again.
 pub fn recount(state: &State) -> Ledger {
     let mut fresh = Ledger {
         now: state.ledger.now,
@@ -58,14 +58,14 @@ pub fn recount(state: &State) -> Ledger {
 /// The same job, with its rows in another ledger.
 fn move_job(state: &State, fresh: &mut Ledger, job: &Job) -> Job {
     let load = state.ledger.load.key(job.load);
-    let who = |fresh: &mut Ledger, row: u32| match row {
+    let owner = |fresh: &mut Ledger, row: u32| match row {
         NO_ROW => NO_ROW,
         row => fresh.who.row(state.ledger.who.key(row)),
     };
     Job {
         load: fresh.load_row(Name(load[0]), Name(load[1]), Name(load[2])),
-        user: who(fresh, job.user),
-        group: who(fresh, job.group),
+        user: owner(fresh, job.user),
+        group: owner(fresh, job.group),
         nucleus: match job.nucleus {
             NO_ROW => NO_ROW,
             row => fresh.nucleus.row(state.ledger.nucleus.key(row)),

@@ -1,8 +1,8 @@
 //! Counters that changed, for telling others: absolute values, each with what it is of.
 //!
 //! They are published in slices, a cycle each. What is noted when the first is published counts as
-//! published once the last is, at the leader and at whoever follows it: what changed in between is
-//! noted anew.
+//! published once the last is, at the leader and at its followers: what changed in between is
+//! noted again.
 
 use crate::core::event::Status;
 use crate::core::id::{Name, Names};
@@ -102,7 +102,7 @@ impl Ledger {
         let shown = self.who.publish(most, |[name, queue, kind, _], figures, _| {
             *changed.entry([name, queue, u32::from(kind == GROUP)]).or_default() |= figures;
         });
-        // Whoever has a job of a share at a queue has it where jobs of that share are counted.
+        // An owner with a job of a share at a queue has it where jobs of that share are counted.
         let mut shares: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         if !changed.is_empty() {
             let counted = self.share.iter();
@@ -115,8 +115,8 @@ impl Ledger {
                 let counts = kinds.iter().map(|kind| self.who.of([name, queue, *kind, *gshare]));
                 counts.flatten().for_each(|count| sum.join(count));
             }
-            let who = [names.text(Name(name)), names.text(Name(queue))];
-            let of = if is_group == 1 { Of::Group(who) } else { Of::User(who) };
+            let owner = [names.text(Name(name)), names.text(Name(queue))];
+            let of = if is_group == 1 { Of::Group(owner) } else { Of::User(owner) };
             show_each(of, figures, &sum, show);
         }
         shown
@@ -187,8 +187,8 @@ impl State {
                     self.ledger.load.note(row, *figures);
                 }
                 NoteOf::Who(names, kind) => {
-                    let [who, queue, gshare] = [0, 1, 2].map(|at| self.name(&names[at]));
-                    let row = self.ledger.who.row([who.0, queue.0, *kind, gshare.0]);
+                    let [owner, queue, gshare] = [0, 1, 2].map(|at| self.name(&names[at]));
+                    let row = self.ledger.who.row([owner.0, queue.0, *kind, gshare.0]);
                     self.ledger.who.note(row, *figures);
                 }
                 NoteOf::Nucleus(nucleus) => {

@@ -1,5 +1,5 @@
 //! The end of a cycle: times, forgetting, expiry, evictions, at its cut and by a total order on
-//! content. So the state is a function of the cycles said.
+//! content. So the state is a function of the published cycles.
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::id::Key;
@@ -284,7 +284,7 @@ impl State {
         self.touched.subjects.insert(subject.to_owned());
     }
 
-    /// Throttles whose time has come: those long over are forgotten, the others looked at.
+    /// Throttles whose time has come: those long over are forgotten, the others evaluated.
     fn look_at_throttles(&mut self) {
         let lifetime = self.setting.limits.throttle_lifetime_ms;
         for name in self.timers.throttles.take(self.now) {
@@ -299,7 +299,7 @@ impl State {
     /// Owners whose figures changed, forgetting included.
     fn note_owners(&mut self) {
         let touched = &mut self.touched.owners;
-        self.ledger.owner.tell(|key, _, _| touched.push([key[0], key[1]]));
+        self.ledger.owner.publish_all(|key, _, _| touched.push([key[0], key[1]]));
     }
 
     /// The name of a job.

@@ -123,7 +123,7 @@ impl<'a> Sink<'a> {
         hex
     }
 
-    /// Where the reading stands: cycle, time, and since when all is known. The last is said on
+    /// Where the reading stands: cycle, time, and since when all is known. The last is written on
     /// decisions and keeps old requests from being judged, so two states that differ in it alone
     /// do not decide the same.
     fn head(&mut self) {
@@ -133,7 +133,7 @@ impl<'a> Sink<'a> {
             self.number(number);
         }
         for (lane, held) in state.times.lanes.iter() {
-            // Own lanes hold our words only: how far they were read tells nothing of the world.
+            // Own lanes hold outputs only: how far they were read depends on the process.
             if !lane.topic.is_own() {
                 self.bytes(&content_of(&(lane, *held)).0);
             }
@@ -185,7 +185,7 @@ impl<'a> Sink<'a> {
             return;
         }
         let load = ledger.load.key(job.load);
-        let who = |row: u32| match row {
+        let owner = |row: u32| match row {
             NO_ROW => Name::NONE,
             row => Name(ledger.who.key(row)[0]),
         };
@@ -193,7 +193,8 @@ impl<'a> Sink<'a> {
             NO_ROW => Name::NONE,
             row => Name(ledger.nucleus.key(row)[0]),
         };
-        for name in [Name(load[0]), Name(load[1]), Name(load[2]), who(job.user), who(job.group)] {
+        for name in [Name(load[0]), Name(load[1]), Name(load[2]), owner(job.user), owner(job.group)]
+        {
             self.name(name);
         }
         for name in [nucleus, job.workflow, job.label, job.sub_status] {

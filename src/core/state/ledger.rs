@@ -84,7 +84,8 @@ impl Ledger {
     pub fn load_row(&mut self, queue: Name, gshare: Name, resource_type: Name) -> u32 {
         let row = self.load.row([queue.0, gshare.0, resource_type.0, 0]);
         let (queue_key, share_key) = ([queue.0, 0, 0, 0], [queue.0, gshare.0, 0, 0]);
-        // A row with changes to be told outlives those it adds up in when nothing counts in any.
+        // A row with changes to be published outlives those it adds up in when nothing counts in
+        // any.
         let Load { queue: queue_row, share: share_row, .. } = *self.load.at(row);
         let queue_row = self.queue.refind(queue_row, queue_key);
         let share_row = self.share.refind(share_row, share_key);

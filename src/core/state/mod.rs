@@ -1,5 +1,5 @@
 //! What is known at a cut: records, counters, windows, times, and the end of a cycle. It may name
-//! events and published outputs, not policies and not who waits.
+//! events and published outputs, not policies and not waiting requests.
 
 pub mod answered;
 pub mod audit;

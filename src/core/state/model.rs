@@ -244,7 +244,7 @@ pub struct State {
     pub blockers: BlockerTable,
     /// Subjects of each task; derived.
     pub chunks: BTreeMap<String, BTreeSet<String>>,
-    /// The newest word on each throttle, by subject and rule.
+    /// The newest throttle of each subject and rule.
     pub throttles: Book<Throttle>,
     /// Cycle of the newest throttle that was lifted; derived.
     pub lifted_in: u64,
@@ -295,7 +295,7 @@ pub struct Touched {
     pub pilot: Flags,
     /// Users and working groups with other figures: row keys of [`Ledger::owner`].
     pub owners: Vec<[u32; 2]>,
-    /// Users and working groups of which other caps or quotas are told.
+    /// Users and working groups whose caps or quotas changed.
     pub accounts: BTreeSet<Subject>,
     /// Anybody's may have changed.
     pub everyone: bool,

@@ -1,4 +1,4 @@
-//! What is remembered of each thing: the join of what was said of it.
+//! What is remembered of each thing: the join of what was published of it.
 //!
 //! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
@@ -12,7 +12,7 @@ use crate::core::request::blockers::Blockers;
 use crate::core::unit::Millis;
 use std::collections::BTreeMap;
 
-/// A job: what its newest state says, and its last sign of life.
+/// A job: its newest state, and its last sign of life.
 ///
 /// There are millions, met in no order, so what lies together is what is looked at together: the
 /// first 64 bytes are all that a heartbeat needs, the next are what a change of state needs too.
@@ -33,7 +33,7 @@ pub struct Job {
     pub revision: u32,
     /// Its state; `None` while only heartbeats are known of it (a stub).
     pub status: Option<Status>,
-    /// What it tells of waiting times at its queue.
+    /// What it contributes to waiting times at its queue.
     pub sample: Sample,
     /// Its task.
     pub task: Key,
@@ -74,7 +74,8 @@ pub struct Job {
     pub activated_at: Millis,
 }
 
-/// What a job tells of waiting times at its queue (spec atlas 8.1.3). The numbers are persisted.
+/// What a job contributes to waiting times at its queue (spec atlas 8.1.3). The numbers are
+/// persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Sample {
@@ -87,7 +88,7 @@ pub enum Sample {
     Probe = 2,
 }
 
-/// Share of the jobs that tell of waiting times.
+/// Share of the jobs that count for waiting times.
 const SAMPLED_SHARE: &str = "User Analysis";
 /// Processing type of jobs that merge users' output.
 const MERGES: &str = "pmerge";
@@ -98,7 +99,7 @@ impl Sample {
     /// All there are, in order of their numbers.
     pub const ALL: [Sample; 3] = [Sample::None, Sample::Merge, Sample::Probe];
 
-    /// What a job says of itself.
+    /// What a job reports of itself.
     #[inline]
     pub fn of(job: &JobState<'_>) -> Sample {
         match (job.gshare == SAMPLED_SHARE, job.processing_type, job.user) {
@@ -160,12 +161,12 @@ impl Job {
         }
     }
 
-    /// Disk I/O per core, if it runs and its heartbeat of this attempt says so; B/s per core.
+    /// Disk I/O per core, if it runs and its heartbeat of this attempt reports it; B/s per core.
     pub fn disk_io_per_core(&self) -> Option<u64> {
         let runs = self.status == Some(Status::Running);
-        let told =
+        let is_known =
             self.beat.at != 0 && self.beat.attempt == self.attempt && self.beat.disk_io_kbps != 0;
-        (runs && told).then(|| u64::from(self.beat.disk_io_kbps) * 1000 / u64::from(self.cores))
+        (runs && is_known).then(|| u64::from(self.beat.disk_io_kbps) * 1000 / u64::from(self.cores))
     }
 
     /// When it ended, for windows and forgetting: the payload's end, else the state's time.
@@ -234,7 +235,7 @@ pub struct Slots {
     pub gshare: Name,
     /// Resource type; empty: any.
     pub resource_type: Name,
-    /// When it was said.
+    /// When it was reported.
     pub at: Millis,
     /// Slots.
     pub slots: i64,
@@ -255,7 +256,7 @@ pub struct Ask {
     pub promises: Vec<Promise>,
     /// What became of its decisions.
     pub outcomes: BTreeMap<DecisionId, OutcomeKind>,
-    /// When an answer or outcome was last heard of.
+    /// When an answer or outcome was last read.
     pub heard_at: Millis,
 }
 

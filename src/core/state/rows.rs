@@ -145,7 +145,7 @@ impl<V: Default> Rows<V> {
         self.is_watched = true;
     }
 
-    /// All that stand count as changed; `figures` tells which of a row's figures are not 0.
+    /// All that stand count as changed; `figures` gives those of a row's figures that are not 0.
     pub fn note_all(&mut self, figures: impl Fn(&V) -> u16) {
         for row in 0..self.rows.len() {
             if self.rows[row].live {
@@ -212,7 +212,7 @@ impl<V: Default> Rows<V> {
 
     /// Shows every row with a note of changes, and clears the notes. A row in which nothing counts
     /// any more is shown too, and can go at the next sweep.
-    pub fn tell(&mut self, mut show: impl FnMut(RowKey, u16, &V)) {
+    pub fn publish_all(&mut self, mut show: impl FnMut(RowKey, u16, &V)) {
         for row in self.changed.drain(..) {
             let held = &mut self.rows[row as usize];
             show(held.key, std::mem::take(&mut held.changed), &held.value);
@@ -241,7 +241,7 @@ impl<V: Default> Rows<V> {
         self.rows.iter().filter(|row| row.live && row.refs > 0).map(|row| (row.key, row.refs))
     }
 
-    /// Changes every live row; one of which `change` says so is let go by one who counted in it.
+    /// Changes every live row; one for which `change` holds has one contribution less.
     pub fn change_each(&mut self, mut change: impl FnMut(&mut V) -> bool) {
         for at in 0..self.rows.len() {
             if self.rows[at].live && change(&mut self.rows[at].value) {

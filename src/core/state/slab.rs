@@ -54,7 +54,8 @@ impl<T> Slab<T> {
         slot
     }
 
-    /// Puts a record where a store says it was. Used while loading only; [`Slab::settle`] follows.
+    /// Puts a record where it was when it was stored. Used while loading only; [`Slab::settle`]
+    /// follows.
     pub fn place(&mut self, slot: u32, record: Option<T>) {
         self.reach(slot);
         let held = &mut self.runs[(slot / RUN) as usize][(slot % RUN) as usize];
@@ -174,7 +175,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// The slot of a key; `same` tells whether a slot holds that key.
+    /// The slot of a key; `same` is whether a slot holds that key.
     #[inline]
     pub fn find(&self, key: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
         let tag = stir(key) as u32;

@@ -1,7 +1,7 @@
 //! What time it is in a lane.
 //!
 //! A lane's time is the cycle's `now` only if the lane was read to its end and its topic is not
-//! silent for longer than its stated limit; else it is the newest time its own records told. A
+//! silent for longer than its stated limit; else it is the newest time of its own records. A
 //! deadline is compared with the time of the lanes that could have prevented it. Each topic also
 //! has a clock that runs only while its time is `now`: time in which the topic was silent or
 //! lagging does not count against a deadline, and after a gap the clock rests for the topic's
@@ -128,7 +128,7 @@ impl Times {
     }
 
     /// Sets every topic's time at a cycle's end. `limits` gives a topic's silence limit; `None`
-    /// for topics whose silence means nothing. `span` is the time since the last cycle.
+    /// for topics without a silence limit. `span` is the time since the last cycle.
     pub fn close(&mut self, now: Millis, span: Millis, limit: &dyn Fn(Topic) -> Option<Millis>) {
         for topic in Topic::ALL {
             let (mut behind, mut newest, mut lanes) = (None::<Millis>, 0, 0);
@@ -204,7 +204,7 @@ mod tests {
         times.read(LANE, 2, 1_155_000);
         times.close(1_161_000, 61_000, &limit);
         assert_eq!(times.of(Topic::JobState).clock, 11_000);
-        // Lagging: its time is the newest it told.
+        // Lagging: its time is the newest of its records.
         at_end(&mut times, false);
         times.close(1_162_000, 1_000, &limit);
         assert_eq!(times.of(Topic::JobState).clock, 11_000);

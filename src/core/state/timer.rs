@@ -138,8 +138,8 @@ pub struct Timers {
     pub workers: Wheel<Key>,
     /// Against the time of the task lanes: forgetting of subjects.
     pub subjects: Agenda,
-    /// Against the cycle's now: throttles that may be lifted, are to be said again, lapse, or are
-    /// forgotten, by name.
+    /// Against the cycle's now: throttles that may be lifted, are to be published again, lapse, or
+    /// are forgotten, by name.
     pub throttles: Agenda,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::core::cut::{Cut, Topic};
 use crate::core::event::Event;
-use crate::core::explain::{Words, explain, explain_fates, explain_throttle, join, throttle_of};
+use crate::core::explain::{Context, explain, explain_fates, explain_throttle, join, throttle_of};
 use crate::core::id::hash;
 use crate::core::output::Output;
 use crate::core::output::decision::Decision;
@@ -77,16 +77,16 @@ impl Explain {
                 let kinds = kinds_of(&decision.policy, &read.topology.policies);
                 let terms = terms.get(&decision.epoch);
                 let policies = terms.iter().flat_map(|terms| &terms.policies);
-                let words = Words {
+                let context = Context {
                     kinds: &kinds,
                     limits: terms.map(|terms| &terms.setting.limits),
                     policy: policies.into_iter().find(|it| it.hash() == decision.policy_hash),
                 };
                 let fates = match self.fates {
-                    true => explain_fates(decision, &words),
+                    true => explain_fates(decision, &context),
                     false => String::new(),
                 };
-                println!("{}{fates}", explain(decision, &words));
+                println!("{}{fates}", explain(decision, &context));
             }
         }
         for words in throttles.into_values() {

@@ -106,8 +106,8 @@ fn describe_throttles(text: &mut String, policy: &Policy) {
         "  throttles: set above a limit, lifted {less} % below it and after {dwell} s at the \
          earliest; lapse {lapse} s"
     );
-    for words in Rule::ALL.map(Rule::words) {
-        let _ = writeln!(text, "    {} (atlas 8.1): {}; {}", words.name, words.help, words.unit);
+    for rule in Rule::ALL.map(Rule::text) {
+        let _ = writeln!(text, "    {} (atlas 8.1): {}; {}", rule.name, rule.help, rule.unit);
     }
 }
 

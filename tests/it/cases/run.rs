@@ -10,7 +10,7 @@ use crate::world::{close, lane};
 use std::collections::BTreeMap;
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{Event, Heartbeat, JobState};
-use yardmaster::core::explain::{Words, explain, explain_fates, explain_throttle, join};
+use yardmaster::core::explain::{Context, explain, explain_fates, explain_throttle, join};
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::Decision;
 use yardmaster::core::policy::{Flavour, kind, kinds};
@@ -169,7 +169,7 @@ impl<'a> CaseRun<'a> {
         let own = policy.and_then(|policy| kind(&policy.spec.kind));
         let kinds: Vec<&Flavour> = own.into_iter().chain(kinds().iter().copied()).collect();
         let limits = Some(&self.engine.state.setting.limits);
-        let words = Words { kinds: &kinds, limits, policy };
+        let context = Context { kinds: &kinds, limits, policy };
         let flavour = kinds[0].name;
         let reason =
             |filter: &str, reason: &str| [flavour.to_owned(), filter.to_owned(), reason.to_owned()];
@@ -182,7 +182,7 @@ impl<'a> CaseRun<'a> {
         let mut joined = all.clone();
         join(&mut joined);
         let Some(last) = joined.last() else { return String::new() };
-        format!("{}{}", without_head(&explain(last, &words)), explain_fates(last, &words))
+        format!("{}{}", without_head(&explain(last, &context)), explain_fates(last, &context))
     }
 }
 

@@ -144,7 +144,7 @@ fn a_deferred_request_whose_asker_is_silent_is_given_up() {
     let words = [yardmaster::core::policy::kind("atlas-production-job").unwrap()];
     let text = yardmaster::core::explain::explain(
         yard.decisions().last().unwrap(),
-        &yardmaster::core::explain::Words::of_kinds(&words),
+        &yardmaster::core::explain::Context::of_kinds(&words),
     );
     assert!(text.contains("what to do: ask again with a higher attempt"), "{text}");
     assert!(drive.state().asks.is_empty() && drive.state().answered.book.len() == 1);

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// Most entries of a cache; beyond, all of it begins anew.
+/// Most entries of a cache; beyond, all of them are dropped.
 const ENTRIES_MAX: usize = 32;
 
 /// See the module.

@@ -1,5 +1,5 @@
-//! Whose work it is: figures of a task's user or working group, of its share, and of the user at
-//! each queue (spec atlas 8.1, 8.5, 10).
+//! The owner of the work: figures of a task's user or working group, of its share, and of the user
+//! at each queue (spec atlas 8.1, 8.5, 10).
 
 use super::Look;
 use crate::core::cut::Topic;

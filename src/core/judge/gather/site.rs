@@ -1,8 +1,8 @@
 //! Classes of sites, from what sample jobs waited there (spec atlas 8.1.3).
 //!
 //! They are a function of the state: of the waits that began to run before the last half hour of
-//! event time was full, seen from there. So whoever decides again comes to the same, and between
-//! two half hours only what was told late, and jobs that wait no more, change anything.
+//! event time was full, seen from there. So deciding again comes to the same, and between
+//! two half hours only what was published late, and jobs that wait no more, change anything.
 
 use super::Look;
 use crate::core::cut::Topic;

@@ -1,4 +1,4 @@
-//! What each share has had of what runs, and who is next.
+//! What each share has of what runs, and which share is next.
 
 use super::{Tree, WHOLE};
 use crate::core::event::Status;
@@ -82,7 +82,7 @@ impl Use {
 /// Ratio of a node to which nothing is pledged: behind all others.
 const LAST: f64 = 1e6;
 
-/// Usage of a share to which nothing is pledged, and the most that is said of any; %.
+/// Usage of a share to which nothing is pledged, and the largest that is shown; %.
 const WITHOUT_PLEDGE: f64 = 999_999.0;
 
 /// A share that uses less of its target than this, and could not use it up, is idle.

@@ -161,7 +161,7 @@ fn an_expression_that_is_no_pattern_matches_nothing_and_is_named() {
     assert_eq!(of(Traits::default()), Some("any"), "not even what is not known");
 }
 
-/// Random trees, with every value that can be said and parents drawn at random: circles, orphans
+/// Random trees, with every possible value and parents drawn at random: circles, orphans
 /// and depths come by themselves.
 #[test]
 fn leaves_add_to_100_whatever_is_said() {

@@ -105,7 +105,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The node with what stands behind it to say how often. A second such sign is a mistake, but
+    /// The node with what stands behind it for how often. A second such sign is a mistake, but
     /// for the `?` that asks for the shortest match: which one it is does not matter here.
     fn repeated(&mut self, node: Node) -> Option<Node> {
         let Some((least, most)) = self.times() else { return Some(node) };

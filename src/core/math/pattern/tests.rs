@@ -5,7 +5,7 @@ use super::parse::Node;
 use super::*;
 use crate::core::dice::Dice;
 
-/// Pattern, text, and whether it matches at the start, in full, anywhere; as Python's `re` says.
+/// Pattern, text, and whether it matches at the start, in full, anywhere; as in Python's `re`.
 const CASES: &[(&str, &str, bool, bool, bool)] = &[
     ("", "", true, true, true),
     ("", "a", true, false, true),

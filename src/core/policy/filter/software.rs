@@ -30,7 +30,7 @@ params! {
             "whether a processor read off the platform needs a queue that publishes hardware (DIFF-43)",
         ),
         gpu_by_node: bool = Param::flag("gpu_by_node", false, true).help(
-            "whether accelerators are looked for on worker nodes, or in what the queue says of itself",
+            "whether accelerators are looked for on worker nodes, or in what the queue states of itself",
         ),
     }
 }

@@ -141,7 +141,7 @@ fn exactly_the_threshold_is_too_little_by_the_document_alone() {
 #[test]
 fn the_worked_examples_of_locality() {
     let storages = [Some(disk("X_DATADISK", 500, 1_000))];
-    let says = |task: &Task, total: Total, files: u64, bytes: u64| {
+    let objection = |task: &Task, total: Total, files: u64, bytes: u64| {
         let held = Held { any_files: files, any_bytes: bytes, disk_bytes: bytes };
         let nucleus = NucleusCandidate { held, ..nucleus("X", &storages) };
         refused(Rules::Documented, &case(task, total), nucleus)
@@ -151,18 +151,18 @@ fn the_worked_examples_of_locality() {
         Task { io_intensity_kbps, priority, task_priority: priority, ..task() }
     };
     let (heavy, large) = (with(300, 700), input(2_000, 5_000 * GB));
-    assert_eq!(says(&heavy, large, 150, 600 * GB), Some("innum"));
-    assert_eq!(says(&heavy, large, 201, 600 * GB), None);
-    assert_eq!(says(&heavy, large, 201, 400 * GB), Some("insize"));
-    assert_eq!(says(&heavy, input(50, GB / 2), 0, 0), None);
+    assert_eq!(objection(&heavy, large, 150, 600 * GB), Some("innum"));
+    assert_eq!(objection(&heavy, large, 201, 600 * GB), None);
+    assert_eq!(objection(&heavy, large, 201, 400 * GB), Some("insize"));
+    assert_eq!(objection(&heavy, input(50, GB / 2), 0, 0), None);
     let mut staged = heavy.clone();
     staged.options.input_prestaging = true;
-    assert_eq!(says(&staged, large, 1, 1), None);
-    assert_eq!(says(&staged, large, 0, 0), Some("insize"));
+    assert_eq!(objection(&staged, large, 1, 1), None);
+    assert_eq!(objection(&staged, large, 0, 0), Some("insize"));
     // None passes: dropped for light input or high priority.
-    assert_eq!(says(&with(150, 700), large, 0, 0), None);
-    assert_eq!(says(&heavy, large, 0, 0), Some("insize"));
-    assert_eq!(says(&with(300, 800), large, 0, 0), None);
+    assert_eq!(objection(&with(150, 700), large, 0, 0), None);
+    assert_eq!(objection(&heavy, large, 0, 0), Some("insize"));
+    assert_eq!(objection(&with(300, 800), large, 0, 0), None);
 }
 
 #[test]
@@ -207,14 +207,14 @@ fn a_part_of_a_chain_follows_its_parent() {
     let mut task = task();
     task.options.full_chain = FullChain::Capable;
     let nucleus = NucleusCandidate { bare: Bare::Allow, ..nucleus("X", &storages) };
-    let says = |rules, parent| {
+    let objection = |rules, parent| {
         let case = TaskCase { parent, ..case(&task, Total::default()) };
         refused(rules, &case, nucleus)
     };
-    assert_eq!(says(Rules::Documented, Parent::At("X")), None);
-    assert_eq!(says(Rules::Documented, Parent::At("Y")), Some("parent"));
-    assert_eq!(says(Rules::Documented, Parent::Elsewhere), None);
-    assert_eq!(says(Rules::Documented, Parent::Unknown), None);
+    assert_eq!(objection(Rules::Documented, Parent::At("X")), None);
+    assert_eq!(objection(Rules::Documented, Parent::At("Y")), Some("parent"));
+    assert_eq!(objection(Rules::Documented, Parent::Elsewhere), None);
+    assert_eq!(objection(Rules::Documented, Parent::Unknown), None);
     let policy = policy(Rules::Panda);
     let case = TaskCase { parent: Parent::Unknown, ..case(&task, Total::default()) };
     let choice = policy.choose(&case, &[nucleus], &policy.unchanged(), 0.5);

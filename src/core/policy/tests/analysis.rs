@@ -1,4 +1,4 @@
-//! Analysis: who waits as a whole where no facts can lead, and laws.
+//! Analysis: requests that wait as a whole where no facts can lead, and laws.
 
 use super::super::sample::{candidate, case, counted, load, queue, storage, task};
 use super::BOTH;
@@ -66,7 +66,7 @@ fn held(rules: Rules, gdp: &[(&str, &str)], case: &Case<'_>) -> Option<&'static 
 fn who_is_throttled_waits_until_that_is_lifted() {
     let (task, gdp) = (user_task(), [("prio_mgr/CAP_RUNNING_USER_JOBS", "100")]);
     let (policy, resolved) = with(Rules::Documented, &gdp);
-    let says = |chunk, running_jobs, rule: Rule| {
+    let wait = |chunk, running_jobs, rule: Rule| {
         let totals = Some(Totals { running_jobs, ..Totals::default() });
         let (quota_used, throttled) = (Some(0.95), vec![rule]);
         let (share_usage, task_class) = (Some(0.8), Some(-1));
@@ -79,19 +79,19 @@ fn who_is_throttled_waits_until_that_is_lifted() {
         judgement.held.map(|held| (held.reason.name(), held.measured, held.limit))
     };
     let normal = ChunkKind::Normal;
-    assert_eq!(says(normal, 95, Rule::RunningJobs), Some(("running_jobs_cap", 95.0, 90.0)));
-    assert_eq!(says(normal, 3, Rule::RunningJobs), Some(("running_jobs_cap", 3.0, 90.0)));
-    assert_eq!(says(ChunkKind::Merge, 95, Rule::RunningJobs), None, "no cap is for merging");
-    assert_eq!(says(normal, 95, Rule::RunningCores), None, "there is no cap on cores");
-    assert_eq!(says(normal, 95, Rule::Quota), Some(("over_global_quota", 95.0, 90.0)));
-    assert_eq!(says(ChunkKind::Merge, 95, Rule::Quota), Some(("over_global_quota", 95.0, 90.0)));
-    assert_eq!(says(normal, 95, Rule::Share), Some(("gshare_class_c", 80.0, 81.0)));
+    assert_eq!(wait(normal, 95, Rule::RunningJobs), Some(("running_jobs_cap", 95.0, 90.0)));
+    assert_eq!(wait(normal, 3, Rule::RunningJobs), Some(("running_jobs_cap", 3.0, 90.0)));
+    assert_eq!(wait(ChunkKind::Merge, 95, Rule::RunningJobs), None, "no cap is for merging");
+    assert_eq!(wait(normal, 95, Rule::RunningCores), None, "there is no cap on cores");
+    assert_eq!(wait(normal, 95, Rule::Quota), Some(("over_global_quota", 95.0, 90.0)));
+    assert_eq!(wait(ChunkKind::Merge, 95, Rule::Quota), Some(("over_global_quota", 95.0, 90.0)));
+    assert_eq!(wait(normal, 95, Rule::Share), Some(("gshare_class_c", 80.0, 81.0)));
 }
 
 #[test]
 fn lower_classes_wait_when_the_share_is_used_up() {
     let task = user_task();
-    let says = |rules, class, percent: f64, slots: f64| {
+    let wait = |rules, class, percent: f64, slots: f64| {
         let owner = Owner {
             share_usage: Some(percent / 100.0),
             task_class: Some(class),
@@ -101,17 +101,17 @@ fn lower_classes_wait_when_the_share_is_used_up() {
         held(rules, &[], &Case { owner, ..user_case(&task) })
     };
     for rules in BOTH {
-        assert_eq!(says(rules, -1, 92.0, 0.0), Some("gshare_class_c"));
-        assert_eq!(says(rules, 0, 92.0, 0.0), None);
-        assert_eq!(says(rules, 0, 96.0, 0.0), Some("gshare_class_b"));
-        assert_eq!(says(rules, 2, 1_000.0, 500.0), None, "class S");
-        let stops = |percent, slots| says(rules, 1, percent, slots).is_some();
+        assert_eq!(wait(rules, -1, 92.0, 0.0), Some("gshare_class_c"));
+        assert_eq!(wait(rules, 0, 92.0, 0.0), None);
+        assert_eq!(wait(rules, 0, 96.0, 0.0), Some("gshare_class_b"));
+        assert_eq!(wait(rules, 2, 1_000.0, 500.0), None, "class S");
+        let stops = |percent, slots| wait(rules, 1, percent, slots).is_some();
         assert_eq!((stops(199.0, 500.0), stops(201.0, 500.0)), (false, true));
         assert_eq!((stops(999.0, 100.0), stops(1_001.0, 100.0)), (false, true));
         assert!(!stops(100_000.0, 0.0));
     }
-    assert_eq!(says(Rules::Documented, 1, 99.0, 1_500.0), None, "never below the target");
-    assert_eq!(says(Rules::Panda, 1, 99.0, 1_500.0), Some("gshare_class_a"));
+    assert_eq!(wait(Rules::Documented, 1, 99.0, 1_500.0), None, "never below the target");
+    assert_eq!(wait(Rules::Panda, 1, 99.0, 1_500.0), Some("gshare_class_a"));
 }
 
 proptest! {

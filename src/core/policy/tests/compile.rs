@@ -97,10 +97,10 @@ fn the_text_and_the_hash_change_with_everything_that_decides() {
     let hashes: BTreeSet<String> = all.iter().map(|s| compiled(s).hash().to_string()).collect();
     assert_eq!(hashes.len(), all.len());
     assert!(hashes.iter().all(|hash| hash.len() == 16));
-    // What is said and what is the default anyway come to the same.
-    let mut said = base.clone();
-    said.filters[0].args = vec![("compensation".into(), Arg::Float(0.9))];
-    assert_eq!(compiled(&said).text(), compiled(&base).text());
+    // A stated value that equals the default comes to the same.
+    let mut stated = base.clone();
+    stated.filters[0].args = vec![("compensation".into(), Arg::Float(0.9))];
+    assert_eq!(compiled(&stated).text(), compiled(&base).text());
     assert_eq!(compiled(&base).hash(), compiled(&base).hash());
 }
 

@@ -71,7 +71,7 @@ fn named(judgement: &Judgement, candidates: &[Candidate<'_>]) -> Named {
 }
 
 /// A judgement made the slow way: each filter asked by itself, in the order of the list; what
-/// lasts is told before what may be over soon.
+/// lasts is published before what may be over soon.
 fn first_objection(
     policy: &Policy,
     task: &Task,

@@ -1,5 +1,5 @@
-//! Whatever is said of a task, its owner, a queue and its storage: every weight of every kind is a
-//! finite number and not below 0, and so is all that is said beside it a number.
+//! Whatever the figures of a task, its owner, a queue and its storage: every weight of every kind
+//! is a finite number and not below 0, and all figures beside it are numbers.
 
 use super::super::sample::{candidate, case, counted, load, queue, storage, task};
 use super::BOTH;
@@ -13,7 +13,7 @@ use crate::core::policy::{
 };
 use proptest::prelude::*;
 
-/// Figures as hostile as they can be said, drawn from some words.
+/// Figures as hostile as they can be, drawn from some numbers.
 struct Odd<'a> {
     words: std::iter::Cycle<std::slice::Iter<'a, u64>>,
     drawn: u64,
@@ -283,12 +283,12 @@ proptest! {
         ];
         for (of, scope) in both {
             let drawn = odd_case(&mut odd, &task, scope);
-            let said = odd.perhaps(Odd::word);
+            let seed = odd.perhaps(Odd::word);
             for policy in policies(of) {
                 let look_up = |component: &str, key: &str| {
                     let number = crate::core::id::hash(key.as_bytes()) ^ component.len() as u64;
-                    let place = |said: u64| (said ^ number) % PARAMETERS.len() as u64;
-                    said.map(|said| PARAMETERS[place(said) as usize])
+                    let index = |seed: u64| (seed ^ number) % PARAMETERS.len() as u64;
+                    seed.map(|seed| PARAMETERS[index(seed) as usize])
                 };
                 let resolved = policy.resolve(&look_up, &task.gshare);
                 let owner = policy.owner(&task, drawn.owner.clone(), &resolved);

@@ -1,4 +1,4 @@
-//! What an objection says beside its figures.
+//! What an objection has beside its figures.
 
 use super::task;
 use crate::core::policy::Rules;

@@ -18,8 +18,8 @@ fn hostile_sizes_are_survived() {
         });
         for rules in BOTH {
             for (filter, objects) in [("memory", true), ("scratch", true), ("walltime", false)] {
-                let said = super::says(rules, filter, &case(&task), &candidate(&queue));
-                assert!(said.is_some() || !objects, "{filter} with {value}");
+                let found = super::objection_of(rules, filter, &case(&task), &candidate(&queue));
+                assert!(found.is_some() || !objects, "{filter} with {value}");
             }
         }
     }

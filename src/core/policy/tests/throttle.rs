@@ -1,4 +1,4 @@
-//! What is said when a measure moves about its limit: by dumb walks, step by step.
+//! What is published when a figure moves about its limit: by simple walks, step by step.
 
 use crate::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 use crate::core::policy::WaitReason;
@@ -13,8 +13,8 @@ fn gauge(measured: f64) -> Gauge {
     Gauge { rule: Rule::RunningJobs, reason: WaitReason::RunningJobs, measured, limit: LIMIT }
 }
 
-/// The word a step leads to.
-fn word(step: Step, before: Option<&Throttle>, now: Millis) -> Throttle {
+/// The throttle that a step leads to.
+fn throttle(step: Step, before: Option<&Throttle>, now: Millis) -> Throttle {
     let (action, since) = match step {
         Step::Set(since) => (Action::Set, since),
         Step::Lift => (Action::Lift, now),
@@ -46,48 +46,54 @@ fn word(step: Step, before: Option<&Throttle>, now: Millis) -> Throttle {
     }
 }
 
-/// The words said on the way: time since the last, and what is measured then.
+/// The throttles published on the way, with what was measured then.
 fn walk(way: impl IntoIterator<Item = (Millis, f64)>) -> Vec<(Throttle, f64)> {
-    let (mut now, mut words): (Millis, Vec<(Throttle, f64)>) = (1_000_000, Vec::new());
+    let (mut now, mut throttles): (Millis, Vec<(Throttle, f64)>) = (1_000_000, Vec::new());
     for (passed, measured) in way {
         now += passed;
-        let before = words.last().map(|(word, _)| word);
+        let before = throttles.last().map(|(throttle, _)| throttle);
         if let Some(step) = step(before, Some(&gauge(measured)), true, &MARGIN, now) {
-            let word = word(step, before, now);
-            words.push((word, measured));
+            let throttle = throttle(step, before, now);
+            throttles.push((throttle, measured));
         }
-        let stands = words.last().is_some_and(|(word, _)| word.stands(now));
+        let stands = throttles.last().is_some_and(|(throttle, _)| throttle.stands(now));
         assert!(measured <= LIMIT || stands, "{measured} is above, and nobody is held");
     }
-    words
+    throttles
 }
 
-fn sets(words: &[(Throttle, f64)]) -> usize {
-    words.iter().filter(|(word, _)| word.since() == word.now && word.action == Action::Set).count()
+fn sets(throttles: &[(Throttle, f64)]) -> usize {
+    throttles
+        .iter()
+        .filter(|(throttle, _)| throttle.since() == throttle.now && throttle.action == Action::Set)
+        .count()
 }
 
 #[test]
 fn one_more_and_one_less_in_turn_is_one_throttle() {
     let way = (0..10_000).map(|at| (SECOND, if at % 2 == 0 { LIMIT + 1.0 } else { LIMIT - 1.0 }));
-    let words = walk(way);
-    assert_eq!(sets(&words), 1);
-    assert!(words.iter().all(|(word, _)| word.action == Action::Set));
-    // 10,000 s: said again every half hour.
-    assert_eq!(words.len(), 6);
+    let throttles = walk(way);
+    assert_eq!(sets(&throttles), 1);
+    assert!(throttles.iter().all(|(throttle, _)| throttle.action == Action::Set));
+    // 10,000 s: published again every half hour.
+    assert_eq!(throttles.len(), 6);
 }
 
 #[test]
 fn it_is_lifted_once_it_has_come_down_and_not_before_the_least_time_is_over() {
     let down = |passed| (passed, 9_000.0);
-    let words = walk([(0, 10_001.0), down(1), down(MARGIN.dwell - 2), down(1)]);
-    assert_eq!(words.len(), 2);
-    assert_eq!((words[1].0.action, words[1].0.now - words[0].0.now), (Action::Lift, MARGIN.dwell));
+    let throttles = walk([(0, 10_001.0), down(1), down(MARGIN.dwell - 2), down(1)]);
+    assert_eq!(throttles.len(), 2);
+    assert_eq!(
+        (throttles[1].0.action, throttles[1].0.now - throttles[0].0.now),
+        (Action::Lift, MARGIN.dwell)
+    );
     assert_eq!(walk([(0, 10_001.0), (HOUR / 4, 9_000.1)]).len(), 1, "not far enough");
     assert_eq!(walk([(0, 10_000.0)]).len(), 0, "at the limit nobody is held");
 }
 
-/// However it moves: lifted is who was below, and never within the least time; in any hour there
-/// are no more words than that allows.
+/// However it moves: a throttle is lifted below the limit, never within the least time; in any hour
+/// there are no more throttles than that allows.
 #[test]
 fn no_walk_makes_it_flap() {
     let mut dice = 0x9e37_79b9_7f4a_7c15_u64;
@@ -104,23 +110,24 @@ fn no_walk_makes_it_flap() {
                 (draw(2 * MINUTE as u64) as Millis, measured)
             })
             .collect();
-        let words = walk(way);
-        for (at, (word, measured)) in words.iter().enumerate() {
-            assert_eq!(word.ordinal as usize, at + 1);
-            if word.action == Action::Lift {
-                let (before, _) = &words[at - 1];
+        let throttles = walk(way);
+        for (at, (throttle, measured)) in throttles.iter().enumerate() {
+            assert_eq!(throttle.ordinal as usize, at + 1);
+            if throttle.action == Action::Lift {
+                let (before, _) = &throttles[at - 1];
                 assert!(before.action == Action::Set && *measured <= 0.9 * LIMIT);
-                assert!(word.now - before.since() >= MARGIN.dwell);
+                assert!(throttle.now - before.since() >= MARGIN.dwell);
                 lifts += 1;
             }
         }
-        for (at, (first, _)) in words.iter().enumerate() {
-            let hour = words[at..].iter().take_while(|(it, _)| it.now < first.now + HOUR).count();
+        for (at, (first, _)) in throttles.iter().enumerate() {
+            let hour =
+                throttles[at..].iter().take_while(|(it, _)| it.now < first.now + HOUR).count();
             most = most.max(hour);
         }
     }
     assert!(lifts > 100, "{lifts}");
-    // Twelve dwells, each with a word at either end, and two renewals.
+    // Twelve dwells, each with a throttle at either end, and two renewals.
     assert!(most <= 28, "{most}");
 }
 
@@ -129,14 +136,14 @@ fn who_has_nothing_to_hold_is_not_told_of_and_lapses() {
     let now = 1_000_000;
     let above = gauge(LIMIT + 1.0);
     assert_eq!(step(None, Some(&above), false, &MARGIN, now), None);
-    let set = word(Step::Set(now), None, now);
+    let set = throttle(Step::Set(now), None, now);
     assert_eq!(step(Some(&set), Some(&above), false, &MARGIN, now + HOUR - 1), None);
     let due = step(Some(&set), Some(&above), true, &MARGIN, now + HOUR / 2);
-    assert_eq!(due, Some(Step::Set(now)), "said again, and stands since then");
+    assert_eq!(due, Some(Step::Set(now)), "published again, and stands since then");
     assert_eq!(step(Some(&set), Some(&above), true, &MARGIN, now + HOUR / 2 - 1), None);
     // Lapsed: above again it is another one.
-    let anew = step(Some(&set), Some(&above), true, &MARGIN, now + HOUR);
-    assert_eq!(anew, Some(Step::Set(now + HOUR)));
+    let again = step(Some(&set), Some(&above), true, &MARGIN, now + HOUR);
+    assert_eq!(again, Some(Step::Set(now + HOUR)));
     assert_eq!(step(Some(&set), Some(&gauge(0.0)), true, &MARGIN, now + HOUR), None);
     // A rule that has no limit any more holds nobody.
     assert_eq!(step(Some(&set), None, false, &MARGIN, now + 1), Some(Step::Lift));

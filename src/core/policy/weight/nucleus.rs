@@ -21,7 +21,7 @@ pub(in crate::core::policy) const NUCLEUS: Weight = weight!(Nucleus {
     name: "nucleus",
     spec: "atlas 2.5.4, Q-37",
     help: "the task's t1Weight for queues of the nucleus, or that share its storage; 4 for tasks \
-           that read fast and say none; at least 100 for urgent jobs and scouts",
+           that read fast and state none; at least 100 for urgent jobs and scouts",
     figures: &[],
     reads: &[],
     weigh: Factor(nucleus),
