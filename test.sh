@@ -246,10 +246,11 @@ check cargo test --locked --features tls --no-run
 # First what needs the processor: it runs on all cores, and nothing else beside it. What kills
 # processes, restarts a broker, or starts brokers of its own waits most of the time, for the broker's
 # sessions and takeovers: those groups run after it, beside each other, each test of a group alone.
-own_process=(kill::)
-own_brokers=(the_broker_may_restart secure:: retention::)
-faults=(faults::)
-alone=("${own_process[@]}" "${own_brokers[@]}" "${faults[@]}")
+processes=(kill::)
+nodes=(faults::nodes:: secure::)
+phases=(faults::phases:: faults::disk:: faults::lanes::)
+brokers=(the_broker_may_restart retention::)
+alone=("${processes[@]}" secure:: faults:: "${brokers[@]}")
 tests -- "${alone[@]/#/--skip=}" || failed=1
 
 # Runs a group in the background; its output is shown when all groups are done.
@@ -271,9 +272,10 @@ group() {
 }
 alone() { tests --test it -- --test-threads=1 --nocapture "$@"; }
 if ! $quick; then
-    group processes alone "${own_process[@]}"
-    group brokers alone "${own_brokers[@]}"
-    group faults alone "${faults[@]}"
+    group processes alone "${processes[@]}"
+    group nodes alone "${nodes[@]}"
+    group phases alone "${phases[@]}"
+    group brokers alone "${brokers[@]}"
     group killer killer
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
     for name in "${groups[@]}"; do tee -a "$log" < "$work/group-$name.log"; done

@@ -1,4 +1,4 @@
-//! The start: what was kept, if the log agrees with it, and where to read on.
+//! The start: the stored state, if the log agrees with it, and where to read on.
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::engine::Engine;
@@ -6,11 +6,11 @@ use crate::core::explain::iso;
 use crate::core::output::progress::Progress;
 use crate::core::state::State;
 use crate::core::state::repair::{NowRepair, NowRepairs};
+use crate::drive::checkpoint::Checkpointer;
 use crate::drive::feed::Feed;
-use crate::drive::keep::Keeper;
 use crate::drive::own::Own;
 use crate::drive::port::{LaneSpan, Log, Store};
-use crate::drive::repair::{known_repairs, told};
+use crate::drive::repair::{known_repairs, notice_of};
 use crate::drive::report::Report;
 use crate::drive::scan::read_progress;
 use crate::drive::terms::{Terms, hash_of};
@@ -23,12 +23,12 @@ use std::collections::BTreeMap;
 const STRAYS_MAX: u32 = 10;
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// Loads what was kept and begins to read where it ends; as a standby.
+    /// Loads the stored state and begins to read where it ends; as a standby.
     pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
         let mut spans = log.lanes()?;
         spans.retain(|span| !span.lane.topic.is_own() || span.lane.topic.is_read_back());
         let (mut keeper, mut loaded) =
-            Keeper::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
+            Checkpointer::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
         log.know(&keeper.writers);
         let (repairs, newest_now) = known_repairs(&mut log, &spans, &config.terms.setting.domain)?;
         if let Some((state, head)) = &loaded
@@ -82,7 +82,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             config,
         };
         drive.report.notices.append(&mut drive.keeper.notices);
-        drive.report.notices.extend(drive.repairs.list().iter().map(told));
+        drive.report.notices.extend(drive.repairs.list().iter().map(notice_of));
         drive.note_many_names();
         drive.take_terms(&head.policies)?;
         if drive.config.counters.is_some() {
@@ -93,8 +93,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// Goes by a topology's text from now on; an empty one is ours. A text of another version that
-    /// this one cannot read stops nobody: the cycles under it are counted by our own terms, and it
-    /// is said, for what is known may differ from what was known then.
+    /// this one cannot read is no error: the cycles under it are folded by our own configuration,
+    /// and a notice says so, since the state may differ from what it was then.
     pub(super) fn take_terms(&mut self, text: &str) -> Result<(), Halt> {
         let ours = &self.config.terms;
         let text = if text.is_empty() { &ours.text } else { text };
@@ -107,9 +107,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         let terms = terms.unwrap_or_else(|mistakes| {
             self.was_unread = true;
             self.report.notices.push(format!(
-                "the topology said in progress cannot be read by this version: {}; its cycles are \
+                "the topology published in progress cannot be read by this version: {}; its cycles are \
                  counted by our own topology, and its decisions cannot be verified: use the \
-                 version that said it for that",
+                 version that published it for that",
                 mistakes.join("; ")
             ));
             ours.clone()
@@ -119,11 +119,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut state = std::mem::replace(&mut self.engine.state, empty);
         if state.setting != terms.setting {
             state = self.rebuilt(&state, &terms)?;
-            self.keeper.begin_anew();
+            self.keeper.begin_again();
         }
         self.codec = Codec::new(terms.setting.limits.max_record_bytes);
         for writer in &self.keeper.writers {
-            // What is wrong with it was said when it came.
+            // What is wrong with it was reported when it was read.
             let _ = self.codec.learn_number(writer);
         }
         self.compact_after = terms.compact_after;
@@ -133,8 +133,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(())
     }
 
-    /// What is known as our own topology has it, if that differs: made before anybody is fenced,
-    /// for nothing is published meanwhile.
+    /// What is known as our own topology has it, if that differs: made before another leader is
+    /// fenced, for nothing is published meanwhile.
     pub(super) fn rebuilt_for_lead(&mut self) -> Result<Option<State>, Halt> {
         let (ours, state) = (&self.config.terms, &self.engine.state);
         if state.number == 0 || state.setting == ours.setting {
@@ -151,20 +151,20 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// The same records in a state of other terms. Deadlines and windows depend on limits: they are
-    /// made anew from the records, as they would be after a restart.
+    /// made again from the records, as they would be after a restart.
     fn rebuilt(&self, state: &State, terms: &Terms) -> Result<State, Halt> {
-        let mut anew = remade(state, State::new(terms.setting.clone()))?;
+        let mut again = remade(state, State::new(terms.setting.clone()))?;
         if self.config.counters.is_some() {
-            anew.take_notes(&state.notes());
+            again.take_notes(&state.notes());
         }
-        Ok(anew)
+        Ok(again)
     }
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
     /// Compares the hash in a cycle's record with that of the text its epoch began with. Where they
     /// differ, the policies that answered are not known: the cycle is counted, its decisions cannot
-    /// be made again, and the operator is told.
+    /// be made again, and a notice says so.
     pub(super) fn check_policy_hash(&mut self, progress: &Progress) {
         let was_other = self.is_other_policy;
         self.is_other_policy = !self.is_unread && progress.policy_hash != self.epoch_hash;
@@ -205,7 +205,7 @@ fn read_from(spans: &[LaneSpan], state: &State, bounds: &Bounds) -> Cut {
     let mut cut = Cut::default();
     for span in spans {
         let next = match span.lane.topic.is_own() {
-            // What is gone below was counted, or else the cycles that are left will say so.
+            // What is gone below was counted, or else the cycles that are left show it.
             true => bound(bounds, span.lane).map(|next| next.max(span.first)),
             false => state.times.lanes.get(span.lane).map(|lane| lane.next),
         };
@@ -218,7 +218,8 @@ fn bound(bounds: &Bounds, lane: Lane) -> Option<u64> {
     bounds.iter().find(|(known, _)| *known == lane).map(|(_, next)| *next)
 }
 
-/// Why a store is not of this log, if it is not: it reaches beyond it, or its cycle was never said.
+/// Why a store is not of this log, if it is not: it reaches beyond it, or its cycle was never
+/// published.
 fn disagreement<L: Log>(
     log: &mut L,
     spans: &[LaneSpan],

@@ -1,7 +1,7 @@
 //! What was taken from the log and not yet drawn: per lane, in order.
 //!
 //! A cycle's records are drawn up to its cut, lane by lane; lanes run ahead of each other, and one
-//! that runs too far ahead is held back.
+//! that runs too far ahead is paused.
 
 use crate::core::cut::{Cut, Lane};
 use crate::core::limits::{BATCH_BYTES, FREE_BATCHES_BYTES};
@@ -67,7 +67,7 @@ pub struct Feed {
     bytes: usize,
     /// Which lanes the log holds is not known.
     is_unsure: bool,
-    /// Of `waiting`, how many are nobody's own words.
+    /// Of `waiting`, how many are inputs.
     inputs: usize,
     /// All batches that are not known to be drawn.
     poured: Vec<Rc<Batch>>,
@@ -242,7 +242,7 @@ impl Feed {
         (hold, release)
     }
 
-    /// Whether the log did what `balance` said is not known: the next one says everything.
+    /// Whether the log did what `balance` said is not known: the next one names all lanes.
     pub fn forget_held(&mut self) {
         self.is_unsure = true;
     }

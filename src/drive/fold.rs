@@ -9,7 +9,7 @@ use crate::core::unit::Millis;
 use crate::drive::port::{Batch, Raw};
 use crate::wire::avro::{Arena, Codec, Prepared};
 
-/// Records looked at together, before the first of them is folded.
+/// Records prefetched together, before the first of them is folded.
 const GROUP: usize = 64;
 
 /// Decodes records, none of an own topic, and counts them: those of one topic in the order given.
@@ -94,7 +94,7 @@ fn is_too_long(event: &Event<'_>, value: Option<&[u8]>, name_bytes: usize) -> bo
 }
 
 /// Whether a record has the key that its schema asks for, or none. Requests may be keyed by task or
-/// by subject; topics whose keys are joined of several fields are not looked at.
+/// by subject; topics whose keys are joined of several fields are not checked.
 #[inline]
 fn is_key_right(key: Option<&[u8]>, event: &Event<'_>) -> bool {
     let Some(key) = key else { return true };
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(state.jobs.slab.len(), 198);
     }
 
-    /// Told in any mixture, of several topics: what could not be read is named in order, and the
+    /// In any mixture of several topics: what could not be read is named in order, and the
     /// state is that of one record after the other.
     #[test]
     fn topics_are_sorted_and_the_state_is_the_same() {

@@ -1,4 +1,4 @@
-//! Following: the cycles that were said, one by one, in order. The one way to recover, and exact.
+//! Following: the published cycles, one by one, in order. The one way to recover, and exact.
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::output::progress::Progress;
@@ -9,12 +9,13 @@ use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
 use crate::drive::outputs::counted;
 use crate::drive::port::{Log, REMAKE, Raw, Store};
-use crate::drive::repair::told;
-use crate::drive::said::Said;
+use crate::drive::read_back::ReadOutput;
+use crate::drive::repair::notice_of;
 use crate::drive::{Drive, Halt};
 use std::collections::BTreeSet;
 
-/// Looks at a cycle without all its words before the log is asked where they should be.
+/// How often a cycle is looked at whose outputs were not all read, before the log is asked where
+/// they should be.
 const LOOKS_BEFORE_ASKING: u32 = 20;
 
 /// A lane that does not bring what the next cycle was made of.
@@ -25,12 +26,12 @@ pub(super) struct Lacking {
     looks: u32,
 }
 
-/// A cycle of which words are missing.
+/// A cycle of which outputs are missing.
 #[derive(Default)]
 pub(super) struct Wanting {
     number: u64,
     looks: u32,
-    /// Where the lanes of words ended after the cycle was read.
+    /// Where the lanes of outputs ended after the cycle was read.
     ends: Option<Vec<(Lane, u64)>>,
 }
 
@@ -57,8 +58,8 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// How many cycles were read and not counted yet.
     pub fn behind(&self) -> usize {
-        let said = self.feed.lanes().filter(|lane| lane.topic == Topic::Progress);
-        self.own.cycles.len() + said.map(|lane| self.feed.waiting_in(lane)).sum::<usize>()
+        let published = self.feed.lanes().filter(|lane| lane.topic == Topic::Progress);
+        self.own.cycles.len() + published.map(|lane| self.feed.waiting_in(lane)).sum::<usize>()
     }
 
     fn follow_one(&mut self) -> Result<bool, Halt> {
@@ -79,7 +80,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.reads_all(&spans)?;
             return Err(Halt::Lost(format!(
                 "cycle {} was made with {lane}, which the log does not have: its topic was \
-                 made anew; {REMAKE}",
+                 created again; {REMAKE}",
                 progress.number
             )));
         }
@@ -111,7 +112,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             if repair.covers(state.number) && state.now > repair.now {
                 return Err(Halt::Repaired { number: progress.number, repair });
             }
-            self.report.notices.push(told(&repair));
+            self.report.notices.push(notice_of(&repair));
         }
         Ok(())
     }
@@ -128,7 +129,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    /// Whether all words that the next cycle counts were read; at the beginning also those of
+    /// Whether all outputs that the next cycle counts were read; at the beginning also those of
     /// cycles that are gone.
     fn has_words(&mut self, begins: bool) -> Result<bool, Halt> {
         let Some(cycle) = self.own.cycles.front() else { return Ok(false) };
@@ -193,7 +194,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// What does not arrive may never do so: a cycle was made of what the log had then, so a lane
-    /// that ends before it was made anew since.
+    /// that ends before it was created again since.
     fn look_for_inputs(&mut self, progress: &Progress) -> Result<(), Halt> {
         let inputs = || progress.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
         let Some((lane, _)) = inputs().find(|(lane, until)| !self.feed.has(*lane, *until)) else {
@@ -214,8 +215,8 @@ impl<L: Log, S: Store> Drive<L, S> {
             None => Ok(()),
             Some((lane, until)) => Err(Halt::Lost(format!(
                 "cycle {} was made of {lane} up to offset {until}, but the lane ends at {}: its \
-                 topic was made anew or has lost its end, and what is written there now would be \
-                 taken for what was read before; {REMAKE}",
+                 topic was created again or has lost its end, and what is written there now would \
+                 be taken for what was read before; {REMAKE}",
                 progress.number,
                 ends(*lane).unwrap_or(0)
             ))),
@@ -226,7 +227,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     fn draw_lane(&mut self, lane: Lane, until: u64, runs: &mut Vec<Run>) {
         let mut next = self.engine.state.next(lane);
         let first = self.inputs.iter().find(|span| span.lane == lane).map_or(0, |span| span.first);
-        // What lies before the first cycle there is was never ours to read.
+        // What lies before the first cycle there is was never to be read.
         self.is_cut_off |= self.engine.state.number > 0 && next < first && next < until;
         let before = runs.len();
         let drawn = self.feed.draw(lane, until, usize::MAX, runs);
@@ -273,26 +274,26 @@ impl<L: Log, S: Store> Drive<L, S> {
             flags: progress.flags.clone(),
         };
         self.engine.state.close(&closing);
-        let said = self.own.take_outputs(&progress, self.config.verify);
+        let published = self.own.take_outputs(&progress, self.config.verify);
         if self.config.verify && !begins {
-            self.verify(&progress, said);
+            self.verify(&progress, published);
         } else {
-            said.into_iter().for_each(|said| self.take_word(said));
+            published.into_iter().for_each(|published| self.take_output(published));
             self.engine.pass();
         }
         self.own.count(progress.number);
-        self.hear(&progress);
+        self.note_cycle(&progress);
     }
 
     /// Folds an output as it was published.
-    pub(super) fn count_word(&mut self, said: &Said) {
-        self.engine.fold_output(&self.repairs.output(&said.output));
+    pub(super) fn fold_published(&mut self, published: &ReadOutput) {
+        self.engine.fold_output(&self.repairs.output(&published.output));
     }
 
     /// The same, and reports it.
-    pub(super) fn take_word(&mut self, said: Said) {
-        self.count_word(&said);
-        self.report.outputs.push(said.output);
+    pub(super) fn take_output(&mut self, published: ReadOutput) {
+        self.fold_published(&published);
+        self.report.outputs.push(published.output);
     }
 
     /// The policies of the epoch the state is in.

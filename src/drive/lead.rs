@@ -1,4 +1,4 @@
-//! Leading: cycles are made, said, confirmed, kept.
+//! Leading: cycles are made, published, confirmed, stored.
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Garbled;
@@ -9,12 +9,12 @@ use crate::core::unit::Millis;
 use crate::drive::feed::Run;
 use crate::drive::fold::fold_records;
 use crate::drive::port::{LaneSpan, Log, OutputRecord, Store};
-use crate::drive::say::{InFlight, Spoken, Unreadable};
+use crate::drive::publish::{InFlight, PublishedCycle, Unreadable};
 use crate::drive::{Drive, Halt, Role, own_lane};
 use crate::wire::record::write_output;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Most records that are folded before it is looked again whether a cycle was said.
+/// Most records that are folded before it is checked again whether a cycle was published.
 const STEP: usize = 10_000;
 
 /// What a leader knows beside the state.
@@ -23,7 +23,7 @@ pub(super) struct Lead {
     /// Nothing is answered until every lane has passed this.
     pub speak_after: Vec<(Lane, u64)>,
     pub caught_up: bool,
-    /// Our first word was read back, and the clocks agree: before, nothing else is said.
+    /// Our first cycle was read back, and the clocks agree: before, nothing else is published.
     pub is_opened: bool,
     /// Our clock and the uptime before the newest cycle whose append time agreed with the clock.
     pub agreed: Option<(Millis, Millis)>,
@@ -36,15 +36,15 @@ pub(super) struct Lead {
     pub counters_begun_at: Option<Millis>,
     /// The `now` at which counters were last published.
     pub counters_at: Millis,
-    /// What is being said.
+    /// What is being published.
     pub in_flight: Option<InFlight>,
     /// When the last cycle was closed, by our clock.
     pub closed_at: Millis,
     /// The `now` of the last record with a full cut.
     pub full_at: Millis,
-    /// Cycles said, with our clock before it. The broker's time must lie between that and our clock
-    /// when the cycle is read back.
-    pub spoken: VecDeque<Spoken>,
+    /// Cycles published, with our clock before it. The broker's time must lie between that and our
+    /// clock when the cycle is read back.
+    pub published: VecDeque<PublishedCycle>,
     /// What is folded of the next cycle already.
     pub folded: Folded,
 }
@@ -86,7 +86,7 @@ impl Lead {
             in_flight: None,
             closed_at: clock,
             full_at: 0,
-            spoken: VecDeque::new(),
+            published: VecDeque::new(),
             folded: Folded::default(),
         }
     }
@@ -122,9 +122,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    /// While a cycle is being said the next one could only wait for it. If nobody waits for an
+    /// While a cycle is being published the next one could only wait for it. If nobody waits for an
     /// answer it is not closed before that, or before a tick has passed: what arrives meanwhile
-    /// belongs to it, and a counter that changes twice is told once.
+    /// belongs to it, and a counter that changes twice is published once.
     fn may_fold_on(&self, clock: Millis) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
         let limits = &self.engine.state.setting.limits;
@@ -166,7 +166,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             return false;
         }
         let limits = &self.engine.state.setting.limits;
-        // A clock that was set back would keep us silent until it is where it was.
+        // A clock that was set back would keep us from publishing until it is where it was.
         let is_set_back = clock < lead.closed_at;
         let since = if is_set_back { limits.tick_ms } else { clock - lead.closed_at };
         let waits = self.somebody_waits();
@@ -178,8 +178,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.has_backlog() || since >= least && has_work
     }
 
-    /// Folds what waits, closes the cycle, judges, and says it: the transaction of the cycle before
-    /// runs meanwhile, and nothing of this one is sent before that is confirmed.
+    /// Folds what waits, closes the cycle, judges, and publishes it: the transaction of the cycle
+    /// before runs meanwhile, and nothing of this one is sent before that is confirmed.
     pub(super) fn make_cycle(&mut self, clock: Millis) -> Result<(), Halt> {
         let began = (self.config.stopwatch)();
         let now = self.now_at(clock);
@@ -244,8 +244,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    /// Notes what is kept of records that could not be read; `garbled` names them by their place
-    /// among all records of the runs, ascending.
+    /// Notes what is published of records that could not be read; `garbled` names them by their
+    /// place among all records of the runs, ascending.
     fn note_unreadable(&mut self, runs: &[Run], garbled: &[(usize, Garbled)]) {
         let Role::Leader(lead) = &mut self.role else { return };
         let unreadable = &mut lead.folded.unreadable;
@@ -310,7 +310,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut flags = Vec::new();
         for lane in self.feed.lanes().filter(|lane| !lane.topic.is_own()) {
             let known = state.times.lanes.get(lane).copied().unwrap_or_default();
-            // An epoch opens as the last one ended: its record says what is known, no news.
+            // An epoch opens as the last one ended: its record holds what is known, no news.
             let seen = if is_first { known.flags } else { self.feed.flags(lane) };
             if full || seen != known.flags {
                 flags.push((lane, seen));

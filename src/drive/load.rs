@@ -9,14 +9,14 @@ use crate::wire::avro::Writer;
 use crate::wire::cell::{self, Head, Restore};
 use crate::wire::counter;
 
-/// The counter line that says which cycle the others are of.
+/// The counter line that names which cycle the others are of.
 const CYCLE_KEY: &str = "cycle";
 
 /// Lines of counters: readable key and value.
 type Lines = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// A state that comes piece by piece. Nothing of it counts before the store has said that all
-/// pieces add up, so what is wrong with one is kept until then.
+/// A state that comes piece by piece. Nothing of it counts before the store has confirmed that all
+/// pieces add up, so a fault of one is reported only then.
 pub(super) struct Loading<'a> {
     terms: &'a Terms,
     /// Of the last checkpoint.
@@ -89,7 +89,7 @@ impl<'a> Loading<'a> {
         }
     }
 
-    /// The state; its counters, made anew, must be those that were kept with it.
+    /// The state; its counters, made again, must be those that were stored with it.
     pub(super) fn end(self) -> Result<Loaded, String> {
         let (state, head) = self.restore?.end();
         let has_counters = compare(&state, self.counters)?;
@@ -105,13 +105,13 @@ fn begin(head: &[u8], terms: &Terms) -> Result<Restore, String> {
         cell::policies_of(head, &terms.setting.domain).map_err(|_| UNREADABLE.to_owned())?;
     let is_ours = policies.is_empty() || policies == terms.text;
     let theirs = if is_ours { None } else { Terms::of("", policies).ok() };
-    // Of terms that this version cannot read the drive says so; our own stand in for them.
+    // A configuration that this version cannot read is reported by the drive; ours stands in.
     let setting = theirs.map_or_else(|| terms.setting.clone(), |theirs| theirs.setting);
     Restore::begin(State::new(setting), head).map_err(|_| UNREADABLE.to_owned())
 }
 
-/// Compares counters as kept with a recount, when both are of the same cycle; tells whether they
-/// are.
+/// Compares counters as stored with a recount, when both are of the same cycle; returns whether
+/// they are.
 fn compare(state: &State, mut kept: Lines) -> Result<bool, String> {
     let of_cycle = |key: &[u8], value: &[u8]| {
         key == CYCLE_KEY.as_bytes() && value == state.number.to_string().as_bytes()

@@ -1,25 +1,25 @@
 //! The loop, and the two ports it needs. It meets the world through [`port::Log`] and
 //! [`port::Store`] alone, so the crash and simulation tests need no Kafka.
 //!
-//! Every process starts as a standby: it loads what was kept, replays the cycles after it, and
-//! follows. Taking the lead fences whoever spoke before. Whatever fails: stop; starting again is
+//! Every process starts as a standby: it loads the stored state, replays the cycles after it, and
+//! follows. Taking the lead fences the leader before. On any failure: stop; starting again is
 //! the one way to recover, so it is the tested one.
 
 mod begin;
+pub mod checkpoint;
 pub mod feed;
 pub mod fold;
 mod follow;
 pub mod intake;
-pub mod keep;
 mod lead;
 mod load;
 mod outputs;
 mod own;
 pub mod port;
+mod publish;
+mod read_back;
 pub mod repair;
 pub mod report;
-mod said;
-mod say;
 mod scan;
 pub mod stray;
 mod take;
@@ -37,8 +37,8 @@ use crate::core::state::State;
 use crate::core::state::repair::{NowRepair, NowRepairs};
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec, Writer};
+use checkpoint::Checkpointer;
 use feed::Feed;
-use keep::Keeper;
 use own::Own;
 use port::{LaneSpan, Log, LogError, Store, StoreError};
 use report::Report;
@@ -48,7 +48,7 @@ use terms::Terms;
 
 /// What a drive is started with.
 pub struct Config {
-    /// Who this is: host, process id and a start stamp.
+    /// This process: host, process id and a start stamp.
     pub instance: String,
     /// The topology it would lead by.
     pub terms: Terms,
@@ -59,9 +59,9 @@ pub struct Config {
     pub uptime: Option<fn() -> Millis>,
     /// Whether every recorded decision is made again and compared.
     pub verify: bool,
-    /// Whether anything is kept in the store.
+    /// Whether anything is stored.
     pub keeps: bool,
-    /// How counters are told, if they are.
+    /// How counters are published, if they are.
     pub counters: Option<tell::Tell>,
 }
 
@@ -77,10 +77,10 @@ pub enum Halt {
     /// Our clock, or the last `now` that was found, is not the broker's.
     #[error(
         "{what} is {skew_ms} ms {side} the broker's time, more than clock_skew_s allows: nothing \
-         is said until the clocks agree; {remedy} ({instance})"
+         is published until the clocks agree; {remedy} ({instance})"
     )]
     Clock {
-        /// Whose time is wrong.
+        /// Which clock is wrong.
         what: &'static str,
         /// By how much; ms.
         skew_ms: Millis,
@@ -98,12 +98,12 @@ pub enum Halt {
         repair.from_cycle, repair.until_cycle, iso(repair.now)
     )]
     Repaired {
-        /// The cycle that says so.
+        /// The cycle that shows it.
         number: u64,
         /// The repair.
         repair: NowRepair,
     },
-    /// What the log says cannot be followed; the text names the remedy.
+    /// What the log holds cannot be followed; the text names the remedy.
     #[error("{0}")]
     Lost(String),
     /// Most names that are held may be of records that were forgotten.
@@ -130,14 +130,14 @@ pub struct Drive<L: Log, S: Store> {
     engine: Engine,
     feed: Feed,
     own: Own,
-    keeper: Keeper,
+    keeper: Checkpointer,
     role: Role,
     report: Report,
     /// Topology text of the epoch the state is in; empty before the first.
     epoch_text: String,
     /// Input lanes there are, with where they began.
     inputs: Vec<LaneSpan>,
-    /// Next offsets as last said, by input lane.
+    /// Next offsets as last published, by input lane.
     said_next: BTreeMap<Lane, u64>,
     /// Topics in which records were missing between those that were read: compacted away, or
     /// markers.
@@ -156,7 +156,8 @@ pub struct Drive<L: Log, S: Store> {
     is_half_folded: bool,
     /// A lane that does not bring what the next cycle was made of.
     lacking: Option<follow::Lacking>,
-    /// The terms said of the epoch the state is in cannot be read by this version: ours stand in.
+    /// The configuration of the epoch the state is in cannot be read by this version: ours stands
+    /// in.
     is_unread: bool,
     /// Hash of the topology text that the cycles of the epoch are counted by.
     epoch_hash: String,
@@ -173,9 +174,9 @@ pub struct Drive<L: Log, S: Store> {
 
 /// What a process does now.
 enum Role {
-    /// Folds along, says nothing.
+    /// Folds, publishes nothing.
     Standby,
-    /// Speaks.
+    /// Publishes.
     Leader(Box<lead::Lead>),
 }
 
@@ -200,29 +201,29 @@ impl<L: Log, S: Store> Drive<L, S> {
         std::mem::take(&mut self.report)
     }
 
-    /// Who this is, as it stands in `progress`.
+    /// This process, as named in `progress`.
     pub fn instance(&self) -> &str {
         &self.config.instance
     }
 
-    /// The log, for whoever started the drive.
+    /// The log, for the caller that started the drive.
     pub fn log(&mut self) -> &mut L {
         &mut self.log
     }
 
-    /// The store, for whoever started the drive.
+    /// The store, for the caller that started the drive.
     pub fn store(&mut self) -> &mut S {
         &mut self.store
     }
 
-    /// Whether this process speaks.
+    /// Whether this process leads.
     pub fn leads(&self) -> bool {
         matches!(self.role, Role::Leader(_))
     }
 
     /// Whether names may be held that no record refers to, so many that the drive is to be started
-    /// again from its store (after a farewell). Only then if the store has got further meanwhile:
-    /// each start gets further than the one before.
+    /// again from its store (after a final progress record). Only then if the store has got further
+    /// meanwhile: each start gets further than the one before.
     pub fn check_names(&self) -> Result<(), Halt> {
         let held = self.engine.state.names.len();
         let most = self.engine.state.setting.limits.names_max.max(2 * self.names_at_start);
@@ -230,7 +231,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         if held > most && may_restart { Err(Halt::Names { held, most }) } else { Ok(()) }
     }
 
-    /// Says that records alone hold more names than `names_max` allows: that ends no process.
+    /// Reports that records alone hold more names than `names_max` allows: that ends no process.
     fn note_many_names(&mut self) {
         let (held, most) = (self.names_at_start, self.config.terms.setting.limits.names_max);
         if held > most {
@@ -271,7 +272,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(count)
     }
 
-    /// Takes up what a registry's number stands for; it is kept in the store, so that starting
+    /// Takes up what a registry's number stands for; it is stored, so that starting
     /// again needs no registry. That it stands for nothing is only reported.
     fn learn(&mut self, writer: Writer) {
         self.own.learn(&writer);
@@ -281,14 +282,14 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.keeper.learn(writer);
     }
 
-    /// Holds lanes that run too far ahead, lets go those that were held long enough.
+    /// Pauses lanes that run too far ahead, resumes those that were paused long enough.
     fn balance(&mut self, most: usize, most_bytes: usize) -> Result<(), Halt> {
         let (hold, release) = self.feed.balance(most, most_bytes);
         for (lanes, held) in [(hold, true), (release, false)] {
             if !lanes.is_empty()
                 && let Err(error) = self.log.hold(&lanes, held)
             {
-                // Whether it was done is not known: all is said again next time.
+                // Whether it was done is not known: all lanes are named again next time.
                 self.feed.forget_held();
                 return Err(error.into());
             }
@@ -341,7 +342,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 }
 
-/// The lane of our own words under a key.
+/// The lane of our own records of a key.
 fn own_lane(topic: Topic, key: &str, partitions: u32) -> Lane {
     let hash = crate::core::id::hash(key.as_bytes());
     Lane::new(topic, (hash % u64::from(partitions.max(1))) as u32)

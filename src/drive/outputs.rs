@@ -1,11 +1,12 @@
 //! Which records are the decisions and throttles of a cycle: its `progress` record counts them and
-//! lists a hash of each. So a copy or an invention is told from an output, and a loss is found.
+//! lists a hash of each. So a copy or a foreign record is distinguished from an output, and a loss
+//! is found.
 
 use crate::core::cut::Lane;
 use crate::core::id::hash;
 use crate::core::output::progress::Progress;
 use crate::drive::port::OutputRecord;
-use crate::drive::said::Said;
+use crate::drive::read_back::ReadOutput;
 use crate::wire::avro::unframed;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +40,8 @@ pub(super) fn listed(hashes: Vec<u64>, max_output_bytes: usize) -> Vec<u64> {
 
 /// The lanes of decisions and throttles in which a cycle has outputs, and how many.
 fn lanes(progress: &Progress) -> impl Iterator<Item = (Lane, usize)> {
-    let words = progress.outputs.iter().filter(|(lane, _)| lane.topic.is_folded_output());
-    words.map(|(lane, records)| (*lane, *records as usize))
+    let folded = progress.outputs.iter().filter(|(lane, _)| lane.topic.is_folded_output());
+    folded.map(|(lane, records)| (*lane, *records as usize))
 }
 
 /// How many outputs a cycle counts that are read back.
@@ -58,21 +59,22 @@ pub(super) fn lists(progress: &Progress, hash: u64) -> bool {
 /// there. A copy comes after what it is a copy of, if it is in the same lane at all. `in_doubt`:
 /// what is missing is made up of records that are not listed (`replay --verify` shows how one that
 /// was altered differs).
-pub(super) fn choose(progress: &Progress, said: &[Said], in_doubt: bool) -> Vec<usize> {
+pub(super) fn choose(progress: &Progress, published: &[ReadOutput], in_doubt: bool) -> Vec<usize> {
     let is_listed = progress.output_hashes.len() == counted(progress);
     let mut hashes = progress.output_hashes.iter();
     let mut chosen = Vec::new();
     for (lane, records) in lanes(progress) {
-        let mut there: Vec<usize> = (0..said.len()).filter(|at| said[*at].lane == lane).collect();
-        there.sort_unstable_by_key(|at| said[*at].offset);
+        let mut there: Vec<usize> =
+            (0..published.len()).filter(|at| published[*at].lane == lane).collect();
+        there.sort_unstable_by_key(|at| published[*at].offset);
         let mut of_lane = Vec::new();
         if is_listed {
-            let first = there.iter().rev().map(|at| (said[*at].hash, *at));
+            let first = there.iter().rev().map(|at| (published[*at].hash, *at));
             let first: BTreeMap<u64, usize> = first.collect();
             of_lane.extend(hashes.by_ref().take(records).filter_map(|hash| first.get(hash)));
         }
         if !is_listed || in_doubt {
-            let number = |at: usize| said[at].output.number();
+            let number = |at: usize| published[at].output.number();
             let mut numbers: BTreeSet<u32> = of_lane.iter().map(|at| number(*at)).collect();
             let missing = records.saturating_sub(of_lane.len());
             let others = there.into_iter().filter(|at| numbers.insert(number(*at)));

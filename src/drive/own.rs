@@ -1,7 +1,6 @@
-//! Our own words, read back: the cycles there were, the decisions made and the throttles said in
-//! each.
+//! Our own records, read back: the cycles there were, and the outputs of each.
 
-mod words;
+mod outputs;
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::event::Garbled;
@@ -11,44 +10,44 @@ use crate::drive::Halt;
 use crate::drive::feed::{Feed, Run};
 use crate::drive::outputs::counted;
 use crate::drive::port::{LaneSpan, Raw};
-use crate::drive::said::{Cycle, Said};
+use crate::drive::read_back::{Cycle, ReadOutput};
 use crate::drive::stray::{Stray, Strays};
 use crate::wire::avro::{Codec, Writer};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Cycles that are read ahead of those counted; the rest stays in the log.
 const CYCLES_AHEAD: usize = 4_096;
-/// Words likewise, unless a cycle waits for further ones.
-const WORDS_AHEAD: usize = 4_096;
+/// Outputs likewise, unless a cycle waits for further ones.
+const OUTPUTS_AHEAD: usize = 4_096;
 
 /// How many cycles that follow each other, and not the last one read, mean that some are lost. So
 /// many from the first one read on are those of this domain: what is older than the last is a copy.
 const APART_MAX: usize = 10;
 
-/// Our own words that are not counted yet.
+/// Our own records that are not folded yet.
 pub(super) struct Own {
     /// Cycles in order of their numbers.
     pub cycles: VecDeque<Cycle>,
-    /// Words by the cycle they claim.
-    said: BTreeMap<u64, Vec<Said>>,
-    /// How many words are in `said`.
-    words: usize,
+    /// Outputs by the cycle they claim.
+    published: BTreeMap<u64, Vec<ReadOutput>>,
+    /// How many outputs are in `published`.
+    published_count: usize,
     /// Per own lane: (cycle, offset after it) of what was read, oldest first. From these follows
-    /// where the words of later cycles begin. A stray has cycle 0.
+    /// where the outputs of later cycles begin. A stray has cycle 0.
     trail: BTreeMap<Lane, VecDeque<(u64, u64)>>,
     bounds: BTreeMap<Lane, u64>,
     /// Number of the last cycle that is counted already.
     counted: u64,
-    /// Number of the last cycle that was counted at the start. Words of those before may be read
+    /// Number of the last cycle that was counted at the start. Outputs of those before may be read
     /// again, up to `ends`.
     loaded: u64,
-    /// Whether nothing is counted yet: then older words count too.
+    /// Whether nothing is counted yet: then older outputs count too.
     is_fresh: bool,
     /// While nothing is counted: lanes that were read past the cycle a rebuild begins at.
     past: BTreeSet<Lane>,
-    /// Lanes of words with their ends at the start.
+    /// Lanes of outputs with their ends at the start.
     ends: Vec<(Lane, u64)>,
-    /// Of a leader: hashes of the words it published and has not read back.
+    /// Of a leader: by hash of an output it published and has not read back, its cycle.
     unread: Option<BTreeMap<u64, u64>>,
     /// The newest cycle that was read, counted or not.
     pub newest: Option<Newest>,
@@ -97,18 +96,18 @@ impl Newest {
 impl Own {
     pub fn new(spans: &[LaneSpan], cut: &Cut, counted: u64, is_fresh: bool) -> Own {
         let own = cut.0.iter().filter(|(lane, _)| lane.topic.is_own());
-        let words = spans.iter().filter(|span| span.lane.topic.is_folded_output());
+        let outputs = spans.iter().filter(|span| span.lane.topic.is_folded_output());
         Own {
             cycles: VecDeque::new(),
-            said: BTreeMap::new(),
-            words: 0,
+            published: BTreeMap::new(),
+            published_count: 0,
             trail: BTreeMap::new(),
             bounds: own.map(|(lane, next)| (*lane, *next)).collect(),
             counted,
             loaded: counted,
             is_fresh,
             past: BTreeSet::new(),
-            ends: words.map(|span| (span.lane, span.stable_end)).collect(),
+            ends: outputs.map(|span| (span.lane, span.stable_end)).collect(),
             unread: None,
             newest: None,
             chain: 0,
@@ -119,19 +118,21 @@ impl Own {
         }
     }
 
-    /// Takes up what a registry's number stands for. What is wrong with it the drive says.
+    /// Takes up what a registry's number stands for. What is wrong with it the drive reports.
     pub fn learn(&mut self, writer: &Writer) {
         let _ = self.codec.learn_number(writer);
     }
 
-    /// Reads what waits in own lanes, no further ahead than is good.
+    /// Reads what waits in own lanes, no further ahead than the limits on what waits.
     pub fn read(&mut self, feed: &mut Feed, domain: &str) -> Result<(), Halt> {
         let lanes: Vec<Lane> = feed.lanes().filter(|lane| lane.topic.is_own()).collect();
         for lane in lanes {
             let most = match lane.topic {
                 Topic::Progress => CYCLES_AHEAD.saturating_sub(self.cycles.len()),
-                word if word.is_folded_output() && self.is_wanting(lane) => usize::MAX,
-                word if word.is_folded_output() => WORDS_AHEAD.saturating_sub(self.words),
+                topic if topic.is_folded_output() && self.is_wanting(lane) => usize::MAX,
+                topic if topic.is_folded_output() => {
+                    OUTPUTS_AHEAD.saturating_sub(self.published_count)
+                }
                 _ => usize::MAX,
             };
             self.read_lane(feed, lane, most, domain)?;
@@ -139,7 +140,7 @@ impl Own {
         Ok(())
     }
 
-    /// Whether the next cycle cannot be counted for want of words, of this lane or of any.
+    /// Whether the next cycle cannot be counted for want of outputs, of this lane or of any.
     fn is_wanting(&self, lane: Lane) -> bool {
         let has_words =
             |cycle: &Cycle| self.found(&cycle.progress, false) >= counted(&cycle.progress);
@@ -166,7 +167,7 @@ impl Own {
                         failed.get_or_insert(why);
                     }
                 }
-                topic if topic.is_folded_output() => self.word(domain, raw, value),
+                topic if topic.is_folded_output() => self.output(domain, raw, value),
                 // Nothing is rebuilt from the others: what was read need not be read again.
                 _ => {
                     self.bounds.insert(lane, raw.offset + 1);
@@ -205,8 +206,8 @@ impl Own {
             return self.set_apart(raw, progress);
         }
         self.apart.clear();
-        // A restart reads the last cycle it counted again: it tells who spoke last, and whether
-        // that cycle was said at all.
+        // A restart reads the last cycle it counted again: it shows which process led last, and
+        // whether that cycle was published at all.
         self.trail.entry(lane).or_default().push_back((progress.number, offset));
         self.newest = Some(Newest::of(&progress));
         self.chain += 1;
@@ -289,7 +290,7 @@ impl Own {
         }
     }
 
-    /// From now on this process publishes: words are known by what it says.
+    /// From now on this process publishes: outputs are known by their hashes.
     pub fn lead(&mut self) {
         self.unread = Some(BTreeMap::new());
     }
@@ -301,7 +302,7 @@ impl Own {
         }
     }
 
-    /// No more is published: what follows is somebody else's.
+    /// No more is published: what follows is of another process.
     pub fn stop_leading(&mut self, number: u64) {
         self.unread = None;
         self.is_fresh = false;
@@ -310,7 +311,7 @@ impl Own {
         self.ends.iter_mut().for_each(|(_, end)| *end = u64::MAX);
     }
 
-    /// A cycle is counted: its words are not needed again.
+    /// A cycle is counted: its outputs are not needed again.
     pub fn count(&mut self, number: u64) {
         self.counted = self.counted.max(number);
         self.is_fresh = false;
@@ -320,7 +321,7 @@ impl Own {
         }
     }
 
-    /// Where, at the earliest, the words of cycles after `number` begin, per own lane; in
+    /// Where, at the earliest, the outputs of cycles after `number` begin, per own lane; in
     /// `progress` where the last of those counted is.
     pub fn bounds(&mut self, number: u64) -> Vec<(Lane, u64)> {
         self.shorten_trail(number);

@@ -1,4 +1,4 @@
-//! The two ports: a log that is read and spoken to, and a store that keeps what was folded.
+//! The two ports: a log that is read and published to, and a store that holds what was folded.
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::limits::BATCH_BYTES;
@@ -26,14 +26,14 @@ pub struct Raw {
     pub value: Option<Span>,
 }
 
-/// What one `take` brought. Reused between calls: `clear` keeps the memory.
+/// What one `take` brought. Reused between calls: `clear` leaves its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Keys and values, one after the other.
     pub bytes: Vec<u8>,
     /// Records; in offset order within each lane.
     pub records: Vec<Raw>,
-    /// Lanes of which more is known than their records say.
+    /// Lanes of which more is known than their records show.
     pub marks: Vec<Mark>,
     /// What registry's numbers stand for: each comes no later than the first record that carries
     /// it, and again after an `assign`.
@@ -124,7 +124,7 @@ pub struct LaneSpan {
     pub first: u64,
     /// Last stable offset: the next one a committed record could get, open transactions left out.
     pub stable_end: u64,
-    /// High watermark; above `stable_end` while somebody's transaction is open.
+    /// High watermark; above `stable_end` while a transaction is open.
     pub end: u64,
 }
 
@@ -159,9 +159,9 @@ pub struct OutputRecord {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
-/// A log: lanes to read, and own lanes to speak on.
+/// A log: lanes to read, and own lanes to publish to.
 ///
-/// Reading is by assignment: the caller says where each lane starts and keeps the cut itself.
+/// Reading is by assignment: the caller states where each lane starts and tracks the cut itself.
 /// Only committed records are delivered.
 pub trait Log {
     /// Every lane of every topic the topology names, with its extent now.
@@ -180,8 +180,9 @@ pub trait Log {
     /// end or its flags change.
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError>;
 
-    /// Tells the log what registry's numbers are known to stand for, so that nobody need be asked
-    /// again; takes the place of what was told before. A log without a registry has no use for it.
+    /// Gives the log what registry's numbers are known to stand for, so that the registry need not
+    /// be asked again; takes the place of what was given before. A log without a registry has no
+    /// use for it.
     fn know(&mut self, writers: &[Writer]) {
         let _ = writers;
     }
@@ -202,7 +203,7 @@ pub trait Log {
     /// the figure may be a few seconds old. For metrics alone: nothing is decided by it.
     fn ends(&mut self) -> Vec<(Lane, u64)>;
 
-    /// Becomes the only speaker: whoever spoke before is fenced and can say no more. This is the
+    /// Becomes the only leader: the one before is fenced and can publish no more. This is the
     /// election.
     fn lead(&mut self) -> Result<(), LogError>;
 
@@ -221,22 +222,22 @@ pub trait Log {
 /// What a person can do when a topic that cycles were made of is not what it was.
 pub const REMAKE: &str = "bring the topic back as it was, or begin a new log: give the topics \
                           task, decision and progress new names in the topology, `yardmaster \
-                          topology apply`, start again, and let open requests be asked anew";
+                          topology apply`, start again, and let open requests be published again";
 
 /// What a log can object.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The broker cannot be reached or says to try again.
+    /// The broker cannot be reached or asks to try again.
     #[error("the log cannot be reached: {0}")]
     Unreachable(String),
-    /// The schema registry does not say what has to be known of it.
+    /// The schema registry does not answer what has to be known of it.
     #[error("the schema registry cannot be asked: {0}")]
     Unanswered(String),
-    /// Somebody else took the lead.
+    /// Another process took the lead.
     #[error("another process took the lead: {0}")]
     Fenced(String),
     /// The transaction failed and is gone; starting again is the way on.
-    #[error("what was said did not get through: {0}")]
+    #[error("what was published did not get through: {0}")]
     Aborted(String),
     /// A lane no longer holds what we have not read.
     #[error(
@@ -251,8 +252,8 @@ pub enum LogError {
         /// What there is.
         first: u64,
     },
-    /// A topic has more partitions than are read. The drive is whole and may say farewell; starting
-    /// again takes the new ones in.
+    /// A topic has more partitions than are read. The drive is whole and may publish a final
+    /// progress record; starting again takes the new ones in.
     #[error(
         "{} has {found} partitions, {known} are read: starting again takes the new ones in",
         topic.name()
@@ -270,7 +271,7 @@ pub enum LogError {
     Stop(String),
 }
 
-/// What is kept at a confirmed cycle: a set of changed cells, part of a rolling rewrite of all
+/// What is stored at a confirmed cycle: a set of changed cells, part of a rolling rewrite of all
 /// cells, and the head. The store sees bytes only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -342,13 +343,13 @@ impl Kept {
 
 /// A store: a cache of the fold. Deleting it loses nothing.
 pub trait Store {
-    /// What was kept last; `None` when nothing was, or when what was there is damaged, of another
-    /// version or foreign (the reason is told to `notice`, and it is cleared).
+    /// What was stored last; `None` when nothing was, or when what was there is damaged, of another
+    /// version or foreign (the reason is given to `notice`, and it is cleared).
     fn load(&mut self) -> Result<Option<Kept>, StoreError>;
 
     /// What `load` gives, piece by piece while it is read, so that nothing need be held twice.
     /// Whether it all adds up is known at the end only: unless `true` comes back, what was shown
-    /// is void, as if nothing had been kept.
+    /// is void, as if nothing had been stored.
     fn show(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
         let kept = self.load()?;
         kept.iter().for_each(|kept| kept.show(take));

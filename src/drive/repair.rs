@@ -1,8 +1,8 @@
 //! Repairs of a `now` that had not come yet: which are known, whether one is needed, and how one is
 //! published.
 //!
-//! Every `progress` record names all repairs, so the newest record tells; neither retention nor a
-//! long epoch loses them.
+//! Every `progress` record names all repairs, so the newest record is enough; neither retention nor
+//! a long epoch loses them.
 
 mod cycles;
 
@@ -16,7 +16,7 @@ use crate::core::unit::Millis;
 use crate::drive::Halt;
 use crate::drive::outputs::counted;
 use crate::drive::port::{LaneSpan, Log, OutputRecord};
-use crate::drive::say::SET_CLOCK;
+use crate::drive::publish::SET_CLOCK;
 use crate::drive::scan::read_lane;
 use crate::drive::terms::{Terms, hash_of};
 use crate::wire::record::write_progress;
@@ -25,7 +25,7 @@ use cycles::{Seen, TAIL, newest_cycles};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A repair as a notice has it.
-pub(super) fn told(repair: &NowRepair) -> String {
+pub(super) fn notice_of(repair: &NowRepair) -> String {
     let NowRepair { from_cycle, until_cycle, now } = repair;
     format!(
         "the now of cycles {from_cycle} to {until_cycle} was repaired: they count as of {}, and \
@@ -104,7 +104,7 @@ impl<L: Log> ClockRepair<L> {
                 repairs.list().len()
             )));
         }
-        // Read back, an opening that leaves `now` as it was tells the broker's time.
+        // Read back, an opening that leaves `now` as it was shows the broker's time.
         let opening = self.opening(&cycles)?;
         let before = clock();
         let appended_at = self.publish(&opening)?;
@@ -276,7 +276,7 @@ fn repairs_of(cycles: &[Seen]) -> NowRepairs {
     repairs
 }
 
-/// The place of the first of the newest cycles that are all ahead of real time `real`, or that were
+/// The index of the first of the newest cycles that are all ahead of real time `real`, or that were
 /// ahead of their own append time before those; their number if there is none.
 fn first_ahead(cycles: &[Seen], repairs: &NowRepairs, real: Millis, allowed: Millis) -> usize {
     let now = |seen: &Seen| repairs.now_of(seen.progress.number, seen.progress.now);

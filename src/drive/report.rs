@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// Records folded, by topic.
     pub events: BTreeMap<Topic, u64>,
-    /// Records nobody could read, by topic and reason.
+    /// Records that could not be read, by topic and reason.
     pub garbled: BTreeMap<(Topic, Garbled), u64>,
     /// Oddities.
     pub oddities: Vec<(Topic, Oddity, u64)>,
@@ -31,7 +31,7 @@ pub struct Report {
     pub decision_ns: Vec<u64>,
     /// Time each cycle took, from the first record drawn to the last output written; ns.
     pub cycle_ns: Vec<u64>,
-    /// Time each transaction took, from the first word to its commit; ns.
+    /// Time each transaction took, from its first record to its commit; ns.
     pub commit_ns: Vec<u64>,
     /// Age of the newest record of each cycle that answered something, when it was committed; ms.
     pub latency_ms: Vec<Millis>,

@@ -19,7 +19,7 @@ impl Stray {
     /// Both.
     pub const ALL: [Stray; 2] = [Stray::Unreadable, Stray::Surplus];
 
-    /// The word for it in metrics.
+    /// Its name in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Stray::Unreadable => "unreadable",

@@ -1,10 +1,10 @@
-//! Taking the lead: when it is free, and what is read before the first word.
+//! Taking the lead: when it is free, and what is read before the first cycle is published.
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::unit::Millis;
 use crate::drive::lead::Lead;
 use crate::drive::port::{Log, Store};
-use crate::drive::said::Said;
+use crate::drive::read_back::ReadOutput;
 use crate::drive::{Drive, Halt, Role};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How many looks in a row may bring nothing new before taking the lead is given up.
 const LOOKS_MAX: u32 = 1_200;
 
-/// Who published a cycle.
+/// The process that published a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leader<'a> {
     /// The epoch.
@@ -25,7 +25,7 @@ pub struct Leader<'a> {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// Whether the lead is free: the last leader said farewell, was this very instance, or there
+    /// Whether the lead is free: the last leader ended in order, was this very instance, or there
     /// never was one. `heard_at` is when `progress` last moved or the broker last did not answer.
     pub fn may_lead(&self, clock: Millis, heard_at: Millis, jitter: Millis) -> bool {
         if self.leads() || self.behind() > 0 {
@@ -48,12 +48,12 @@ impl<L: Log, S: Store> Drive<L, S> {
         clock - heard_at >= self.engine.state.setting.limits.takeover_ms + jitter
     }
 
-    /// The number of the newest cycle that was read: it moves while somebody leads.
+    /// The number of the newest cycle that was read: it moves while another process leads.
     pub fn newest(&self) -> u64 {
         self.own.newest.as_ref().map_or(0, |newest| newest.number)
     }
 
-    /// Who published the newest cycle that was read.
+    /// The process that published the newest cycle that was read.
     pub fn newest_leader(&self) -> Option<Leader<'_>> {
         self.own.newest.as_ref().map(|newest| Leader {
             epoch: newest.epoch,
@@ -67,7 +67,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         &self.config.terms.hash
     }
 
-    /// Takes the lead: fences whoever spoke before, counts all it said, opens an epoch. If our
+    /// Takes the lead: fences the leader before, folds all it published, opens an epoch. If our
     /// topology asks for a rebuilt state, that is made first; if cycles came meanwhile, somebody
     /// leads, and nothing is done.
     pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
@@ -87,7 +87,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let is_same = self.engine.state.number == number && !self.is_half_folded;
         if let Some(rebuilt) = rebuilt.as_mut().filter(|_| is_same) {
             std::mem::swap(rebuilt, &mut self.engine.state);
-            self.keeper.begin_anew();
+            self.keeper.begin_again();
         }
         let spans = self.log.lanes()?;
         self.reads_all(&spans)?;
@@ -102,7 +102,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut past = Vec::new();
         if self.engine.state.number == 0 {
             let newest = self.own.newest.as_ref().map_or(u64::MAX, |newest| newest.number);
-            past = self.own.take_said(newest);
+            past = self.own.take_outputs_until(newest);
             past = self.own.without_copies(past);
         }
         self.own.drop_said();
@@ -120,7 +120,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.take_terms(&text)?;
         let now = self.engine.state.now;
         let mut progress = self.close_cycle(now, true);
-        past.iter().for_each(|said| self.count_word(said));
+        past.iter().for_each(|published| self.fold_published(published));
         self.engine.pass();
         if self.config.counters.is_some() {
             self.engine.state.ledger.watch();
@@ -130,13 +130,13 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// When no cycle is left that a rebuild could begin at, though there were some: the numbers go
-    /// on after the last of them, and what came before is not known, but for `past`, their words.
-    fn skip_what_is_lost(&mut self, past: &[Said]) {
+    /// on after the last of them, and what came before is not known, but for `past`, their outputs.
+    fn skip_what_is_lost(&mut self, past: &[ReadOutput]) {
         let state = &mut self.engine.state;
         if state.number > 0 {
             return;
         }
-        for (epoch, cycle, now) in past.iter().map(|said| said.output.moment()) {
+        for (epoch, cycle, now) in past.iter().map(|published| published.output.moment()) {
             state.number = state.number.max(cycle);
             state.epoch = state.epoch.max(epoch);
             state.now = state.now.max(self.repairs.now_of(cycle, now));

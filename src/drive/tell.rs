@@ -3,7 +3,7 @@
 //!
 //! At the beginning of an epoch every counter that is not 0 is published, later what changed since.
 //! They go out in slices of `counters_per_cycle`, so that no request waits for a long transaction.
-//! `progress` says of a slice whether it is the first or the last of all that had changed: whoever
+//! `progress` shows of a slice whether it is the first or the last of all that had changed: whoever
 //! follows the last one clears its own notes from before the first. A store holds the notes of
 //! counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
 //! restart.
@@ -16,12 +16,12 @@ use crate::core::unit::Millis;
 use crate::drive::port::{Log, OutputRecord, Store};
 use crate::drive::{Drive, Role};
 
-/// When a counter had the value that is told.
+/// When a counter had the value that is published.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
     /// Domain.
     pub domain: &'a str,
-    /// Epoch of the leader that tells it.
+    /// Epoch of the leader that publishes it.
     pub epoch: u64,
     /// Number of the cycle.
     pub cycle: u64,
@@ -32,13 +32,13 @@ pub struct Moment<'a> {
 /// Writes a counter as records of its topic: each a key and a value.
 pub type WriteCounter = fn(&Changed<'_>, &Moment<'_>, &mut dyn FnMut(Vec<u8>, Vec<u8>));
 
-/// How counters are told.
+/// How counters are published.
 #[derive(Clone, Copy, Debug)]
 pub struct Tell {
     /// Least time between two tellings; ms.
     pub interval: Millis,
-    /// Whether they are told before every lane has caught up. They are what was read so far then:
-    /// of use where one looks on while a log is worked off.
+    /// Whether they are published before every lane has caught up. They are what was read so far
+    /// then: of use where one looks on while a log is worked off.
     pub is_early: bool,
     /// Their form.
     pub write: WriteCounter,
@@ -90,7 +90,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// A cycle was counted: what was published with it, and before, need not be published by us.
-    pub(super) fn hear(&mut self, progress: &Progress) {
+    pub(super) fn note_cycle(&mut self, progress: &Progress) {
         if progress.outputs.iter().any(|(lane, _)| lane.topic == Topic::Counter) {
             let ledger = &mut self.engine.state.ledger;
             if !progress.counters_continue {

@@ -7,8 +7,8 @@ use crate::core::unit::Millis;
 use crate::wire::topology::Topology;
 use sha2::{Digest, Sha256};
 
-/// The resolved topology of an epoch. Its text is said in the first `progress` record, so that
-/// every decision can be made again by whoever reads the log.
+/// The resolved topology of an epoch. Its text is published in the first `progress` record, so that
+/// every decision can be made again from the log alone.
 #[derive(Clone)]
 pub struct Terms {
     /// The text: all of the topology file that decides, nothing of how the broker is reached.
@@ -24,7 +24,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// The terms of a topology text, as said in `progress` or as read from a file.
+    /// The terms of a topology text, as published in `progress` or as read from a file.
     ///
     /// # Errors
     /// Every mistake in the text, a line each.
@@ -60,8 +60,8 @@ pub fn hash_of(text: &str) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The text without the parts that say how broker and registry are reached, which decide nothing
-/// and may be nobody's business, and what intake reads, whose records are facts like any others.
+/// The text without the parts on how broker and registry are reached, which decide nothing and may
+/// be secret, and what intake reads, whose records are facts like any others.
 fn deciding_part(text: &str) -> Result<String, toml::de::Error> {
     let mut table: toml::Table = text.parse()?;
     table.remove("kafka");

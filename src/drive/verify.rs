@@ -6,26 +6,26 @@ use crate::core::output::Output;
 use crate::core::output::progress::{ENGINE_REVISION, Progress, VERIFIABLE_SINCE};
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
-use crate::drive::said::Said;
+use crate::drive::read_back::ReadOutput;
 use crate::wire::avro::{number_of, numbered};
 use crate::wire::record::write_output;
 
-/// Differences that are told in full; further ones are counted.
-const DIFFERENCES_TOLD: usize = 20;
+/// Differences that are shown in full; further ones are counted.
+const DIFFERENCES_SHOWN: usize = 20;
 
 impl<L: Log, S: Store> Drive<L, S> {
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it,
     /// then its throttles.
-    pub(super) fn verify(&mut self, progress: &Progress, said: Vec<Said>) {
+    pub(super) fn verify(&mut self, progress: &Progress, published: Vec<ReadOutput>) {
         let is_unread = self.is_unread || self.is_other_policy;
         // A repaired cycle is not counted at the time it was judged at.
         let is_repaired = self.repairs.covers(progress.number);
         let is_known = (VERIFIABLE_SINCE..=ENGINE_REVISION).contains(&progress.engine);
         if !is_known || is_unread || is_repaired {
-            let count = said.len() as u64;
+            let count = published.len() as u64;
             self.report.verified[2] += count;
             self.report.unread += if is_unread { count } else { 0 };
-            said.into_iter().for_each(|said| self.take_word(said));
+            published.into_iter().for_each(|published| self.take_output(published));
             return self.engine.pass();
         }
         if progress.quiet {
@@ -34,16 +34,17 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.engine.settle();
         }
         let mut made = self.make_output(progress);
-        for said in said {
+        for published in published {
             // Outputs of a topic that were not published come before those of the next topic.
-            while let Some(extra) = made.take_if(|made| made.topic() < said.output.topic()) {
+            while let Some(extra) = made.take_if(|made| made.topic() < published.output.topic()) {
                 self.would_publish(progress, &extra);
                 made = self.make_output(progress);
             }
-            let is_same = made.as_ref().is_some_and(|made| made.topic() == said.output.topic());
+            let is_same =
+                made.as_ref().is_some_and(|made| made.topic() == published.output.topic());
             let again = if is_same { made.take() } else { None };
-            self.compare(progress, &said, again.as_ref());
-            self.take_word(said);
+            self.compare(progress, &published, again.as_ref());
+            self.take_output(published);
             if is_same {
                 made = self.make_output(progress);
             }
@@ -64,23 +65,23 @@ impl<L: Log, S: Store> Drive<L, S> {
             return;
         }
         let (number, topic) = (progress.number, extra.topic().name());
-        self.tell(format!(
+        self.note_difference(format!(
             "cycle {number}: a {topic} of {} would be published too",
             extra.subject()
         ));
     }
 
-    fn compare(&mut self, progress: &Progress, said: &Said, made: Option<&Output>) {
+    fn compare(&mut self, progress: &Progress, published: &ReadOutput, made: Option<&Output>) {
         // Framing is no part of an output: the one it was published in is taken over.
         let bytes = made.map(|made| {
             let mut bytes = Vec::new();
             write_output(&mut bytes, made);
-            number_of(&said.bytes).map_or(bytes.clone(), |id| numbered(&bytes, id))
+            number_of(&published.bytes).map_or(bytes.clone(), |id| numbered(&bytes, id))
         });
-        if bytes.as_ref() == Some(&said.bytes) {
+        if bytes.as_ref() == Some(&published.bytes) {
             self.report.verified[0] += 1;
         } else {
-            self.differs(progress, said, made);
+            self.differs(progress, published, made);
         }
     }
 
@@ -101,18 +102,18 @@ impl<L: Log, S: Store> Drive<L, S> {
         is_error
     }
 
-    fn differs(&mut self, progress: &Progress, said: &Said, made: Option<&Output>) {
+    fn differs(&mut self, progress: &Progress, published: &ReadOutput, made: Option<&Output>) {
         if !self.count_difference(progress) {
             return;
         }
         let cycle = progress.number;
         // Folding needed only part of it.
-        let (topic, all) = (said.output.topic(), Some(said.bytes.as_slice()));
+        let (topic, all) = (published.output.topic(), Some(published.bytes.as_slice()));
         let text = match self.own.codec.read(topic, None, all, &mut self.arena) {
             Event::Output(output) => format!("{output:?}"),
-            _ => format!("{:?}", said.output),
+            _ => format!("{:?}", published.output),
         };
-        let (number, subject) = (said.output.number(), said.output.subject());
+        let (number, subject) = (published.output.number(), published.output.subject());
         let what = format!("{} {number} ({subject})", topic.name());
         let made = made.map_or_else(|| "nothing".to_owned(), |made| format!("{made:?}"));
         let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();
@@ -121,11 +122,13 @@ impl<L: Log, S: Store> Drive<L, S> {
             text[start.unwrap_or(0)..].chars().take(120).collect::<String>()
         };
         let (text, made) = (around(&text), around(&made));
-        self.tell(format!("cycle {cycle} {what}: recorded ...{text} | made again ...{made}"));
+        self.note_difference(format!(
+            "cycle {cycle} {what}: recorded ...{text} | made again ...{made}"
+        ));
     }
 
-    fn tell(&mut self, difference: String) {
-        if self.report.differences.len() < DIFFERENCES_TOLD {
+    fn note_difference(&mut self, difference: String) {
+        if self.report.differences.len() < DIFFERENCES_SHOWN {
             self.report.differences.push(difference);
         }
     }

@@ -14,7 +14,7 @@ use crate::drive::scan::read_progress;
 pub(super) const TAIL: u64 = 256;
 /// How many times as far it is read each further time.
 const FURTHER: u64 = 8;
-/// Most sequences of cycles that are told apart; of more, the shortest are strays.
+/// Most sequences of cycles that are distinguished; of more, the shortest are strays.
 const SEQUENCES_MAX: usize = 64;
 /// Versions with this engine revision carry on what the newest record names as repaired.
 const REPAIRS_SINCE: u32 = 3;

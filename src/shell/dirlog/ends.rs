@@ -7,11 +7,15 @@ use crate::core::cut::{Lane, Topic};
 use crate::drive::port::LogError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// Header of a `progress` envelope: every own lane with its next offset, as text
 /// (`decision/0=12,throttle/0=3`). In an archive input lanes too, so that a gap at a lane's end
 /// is known to be one.
 pub const ENDS_HEADER: &str = "yardmaster.ends";
+
+/// Ends shared between the threads of one process.
+pub type SharedEnds = Arc<Mutex<Ends>>;
 
 /// Per lane, the next offset.
 pub type Ends = BTreeMap<Lane, u64>;

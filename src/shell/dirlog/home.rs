@@ -2,8 +2,8 @@
 
 use super::LOCK;
 use super::append::Appender;
+use super::ends::SharedEnds;
 use super::file::{LaneFile, trouble};
-use super::speaker::SharedEnds;
 use crate::core::cut::{Lane, Topic};
 use crate::core::unit::Millis;
 use crate::drive::port::LogError;

@@ -24,11 +24,12 @@ pub use writer::DirWriter;
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
+use ends::SharedEnds;
 use ends::{Ends, Follower};
 use file::LaneFile;
 use home::Home;
 use reader::{Bounds, LaneReader};
-use speaker::{SharedEnds, Speaker, no_such_lane};
+use speaker::{Speaker, no_such_lane};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};

@@ -2,18 +2,15 @@
 //! them. A crash in between leaves outputs that nothing covers; they are cut back.
 
 use super::append::Appender;
-use super::ends::{self, ENDS_HEADER, Ends};
+use super::ends::{self, ENDS_HEADER, Ends, SharedEnds};
 use super::envelope::{Envelope, Stamp};
 use super::{Clock, Home};
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LogError, OutputRecord};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-
-/// Ends shared between the threads of one process.
-pub type SharedEnds = Arc<Mutex<Ends>>;
 
 /// Speaks on the own lanes of a directory.
 pub struct Speaker {

@@ -2,9 +2,10 @@
 //! whole logs from `archive`.
 
 use super::append::Appender;
+use super::ends::SharedEnds;
 use super::ends::{self, ENDS_HEADER, Ends};
 use super::envelope::{Envelope, Stamp};
-use super::speaker::{SharedEnds, no_such_lane};
+use super::speaker::no_such_lane;
 use super::{DirOptions, DirTopic, Home, Mode};
 use crate::core::cut::{Lane, Topic};
 use crate::core::unit::Millis;

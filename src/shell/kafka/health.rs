@@ -5,9 +5,7 @@ use super::extent;
 use super::queue::Client;
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LogError, REMAKE};
-use rdkafka::ClientContext;
-use rdkafka::consumer::ConsumerContext;
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::KafkaError;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,74 +19,6 @@ const GONE_AFTER: Duration = Duration::from_secs(5);
 
 /// How many topics are asked for their number of partitions each time; all come by in turn.
 const COUNTED: usize = 6;
-
-/// For how long it counts that a client was turned away: one that is tries again within seconds.
-const REFUSED: Duration = Duration::from_secs(20);
-
-/// The last troubles that a client told of.
-#[derive(Clone, Default)]
-pub(super) struct Watch {
-    told: Arc<Mutex<Told>>,
-}
-
-#[derive(Default)]
-struct Told {
-    last: Option<String>,
-    /// Turned away at the door. The question that waited meanwhile only says that nobody answered.
-    refused: Option<(Instant, RDKafkaErrorCode)>,
-    /// Whether the broker refused the client's group. Most of our clients need none.
-    is_group_refused: bool,
-}
-
-impl Watch {
-    /// What the client said last, or that it said nothing.
-    pub fn last(&self) -> String {
-        let last = self.told().last.clone();
-        last.unwrap_or_else(|| "no answer in time".to_string())
-    }
-
-    /// Why the broker turns us away, if it just did.
-    pub fn refused(&self) -> Option<RDKafkaErrorCode> {
-        let refused = self.told().refused;
-        refused.filter(|(at, _)| at.elapsed() < REFUSED).map(|(_, code)| code)
-    }
-
-    /// Whether the broker refused the client's group.
-    pub fn is_group_refused(&self) -> bool {
-        self.told().is_group_refused
-    }
-
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl ClientContext for Watch {
-    fn error(&self, error: KafkaError, reason: &str) {
-        use RDKafkaErrorCode::{
-            AllBrokersDown, Authentication, BrokerTransportFailure, GroupAuthorizationFailed, SSL,
-            SaslAuthenticationFailed,
-        };
-        let mut told = self.told();
-        let code = error.rdkafka_error_code();
-        told.is_group_refused |= code == Some(GroupAuthorizationFailed);
-        // That no broker is left follows from what was told before, which says more.
-        if code != Some(AllBrokersDown) || told.last.is_none() {
-            told.last = Some(format!("{error}: {reason}"));
-        }
-        let refused = match code {
-            Some(Authentication | SaslAuthenticationFailed) => code,
-            // A connection that ends while it is being made is an error of TLS too, and mends.
-            Some(SSL | BrokerTransportFailure) if reason.contains("certificate") => Some(SSL),
-            _ => None,
-        };
-        if let Some(code) = refused {
-            told.refused = Some((Instant::now(), code));
-        }
-    }
-}
-
-impl ConsumerContext for Watch {}
 
 /// What the thread has found out.
 #[derive(Default)]
@@ -227,7 +157,7 @@ fn grown(client: &Client, width: &Width) -> Result<(), LogError> {
 fn gone(lane: Lane, name: &str, left: usize) -> LogError {
     let what = match left {
         0 => format!("the broker has no topic {name} any more"),
-        left => format!("the broker has {left} partitions for {name}, made anew"),
+        left => format!("the broker has {left} partitions for {name}, created again"),
     };
     LogError::Stop(format!("{what}, and {lane} was being read: {REMAKE}"))
 }

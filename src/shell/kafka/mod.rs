@@ -18,6 +18,7 @@ mod reading;
 mod remedy;
 mod source;
 mod speaker;
+mod watch;
 mod whole;
 mod writer;
 

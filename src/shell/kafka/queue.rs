@@ -1,7 +1,7 @@
 //! One queue for all assigned partitions, emptied many messages at a time: through it a record
 //! costs half of what it costs through the Rust interface of the client.
 
-use super::health::Watch;
+use super::watch::Watch;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
 use rdkafka_sys as rdsys;

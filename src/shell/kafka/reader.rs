@@ -2,9 +2,10 @@
 
 use super::conf::{KafkaConf, Role, Turn};
 use super::extent;
-use super::health::{Probe, Watch, Width};
+use super::health::{Probe, Width};
 use super::place::{Lost, Place};
 use super::queue::{Client, Origin, Queue, high};
+use super::watch::Watch;
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, LogError};
 use rdkafka::consumer::{CommitMode, Consumer};

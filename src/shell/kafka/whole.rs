@@ -137,7 +137,7 @@ impl KafkaWhole {
                 LogError::OutOfRange { lane, wanted, first: span.first }
             }
             Ok(_) => LogError::Stop(format!(
-                "{lane} has no offset {wanted}: the topic was made anew; use another directory"
+                "{lane} has no offset {wanted}: the topic was created again; use another directory"
             )),
         }
     }

@@ -5,10 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Largest number of a schema: registries give positive 32-bit integers. A larger one in a record
-/// is no number of a schema, and is not asked for.
-pub(super) const ID_MAX: u32 = i32::MAX as u32;
-
 /// The first pause after a question that was not answered; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
 /// A registry must say so often that there is no such schema, since one of its servers may know of

@@ -1,6 +1,5 @@
 //! A client for the REST interface of Confluent's schema registry, which others speak too.
 
-use super::book::ID_MAX;
 use super::inline;
 use crate::wire::topology::Registry;
 use base64::Engine;
@@ -10,6 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::{Request, Response};
+
+/// Largest number of a schema: registries give positive 32-bit integers. A larger one in a record
+/// is no number of a schema, and is not asked for.
+pub(super) const ID_MAX: u32 = i32::MAX as u32;
 
 /// How long one server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -4,7 +4,8 @@
 //! again after a pause, since one of its servers may learn of a schema later than another; the
 //! pauses of all such numbers run at the same time, and a flood of them is believed at once.
 
-use super::book::{Answer, Book, ID_MAX, Next};
+use super::book::{Answer, Book, Next};
+use super::client::ID_MAX;
 use super::client::{Client, RegistryError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};

@@ -1,7 +1,7 @@
 //! The marker file: says that a directory is a store of ours, and is mended if it is damaged.
 
+use super::files::stop;
 use super::frame::FORMAT_MAGIC;
-use super::place::stop;
 use crate::drive::port::StoreError;
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -4,8 +4,10 @@
 //! carries its own checksum, the head a seal over all of them, and whatever does not add up is
 //! moved aside and rebuilt from the log.
 
+mod files;
 mod frame;
 mod index;
+mod ladder;
 mod marker;
 mod open;
 mod place;
@@ -50,7 +52,7 @@ impl SledStore {
     pub fn open(dir: &Path) -> Result<SledStore, StoreError> {
         let mut place = Place::take(dir, place::LET_GO_MAX)?;
         let mut notices = Vec::from_iter(place.take_mended());
-        let (place, db) = open::climb(place, &mut notices)?;
+        let (place, db) = ladder::open_or_rebuild(place, &mut notices)?;
         let (hands, slack) = (Hands::Opened(db), rewrite::SLACK_BYTES);
         Ok(SledStore { place: Some(place), hands, notices, slack })
     }
@@ -160,12 +162,12 @@ impl SledStore {
                     frame::FORMAT
                 ));
                 place.clear()?;
-                let (place, db) = open::climb(place, &mut self.notices)?;
+                let (place, db) = ladder::open_or_rebuild(place, &mut self.notices)?;
                 (place, db, false, Index::default())
             }
             Err(Trouble::Damage(what)) => {
                 drop(db);
-                let (place, db) = open::begin_anew(place, &what, &mut self.notices)?;
+                let (place, db) = ladder::begin_empty(place, &what, &mut self.notices)?;
                 (place, db, false, Index::default())
             }
             Err(world) => return Err(world.stop(place.dir(), "reading")),

@@ -1,6 +1,6 @@
-//! Opens sled, and climbs down a ladder when that fails: without snapshots, then empty.
+//! Opens sled; what it says when it fails becomes an error with a remedy.
 
-use super::place::{Place, REMEDY};
+use super::files::REMEDY;
 use crate::drive::port::StoreError;
 use std::fs::{File, TryLockError};
 use std::io;
@@ -140,48 +140,4 @@ fn segment_bytes(dir: &Path) -> Option<usize> {
     let bytes = conf.lines().find_map(|line| line.strip_prefix("segment_size: "))?;
     let bytes: usize = bytes.trim().parse().ok()?;
     ((1 << 16..=1 << 24).contains(&bytes) && bytes.is_power_of_two()).then_some(bytes)
-}
-
-/// Opens; when that fails, without sled's snapshots; when that fails too, moves the directory
-/// aside and begins an empty one. Each step is told to `notices`.
-pub(super) fn climb(
-    place: Place,
-    notices: &mut Vec<String>,
-) -> Result<(Place, sled::Db), StoreError> {
-    let what = match open(place.dir()) {
-        Ok(db) => return Ok((place, db)),
-        Err(Trouble::Damage(what)) => what,
-        Err(world) => return Err(world.stop(place.dir(), "opening")),
-    };
-    let removed = place.remove_snapshots()?;
-    if removed.is_empty() {
-        return begin_anew(place, &what, notices);
-    }
-    notices.push(format!(
-        "store: {} does not open ({what}); removed sled's {} and trying again",
-        place.dir().display(),
-        removed.join(", ")
-    ));
-    match open(place.dir()) {
-        Ok(db) => Ok((place, db)),
-        Err(Trouble::Damage(what)) => begin_anew(place, &what, notices),
-        Err(world) => Err(world.stop(place.dir(), "opening")),
-    }
-}
-
-/// Moves a damaged store aside and opens an empty one in its place.
-pub(super) fn begin_anew(
-    place: Place,
-    what: &str,
-    notices: &mut Vec<String>,
-) -> Result<(Place, sled::Db), StoreError> {
-    let dir = place.dir().to_path_buf();
-    let (place, aside) = place.move_aside()?;
-    notices.push(format!(
-        "store: {} is damaged ({what}); moved to {}, rebuilt from the log",
-        dir.display(),
-        aside.display()
-    ));
-    let db = open(place.dir()).map_err(|trouble| trouble.stop(&dir, "opening"))?;
-    Ok((place, db))
 }

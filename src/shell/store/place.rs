@@ -3,6 +3,7 @@
 //! A marker file tells our directories from everybody else's without asking sled, and carries the
 //! lock: whoever holds it may remove and rename, nobody else touches anything.
 
+use super::files::{is_sled, stop};
 use super::marker::{MARKER, Marker, has_format_record, restore};
 use super::rewrite;
 use crate::drive::port::StoreError;
@@ -137,16 +138,6 @@ pub(super) fn exists(dir: &Path) -> bool {
     dir.join(MARKER).is_file()
 }
 
-/// Text of an error of the file system, with the remedy.
-pub(super) fn stop(path: &Path, doing: &str, error: &io::Error) -> StoreError {
-    StoreError::Stop(format!("store: cannot {doing} {}: {error}; {}", path.display(), REMEDY))
-}
-
-/// What can be done when the disk objects.
-pub(super) const REMEDY: &str = "give it space and permission there and start again. The log is \
-                                 the truth: deleting the store loses nothing but the time to \
-                                 rebuild it";
-
 /// Refuses a directory with anything in it that a store of ours does not have. Returns whether
 /// there is no database in it yet, and the state of the marker.
 ///
@@ -180,10 +171,6 @@ fn examine(dir: &Path) -> Result<(bool, Marker), StoreError> {
         Marker::Missing => refuse(&format!("a sled database without `{MARKER}`")),
         _ => refuse(&format!("`{MARKER}` does not say so")),
     }
-}
-
-pub(super) fn is_sled(name: &str) -> bool {
-    matches!(name, "db" | "conf" | "blobs") || name.starts_with("snap.")
 }
 
 fn is_known(name: &str) -> bool {

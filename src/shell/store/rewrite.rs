@@ -5,8 +5,8 @@
 //! not complete and is removed; `ready` is complete and replaces what lies beside it; the files of
 //! `moving` have no other copy and are moved up.
 
+use super::files::{is_sled, stop};
 use super::open::{self, Trouble};
-use super::place::{is_sled, stop};
 use crate::drive::port::StoreError;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};

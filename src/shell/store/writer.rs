@@ -37,7 +37,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("store".to_string())
             .spawn(move || write_all(&place, db, index, Space::new(slack), &to_write, &told))
-            .map_err(|error| super::place::stop(dir, "start the thread that writes", &error))?;
+            .map_err(|error| super::files::stop(dir, "start the thread that writes", &error))?;
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
     }
 

@@ -1,19 +1,16 @@
 //! The task of a case as a request.
 
-use super::json::{amount, count, flag, items, moment, number, text, texts, whole};
+use super::json::{
+    amount, count, flag, in_bytes, items, known, moment, number, text, texts, whole,
+};
 use super::parts::{Parts, longest_run};
 use crate::core::event::{
     ChunkKind, Dataset, DatasetReplica, FullChain, Input, Options, OutputDataset, Placement,
     RamUnit, Task, TaskPhase,
 };
-use crate::core::unit::{Bytes, KIB, MIB, Millis};
+use crate::core::unit::{Bytes, Millis};
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// A figure that may be absent.
-pub(super) fn known(value: &Value) -> Option<u32> {
-    number(value).map(|number| number.max(0.0) as u32)
-}
 
 /// The request that a case makes of a policy.
 pub fn ask(whole_case: &Value, policy: &str, now: Millis) -> Task {
@@ -99,18 +96,6 @@ fn chunk(input: &Value) -> ChunkKind {
         given => flag(given),
     };
     if is_scout { ChunkKind::Scout } else { ChunkKind::Normal }
-}
-
-/// A size with a unit's prefix; bytes. Nothing below 0 counts.
-pub(super) fn in_bytes(value: &Value, unit: &str) -> Option<f64> {
-    let size = number(value)?.max(0.0);
-    let scale = match unit.as_bytes() {
-        [b'G', ..] => KIB * MIB,
-        [b'M', ..] => MIB,
-        [b'k' | b'K', ..] => KIB,
-        _ => 1,
-    };
-    Some(size * scale as f64)
 }
 
 fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options {

@@ -11,11 +11,12 @@ mod figures;
 mod grid;
 mod json;
 mod judge;
+mod judged;
 mod nucleus;
 mod parts;
 
 pub use compare::{Agreement, Tally};
-pub use judge::Judged;
+pub use judged::Judged;
 
 use crate::core::policy::Rules;
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use super::figures::{Figures, Told};
 use super::grid::facts;
 use super::json::{entries, items, moment, number, text, texts};
-use super::judge::{Judged, compiled, read_back, state_of};
+use super::judged::{Judged, compiled, read_back, state_of};
 use super::{Recorded, ask};
 use crate::core::event::Task;
 use crate::core::judge::nuclei::{JobCheck, Work, as_jobs};

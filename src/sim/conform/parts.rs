@@ -1,7 +1,6 @@
 //! How the files of a case's chunk are split into jobs.
 
-use super::ask::{in_bytes, known};
-use super::json::{amount, flag, items, number, text};
+use super::json::{amount, flag, in_bytes, items, known, number, text};
 use crate::core::unit::{Bytes, KIB, MIB};
 use serde_json::Value;
 

@@ -12,6 +12,9 @@ const MIXED_S: Quantiles = [36.0, 833.0, 3_847.0, 17_290.0, 42_359.0, 61_978.0, 
 /// Walltimes of users' jobs: BNL in January 2025, 100 jobs, the last percent cut; s.
 const USER_S: Quantiles = [113.0, 1_002.0, 3_961.0, 20_859.0, 45_958.0, 92_886.0, 160_000.0];
 
+/// Part of all production tasks that are urgent.
+pub const URGENT: f64 = 0.015;
+
 /// A kind of work.
 pub struct Class {
     /// Share among all tasks.

@@ -1,7 +1,6 @@
 //! Global shares: the part of the grid that each is meant to have, and the part it had.
 
-use super::classes::{CLASSES, Class};
-use super::work::URGENT;
+use super::classes::{CLASSES, Class, URGENT};
 use crate::core::event::Share;
 use crate::core::unit::Millis;
 

@@ -2,7 +2,7 @@
 //! distributions.
 //! Their dice are their own, so that the same seed asks the same whatever becomes of it.
 
-use super::classes::{CLASSES, Class};
+use super::classes::{CLASSES, Class, URGENT};
 use super::facts::{Facts, takes_production};
 use super::shares::EXPRESS;
 use crate::core::event::{
@@ -30,9 +30,7 @@ const INPUT_FILE: f64 = 338e6;
 const OUTPUT_FILE: f64 = 100e6;
 /// Number of the first task; PanDA's are of this size.
 const FIRST_TASK: u64 = 40_000_000;
-/// Parts of all tasks that are urgent, and that have high priority.
-pub const URGENT: f64 = 0.015;
-/// See `URGENT`.
+/// Part of all tasks that have high priority.
 const HIGH: f64 = 0.02;
 /// Users who submit analysis.
 const USERS: u32 = 200;

@@ -10,7 +10,7 @@ use crate::core::state::{Keyed, State, Table};
 use crate::wire::avro::{Cursor, Fault};
 
 /// A state that is being filled with what was kept: the head, then base pages, then deltas oldest
-/// first. Records come back into their slots; everything derived is made anew.
+/// first. Records come back into their slots; everything derived is made again.
 pub struct Restore {
     state: State,
     head: Head,

@@ -1,4 +1,4 @@
-//! Topics that are not what they were: grown while they are read, deleted, made anew.
+//! Topics that are not what they were: grown while they are read, deleted, created again.
 
 use super::check::*;
 use super::play::{Reached, config};
@@ -78,7 +78,7 @@ fn a_lane_made_anew_is_told_from_the_one_that_cycles_were_made_of() {
         assert!(notices.contains(&lane.to_string()), "{notices}");
         let halt = stops(&mut drive);
         let Halt::Lost(why) = &halt else { panic!("{halt}") };
-        for part in [lane.to_string().as_str(), "made anew", "begin a new log"] {
+        for part in [lane.to_string().as_str(), "created again", "begin a new log"] {
             assert!(why.contains(part), "{part}: {why}");
         }
     }

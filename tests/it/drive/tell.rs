@@ -35,7 +35,7 @@ fn name_of(changed: &Changed<'_>) -> String {
     format!("{of} {}", changed.status.name())
 }
 
-/// Every other life goes by another topology, under which the state is made anew. Some publish few
+/// Every other life goes by another topology, under which the state is made again. Some publish few
 /// counters in a cycle.
 fn config_that_tells(number: usize) -> Config {
     let mut changes = Vec::new();

@@ -161,7 +161,7 @@ fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
     must_stop(start(), &[&name, "yardmaster topology apply"]);
     // Made anew it is not the one that cycles were made of: that would be found out too late.
     bus.verb("topology", 0, &["apply"]);
-    must_stop(start(), &["pilot[", "made anew", "begin a new log"]);
+    must_stop(start(), &["pilot[", "created again", "begin a new log"]);
 
     // A new log over the other topics: what was answered stays answered, who asks again is too.
     let mut file = std::fs::read_to_string(&bus.topology).unwrap();

@@ -245,7 +245,7 @@ fn beside_a_directory_the_schemas_lie_as_files() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), FOREIGN);
     registry.books().is_down = true;
     assert_eq!(read(), writer);
-    // A file that was cut is no schema: the registry is asked, and the file made anew.
+    // A file that was cut is no schema: the registry is asked, and the file written again.
     std::fs::write(&file, &FOREIGN[..40]).unwrap();
     registry.books().is_down = false;
     assert_eq!(read(), writer);

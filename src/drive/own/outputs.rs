@@ -7,21 +7,21 @@ use crate::core::output::progress::Progress;
 use crate::drive::feed::Feed;
 use crate::drive::outputs::{choose, lists, output_hash};
 use crate::drive::port::Raw;
-use crate::drive::said::Said;
+use crate::drive::read_back::ReadOutput;
 use crate::drive::stray::Stray;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Own {
-    /// How many of the words that a cycle counts were read.
+    /// How many of the outputs that a cycle counts were read.
     pub fn found(&self, progress: &Progress, in_doubt: bool) -> usize {
-        let said = self.said.get(&progress.number).map_or(&[][..], Vec::as_slice);
-        if said.is_empty() {
+        let published = self.published.get(&progress.number).map_or(&[][..], Vec::as_slice);
+        if published.is_empty() {
             return 0;
         }
-        choose(progress, said, in_doubt).len()
+        choose(progress, published, in_doubt).len()
     }
 
-    /// Whether all words up to the cycle that a rebuild begins at were read. They are held
+    /// Whether all outputs up to the cycle that a rebuild begins at were read. They wait
     /// until it is counted; those of later cycles come as they are counted.
     pub fn has_old_words(&self, feed: &Feed) -> bool {
         let is_read = |lane, end| feed.has(lane, end) && feed.waiting_in(lane) == 0;
@@ -30,7 +30,7 @@ impl Own {
 
     /// Takes up a record of a lane of outputs. A leader knows its own by their hashes and reads no
     /// more of them.
-    pub(super) fn word(&mut self, domain: &str, raw: &Raw, value: Option<&[u8]>) {
+    pub(super) fn output(&mut self, domain: &str, raw: &Raw, value: Option<&[u8]>) {
         let (lane, offset) = (raw.lane, raw.offset);
         let hash = value.map_or(0, output_hash);
         let published = self.unread.as_mut().and_then(|unread| unread.remove(&hash));
@@ -53,13 +53,13 @@ impl Own {
             return;
         }
         let bytes = value.unwrap_or_default().to_vec();
-        self.place(Said { lane, offset, hash, output, bytes });
+        self.place(ReadOutput { lane, offset, hash, output, bytes });
     }
 
-    /// Holds a word until its cycle is counted, unless it cannot be one of its outputs.
-    fn place(&mut self, said: Said) {
-        let Said { lane, offset, .. } = said;
-        let cycle = said.output.cycle();
+    /// Stores an output until its cycle is counted, unless it cannot be one of its outputs.
+    fn place(&mut self, published: ReadOutput) {
+        let ReadOutput { lane, offset, .. } = published;
+        let cycle = published.output.cycle();
         let begins = self.begins();
         let is_ours = match self.unread {
             Some(_) => false,
@@ -68,29 +68,29 @@ impl Own {
             }
             None => cycle > self.counted || self.is_read_again(lane, offset, cycle),
         };
-        if !is_ours || !said.output.has_right_id() {
-            return self.surplus(&said);
+        if !is_ours || !published.output.has_right_id() {
+            return self.surplus(&published);
         }
         self.trail.entry(lane).or_default().push_back((cycle, offset + 1));
         if cycle > self.counted || self.is_fresh {
-            self.said.entry(cycle).or_default().push(said);
-            self.words += 1;
+            self.published.entry(cycle).or_default().push(published);
+            self.published_count += 1;
             if begins.is_some_and(|begins| cycle > begins) {
                 self.note_past_of(cycle, begins);
             }
         }
     }
 
-    /// Whether a word of a cycle that was counted before the start is read once more after it.
+    /// Whether an output of a cycle that was counted before the start is read once more after it.
     fn is_read_again(&self, lane: Lane, offset: u64, cycle: u64) -> bool {
         let is_below = |(known, end): &(Lane, u64)| *known == lane && offset < *end;
         cycle <= self.loaded && self.ends.iter().any(is_below)
     }
 
-    fn surplus(&mut self, said: &Said) {
-        let cycle = said.output.cycle();
+    fn surplus(&mut self, published: &ReadOutput) {
+        let cycle = published.output.cycle();
         let why = format!("no output of cycle {cycle}, which it claims, or a copy of one");
-        self.stray(said.lane, said.offset, Stray::Surplus, &why);
+        self.stray(published.lane, published.offset, Stray::Surplus, &why);
     }
 
     /// Passes over a record; it need not be read again.
@@ -119,38 +119,40 @@ impl Own {
     fn note_past_of(&mut self, number: u64, begins: Option<u64>) {
         let Some(front) = self.cycles.front().map(|cycle| cycle.progress.number) else { return };
         let cycle = number.checked_sub(front).and_then(|at| self.cycles.get(at as usize));
-        let (Some(cycle), Some(said)) = (cycle, self.said.get(&number)) else { return };
+        let (Some(cycle), Some(published)) = (cycle, self.published.get(&number)) else { return };
         if begins.is_some_and(|begins| number > begins) {
-            let listed = said.iter().filter(|said| lists(&cycle.progress, said.hash));
-            self.past.extend(listed.map(|said| said.lane));
+            let listed =
+                published.iter().filter(|published| lists(&cycle.progress, published.hash));
+            self.past.extend(listed.map(|published| published.lane));
         }
     }
 
-    /// Takes out all words up to a cycle, in order; those that are none of its outputs are strays.
-    pub fn take_outputs(&mut self, progress: &Progress, in_doubt: bool) -> Vec<Said> {
+    /// Takes out all outputs up to a cycle, in order; those that are none of its outputs are
+    /// strays.
+    pub fn take_outputs(&mut self, progress: &Progress, in_doubt: bool) -> Vec<ReadOutput> {
         let number = progress.number;
-        let taken = self.take_said(number);
-        let (old, of_cycle): (Vec<Said>, Vec<Said>) =
-            taken.into_iter().partition(|said| said.output.cycle() < number);
+        let taken = self.take_outputs_until(number);
+        let (old, of_cycle): (Vec<ReadOutput>, Vec<ReadOutput>) =
+            taken.into_iter().partition(|published| published.output.cycle() < number);
         let chosen: BTreeSet<usize> = choose(progress, &of_cycle, in_doubt).into_iter().collect();
         let mut outputs = self.without_copies(old);
-        for (at, said) in of_cycle.into_iter().enumerate() {
+        for (at, published) in of_cycle.into_iter().enumerate() {
             match chosen.contains(&at) {
-                true => outputs.push(said),
-                false => self.surplus(&said),
+                true => outputs.push(published),
+                false => self.surplus(&published),
             }
         }
         self.drop_later(number, &outputs);
-        outputs.sort_by_key(|said| said.output.order());
+        outputs.sort_by_key(|published| published.output.order());
         outputs
     }
 
     /// What was read before an output of a cycle cannot be of a later one.
-    fn drop_later(&mut self, number: u64, outputs: &[Said]) {
+    fn drop_later(&mut self, number: u64, outputs: &[ReadOutput]) {
         let mut lasts: BTreeMap<Lane, u64> = BTreeMap::new();
-        for said in outputs.iter().filter(|said| said.output.cycle() == number) {
-            let last = lasts.entry(said.lane).or_default();
-            *last = said.offset.max(*last);
+        for published in outputs.iter().filter(|published| published.output.cycle() == number) {
+            let last = lasts.entry(published.lane).or_default();
+            *last = published.offset.max(*last);
         }
         let mut strays = Vec::new();
         for (lane, last) in lasts {
@@ -162,41 +164,44 @@ impl Own {
             }
         }
         for (lane, offset, claimed) in strays {
-            let is_it = |it: &mut Said| (it.lane, it.offset) == (lane, offset);
-            let said = self.said.get_mut(&claimed);
-            if let Some(stray) = said.and_then(|said| said.extract_if(.., is_it).next()) {
-                self.words -= 1;
+            let is_it = |it: &mut ReadOutput| (it.lane, it.offset) == (lane, offset);
+            let published = self.published.get_mut(&claimed);
+            if let Some(stray) =
+                published.and_then(|published| published.extract_if(.., is_it).next())
+            {
+                self.published_count -= 1;
                 self.surplus(&stray);
             }
         }
     }
 
-    /// Words whose cycles are gone from the log, each once.
-    pub fn without_copies(&mut self, mut said: Vec<Said>) -> Vec<Said> {
-        said.sort_by_key(|said| (said.output.order(), said.offset, said.lane));
-        let mut kept: Vec<Said> = Vec::with_capacity(said.len());
-        for said in said {
-            match kept.last().is_some_and(|last| last.output.order() == said.output.order()) {
-                true => self.surplus(&said),
-                false => kept.push(said),
+    /// Outputs whose cycles are gone from the log, each once.
+    pub fn without_copies(&mut self, mut published: Vec<ReadOutput>) -> Vec<ReadOutput> {
+        published
+            .sort_by_key(|published| (published.output.order(), published.offset, published.lane));
+        let mut kept: Vec<ReadOutput> = Vec::with_capacity(published.len());
+        for published in published {
+            match kept.last().is_some_and(|last| last.output.order() == published.output.order()) {
+                true => self.surplus(&published),
+                false => kept.push(published),
             }
         }
         kept
     }
 
-    /// Takes out all words that claim a cycle up to this one, in order.
-    pub fn take_said(&mut self, number: u64) -> Vec<Said> {
-        let later = self.said.split_off(&number.saturating_add(1));
-        let taken = std::mem::replace(&mut self.said, later);
-        let mut taken: Vec<Said> = taken.into_values().flatten().collect();
-        self.words -= taken.len();
-        taken.sort_by_key(|said| said.output.order());
+    /// Takes out all outputs that claim a cycle up to this one, in order.
+    pub fn take_outputs_until(&mut self, number: u64) -> Vec<ReadOutput> {
+        let later = self.published.split_off(&number.saturating_add(1));
+        let taken = std::mem::replace(&mut self.published, later);
+        let mut taken: Vec<ReadOutput> = taken.into_values().flatten().collect();
+        self.published_count -= taken.len();
+        taken.sort_by_key(|published| published.output.order());
         taken
     }
 
-    /// Passes over all words that are held: their cycles were never published.
+    /// Passes over all outputs that wait: their cycles were never published.
     pub fn drop_said(&mut self) {
-        self.take_said(u64::MAX).iter().for_each(|said| self.surplus(said));
+        self.take_outputs_until(u64::MAX).iter().for_each(|published| self.surplus(published));
         let claims = self.trail.iter_mut().filter(|(lane, _)| lane.topic.is_folded_output());
         for (cycle, _) in claims.flat_map(|(_, trail)| trail).filter(|it| it.0 > self.counted) {
             *cycle = 0;

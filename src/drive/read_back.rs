@@ -6,7 +6,7 @@ use crate::core::output::progress::Progress;
 use crate::core::unit::Millis;
 
 /// An output as it was published.
-pub(super) struct Said {
+pub(super) struct ReadOutput {
     pub lane: Lane,
     pub offset: u64,
     /// Hash of the bytes without their framing.
@@ -15,7 +15,7 @@ pub(super) struct Said {
     pub bytes: Vec<u8>,
 }
 
-/// A cycle as it was said.
+/// A cycle as it was published.
 pub(super) struct Cycle {
     pub progress: Progress,
     pub appended_at: Millis,

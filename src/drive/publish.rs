@@ -18,7 +18,7 @@ pub(super) const SET_CLOCK: &str =
 /// What to do when the log has a `now` that has not come yet.
 const REPAIR_OR_WAIT: &str = "it goes on by itself when that time has come; to go on at once, see \
                               to it that the clocks of all hosts are right (NTP), and let \
-                              `yardmaster repair clock` tell what it would do";
+                              `yardmaster repair clock` says what it would do";
 
 /// A transaction that is not confirmed yet.
 pub(super) struct InFlight {
@@ -28,15 +28,15 @@ pub(super) struct InFlight {
     pub asked_at: Option<Millis>,
 }
 
-/// A cycle that was said, with our clock before it.
-pub(super) struct Spoken {
+/// A cycle that was published, with our clock before it.
+pub(super) struct PublishedCycle {
     pub number: u64,
     pub before: Millis,
     /// The uptime then; 0 without one.
     pub uptime: Millis,
 }
 
-/// A record nobody could read, and where it stands.
+/// A record that could not be read, and where it is.
 pub(super) struct Unreadable {
     pub lane: Lane,
     pub offset: u64,
@@ -110,7 +110,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         });
         lead.closed_at = clock;
         let uptime = self.called_at;
-        lead.spoken.push_back(Spoken { number: progress.number, before: clock, uptime });
+        lead.published.push_back(PublishedCycle { number: progress.number, before: clock, uptime });
         self.log.say(outputs, record)?;
         Ok(())
     }
@@ -123,7 +123,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.keeper.hand_over(&mut self.store, false)
     }
 
-    /// Waits until what was said is confirmed; then what was copied of that cycle may be kept.
+    /// Waits until what was published is confirmed; then what was copied of that cycle may be
+    /// stored.
     pub fn settle(&mut self, clock: Millis) -> Result<(), Halt> {
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
         let Some(in_flight) = lead.in_flight.take() else { return Ok(()) };
@@ -136,22 +137,23 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.keeper.hand_over(&mut self.store, false)
     }
 
-    /// Looks at our own words as they came back: somebody else's mean that we are fenced, and the
-    /// broker's time must be ours.
+    /// Checks our own records as they came back: those of another process mean that we are fenced,
+    /// and the broker's time must be ours.
     pub(super) fn check_own(&mut self, clock: Millis) -> Result<(), Halt> {
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
         let allowed = self.engine.state.setting.limits.clock_skew_ms;
         while let Some(cycle) = self.own.cycles.pop_front() {
             let progress = &cycle.progress;
             if progress.instance != self.config.instance {
-                let who = format!("{} leads epoch {}", progress.instance, progress.epoch);
-                return Err(Halt::Log(LogError::Fenced(who)));
+                let leader = format!("{} leads epoch {}", progress.instance, progress.epoch);
+                return Err(Halt::Log(LogError::Fenced(leader)));
             }
-            while lead.spoken.front().is_some_and(|spoken| spoken.number < progress.number) {
-                lead.spoken.pop_front();
+            while lead.published.front().is_some_and(|published| published.number < progress.number)
+            {
+                lead.published.pop_front();
             }
-            let Some(spoken) = lead.spoken.front() else { continue };
-            let (before, after, at) = (spoken.before, clock, cycle.appended_at);
+            let Some(published) = lead.published.front() else { continue };
+            let (before, after, at) = (published.before, clock, cycle.appended_at);
             let (what, skew, remedy) = if progress.now > at + allowed && progress.now > after {
                 ("the last now found in progress", progress.now - at, REPAIR_OR_WAIT)
             } else if before > at + allowed {
@@ -160,7 +162,7 @@ impl<L: Log, S: Store> Drive<L, S> {
                 ("our clock", after - at, SET_CLOCK)
             } else {
                 lead.is_opened = true;
-                lead.agreed = Some((spoken.before, spoken.uptime));
+                lead.agreed = Some((published.before, published.uptime));
                 continue;
             };
             return Err(Halt::Clock {
@@ -175,7 +177,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// The `now` of a cycle that is closed at `clock`. If the clock stepped since the broker's time
-    /// was last found to agree with it, the cycle keeps the `now` before it: reading it back
+    /// was last found to agree with it, the cycle has the `now` before it: reading it back
     /// shows whether the machine was suspended, or the clock is wrong, which ends the lead.
     pub(super) fn now_at(&self, clock: Millis) -> Millis {
         let now = self.engine.state.now;
@@ -199,7 +201,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         step.abs() > self.engine.state.setting.limits.clock_skew_ms
     }
 
-    /// Stops in order: confirms what was said, says farewell, keeps everything.
+    /// Stops in order: confirms what was published, publishes a final progress record, stores
+    /// everything.
     pub fn farewell(&mut self, clock: Millis) -> Result<(), Halt> {
         self.note_call();
         if self.leads() {
@@ -220,7 +223,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.settle(clock)?;
         } else {
             self.keeper.hand_over(&mut self.store, true)?;
-            // Of a cycle that was read and not counted, part may be folded: no moment to be kept.
+            // Of a cycle that was read and not counted, part may be folded: no moment to be stored.
             if self.behind() == 0 {
                 self.copy(true);
                 self.keeper.confirm(self.engine.state.number);

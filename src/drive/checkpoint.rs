@@ -1,4 +1,4 @@
-//! What is kept: copied at the end of a cycle, before the next one folds, and handed to the store
+//! Checkpoints: copied at the end of a cycle, before the next one folds, and handed to the store
 //! once that cycle's commit is confirmed.
 
 use crate::core::state::State;
@@ -16,12 +16,12 @@ use crate::wire::cell::{self, Bounds, Head};
 const COUNTERS_REST: u64 = 10;
 
 /// Decides when to copy, and what of the base pages goes along.
-pub struct Keeper {
+pub struct Checkpointer {
     /// Copied, and its cycle not confirmed yet.
     pending: Option<(u64, Checkpoint)>,
     /// Copied and confirmed.
     ready: Option<Checkpoint>,
-    /// The store holds nothing of ours: the next copy is of everything.
+    /// The store holds nothing of this state: the next copy is of everything.
     is_fresh: bool,
     /// Checkpoints made so far, in the store's counting.
     sequence: u64,
@@ -37,7 +37,7 @@ pub struct Keeper {
     /// How long the store took for the last counters; ns.
     counters_took_ns: u64,
     stopwatch: fn() -> u64,
-    /// Whether anything is kept at all.
+    /// Whether anything is stored at all.
     keeps: bool,
     /// What registry's numbers stand for, as far as it was learnt.
     pub writers: Vec<Writer>,
@@ -51,15 +51,15 @@ pub struct Keeper {
     pub took_ns: Vec<u64>,
 }
 
-impl Keeper {
-    /// What the store kept, if it can be used; else a notice says why not.
+impl Checkpointer {
+    /// The stored state, if it can be used; else a notice says why not.
     pub fn load<S: Store>(
         store: &mut S,
         terms: &Terms,
         stopwatch: fn() -> u64,
         keeps: bool,
-    ) -> Result<(Keeper, Option<(State, Head)>), Halt> {
-        let mut keeper = Keeper {
+    ) -> Result<(Checkpointer, Option<(State, Head)>), Halt> {
+        let mut keeper = Checkpointer {
             pending: None,
             ready: None,
             is_fresh: true,
@@ -110,7 +110,7 @@ impl Keeper {
 
     /// What the store holds is of no use: the next copy is of everything.
     pub fn refuse(&mut self, why: &str) {
-        self.begin_anew();
+        self.begin_again();
         self.notices.push(format!("{why}; it is rebuilt from the log"));
     }
 
@@ -120,11 +120,11 @@ impl Keeper {
     }
 
     /// Slots have changed: the next copy is of everything.
-    pub fn begin_anew(&mut self) {
+    pub fn begin_again(&mut self) {
         self.is_fresh = true;
     }
 
-    /// Keeps what a registry's number stands for. That it stands for nothing is not kept.
+    /// Stores what a registry's number stands for. That it stands for nothing is not stored.
     pub fn learn(&mut self, writer: Writer) {
         if writer.schema.is_none() {
             return;
@@ -219,7 +219,7 @@ impl Keeper {
         bases
     }
 
-    /// A cycle is confirmed: what was copied at it may be kept.
+    /// A cycle is confirmed: what was copied at it may be stored.
     pub fn confirm(&mut self, number: u64) {
         if self.pending.as_ref().is_some_and(|(copied, _)| *copied <= number) {
             self.ready = self.pending.take().map(|(_, checkpoint)| checkpoint);
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    fn keeper(state: &State) -> Keeper {
+    fn keeper(state: &State) -> Checkpointer {
         let terms = Terms {
             text: String::new(),
             hash: String::new(),
@@ -296,7 +296,7 @@ mod tests {
             compact_after: [None; Topic::ALL.len()],
         };
         let mut empty = Disk { takes: 0, busy_until: 0, counters: 0 };
-        Keeper::load(&mut empty, &terms, || CLOCK.get(), true).unwrap().0
+        Checkpointer::load(&mut empty, &terms, || CLOCK.get(), true).unwrap().0
     }
 
     /// How often counters are written in ten minutes.

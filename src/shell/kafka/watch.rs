@@ -1,0 +1,75 @@
+//! What a Kafka client reported last: errors, and refusals.
+
+use rdkafka::ClientContext;
+use rdkafka::consumer::ConsumerContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// For how long it counts that a client was turned away: one that is tries again within seconds.
+const REFUSED: Duration = Duration::from_secs(20);
+
+/// The last errors that a client reported.
+#[derive(Clone, Default)]
+pub(super) struct Watch {
+    reported: Arc<Mutex<Reported>>,
+}
+
+#[derive(Default)]
+struct Reported {
+    last: Option<String>,
+    /// Turned away at the door. The question that waited meanwhile only says that nobody answered.
+    refused: Option<(Instant, RDKafkaErrorCode)>,
+    /// Whether the broker refused the client's group. Most of our clients need none.
+    is_group_refused: bool,
+}
+
+impl Watch {
+    /// What the client reported last, or that it reported nothing.
+    pub fn last(&self) -> String {
+        let last = self.reported().last.clone();
+        last.unwrap_or_else(|| "no answer in time".to_string())
+    }
+
+    /// Why the broker turns us away, if it just did.
+    pub fn refused(&self) -> Option<RDKafkaErrorCode> {
+        let refused = self.reported().refused;
+        refused.filter(|(at, _)| at.elapsed() < REFUSED).map(|(_, code)| code)
+    }
+
+    /// Whether the broker refused the client's group.
+    pub fn is_group_refused(&self) -> bool {
+        self.reported().is_group_refused
+    }
+
+    fn reported(&self) -> MutexGuard<'_, Reported> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientContext for Watch {
+    fn error(&self, error: KafkaError, reason: &str) {
+        use RDKafkaErrorCode::{
+            AllBrokersDown, Authentication, BrokerTransportFailure, GroupAuthorizationFailed, SSL,
+            SaslAuthenticationFailed,
+        };
+        let mut told = self.reported();
+        let code = error.rdkafka_error_code();
+        told.is_group_refused |= code == Some(GroupAuthorizationFailed);
+        // That no broker is left follows from what was told before, which says more.
+        if code != Some(AllBrokersDown) || told.last.is_none() {
+            told.last = Some(format!("{error}: {reason}"));
+        }
+        let refused = match code {
+            Some(Authentication | SaslAuthenticationFailed) => code,
+            // A connection that ends while it is being made is an error of TLS too, and mends.
+            Some(SSL | BrokerTransportFailure) if reason.contains("certificate") => Some(SSL),
+            _ => None,
+        };
+        if let Some(code) = refused {
+            told.refused = Some((Instant::now(), code));
+        }
+    }
+}
+
+impl ConsumerContext for Watch {}
