@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Task;
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Intake, Origin, Words};
+use yardmaster::drive::intake::{Intake, Origin, Records};
 use yardmaster::wire::dialect::{Dialect, read};
 use yardmaster::wire::record::write_task;
 
@@ -50,7 +50,7 @@ fn intake() -> Intake {
     for number in 0..TASKS {
         bytes.clear();
         write_task(&mut bytes, &task(&(45_000_000 + number).to_string()));
-        intake.learn(Topic::Task, None, Some(&bytes), &mut Words::default());
+        intake.learn(Topic::Task, None, Some(&bytes), &mut Records::default());
     }
     intake.caught_up();
     intake
@@ -94,7 +94,7 @@ fn whole_panda(bencher: Bencher<'_, '_>) {
     let all = messages();
     bencher.counter(ItemsCount::new(all.len())).with_inputs(intake).bench_local_values(
         |mut intake| {
-            let mut words = Words::default();
+            let mut words = Records::default();
             for (offset, message) in all.iter().enumerate() {
                 if words.len() >= BATCH {
                     black_box(&words);

@@ -1,7 +1,7 @@
 //! Intake against a Kafka: read back, go on where it was, take, say; again and again.
 
 use crate::core::cut::{Cut, Lane, Topic};
-use crate::drive::intake::{Intake, LEARNT, Origin, SPOKEN, Tally, Words};
+use crate::drive::intake::{Intake, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, Tally};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
@@ -42,11 +42,11 @@ pub fn live(
     tell(Told { is_reading_back: true, ..Told::default() });
     refuse_framings(topology)?;
     // Whoever did this before must be fenced before its words are read back.
-    let mut voice = KafkaIntake::lead(&conf_for(conf, topology, &SPOKEN))?;
-    let mut log = KafkaLog::open(conf_for(conf, topology, &LEARNT))?;
+    let mut voice = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
+    let mut log = KafkaLog::open(conf_for(conf, topology, &READ_TOPICS))?;
     let limits = &topology.limits;
     let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
-    let mut words = Words::default();
+    let mut words = Records::default();
     if !read_back(&mut log, &mut intake, &mut words, goes_on)? {
         return Ok(());
     }
@@ -78,7 +78,7 @@ pub fn live(
         batch.clear();
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
         learn(&mut intake, &batch, &mut words);
-        intake.say_again(limits.intake_batch_records, &mut words);
+        intake.publish_again(limits.intake_batch_records, &mut words);
         voice.say(&words)?;
         words.clear();
         tell(Told {
@@ -94,7 +94,7 @@ pub fn live(
 /// Intake says and reads back in single-object encoding alone.
 fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
     let framed = |topic: &&Topic| topology.topic(**topic).framing != Framing::SingleObject;
-    match SPOKEN.iter().chain(&LEARNT).find(framed) {
+    match PUBLISHED_TOPICS.iter().chain(&READ_TOPICS).find(framed) {
         None => Ok(()),
         Some(topic) => Err(LogError::Stop(format!(
             "intake cannot write or read back {} in framing \"confluent\": leave it in \
@@ -109,7 +109,7 @@ fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
 fn read_back(
     log: &mut KafkaLog,
     intake: &mut Intake,
-    words: &mut Words,
+    words: &mut Records,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<bool, LogError> {
     let spans = log.lanes()?;
@@ -133,7 +133,7 @@ fn read_back(
     Ok(true)
 }
 
-fn learn(intake: &mut Intake, batch: &Batch, words: &mut Words) {
+fn learn(intake: &mut Intake, batch: &Batch, words: &mut Records) {
     for raw in &batch.records {
         intake.learn(raw.lane.topic, batch.key(raw), batch.value(raw), words);
     }

@@ -1,4 +1,4 @@
-//! A task's architecture as JSON, turned into the text that says the same (spec atlas 3.2).
+//! A task's architecture as JSON, turned into the equivalent text (spec atlas 3.2).
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn spell(value: &Value) -> String {
     if let Some(base) = value["base_platform"].as_str().filter(|base| !base.is_empty()) {
         spelt += &format!("@{base}");
     }
-    // Without a processor nothing is asked for; said by a mark with nothing behind it.
+    // Without a processor nothing is asked for; the text is a mark with nothing behind it.
     spelt.push('#');
     let cpus: Vec<String> = value["cpu_specs"].as_array().map_or_else(Vec::new, |cpus| {
         cpus.iter()

@@ -3,7 +3,7 @@
 use crate::core::state::counters::Counter;
 use std::fmt::Write;
 
-/// One counter as a JSON object: `counter` says what it counts, then its names, then its figures.
+/// One counter as a JSON object: `counter` is what it counts, then its names, then its figures.
 /// Written as it is, without a value in between: there are many, and each start writes them all.
 pub fn to_json(counter: &Counter) -> String {
     let mut json = String::with_capacity(256);

@@ -6,7 +6,7 @@ mod joins;
 
 use yardmaster::core::cut::Topic;
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Intake, Origin, Words};
+use yardmaster::drive::intake::{Intake, Origin, Records};
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::dialect::Dialect;
 
@@ -22,13 +22,13 @@ pub fn fresh(limits: &Limits) -> Intake {
 
 /// What it says to one message: topic, key, and the event as text.
 pub fn says(intake: &mut Intake, dialect: Dialect, json: &str) -> Vec<(Topic, String, String)> {
-    let mut words = Words::default();
+    let mut words = Records::default();
     intake.meet(dialect, ORIGIN, Some(b"key"), Some(json.as_bytes()), &mut words);
     events(&words)
 }
 
 /// The same of what is about to be said.
-pub fn events(words: &Words) -> Vec<(Topic, String, String)> {
+pub fn events(words: &Records) -> Vec<(Topic, String, String)> {
     let (codec, mut arena) = (Codec::default(), Arena::default());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     words

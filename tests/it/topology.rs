@@ -324,7 +324,7 @@ fn a_brokers_settings_are_held_against_every_window() {
     lacks(topic, 8, &[delete, ("retention.ms", "-1")], &[]);
     lacks(topic, 12, &[delete, ("retention.ms", "9999999999")], &[]);
     let less = ("retention.ms", "2635200000");
-    lacks(topic, 8, &[delete, less], &[("retention.ms", &["than the topology says (744 h)"])]);
+    lacks(topic, 8, &[delete, less], &[("retention.ms", &["than the topology has (744 h)"])]);
     let both = ("cleanup.policy", "delete, compact");
     let size = ("retention.bytes", "1000000");
     lacks(
@@ -332,7 +332,7 @@ fn a_brokers_settings_are_held_against_every_window() {
         4,
         &[both, ("retention.ms", "-1"), size],
         &[
-            ("partitions", &["4 the topology says 8"]),
+            ("partitions", &["4 the topology has 8"]),
             ("retention.bytes", &["by size", "silent_job_lifetime_d", "-1"]),
             ("min.compaction.lag.ms", &["decisions younger than 48 h", "172800000"]),
         ],
@@ -343,7 +343,12 @@ fn a_brokers_settings_are_held_against_every_window() {
 fn what_each_topic_is_for_is_held_against_the_broker() {
     let (delete, compact) = (("cleanup.policy", "delete"), ("cleanup.policy", "compact"));
     let (week, lag) = (("retention.ms", "604800000"), ("min.compaction.lag.ms", "3600000"));
-    lacks(Topic::Queue, 1, &[delete, week], &[("cleanup.policy", &["until it is said anew"])]);
+    lacks(
+        Topic::Queue,
+        1,
+        &[delete, week],
+        &[("cleanup.policy", &["until it is published again"])],
+    );
     lacks(Topic::Queue, 1, &[delete, ("retention.ms", "-1")], &[]);
     lacks(Topic::Pilot, 4, &[compact, lag], &[("min.compaction.lag.ms", &["node_window_h (3 h)"])]);
     let month = ("retention.ms", "2592000000");

@@ -1,23 +1,23 @@
-//! Jobs that are said again though no message asks for it: those that waited until their task was
-//! known, and those whose task's facts changed since. Live ones alone: a job that is over keeps the
-//! facts with which it ended, or gets its first.
+//! Jobs that are published again though no message asks for it: those that waited until their task
+//! was known, and those whose task's facts changed since. Live ones alone: a job that is over keeps
+//! the facts with which it ended, or gets its first.
 //!
-//! However many there are, a transaction says no more of them than its limit; the others wait in a
-//! queue. The queue holds nothing that is not known without it: whoever reads back what was said
-//! finds the jobs whose facts are not those of their task.
+//! However many there are, a transaction publishes no more of them than its limit; the others wait
+//! in a queue. The queue holds nothing that is not known without it: a process that reads back what
+//! was published finds the jobs whose facts are not those of their task.
 
 use super::jobs::Job;
 use super::number::ByNumber;
-use super::{Intake, Words};
+use super::{Intake, Records};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Who is to be looked at again.
+/// Jobs that are to be looked at again.
 #[derive(Default)]
 pub(super) struct Again {
     queue: VecDeque<u64>,
-    /// By task, the jobs that were said with its facts. Those that ended are left out when the task
-    /// is looked at, or when there are more of them than jobs.
+    /// By task, the jobs that were published with its facts. Those that ended are left out when the
+    /// task is looked at, or when there are more of them than jobs.
     members: ByNumber<Vec<u64>>,
     count: usize,
 }
@@ -43,7 +43,7 @@ impl Intake {
         self.again.queue.len()
     }
 
-    /// All was read back: finds whom to look at again.
+    /// All was read back: finds the jobs to look at again.
     pub(super) fn look_round(&mut self) {
         let mut due = Vec::new();
         for (number, job) in &mut self.jobs.held {
@@ -105,17 +105,17 @@ impl Intake {
         }
     }
 
-    /// Says at most so many of those again for whom there is anything new to say.
-    pub fn say_again(&mut self, most: usize, words: &mut Words) {
-        let before = words.len();
-        while words.len() - before < most {
+    /// Publishes at most so many of those again of which anything new is known.
+    pub fn publish_again(&mut self, most: usize, records: &mut Records) {
+        let before = records.len();
+        while records.len() - before < most {
             let Some(number) = self.again.queue.pop_front() else { break };
             let Some(job) = self.jobs.held.get_mut(&number) else { continue };
             job.is_queued = false;
             let was_torn = job.is_torn;
             let was_outdated = job.is_outdated && self.update(number);
             if was_torn || was_outdated {
-                self.say_job(number, words);
+                self.publish_job(number, records);
             }
         }
         let held = &self.jobs.held;
@@ -124,7 +124,7 @@ impl Intake {
         }
     }
 
-    /// Before a job is said: it gets the facts of its task, or waits for them.
+    /// Before a job is published: it gets the facts of its task, or waits for them.
     pub(super) fn enlist(&mut self, number: u64) {
         let Some(job) = self.jobs.held.get(&number) else { return };
         if job.task == 0 || job.waits || (job.facts.is_some() && !job.is_outdated) {
@@ -170,8 +170,8 @@ impl Intake {
     }
 }
 
-/// Whether a job is said again when its task's facts change.
+/// Whether a job is published again when its task's facts change.
 fn is_member(job: &Job) -> bool {
     use crate::wire::dialect::OWN;
-    !job.status.is_ended() && job.facts.is_some() && job.told != OWN
+    !job.status.is_ended() && job.facts.is_some() && job.learned != OWN
 }

@@ -1,4 +1,4 @@
-//! What a job's record says that PanDA's message does not: the facts of its task.
+//! What a job's record has that PanDA's message does not: the facts of its task.
 
 use super::number::ByNumber;
 use crate::core::event::{ChunkKind, JobState, Task, TaskPhase};
@@ -41,7 +41,7 @@ impl Facts {
         }
     }
 
-    /// Those that a record says.
+    /// Those of a record.
     pub fn of_record(job: &JobState<'_>) -> Facts {
         Facts {
             request: job.request.into(),
@@ -61,10 +61,10 @@ impl Facts {
 }
 
 /// What a task's record must be newer by to be taken for the task's facts: jobs of merge chunks are
-/// few, so their cores speak for the task only while nothing else does.
+/// few, so their cores stand for the task only while nothing else is known.
 type Rank = (bool, Millis, u32, u32);
 
-/// The end of a task as it was said.
+/// The end of a task as it was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     pub attempt: u32,
@@ -88,7 +88,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// Takes a record of our own topic in. `task` is the task's number. Whether jobs of the task
-    /// are to be said with other facts now.
+    /// are to be published with other facts now.
     pub fn learn(&mut self, task: u64, record: &Task, most: usize) -> bool {
         let held = self.at(task, most);
         let is_whole = record.subject == record.task;
@@ -103,7 +103,7 @@ impl Tasks {
             let asked = (record.attempt, record.asked_at);
             held.asked = held.asked.max(Some(asked));
         }
-        // An end that we said names the task alone.
+        // An end that intake published names the task alone.
         if record.policy.is_empty() {
             return false;
         }
@@ -112,7 +112,7 @@ impl Tasks {
         let new = Facts::of_task(record);
         match &mut held.facts {
             Some((known, _)) if rank <= *known => false,
-            // Most records of a task say the same of its jobs.
+            // Most records of a task have the same facts of its jobs.
             Some((known, facts)) if **facts == new => {
                 *known = rank;
                 false
@@ -129,27 +129,27 @@ impl Tasks {
         self.held.get(&task)?.facts.as_ref().map(|(_, facts)| facts)
     }
 
-    /// A task ended: what is to be said of it, if that was not said yet.
+    /// A task ended: what is to be published of it, if that was not published yet.
     pub fn end(&mut self, task: u64, at: Millis, most: usize) -> Option<End> {
         let held = self.at(task, most);
         let attempt = held.asked.map_or(0, |(attempt, _)| attempt);
         let end = End { attempt, at };
-        if held.end.is_some_and(|said| said.at >= at && said.attempt >= attempt) {
+        if held.end.is_some_and(|message| message.at >= at && message.attempt >= attempt) {
             return None;
         }
         held.end = Some(end);
         Some(end)
     }
 
-    /// The end that has to be said again: of a task that asked once more before it ended, which was
-    /// not known when the end was said.
+    /// The end that has to be published again: of a task that asked once more before it ended,
+    /// which was not known when the end was published.
     pub fn overtaken(&mut self, task: u64) -> Option<End> {
         let held = self.held.get_mut(&task)?;
-        let (said, (attempt, asked_at)) = (held.end?, held.asked?);
-        if attempt <= said.attempt || asked_at > said.at {
+        let (message, (attempt, asked_at)) = (held.end?, held.asked?);
+        if attempt <= message.attempt || asked_at > message.at {
             return None;
         }
-        let end = End { attempt, at: said.at };
+        let end = End { attempt, at: message.at };
         held.end = Some(end);
         Some(end)
     }

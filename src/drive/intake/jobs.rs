@@ -1,16 +1,16 @@
-//! What was last said of each job. Every part of it is a join over the messages there were, so that
-//! their order is nothing.
+//! What was last published of each job. Every part of it is a join over the messages there were, so
+//! that their order does not matter.
 
 use super::facts::Facts;
 use super::number::ByNumber;
 use crate::core::event::{JobState, Status};
 use crate::core::unit::{Bytes, Millis};
-use crate::wire::dialect::{Grades, JobSaid, OWN, revision, told};
+use crate::wire::dialect::{Grades, JobMessage, OWN, learned, revision};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A job as it was last said.
+/// A job as it was last published.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub status: Status,
@@ -18,51 +18,51 @@ pub(super) struct Job {
     pub changed_at: Millis,
     /// Created, started, ended; 0 when not known.
     pub stamps: [Millis; 3],
-    /// When a pilot could first take it; 0 when not known. The latest that was said.
+    /// When a pilot could first take it; 0 when not known. The latest of all messages.
     pub activated_at: Millis,
     pub grades: Grades,
     pub task: u64,
     pub queue: Arc<str>,
     pub bytes: (Bytes, Bytes),
     pub facts: Option<Arc<Facts>>,
-    /// How many facts of its task it was said with, or that they are its own; see `revision`.
-    pub told: u16,
-    /// Enlisted to be said again when its task is known.
+    /// How many facts of its task it was published with, or that they are its own; see `revision`.
+    pub learned: u16,
+    /// Enlisted to be published again when its task is known.
     pub waits: bool,
     /// In the queue of those that are looked at again.
     pub is_queued: bool,
-    /// Its task's facts changed since it was said.
+    /// Its task's facts changed since it was published.
     pub is_outdated: bool,
-    /// Two records of it are on the bus, and only both together say all that is known.
+    /// Two records of it are on the bus, and only both together have all that is known.
     pub is_torn: bool,
 }
 
 impl Job {
-    pub fn new(said: &JobSaid<'_>, queue: Arc<str>) -> Job {
+    pub fn new(message: &JobMessage<'_>, queue: Arc<str>) -> Job {
         let mut job = Job {
-            status: said.status,
+            status: message.status,
             attempt: 0,
-            changed_at: said.at,
+            changed_at: message.at,
             stamps: [0; 3],
             activated_at: 0,
             grades: Grades::default(),
-            task: said.task,
+            task: message.task,
             queue,
             bytes: (0, 0),
             facts: None,
-            told: 0,
+            learned: 0,
             waits: false,
             is_queued: false,
             is_outdated: false,
             is_torn: false,
         };
-        job.grades.improve(said.status, said.at, &mut job.stamps);
-        job.ready(said.status, said.at);
+        job.grades.improve(message.status, message.at, &mut job.stamps);
+        job.ready(message.status, message.at);
         job
     }
 
-    /// The job of a record that was said, by us or by an import. `share` gives facts that many
-    /// have.
+    /// The job of a record that was published, by intake or by an import. `share` gives facts that
+    /// many have.
     pub fn of_record(
         record: &JobState<'_>,
         queue: Arc<str>,
@@ -71,7 +71,7 @@ impl Job {
     ) -> Job {
         let says_who = [record.user, record.gshare, record.resource_type];
         let is_known = says_who.iter().any(|text| !text.is_empty());
-        let told = told(record).unwrap_or(if is_known { OWN } else { 0 });
+        let learned = learned(record).unwrap_or(if is_known { OWN } else { 0 });
         Job {
             status: record.status,
             attempt: record.attempt,
@@ -82,8 +82,8 @@ impl Job {
             task,
             queue,
             bytes: (record.input_bytes, record.output_bytes),
-            facts: (told > 0).then(|| share(Facts::of_record(record))),
-            told,
+            facts: (learned > 0).then(|| share(Facts::of_record(record))),
+            learned,
             waits: false,
             is_queued: false,
             is_outdated: false,
@@ -91,40 +91,40 @@ impl Job {
         }
     }
 
-    /// Whether something new was said, so that the job is to be said again.
-    pub fn meet(&mut self, said: &JobSaid<'_>, queue: impl FnOnce(&str) -> Arc<str>) -> bool {
-        let mut news = self.grades.improve(said.status, said.at, &mut self.stamps);
-        news |= self.ready(said.status, said.at);
-        if self.task == 0 && said.task != 0 {
-            self.task = said.task;
+    /// Whether the message had something new, so that the job is to be published again.
+    pub fn meet(&mut self, message: &JobMessage<'_>, queue: impl FnOnce(&str) -> Arc<str>) -> bool {
+        let mut news = self.grades.improve(message.status, message.at, &mut self.stamps);
+        news |= self.ready(message.status, message.at);
+        if self.task == 0 && message.task != 0 {
+            self.task = message.task;
             news = true;
         }
         let order = |status: Status, at: Millis| (status.is_ended(), at, status);
-        let new = order(said.status, said.at);
+        let new = order(message.status, message.at);
         let (is_newer, is_same) = match new.cmp(&order(self.status, self.changed_at)) {
             Ordering::Greater => (true, false),
             Ordering::Equal => (false, true),
             Ordering::Less => (false, false),
         };
         if is_newer {
-            (self.status, self.changed_at) = (said.status, said.at);
+            (self.status, self.changed_at) = (message.status, message.at);
             news = true;
         }
         // A state that names no queue leaves it as it is; of two that are equal in all else, the
         // order of names decides, as it does in the fold.
-        let takes = (is_newer && !said.queue.is_empty() && *said.queue != *self.queue)
-            || (is_same && *said.queue > *self.queue)
-            || (self.queue.is_empty() && !said.queue.is_empty());
+        let takes = (is_newer && !message.queue.is_empty() && *message.queue != *self.queue)
+            || (is_same && *message.queue > *self.queue)
+            || (self.queue.is_empty() && !message.queue.is_empty());
         if takes {
-            self.queue = queue(&said.queue);
+            self.queue = queue(&message.queue);
             news = true;
         }
         news
     }
 
     /// Takes another record of the same job in, read back after this one: the newer state, the
-    /// better of each stamp, the facts that were told later. What only both together say is to be
-    /// said again.
+    /// better of each stamp, the facts that were learned later. What only both together have is to
+    /// be published again.
     pub fn join(&mut self, other: Job) {
         let before = self.order();
         if self.attempt != other.attempt {
@@ -148,8 +148,8 @@ impl Job {
         self.task = self.task.max(other.task);
         self.bytes.0 = self.bytes.0.max(other.bytes.0);
         self.bytes.1 = self.bytes.1.max(other.bytes.1);
-        if other.told >= self.told {
-            (self.told, self.facts) = (other.told, other.facts);
+        if other.learned >= self.learned {
+            (self.learned, self.facts) = (other.learned, other.facts);
         }
         let all = self.order();
         self.is_torn = all != last && (self.is_torn || all != before);
@@ -171,18 +171,18 @@ impl Job {
         *self = Job { waits, is_queued, is_outdated, ..other };
     }
 
-    /// Takes the facts of its task, if they are others than it was said with.
+    /// Takes the facts of its task, if they are others than it was published with.
     pub fn take(&mut self, facts: &Arc<Facts>) -> bool {
         let same = |held: &Arc<Facts>| Arc::ptr_eq(held, facts) || held == facts;
-        if self.told == OWN || self.facts.as_ref().is_some_and(same) {
+        if self.learned == OWN || self.facts.as_ref().is_some_and(same) {
             return false;
         }
         self.facts = Some(Arc::clone(facts));
-        self.told = (self.told + 1).min(OWN - 1);
+        self.learned = (self.learned + 1).min(OWN - 1);
         true
     }
 
-    /// What the fold tells two records of a job apart by.
+    /// What the fold distinguishes two records of a job by.
     fn order(&self) -> (u32, bool, Millis, u32, u64, [Millis; 4]) {
         let is_ended = self.status.is_ended();
         let [created, started, ended] = self.stamps;
@@ -191,7 +191,7 @@ impl Job {
     }
 
     fn revision(&self) -> u32 {
-        revision(self.status, self.grades, self.told)
+        revision(self.status, self.grades, self.learned)
     }
 
     /// The record, under a name and with the name of its task. `nothing` are the facts of a job of
@@ -246,7 +246,7 @@ impl Jobs {
         self.held.insert(number, job);
     }
 
-    /// To be told whenever a job may have ended; told twice does no harm.
+    /// To be called whenever a job may have ended; calling it twice does no harm.
     pub fn note_end(&mut self, number: u64, job: &Job) {
         if job.status.is_ended() {
             self.ended.push_back(number);

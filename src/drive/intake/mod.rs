@@ -1,22 +1,23 @@
-//! Intake: a stage of its own, that turns what other systems say into records of ours.
+//! Intake: a stage of its own, that turns messages of other systems into records of ours.
 //!
-//! It keeps nothing but what it said: at its start it reads its own `job-state` and `task` records
-//! back, and what it remembers is made of them. Nothing it says depends on the order in which
-//! messages came, or came again; so whoever carries its words out in one transaction with the
-//! offsets of what they were made of says each of them once, however often it ends in between.
+//! It stores nothing but what it published: at its start it reads its own `job-state` and `task`
+//! records back, and what it remembers is made of them. Nothing it publishes depends on the order
+//! in which messages came, or came again; so a process that publishes its records in one
+//! transaction with the offsets of what they were made of publishes each of them once, however
+//! often it ends in between.
 //!
-//! No clock, no log: bytes come in, and go out as [`Words`].
+//! No clock, no log: bytes come in, and go out as [`Records`].
 
 mod again;
 mod facts;
 mod jobs;
 mod number;
-mod say;
+mod records;
+mod stateless;
 mod tally;
-mod words;
 
+pub use records::{Entry, Headers, Records};
 pub use tally::{Taken, Tally};
-pub use words::{Headers, Spoken, Words};
 
 use crate::core::cut::Topic;
 use crate::core::event::{
@@ -26,7 +27,7 @@ use crate::core::id::Key;
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec};
-use crate::wire::dialect::{Dialect, Foreign, JobSaid, OWN, TaskSaid, read, told};
+use crate::wire::dialect::{Dialect, Foreign, JobMessage, OWN, TaskMessage, learned, read};
 use crate::wire::record;
 use again::Again;
 use facts::{Facts, Tasks};
@@ -36,10 +37,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Topics of ours that intake reads.
-pub const LEARNT: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
+pub const READ_TOPICS: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
 
-/// Topics of ours that intake speaks on.
-pub const SPOKEN: [Topic; 6] = [
+/// Topics of ours that intake publishes to.
+pub const PUBLISHED_TOPICS: [Topic; 6] = [
     Topic::JobState,
     Topic::Transfer,
     Topic::Pilot,
@@ -48,7 +49,7 @@ pub const SPOKEN: [Topic; 6] = [
     Topic::DeadLetter,
 ];
 
-/// Where a foreign message stood.
+/// Where a foreign message was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<'a> {
     /// Name of its topic.
@@ -65,7 +66,7 @@ pub struct Origin<'a> {
 pub struct Intake {
     domain: String,
     limits: Limits,
-    /// RSE to site, as the topology says; wins over the storage facts.
+    /// RSE to site, as the topology has it; wins over the storage facts.
     sites: BTreeMap<String, String>,
     storage: HashMap<String, String>,
     codec: Codec,
@@ -132,20 +133,20 @@ impl Intake {
     }
 
     /// Takes a record of one of our own topics in. A job's state counts until all was read back
-    /// only: after that nobody knows better than we do. What cannot be read is passed over; the
-    /// leader makes a dead letter of it. Says the end of a task again that another record overtook;
-    /// what jobs are to be said again is said by `say_again`.
+    /// only: after that no other process publishes them. What cannot be read is passed over; the
+    /// leader makes a dead letter of it. Publishes the end of a task again that another record
+    /// overtook; jobs that are to be published again are published by `publish_again`.
     pub fn learn(
         &mut self,
         topic: Topic,
         key: Option<&[u8]>,
         value: Option<&[u8]>,
-        words: &mut Words,
+        records: &mut Records,
     ) {
         let mut arena = std::mem::take(&mut self.arena);
         match self.codec.read(topic, key, value, &mut arena) {
             Event::JobState(job) if self.is_reading_back => self.learn_job(&job),
-            Event::Task(task) => self.learn_task(&task, words),
+            Event::Task(task) => self.learn_task(&task, records),
             Event::Configuration(it) => {
                 if let Configuration::Storage(Storage { name, site, .. }) = *it {
                     self.storage.insert(name, site);
@@ -166,13 +167,13 @@ impl Intake {
         self.look_round();
     }
 
-    /// What a source held before this is not known to us: it was cleaned before it was read. Said
-    /// as a parameter, so that decisions note `partial_history` until their window is past it. Told
-    /// of many gaps, the last of them counts.
-    pub fn note_history(&self, since: Millis, words: &mut Words) {
+    /// What a source held before this is not known to us: it was cleaned before it was read.
+    /// Published as a parameter, so that decisions note `partial_history` until their window is
+    /// past it. Known of many gaps, the last of them counts.
+    pub fn note_history(&self, since: Millis, records: &mut Records) {
         let parameter = history_since(&self.domain, since);
         let key = parameter.name();
-        words.say(Topic::Parameter, key.as_bytes(), |out| record::write(out, &parameter));
+        records.push(Topic::Parameter, key.as_bytes(), |out| record::write(out, &parameter));
     }
 
     /// Takes a foreign message in.
@@ -182,13 +183,13 @@ impl Intake {
         origin: Origin<'_>,
         key: Option<&[u8]>,
         value: Option<&[u8]>,
-        words: &mut Words,
+        records: &mut Records,
     ) {
-        let before = words.len();
+        let before = records.len();
         let Some(value) = value else {
             return self.tally.count(dialect, Taken::Ignored);
         };
-        let said = match value.len() > self.limits.max_record_bytes {
+        let message = match value.len() > self.limits.max_record_bytes {
             true => Err(format!(
                 "{} bytes, more than max_record_bytes of {}",
                 value.len(),
@@ -196,21 +197,21 @@ impl Intake {
             )),
             false => read(dialect, value),
         };
-        let said = said.and_then(|said| self.with_short_names(said));
-        let is_known = match said {
-            Ok(Foreign::Job(job)) => self.job(&job, words),
-            Ok(Foreign::Task(task)) => self.task_said(task, words),
-            Ok(Foreign::Transfer(transfer)) => self.transfer(&transfer, words),
-            Ok(Foreign::Workers(workers)) => self.workers(&workers, origin, words),
-            Ok(Foreign::Report(report)) => self.report(&report, origin, words),
+        let message = message.and_then(|message| self.with_short_names(message));
+        let is_known = match message {
+            Ok(Foreign::Job(job)) => self.job(&job, records),
+            Ok(Foreign::Task(task)) => self.publish_task(task, records),
+            Ok(Foreign::Transfer(transfer)) => self.transfer(&transfer, records),
+            Ok(Foreign::Workers(workers)) => self.workers(&workers, origin, records),
+            Ok(Foreign::Report(report)) => self.report(&report, origin, records),
             Ok(Foreign::Other) => false,
             Err(why) => {
-                self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, words);
+                self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, records);
                 return self.tally.count(dialect, Taken::DeadLetter);
             }
         };
-        let taken = match (words.len() > before, is_known) {
-            (true, _) => Taken::Said,
+        let taken = match (records.len() > before, is_known) {
+            (true, _) => Taken::Published,
             (false, true) => Taken::Known,
             (false, false) => Taken::Ignored,
         };
@@ -218,9 +219,9 @@ impl Intake {
     }
 
     /// Refuses a message with a name that no record of ours may have.
-    fn with_short_names<'a>(&self, said: Foreign<'a>) -> Result<Foreign<'a>, String> {
-        match said.longest_name() {
-            longest if longest <= self.limits.name_bytes => Ok(said),
+    fn with_short_names<'a>(&self, message: Foreign<'a>) -> Result<Foreign<'a>, String> {
+        match message.longest_name() {
+            longest if longest <= self.limits.name_bytes => Ok(message),
             longest => Err(format!(
                 "a name of {longest} bytes, more than name_bytes of {}",
                 self.limits.name_bytes
@@ -228,27 +229,27 @@ impl Intake {
         }
     }
 
-    fn job(&mut self, said: &JobSaid<'_>, words: &mut Words) -> bool {
+    fn job(&mut self, message: &JobMessage<'_>, records: &mut Records) -> bool {
         let queues = &mut self.queues;
         let most = self.limits.names_max;
-        match self.jobs.held.get_mut(&said.job) {
+        match self.jobs.held.get_mut(&message.job) {
             Some(job) => {
                 let was_over = job.status.is_ended();
-                if !job.meet(said, |queue| share(queues, queue, most)) {
+                if !job.meet(message, |queue| share(queues, queue, most)) {
                     return true;
                 }
                 if !was_over {
                     let job = job.clone();
-                    self.jobs.note_end(said.job, &job);
+                    self.jobs.note_end(message.job, &job);
                 }
             }
             None => {
-                let job = Job::new(said, share(queues, &said.queue, most));
-                self.meet_job(said.job, job);
+                let job = Job::new(message, share(queues, &message.queue, most));
+                self.meet_job(message.job, job);
             }
         }
-        self.enlist(said.job);
-        self.say_job(said.job, words);
+        self.enlist(message.job);
+        self.publish_job(message.job, records);
         true
     }
 
@@ -265,14 +266,14 @@ impl Intake {
         }
     }
 
-    fn say_job(&mut self, number: u64, words: &mut Words) {
+    fn publish_job(&mut self, number: u64, records: &mut Records) {
         let Some(job) = self.jobs.held.get_mut(&number) else { return };
         job.is_torn = false;
         let mut digits = ([0; 20], [0; 20]);
         let name = decimal(number, &mut digits.0);
         let task = if job.task == 0 { "" } else { decimal(job.task, &mut digits.1) };
         let state = job.record(name, task, &self.nothing);
-        words.say(Topic::JobState, name.as_bytes(), |out| record::write_job_state(out, &state));
+        records.push(Topic::JobState, name.as_bytes(), |out| record::write_job_state(out, &state));
     }
 
     fn learn_job(&mut self, record: &JobState<'_>) {
@@ -281,7 +282,7 @@ impl Intake {
         if !number.is_decimal() {
             return;
         }
-        self.has_published |= told(record).is_some_and(|told| told != OWN);
+        self.has_published |= learned(record).is_some_and(|learned| learned != OWN);
         let task = if task.is_decimal() { task.0 } else { 0 };
         let queue = share(&mut self.queues, record.queue, self.limits.names_max);
         let shared = &mut self.shared;
@@ -307,7 +308,7 @@ impl Intake {
         self.enlist(number.0);
     }
 
-    fn learn_task(&mut self, record: &Task, words: &mut Words) {
+    fn learn_task(&mut self, record: &Task, records: &mut Records) {
         let task = Key::of(record.task.as_bytes());
         if !task.is_decimal() || record.domain != self.domain {
             return;
@@ -320,22 +321,22 @@ impl Intake {
             self.wake(task.0);
         }
         if let Some(end) = self.tasks.overtaken(task.0) {
-            self.say_end(task.0, end, words);
+            self.publish_end(task.0, end, records);
         }
     }
 
-    fn task_said(&mut self, said: TaskSaid, words: &mut Words) -> bool {
-        if !said.ended {
+    fn publish_task(&mut self, message: TaskMessage, records: &mut Records) -> bool {
+        if !message.ended {
             return false;
         }
-        if let Some(end) = self.tasks.end(said.task, said.at, self.limits.intake_tasks_max) {
-            self.say_end(said.task, end, words);
+        if let Some(end) = self.tasks.end(message.task, message.at, self.limits.intake_tasks_max) {
+            self.publish_end(message.task, end, records);
         }
         true
     }
 }
 
-/// One text for all that say the same. Beyond the limit each has its own.
+/// One text for all that have the same. Beyond the limit each has its own.
 fn share(texts: &mut HashSet<Arc<str>>, text: &str, most: usize) -> Arc<str> {
     if let Some(known) = texts.get(text) {
         return Arc::clone(known);

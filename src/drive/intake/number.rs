@@ -4,7 +4,7 @@ use crate::core::id::stir;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Numbers are stirred, not hashed: they are PanDA's own, and nobody's attack.
+/// Numbers are stirred, not hashed: they are PanDA's own, and no attack.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Stirred(u64);
 

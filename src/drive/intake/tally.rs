@@ -12,7 +12,7 @@ macro_rules! outcomes {
             /// Every outcome.
             pub const ALL: &'static [Taken] = &[$(Taken::$variant,)*];
 
-            /// The word for it in metrics.
+            /// Its name in metrics.
             pub const fn name(self) -> &'static str {
                 match self { $(Taken::$variant => $text,)* }
             }
@@ -21,10 +21,10 @@ macro_rules! outcomes {
 }
 
 outcomes! {
-    Said "said" "It said something new, and so did we.",
-    Known "known" "It said nothing new: told before, or overtaken.",
-    Ignored "ignored" "It is of a kind, or a null, that is no concern of ours.",
-    DeadLetter "dead_letter" "Nobody could read it; it went to the dead letters.",
+    Published "said" "It had something new, which was published.",
+    Known "known" "It had nothing new: known before, or overtaken.",
+    Ignored "ignored" "It is of a kind that intake has no use for, or a null.",
+    DeadLetter "dead_letter" "It could not be read; it became a dead letter.",
 }
 
 /// Counts since this was last asked.

@@ -10,7 +10,7 @@ use super::remedy::refusal;
 use super::speaker::Mouth;
 use crate::core::limits::BATCH_BYTES;
 use crate::core::unit::Millis;
-use crate::drive::intake::Words;
+use crate::drive::intake::Records;
 use crate::drive::port::LogError;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
@@ -308,7 +308,7 @@ impl KafkaIntake {
     }
 
     /// Says words, and that everything taken was taken: all or nothing. Waits for it.
-    pub fn say(&mut self, words: &Words) -> Result<(), LogError> {
+    pub fn say(&mut self, words: &Records) -> Result<(), LogError> {
         let commits_all =
             self.committed_all.is_none_or(|at| at.elapsed() >= self.conf.commit_all_after);
         if commits_all {

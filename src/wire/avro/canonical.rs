@@ -1,7 +1,7 @@
 //! A schema's canonical form and fingerprint, as the Avro specification has them.
 //!
 //! apache-avro keeps an object around a primitive with a logical type (`{"type":"long"}` where
-//! the specification, and Avro's Java library, say `"long"`), so its fingerprint of such a schema
+//! the specification, and Avro's Java library, have `"long"`), so its fingerprint of such a schema
 //! is not the one other writers send. Hence our own.
 
 use apache_avro::schema::{
@@ -123,7 +123,7 @@ fn sized(
     }
 }
 
-/// Begins a named type, or refers to it if it was said before; whether its body must follow.
+/// Begins a named type, or refers to it if it was written before; whether its body must follow.
 fn open(
     name: &Name,
     space: NamespaceRef<'_>,

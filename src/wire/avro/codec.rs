@@ -27,7 +27,7 @@ pub enum LearnError {
     Text {
         /// The topic it was given for.
         topic: &'static str,
-        /// What the parser said.
+        /// The parser's message.
         why: String,
     },
     /// It is one, but cannot be resolved against ours. Its records are garbled from now on.
@@ -43,7 +43,7 @@ pub enum LearnError {
     /// The registry knows no schema of that number.
     #[error(
         "the registry has no schema {id}, which records of topic {topic} name: their writer used \
-         another registry, or it was removed; put it back and say the records again"
+         another registry, or it was removed; put it back and publish the records again"
     )]
     Missing {
         /// The topic it was asked for.
@@ -148,8 +148,8 @@ impl Codec {
         };
         for topic in Topic::ALL {
             for text in released(*topic).iter().chain([&schema_text(*topic)]) {
-                // A test says that every released schema can be read; were one not, its records
-                // would be garbled and said to be.
+                // A test shows that every released schema can be read; were one not, its records
+                // would be garbled and counted so.
                 let _ = codec.learn(*topic, text);
             }
         }
@@ -253,7 +253,7 @@ impl Codec {
         }
     }
 
-    /// `direct` says where the datum lies if it is of our layout.
+    /// `direct` is where the datum lies if it is of our layout.
     fn go(&self, way: &Way, direct: Prepared, datum: &[u8], arena: &mut Arena) -> Prepared {
         match way {
             Way::Direct => direct,
@@ -270,7 +270,7 @@ impl Codec {
     }
 
     /// Second step: the event of a prepared record, borrowing from its bytes or from the arena.
-    /// Never fails: what cannot be read is an event that says so. `corrected` tells whether a
+    /// Never fails: what cannot be read is an event too. `corrected` is whether a
     /// figure that cannot be was read as the nearest that can.
     #[inline]
     pub fn read_prepared<'a>(
@@ -296,7 +296,7 @@ impl Codec {
         }
     }
 
-    /// Number of the thing that a prepared record speaks of, read ahead of the record; see
+    /// Number of the thing that a prepared record is about, read ahead of the record; see
     /// [`record::sought`].
     #[inline]
     pub fn sought(

@@ -1,5 +1,5 @@
 //! Confluent framing: a zero byte, the number that a schema registry gave to the writer's schema,
-//! and the datum. The number says nothing by itself: somebody has to ask the registry, and tells a
+//! and the datum. The number means nothing by itself: the caller asks the registry, and gives a
 //! codec the answer as a [`Writer`].
 
 use super::{HEADER_BYTES, MARKER};
@@ -19,7 +19,7 @@ pub struct Writer {
     pub topic: Topic,
     /// The number, as in the records; one for the whole registry.
     pub id: u32,
-    /// The schema as text; `None`: the registry says that there is none of this number. That is
+    /// The schema as text; `None`: the registry has none of this number. That is
     /// not remembered by number: it may come to know it, and garbage has any number.
     pub schema: Option<Arc<str>>,
 }

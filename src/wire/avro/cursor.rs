@@ -5,7 +5,7 @@ use crate::core::event::Garbled;
 /// What is wrong with bytes while they are read. Small on purpose: it is in every return value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// They end early, or say what the schema does not allow.
+    /// They end early, or hold what the schema does not allow.
     Malformed,
     /// They hold a branch that our schema has no place for.
     WrongSchema,
@@ -231,7 +231,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The head of a block of array or map items: how many follow, 0 at the end. The size in
-    /// bytes that a negative count brings is read over: items say themselves where they end.
+    /// bytes that a negative count brings is read over: items have their own ends.
     #[inline]
     pub fn block(&mut self) -> Result<u64, Fault> {
         let count = self.long()?;

@@ -83,7 +83,7 @@ fn put(names: &Names<'_>, place: Place<'_>, json: &Value, sink: &mut Sink<'_>) -
     Some(())
 }
 
-/// Bytes are said in JSON as text whose code points are the bytes.
+/// Bytes are written in JSON as text whose code points are the bytes.
 fn latin(json: &Value) -> Option<Vec<u8>> {
     json.as_str()?.chars().map(|point| u8::try_from(u32::from(point)).ok()).collect()
 }

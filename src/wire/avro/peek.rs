@@ -1,4 +1,4 @@
-//! A datum as text, field by field, as far as it goes: for people who look at bytes that nobody
+//! A datum as text, field by field, as far as it goes: for people who look at bytes that no reader
 //! could read.
 
 use super::shape::{Base, Names, Place, base, measure};
@@ -96,7 +96,7 @@ fn walk(schema: &Schema, datum: &[u8]) -> (Vec<String>, Option<String>) {
     let place = datum.len() - left;
     let stopped = match walked {
         Err(End::Fault(path)) => Some(format!(
-            "{path}: stops at byte {place} of {}: the bytes end early, or say what the schema does \
+            "{path}: stops at byte {place} of {}: the bytes end early, or hold what the schema does \
              not allow",
             datum.len()
         )),

@@ -1,7 +1,7 @@
 //! Our schemas: the current one of each topic, and every version ever released.
 //!
 //! A released version is never changed. To change a schema: edit `schemas/<topic>.avsc` so that it
-//! still reads all released ones (a test says so), and copy it to the next number at a release.
+//! still reads all released ones (a test shows it), and copy it to the next number at a release.
 
 use super::{canonical_form, rabin};
 use crate::core::topic::{Topic, each_topic};

@@ -34,7 +34,8 @@ impl Sink<'_> {
         self.long(i64::from(value));
     }
 
-    /// An amount as a `long`; what does not fit (8 EiB and more) is said as the largest that does.
+    /// An amount as a `long`; what does not fit (8 EiB and more) is written as the largest that
+    /// does.
     pub fn amount(&mut self, value: u64) {
         self.long(i64::try_from(value).unwrap_or(i64::MAX));
     }

@@ -8,10 +8,10 @@ use crate::core::state::time::{LaneState, TopicTime};
 use crate::core::state::{Marks, State};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
-/// Where our own words of later cycles begin, at the earliest: per own lane an offset.
+/// Where our own records of later cycles begin, at the earliest: per own lane an offset.
 pub type Bounds = Vec<(Lane, u64)>;
 
-/// What a head says beside the state itself.
+/// What a head has beside the state itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The resolved topology of the epoch, as in `progress`.
@@ -90,7 +90,7 @@ fn write_small(sink: &mut Sink<'_>, state: &State) {
     }
 }
 
-/// The resolved topology that the head of a domain tells, read before there is a state to read the
+/// The resolved topology that the head of a domain has, read before there is a state to read the
 /// head into.
 pub fn policies_of<'a>(bytes: &'a [u8], domain: &str) -> Result<&'a str, Fault> {
     let mut at = Cursor::new(bytes);

@@ -44,7 +44,7 @@ pub enum Kind {
     Workers,
     /// Requests and answers.
     Ask,
-    /// The newest word on each throttle.
+    /// The newest throttle of each subject and rule.
     Throttle,
     /// Answers whose requests were forgotten.
     Answered,

@@ -1,4 +1,4 @@
-//! Throttles: each as its newest word was said.
+//! Throttles: the newest of each subject and rule.
 
 use crate::core::cut::Topic;
 use crate::core::event::Event;

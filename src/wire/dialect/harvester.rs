@@ -1,7 +1,7 @@
 //! Harvester: the calls it makes to PanDA, as messages: `{method, harvester_id, ...}`.
 //!
 //! `report_worker_statistics` counts the workers of a queue by job type and resource type, and that
-//! is what a queue's capacity is read from. `update_workers` tells of workers one by one: of those
+//! is what a queue's capacity is read from. `update_workers` reports workers one by one: of those
 //! that run it is known that a node works for the queue. They are not counted up, since a message
 //! names only those that changed.
 
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Workers one by one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workers<'a> {
-    /// When it was said; `None` when the message has no stamp.
+    /// When it was sent; `None` when the message has no stamp.
     pub at: Option<Millis>,
     /// Those that run on a node that is named.
     pub running: Vec<Worker<'a>>,
@@ -38,7 +38,7 @@ pub struct Report {
     pub queue: String,
     /// Harvester instance.
     pub harvester: String,
-    /// When it was said; `None` when the message has no stamp.
+    /// When it was sent; `None` when the message has no stamp.
     pub at: Option<Millis>,
     /// By resource type: (submitted, running), over all job types.
     pub counts: BTreeMap<String, (u32, u32)>,

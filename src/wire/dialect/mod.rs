@@ -1,6 +1,6 @@
-//! What other systems say as JSON: the messages of PanDA, Rucio and Harvester, one file a dialect.
+//! Foreign messages in JSON: those of PanDA, Rucio and Harvester, one file a dialect.
 //!
-//! Bytes to what was said, or to the reason why they say nothing: a text of the dialect, the field,
+//! Bytes to a message, or to the reason why they are none: a text of the dialect, the field,
 //! what was found and what is wanted. Text is borrowed from the bytes where JSON allows it. Unknown
 //! fields are ignored, and so are messages of kinds that are no concern of ours.
 
@@ -11,9 +11,9 @@ mod rucio;
 mod scalar;
 
 pub use harvester::{Report, Worker, Workers};
-pub use panda::{JobSaid, TaskSaid};
-pub use revision::{Grades, OWN, revision, told, transfer_revision};
-pub use rucio::TransferSaid;
+pub use panda::{JobMessage, TaskMessage};
+pub use revision::{Grades, OWN, learned, revision, transfer_revision};
+pub use rucio::TransferMessage;
 
 /// Whose messages a topic carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ impl Dialect {
     /// Every dialect.
     pub const ALL: [Dialect; 3] = [Dialect::Panda, Dialect::Rucio, Dialect::Harvester];
 
-    /// The word for it in the topology file, in headers and metrics.
+    /// Its name in the topology file, in headers and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Dialect::Panda => "panda",
@@ -40,15 +40,15 @@ impl Dialect {
     }
 }
 
-/// What a message says. Closed: a new kind of message is a new variant.
+/// What a message is. Closed: a new kind of message is a new variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Foreign<'a> {
     /// A job reached a state.
-    Job(JobSaid<'a>),
+    Job(JobMessage<'a>),
     /// A task reached a state.
-    Task(TaskSaid),
+    Task(TaskMessage),
     /// A transfer reached a state.
-    Transfer(TransferSaid<'a>),
+    Transfer(TransferMessage<'a>),
     /// Workers one by one.
     Workers(Workers<'a>),
     /// How many workers a harvester has at a queue.

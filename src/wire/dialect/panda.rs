@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// A job reached a state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct JobSaid<'a> {
+pub struct JobMessage<'a> {
     /// PandaID.
     pub job: u64,
     /// jediTaskID; 0 for none.
@@ -28,7 +28,7 @@ pub struct JobSaid<'a> {
 
 /// A task reached a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TaskSaid {
+pub struct TaskMessage {
     /// jediTaskID.
     pub task: u64,
     /// Whether nothing more will be asked for it.
@@ -37,7 +37,7 @@ pub struct TaskSaid {
     pub at: Millis,
 }
 
-/// Task states after which JEDI asks for no brokerage, unless somebody retries the task.
+/// Task states after which JEDI asks for no brokerage, unless the task is retried.
 const ENDED: [&str; 7] = ["done", "finished", "failed", "aborted", "broken", "tobroken", "passed"];
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
         "job_status" => {
             let status = raw.status.needed("status")?;
             let known = Status::from_name(&status);
-            Ok(Foreign::Job(JobSaid {
+            Ok(Foreign::Job(JobMessage {
                 job: raw.jobid.id("jobid")?,
                 task: raw.taskid.id_if_said("taskid")?,
                 status: known.ok_or_else(|| {
@@ -74,7 +74,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
         }
         "task_status" => {
             let status = raw.status.needed("status")?;
-            Ok(Foreign::Task(TaskSaid {
+            Ok(Foreign::Task(TaskMessage {
                 task: raw.taskid.id("taskid")?,
                 ended: ENDED.contains(&&*status),
                 at: time(&raw.timestamp)?,

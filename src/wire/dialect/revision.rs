@@ -1,13 +1,13 @@
-//! Revisions of records that are made of somebody else's messages. Stamps are whole seconds, so
-//! within one the revision alone tells which record is the newer.
+//! Revisions of records that are made of foreign messages. Stamps are whole seconds, so
+//! within one the revision alone shows which record is the newer.
 //!
-//! It is a function of what a record says and not of the order in which the source has it. That
+//! It is a function of a record's content and not of the order in which the source has it. That
 //! order is a fact only where all messages of a job lie in one partition and none is sent again;
 //! sources are keyed by anything, producers try again, partitions are read in any interleaving,
 //! and a table of jobs has no offsets at all. With offsets as revisions a repeated `activated`
 //! would win over the `running` of the same second, and two lives of intake would disagree. The
-//! price: a job that goes back within one second (starting, then activated again) is said as
-//! starting until its next message, since only an order could tell.
+//! price: a job that goes back within one second (starting, then activated again) is published
+//! as starting until its next message, since only an order could show it.
 
 use crate::core::event::{JobState, Status, TransferState};
 use crate::core::unit::Millis;
@@ -17,12 +17,12 @@ use crate::core::unit::Millis;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grades([u8; 3]);
 
-/// What a table or another writer says of a job's times is taken as it is.
+/// The times of a job from a table or another writer are taken as they are.
 const BEST: [u8; 3] = [3, 2, 5];
 
-/// Where the parts of a revision begin; bits. Told: 16 bits; the grades of created, started, ended:
-/// 2, 2 and 3; above them the state's number plus 1, so that no small number of another writer's is
-/// taken for one of these.
+/// Where the parts of a revision begin; bits. Learned: 16 bits; the grades of created, started,
+/// ended: 2, 2 and 3; above them the state's number plus 1, so that no small number of another
+/// writer's is taken for one of these.
 const GRADES: [(u32, u32); 3] = [(16, 3), (18, 3), (20, 7)];
 const STATE: u32 = 23;
 
@@ -31,7 +31,7 @@ const STATE: u32 = 23;
 pub const OWN: u16 = u16::MAX;
 
 impl Grades {
-    /// Those of stamps (created, started, ended) that somebody knew for sure; 0 is not known.
+    /// Those of stamps (created, started, ended) that a message stated exactly; 0 is not known.
     pub fn sure(stamps: [Millis; 3]) -> Grades {
         Grades(std::array::from_fn(|which| if stamps[which] > 0 { BEST[which] } else { 0 }))
     }
@@ -46,8 +46,8 @@ impl Grades {
 
     /// Takes the time of a state for the stamp that it stands for: whether it is the best so far.
     /// Of equals the later is: a state that was reached again counts from then, and which of two
-    /// came first is nothing. A state that ends a job whose payload did not run says nothing of the
-    /// payload's end.
+    /// came first is nothing. A state that ends a job whose payload did not run shows nothing of
+    /// the payload's end.
     pub fn improve(&mut self, status: Status, at: Millis, stamps: &mut [Millis; 3]) -> bool {
         const CREATED: usize = 0;
         const STARTED: usize = 1;
@@ -89,17 +89,17 @@ impl Grades {
 
 /// The revision of a job's record. Of states within the same second the later in a job's life is
 /// the newer; within a state, the record that knows more: better stamps, then newer facts of its
-/// task. `told` is 0 while the job waits for its task to be known, then how many different facts of
-/// it the job was said with, or [`OWN`].
-pub fn revision(status: Status, grades: Grades, told: u16) -> u32 {
+/// task. `learned` is 0 while the job waits for its task to be known, then how many different facts
+/// of it the job was published with, or [`OWN`].
+pub fn revision(status: Status, grades: Grades, learned: u16) -> u32 {
     let parts = grades.0.into_iter().zip(GRADES);
     let stamps = parts.fold(0, |all, (grade, (from, _))| all | u32::from(grade) << from);
-    (status.index() as u32 + 1) << STATE | stamps | u32::from(told)
+    (status.index() as u32 + 1) << STATE | stamps | u32::from(learned)
 }
 
-/// How often the record's writer was told of the job's task, as in [`revision`]; `None` when the
+/// How often the record's writer learned of the job's task, as in [`revision`]; `None` when the
 /// revision is another writer's.
-pub fn told(job: &JobState<'_>) -> Option<u16> {
+pub fn learned(job: &JobState<'_>) -> Option<u16> {
     is_of(job).then_some(job.revision as u16)
 }
 

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// A transfer reached a state.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TransferSaid<'a> {
+pub struct TransferMessage<'a> {
     /// `request-id`.
     pub request: Cow<'a, str>,
     /// State.
@@ -86,13 +86,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
     let at = reached(state, &payload, &raw.created_at)?;
     let size = match payload.bytes {
         Scalar::Absent => payload.file_size.amount("file-size")?,
-        said => said.amount("bytes")?,
+        message => message.amount("bytes")?,
     };
     let error = match state {
         TransferState::Failed => payload.reason.text("reason")?,
         _ => Cow::Borrowed(""),
     };
-    Ok(Foreign::Transfer(TransferSaid {
+    Ok(Foreign::Transfer(TransferMessage {
         request: payload.request_id.needed("request-id")?,
         state,
         at,
@@ -119,7 +119,7 @@ fn state(event_type: &str) -> Option<TransferState> {
 fn reached(
     state: TransferState,
     payload: &Payload<'_>,
-    said: &Scalar<'_>,
+    message: &Scalar<'_>,
 ) -> Result<Millis, String> {
     let own: &[(&Scalar<'_>, &str)] = match state {
         TransferState::Queued => {
@@ -130,7 +130,7 @@ fn reached(
             &[(&payload.transferred_at, "transferred_at")]
         }
     };
-    for (stamp, field) in own.iter().chain([&(said, "created_at")]) {
+    for (stamp, field) in own.iter().chain([&(message, "created_at")]) {
         if let Some(at) = stamp.time(field)? {
             return Ok(at);
         }

@@ -1,4 +1,4 @@
-//! A field of somebody else's JSON: read as it lies, judged when it is asked for. A wrong type is
+//! A field of foreign JSON: read as it is, checked when it is asked for. A wrong type is
 //! no error of the whole text, so that the reason can name the field, what was found and what is
 //! wanted.
 
@@ -27,7 +27,7 @@ pub(super) enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// Nothing was said: left out, null, empty, or the `None` of a Python that printed itself.
+    /// No value: left out, null, empty, or the `None` of a Python that printed itself.
     fn is_unsaid(&self) -> bool {
         match self {
             Scalar::Absent => true,
@@ -53,7 +53,7 @@ impl<'a> Scalar<'a> {
         format!("field `{field}`: found {found}, wants {wants}")
     }
 
-    /// Text; empty when nothing was said. A number is taken as it is written.
+    /// Text; empty when there is no value. A number is taken as it is written.
     pub fn text(self, field: &str) -> Result<Cow<'a, str>, String> {
         match self {
             it if it.is_unsaid() => Ok(Cow::Borrowed("")),
@@ -71,7 +71,7 @@ impl<'a> Scalar<'a> {
         self.text(field)
     }
 
-    /// The word that says what kind of message it is.
+    /// The kind of message.
     pub fn kind(&self, field: &str) -> Result<&str, String> {
         match self {
             Scalar::Text(text) if !text.is_empty() => Ok(text),
@@ -79,7 +79,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// An amount, also as text of digits; 0 when nothing was said.
+    /// An amount, also as text of digits; 0 when there is no value.
     pub fn amount(&self, field: &str) -> Result<u64, String> {
         let wants = "a whole number, 0 or more";
         match self {
@@ -100,7 +100,7 @@ impl<'a> Scalar<'a> {
         fits.then_some(number).ok_or_else(|| self.wrong(field, "a whole number above 0"))
     }
 
-    /// The same, or 0 when nothing was said.
+    /// The same, or 0 when there is no value.
     pub fn id_if_said(&self, field: &str) -> Result<u64, String> {
         match self.is_unsaid() || *self == Scalar::Int(0) {
             true => Ok(0),
@@ -109,7 +109,7 @@ impl<'a> Scalar<'a> {
     }
 
     /// A time: seconds since 1970, with a fraction or without, as a number or its text, or a stamp
-    /// in UTC. Nothing when nothing was said.
+    /// in UTC. `None` when there is no value.
     pub fn time(&self, field: &str) -> Result<Option<Millis>, String> {
         let seconds = |seconds: f64| {
             let fits = seconds.is_finite() && (0.0..=SECONDS_MAX).contains(&seconds);

@@ -18,7 +18,7 @@ enum Type {
 }
 
 impl Type {
-    /// The type of PanDA's word for it.
+    /// The type of PanDA's name.
     fn of(word: &str) -> Option<Type> {
         match word.to_ascii_lowercase().as_str() {
             "string" | "str" => Some(Type::Text),
@@ -32,11 +32,11 @@ impl Type {
 
     fn wants(self) -> &'static str {
         match self {
-            Type::Text => "a string, as its type says",
-            Type::Whole => "an integer, as its type says",
-            Type::Number => "a float, as its type says",
-            Type::Flag => "true or false, as its type says",
-            Type::Json => "JSON, as its type says",
+            Type::Text => "a string, as its type is",
+            Type::Whole => "an integer, as its type is",
+            Type::Number => "a float, as its type is",
+            Type::Flag => "true or false, as its type is",
+            Type::Json => "JSON, as its type is",
         }
     }
 
@@ -104,7 +104,7 @@ fn keep(read: Option<Parameter>, seen: &mut BTreeSet<String>, imported: &mut Imp
     let Parameter { app, component, key, .. } = &parameter;
     if !seen.insert(parameter.name()) {
         imported.complaints.push(format!(
-            "parameter {app}.{component}.{key}: field `key`: it was said before; left out"
+            "parameter {app}.{component}.{key}: field `key`: it is there twice; left out"
         ));
         return;
     }
@@ -184,7 +184,7 @@ fn entry(
     row_of(0, &Value::Object(row), now, complaints)
 }
 
-/// What a value is where nobody says.
+/// What a value is where no type is stated.
 fn natural(value: &Value) -> Type {
     match value {
         Value::String(_) | Value::Null => Type::Text,

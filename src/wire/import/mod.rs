@@ -1,6 +1,6 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
 //! space, nuclei, shares, parameters, quotas, software, tables of jobs. Pure functions from text to
-//! events; who calls them writes the events to the topics they belong to.
+//! events; the caller writes the events to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field; a
 //! thing with a wrong field is left out, since a guess could send jobs where they cannot run, and
@@ -42,11 +42,11 @@ pub struct Imported {
     pub records: Vec<Configuration>,
     /// What was missing or wrong, each with the thing and the field.
     pub complaints: Vec<String>,
-    /// What the one who imports should know: rules that filled gaps, and how often.
+    /// What the operator should know: rules that filled gaps, and how often.
     pub notes: Vec<String>,
 }
 
-/// The list a text holds, else an error that says what was found.
+/// The list a text holds, else an error with what was found.
 fn list(what: &str, text: &str) -> Result<Vec<Value>, String> {
     match serde_json::from_str(text) {
         Ok(Value::Array(list)) => Ok(list),
@@ -55,7 +55,7 @@ fn list(what: &str, text: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-/// A row with its columns in small letters; a database says them in capitals.
+/// A row with its columns in small letters; a database gives them in capitals.
 fn lower(row: &Value) -> Value {
     match row {
         Value::Object(row) => {
@@ -67,7 +67,7 @@ fn lower(row: &Value) -> Value {
     }
 }
 
-/// The object a text holds, else an error that says what was found.
+/// The object a text holds, else an error with what was found.
 fn object(what: &str, text: &str) -> Result<Map<String, Value>, String> {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),

@@ -48,7 +48,7 @@ fn link(fields: &mut Fields<'_>, now: Millis, queued_known: bool) -> Link {
     }
 }
 
-/// What waits, by activity: files, and bytes where they are said.
+/// What waits, by activity: files, and bytes where they are stated.
 fn queued(fields: &mut Fields<'_>, newest: &mut Option<Millis>) -> Vec<LinkQueued> {
     let Some(files) = fields.deep(&["files", "queued"]) else { return Vec::new() };
     let Some(files) = files.as_object() else {
@@ -105,7 +105,8 @@ mod tests {
         let mut complaints = Vec::new();
         let mut fields = Fields::of("link A:B".to_string(), &value, &mut complaints).expect("map");
         assert_eq!(integer(&mut fields, &["closeness", "latest"], -1, 11), None);
-        let said = "link A:B: field `closeness.latest`: found 12, wants a whole number -1..=11";
-        assert_eq!(complaints, [format!("{said}; left out")]);
+        let complaint =
+            "link A:B: field `closeness.latest`: found 12, wants a whole number -1..=11";
+        assert_eq!(complaints, [format!("{complaint}; left out")]);
     }
 }

@@ -61,7 +61,7 @@ fn object_site(
     (!fields.is_bad()).then_some(site)
 }
 
-/// What CRIC's queues say of one storage site.
+/// What CRIC's queues have of one storage site.
 #[derive(Default)]
 struct Seen {
     tier: Option<u32>,

@@ -1,4 +1,4 @@
-//! Which site a storage endpoint belongs to. CRIC's queue dump does not say, and the network
+//! Which site a storage endpoint belongs to. CRIC's queue dump does not have it, and the network
 //! matrix is keyed by storage sites, so it is put together from what is at hand.
 
 use super::object;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What is known of sites and endpoints. An endpoint's site is, first that is known:
 ///
-/// 1. what an endpoint dump (AGIS/CRIC ddmendpoints) says: `rc_site`;
+/// 1. what an endpoint dump (AGIS/CRIC ddmendpoints) has: `rc_site`;
 /// 2. the longest site name that the endpoint's name begins with (its own name is the site's, a
 ///    suffix such as `-CEPH`, and its type), sites with measured traffic before others;
 /// 3. the site of most of the queues that write to it by default;
@@ -23,7 +23,7 @@ pub struct Sites {
 /// How an endpoint's site was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Found {
-    Said,
+    Stated,
     Name,
     Vote,
     Own,
@@ -32,7 +32,7 @@ pub(super) enum Found {
 impl Found {
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Found::Said => "said by the endpoint dump",
+            Found::Stated => "stated by the endpoint dump",
             Found::Name => "by the endpoint's name",
             Found::Vote => "by the site of most queues that write there",
             Found::Own => "the queue's own site",
@@ -46,7 +46,7 @@ impl Sites {
         Sites::default()
     }
 
-    /// Learns from a dump: queues, network matrix, or endpoints, told apart by their shape.
+    /// Learns from a dump: queues, network matrix, or endpoints, distinguished by their shape.
     pub fn learn(&mut self, text: &str) -> Result<(), String> {
         let dump = object("site names", text)?;
         self.learn_from(&dump);
@@ -94,7 +94,7 @@ impl Sites {
     /// The site of an endpoint, and how it was found.
     pub(super) fn of(&self, endpoint: &str) -> Option<(&str, Found)> {
         if let Some(site) = self.said.get(endpoint) {
-            return Some((self.spelled(site), Found::Said));
+            return Some((self.spelled(site), Found::Stated));
         }
         if let Some(site) = self.by_name(endpoint) {
             return Some((site, Found::Name));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Bytes in the TB that storage services publish.
 const TB: f64 = 1e12;
 
-/// What a dump said of one endpoint.
+/// What a dump has of one endpoint.
 #[derive(Default)]
 struct Endpoint {
     tb: Option<f64>,
@@ -19,13 +19,13 @@ struct Endpoint {
     site: Option<String>,
 }
 
-/// Storage records from one or more dumps, each told by its shape: space by queue (`RSE`: TB by
-/// endpoint) or a dump of endpoints (type, tape, site). Read them together: a record replaces the
-/// one before it.
+/// Storage records from one or more dumps, each recognised by its shape: space by queue (`RSE`: TB
+/// by endpoint) or a dump of endpoints (type, tape, site). Read them together: a record replaces
+/// the one before it.
 ///
 /// The space dump gives one figure for an endpoint, its size, and nothing of what is used: it is
-/// taken as both total and free. An endpoint whose size is not said (or said as 0) is left out,
-/// since a record without space would say that it is full.
+/// taken as both total and free. An endpoint whose size is not stated (or is 0) is left out,
+/// since a record without space would mean that it is full.
 pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, String> {
     let mut imported = Imported::default();
     let mut endpoints: BTreeMap<String, Endpoint> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, S
     let said = imported.records.len();
     imported.notes.push(format!(
         "{said} of {known} endpoints; the others have no figure for their size. The size is taken \
-         as free space too: the dump says nothing of what is used"
+         as free space too: the dump does not have what is used"
     ));
     Ok(imported)
 }

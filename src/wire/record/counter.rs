@@ -6,7 +6,7 @@ use crate::core::unit::Millis;
 use crate::wire::avro::Sink;
 use std::borrow::Cow;
 
-/// Gives `put` the key and the value of each record that says a counter that changed: one of the
+/// Gives `put` the key and the value of the record of each counter that changed: one of the
 /// jobs, one of their cores. They stood so at the end of cycle `cycle` of epoch `epoch`, at `now`.
 pub fn write_counter(
     changed: &Changed<'_>,
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(key_of(["Doe, J\\o", "A=B"]), "jobs,user=Doe, J\\o,queue=A=B,status=running");
     }
 
-    /// The reference library reads what is written, and it says what it should.
+    /// The reference library reads what is written, with the right values.
     #[test]
     fn a_counter_is_read_by_the_reference_library() {
         let of = Of::Load(["BNL", "MC", "MCORE"]);

@@ -1,4 +1,4 @@
-//! `decision`. Its numbers are said bit for bit, so that a decision made again can be compared
+//! `decision`. Its numbers are written bit for bit, so that a decision made again can be compared
 //! byte for byte.
 
 use super::{amount, count, list, number, option, say_number, symbol, text, texts};

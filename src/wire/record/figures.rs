@@ -7,8 +7,8 @@ use apache_avro::Schema;
 const NAMED_MAX: usize = 5;
 
 /// The figures of a datum that cannot be, with the path of their fields, and how they are read.
-/// Only for a record in which there is one: it is read a second time. Counts are not told from
-/// amounts here, so a figure beyond 32 bits is named only if no other is.
+/// Only for a record in which there is one: it is read a second time. Counts are not distinguished
+/// from amounts here, so a figure beyond 32 bits is named only if no other is.
 pub(super) fn impossible(schema: &Schema, mut at: Cursor<'_>) -> Vec<String> {
     let mut found = Found::default();
     // A datum was read before, so it does not end early.

@@ -3,7 +3,8 @@
 //!
 //! Reading trusts nothing: amounts below 0 are 0, counts beyond their type are its largest, a
 //! number that is not finite, or a quantity below 0, is absent or 0; the caller learns that one was
-//! corrected. A request carries the names of such figures. What is no word of an enum is malformed.
+//! corrected. A request carries the names of such figures. What is no symbol of an enum is
+//! malformed.
 
 mod account;
 mod config;
@@ -113,7 +114,7 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
     }
 }
 
-/// Number of the thing that a datum speaks of, as [`Sought::of`] tells it of the event, without
+/// Number of the thing that a datum is about, as [`Sought::of`] gives it for the event, without
 /// reading the rest. [`Key::NONE`] where none is needed; of a datum that turns out to be
 /// unreadable it may be anything.
 ///
@@ -239,17 +240,17 @@ fn list<'a, T>(
     }
 }
 
-/// Says a list of texts.
+/// Writes a list of texts.
 fn texts(sink: &mut Sink<'_>, items: &[String]) {
     sink.array(items, |sink, item| sink.string(item));
 }
 
-/// Says a number; what is not finite as 0, so that the bytes are the same for whoever reads them.
+/// Writes a number; what is not finite as 0, so that the bytes are the same for all readers.
 fn say_number(sink: &mut Sink<'_>, value: f64) {
     sink.double(finite(value).unwrap_or(0.0));
 }
 
-/// Says a number that may be absent.
+/// Writes a number that may be absent.
 fn say_number_if_known(sink: &mut Sink<'_>, value: Option<f64>) {
     sink.option(value.and_then(finite), Sink::double);
 }

@@ -18,7 +18,7 @@ enum Kind {
 
 const KINDS: [Kind; 4] = [Kind::AskedJob, Kind::UpdatedJob, Kind::Workers, Kind::Slots];
 
-/// The record as it is laid out. What a kind does not speak of has its default.
+/// The record as it is laid out. What a kind does not state has its default.
 #[derive(Default)]
 struct Row<'a> {
     queue: &'a str,
@@ -53,7 +53,7 @@ pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Pilot<'a>, Fault> {
     })
 }
 
-/// Number of what a report speaks of: queue and node, or queue, harvester and resource type.
+/// Number of what a report is about: queue and node, or queue, harvester and resource type.
 pub(super) fn sought(at: &mut Cursor<'_>) -> Result<Key, Fault> {
     let kind = symbol(at, &KINDS)?;
     let queue = at.bytes()?;

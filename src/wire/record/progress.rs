@@ -35,7 +35,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
     Ok(progress)
 }
 
-/// A lane of a topic that is not known cannot be read past: nothing could be said of it.
+/// A lane of a topic that is not known cannot be read past: nothing would be known of it.
 fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
     let topic = Topic::from_name(at.string()?).ok_or(Fault::Malformed)?;
     let partition = u32::try_from(at.int()?).map_err(|_| Fault::Malformed)?;

@@ -1,4 +1,4 @@
-//! `throttle`. Its numbers are said bit for bit, as a decision's are.
+//! `throttle`. Its numbers are written bit for bit, as a decision's are.
 
 use super::{amount, count, list, number, option, say_number, symbol, text, texts};
 use crate::core::cut::Topic;
@@ -32,7 +32,7 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Throttle, Fault> {
     })
 }
 
-/// Appends a word on a throttle.
+/// Appends a throttle.
 pub fn write_throttle(out: &mut Vec<u8>, throttle: &Throttle) {
     let mut sink = Sink::begin(out, Topic::Throttle);
     sink.raw(&throttle.id.0);

@@ -89,7 +89,7 @@ fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) 
     ) || topic == Topic::DeadLetter;
     if topic.is_configuration() && cleanup != Cleanup::Compact {
         let found = format!("cleanup {:?} for {word}", cleanup.name());
-        wrong(found, "\"compact\": a fact holds until it is said anew");
+        wrong(found, "\"compact\": a fact holds until it is published again");
     }
     if every_record && cleanup != Cleanup::Delete {
         let found = format!("cleanup {:?} for {word}", cleanup.name());

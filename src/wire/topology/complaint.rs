@@ -1,4 +1,4 @@
-//! What is wrong with a topology file, said with its place.
+//! What is wrong with a topology file, with its line.
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ use crate::core::policy::{Policy, PolicySpec, kind};
 use crate::core::unit::{HOUR, SECOND};
 use std::fmt::Write;
 
-/// The topology as text: topics with who writes and reads them, policies with their lists.
+/// The topology as text: topics with their writers and readers, policies with their lists.
 pub fn describe(topology: &Topology) -> String {
     let mut text = format!(
         "domain {}\ntransactional ids {}, and {} for intake\n\ntopics\n",
@@ -30,7 +30,7 @@ pub fn describe(topology: &Topology) -> String {
         let place = if topology.intake.in_run { "the leader" } else { "`yardmaster intake`" };
         let _ = writeln!(text, "\nintake: {name}, dialect {}, read by {place}", dialect.name());
     }
-    // Throttles are said by the first that has any.
+    // Throttles are published by the first policy that has any.
     let speaks = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
     let speaker = topology.policies.iter().find(speaks).map(|spec| spec.name.as_str());
     for policy in &topology.policies {
@@ -95,7 +95,7 @@ fn describe_policy(text: &mut String, spec: &PolicySpec, limits: &Limits, thrott
     }
 }
 
-/// Whom a policy holds as a whole, and when that is said.
+/// What a policy throttles, and when throttles are published.
 fn describe_throttles(text: &mut String, policy: &Policy) {
     let Some(throttling) = policy.throttling() else { return };
     let margin = (throttling.margin)(&policy.unchanged().own);

@@ -13,7 +13,7 @@ pub struct IntakeSettings {
     pub in_run: bool,
     /// Foreign topics, by their name on the bus.
     pub sources: BTreeMap<String, Dialect>,
-    /// Site of an RSE, where the storage facts do not say it, or say it wrongly.
+    /// Site of an RSE, where the storage facts do not have it, or have it wrong.
     pub sites: BTreeMap<String, String>,
 }
 
@@ -77,7 +77,7 @@ fn needed<'a, 'i>(
 ) -> Option<&'a Value<'i>> {
     let value = table.get(key);
     if value.is_none() {
-        reader.complain(line, format!("no `{key}` in [[intake.source]]"), "a source that says it");
+        reader.complain(line, format!("no `{key}` in [[intake.source]]"), "a source that has it");
     }
     value
 }

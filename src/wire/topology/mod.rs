@@ -47,7 +47,7 @@ pub struct Topology {
     pub policies: Vec<PolicySpec>,
 }
 
-/// What the file says of Kafka itself.
+/// What the file states of Kafka itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kafka {
     /// Consumer group that offsets are committed to, for Kafka's own lag tools only.
@@ -115,9 +115,9 @@ impl Topology {
         self.topics.iter().find(|(_, settings)| settings.name == name).map(|(topic, _)| *topic)
     }
 
-    /// The transactional id that the leader publishes under: who initialises it fences the others.
-    /// One for each `progress` topic: all who would publish there have the same one, and
-    /// installations with topics of their own do not disturb each other.
+    /// The transactional id that the leader publishes under: a process that initialises it fences
+    /// the others. One for each `progress` topic: all processes that would publish there have the
+    /// same one, and installations with topics of their own do not disturb each other.
     pub fn transactional_id(&self) -> String {
         self.id_for(Topic::Progress, "")
     }

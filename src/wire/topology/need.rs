@@ -1,5 +1,5 @@
-//! What a topology needs of the broker, topic by topic: how records are kept, and for whom. A
-//! broker as found is held against it, and every window that would be short is named.
+//! What a topology needs of the broker, topic by topic: how records are kept, and for which
+//! readers. A broker as found is held against it, and every window that would be short is named.
 
 use super::Topology;
 use super::check::{WINDOWS, hours};
@@ -52,7 +52,7 @@ pub struct Shortfall {
     pub setting: &'static str,
     /// What was found.
     pub found: String,
-    /// Who or what is short of it.
+    /// What is short of it.
     pub why: String,
     /// What it should be.
     pub wanted: String,
@@ -111,7 +111,7 @@ fn count(topic: Topic, settings: &TopicSettings, partitions: u32) -> Option<Shor
     let why = if topic == Topic::Progress && partitions != wanted {
         "its order is the order of the cycles".to_owned()
     } else if partitions < wanted {
-        format!("the topology says {wanted}")
+        format!("the topology has {wanted}")
     } else {
         return None;
     };
@@ -123,7 +123,7 @@ fn policy(settings: &TopicSettings, found: &Found<'_>) -> Option<Shortfall> {
     let deletes = found.cleans("delete") && found.number("retention.ms") < i64::MAX;
     let why = match settings.cleanup {
         Cleanup::Delete if found.cleans("compact") => "several records under one key count",
-        Cleanup::Compact if deletes => "what it says holds until it is said anew, however long",
+        Cleanup::Compact if deletes => "a fact holds until it is published again, however long",
         Cleanup::Compact | Cleanup::Delete | Cleanup::CompactDelete => return None,
     };
     Some(Shortfall {
@@ -196,11 +196,11 @@ pub const fn why_append(topic: Topic) -> &'static str {
 
 fn stamp(topic: Topic, settings: &TopicSettings, found: &Found<'_>) -> Option<Shortfall> {
     let wanted = settings.timestamp.broker_name();
-    let told = found.text("message.timestamp.type");
-    let wrong = settings.timestamp == Timestamp::Append && told != wanted;
+    let stamp = found.text("message.timestamp.type");
+    let wrong = settings.timestamp == Timestamp::Append && stamp != wanted;
     wrong.then(|| Shortfall {
         setting: "message.timestamp.type",
-        found: told.to_owned(),
+        found: stamp.to_owned(),
         why: why_append(topic).to_owned(),
         wanted: wanted.to_owned(),
     })
@@ -219,11 +219,11 @@ fn length(topology: &Topology, topic: Topic, found: &Found<'_>) -> Option<Shortf
     })
 }
 
-/// Who is short, or that the topology says otherwise.
+/// What is short, or that the topology has another figure.
 fn short_of<'a>(readers: impl Iterator<Item = &'a Reader>, wanted: Millis) -> String {
     let names: Vec<String> = readers.map(shown).collect();
     match names.is_empty() {
-        true => format!("shorter than the topology says ({})", hours(wanted)),
+        true => format!("shorter than the topology has ({})", hours(wanted)),
         false => format!("too short for {}", names.join(", ")),
     }
 }

@@ -8,8 +8,8 @@ use crate::core::unit::{DAY, SECOND};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 
-/// A policy with the lines its parts stand on, so that what the core says of a part can be said
-/// of a line.
+/// A policy with the lines its parts stand on, so that what the core finds wrong with a part can be
+/// shown of a line.
 pub(super) struct Placed {
     pub(super) policy: PolicySpec,
     pub(super) line: usize,
@@ -62,8 +62,8 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
         let Some(placed) = policy(reader, value) else { continue };
         if let Some(earlier) = found.iter().find(|p| p.policy.name == placed.policy.name) {
             let name = &placed.policy.name;
-            let said = format!("a second policy {name:?} (the first: line {})", earlier.line);
-            reader.complain(placed.line, said, "each name once");
+            let found = format!("a second policy {name:?} (the first: line {})", earlier.line);
+            reader.complain(placed.line, found, "each name once");
         }
         found.push(placed);
     }

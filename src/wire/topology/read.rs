@@ -53,7 +53,7 @@ impl Reader {
         self.complaints
     }
 
-    /// Names the keys of a table that nobody reads.
+    /// Names the keys of a table that are not read.
     pub(super) fn only(&mut self, table: &DeTable<'_>, place: &str, known: &[&str]) {
         for key in table.keys() {
             let name: &str = key.get_ref();
@@ -152,7 +152,7 @@ fn whole(value: &DeValue<'_>) -> Option<i64> {
     i64::from_str_radix(&plain(integer.as_str()), integer.radix()).ok()
 }
 
-/// A value as the file says it, shortened.
+/// A value as the file has it, shortened.
 pub(super) fn show(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("{text:?}"),

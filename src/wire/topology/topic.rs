@@ -23,7 +23,7 @@ impl Cleanup {
         ("compact,delete", Cleanup::CompactDelete),
     ];
 
-    /// The broker's word for it: `cleanup.policy`.
+    /// The broker's name for it: `cleanup.policy`.
     pub const fn name(self) -> &'static str {
         match self {
             Cleanup::Compact => "compact",
@@ -57,7 +57,7 @@ impl Framing {
     const WORDS: [(&'static str, Framing); 2] =
         [("single-object", Framing::SingleObject), ("confluent", Framing::Confluent)];
 
-    /// The word for it.
+    /// Its name in a topology file.
     pub const fn name(self) -> &'static str {
         match self {
             Framing::SingleObject => "single-object",
@@ -79,7 +79,7 @@ impl Timestamp {
     const WORDS: [(&'static str, Timestamp); 2] =
         [("create", Timestamp::Create), ("append", Timestamp::Append)];
 
-    /// The word for it.
+    /// Its name in a topology file.
     pub const fn name(self) -> &'static str {
         match self {
             Timestamp::Create => "create",
@@ -97,7 +97,7 @@ impl Timestamp {
         }
     }
 
-    /// The broker's word for it: `message.timestamp.type`.
+    /// The broker's name for it: `message.timestamp.type`.
     pub const fn broker_name(self) -> &'static str {
         match self {
             Timestamp::Create => "CreateTime",
@@ -189,7 +189,7 @@ fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -
     for required in ["partitions", "cleanup"] {
         if !table.contains_key(required) {
             let found = format!("no `{required}` in [topics.{word}]");
-            reader.complain(line, found, "a table that says it");
+            reader.complain(line, found, "a table that has it");
         }
     }
     for (key, value) in table {

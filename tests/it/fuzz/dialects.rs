@@ -5,7 +5,7 @@ use super::feed;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Intake, Origin, Taken, Words};
+use yardmaster::drive::intake::{Intake, Origin, Records, Taken};
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::dialect::Dialect;
 
@@ -51,9 +51,9 @@ const WORST: [&str; 22] = [
 /// Whether a message could be read; it must be a dead letter otherwise, and nothing else.
 fn takes(intake: &mut Intake, dialect: Dialect, bytes: &[u8]) -> bool {
     let origin = Origin { topic: "foreign", partition: 0, offset: 0, appended_at: 1 };
-    let (mut words, codec, mut arena) = (Words::default(), Codec::default(), Arena::default());
+    let (mut words, codec, mut arena) = (Records::default(), Codec::default(), Arena::default());
     intake.meet(dialect, origin, None, Some(bytes), &mut words);
-    intake.say_again(usize::MAX, &mut words);
+    intake.publish_again(usize::MAX, &mut words);
     for word in words.iter().filter(|word| word.topic != Topic::DeadLetter) {
         let event = codec.read(word.topic, Some(word.key), Some(word.value), &mut arena);
         assert!(!matches!(event, Event::Garbled(_)), "what we say ourselves: {event:?}");

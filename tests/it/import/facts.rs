@@ -126,7 +126,7 @@ fn a_parameter_of_another_type_than_declared_is_named() {
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
         let said = &imported.complaints[0];
         assert!(said.starts_with("parameter jedi.jobbroker.K: field `value`: found "), "{said}");
-        assert!(said.contains(wants) && said.contains("as its type says"), "{said}");
+        assert!(said.contains(wants) && said.contains("as its type is"), "{said}");
         assert_eq!(of::<Parameter>(&imported).len(), 1);
     }
     for (row, says) in [

@@ -7,7 +7,7 @@ use crate::drive::yard;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Status, Task};
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Intake, Words};
+use yardmaster::drive::intake::{Intake, Records};
 use yardmaster::wire::dialect::{Grades, OWN, revision};
 use yardmaster::wire::record;
 
@@ -94,18 +94,18 @@ fn a_transaction_says_no_more_again_than_its_limit() {
         bus.comes(&mut intake, &Comes::Job(job, 45, Status::Running, T0));
     }
     let Comes::Facts(task) = changed(45, 2) else { unreachable!() };
-    let (mut bytes, mut words) = (Vec::new(), Words::default());
+    let (mut bytes, mut words) = (Vec::new(), Records::default());
     record::write_task(&mut bytes, &task);
     bus.said.push((Topic::Task, b"45".to_vec(), bytes.clone()));
     intake.learn(Topic::Task, None, Some(&bytes), &mut words);
     assert_eq!((words.len(), intake.queued()), (0, 100));
-    intake.say_again(30, &mut words);
+    intake.publish_again(30, &mut words);
     assert_eq!((words.len(), intake.queued()), (30, 70));
     bus.keep(&words);
     // One of the others says something by itself: that is the saying.
     assert_eq!(bus.comes(&mut intake, &Comes::Job(100, 45, Status::Finished, T0 + 1)), 1);
-    let (mut words, so_far) = (Words::default(), bus.clone());
-    intake.say_again(1_000, &mut words);
+    let (mut words, so_far) = (Records::default(), bus.clone());
+    intake.publish_again(1_000, &mut words);
     assert_eq!((words.len(), intake.queued()), (69, 0));
     bus.keep(&words);
     let whole = contents(&bus);
@@ -182,7 +182,7 @@ fn what_two_records_of_a_job_say_is_joined_at_the_next_start() {
 
 #[test]
 fn a_history_that_does_not_reach_back_is_said_as_a_parameter() {
-    let mut words = Words::default();
+    let mut words = Records::default();
     let intake = Intake::new("atlas", Default::default(), &Limits::default());
     intake.note_history(1_760_000_000_123, &mut words);
     let said = events(&words);

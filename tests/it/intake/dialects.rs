@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Status, TransferState};
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Taken, Words};
+use yardmaster::drive::intake::{Records, Taken};
 use yardmaster::wire::dialect::{
-    Dialect, Foreign, JobSaid, TaskSaid, TransferSaid, Worker, Workers, read,
+    Dialect, Foreign, JobMessage, TaskMessage, TransferMessage, Worker, Workers, read,
 };
 use yardmaster::wire::record;
 
@@ -52,7 +52,7 @@ fn reason(dialect: Dialect, text: &str, parts: &[&str]) {
 fn a_panda_job_is_read_field_by_field() {
     let said = |text: &str| match read(Dialect::Panda, text.as_bytes()) {
         Ok(Foreign::Job(job)) => {
-            let JobSaid { job, task, status, at, queue } = job;
+            let JobMessage { job, task, status, at, queue } = job;
             (job, task, status, at, queue.into_owned())
         }
         other => panic!("{text}: {other:?}"),
@@ -107,7 +107,9 @@ fn a_panda_task_ends_or_goes_on() {
     let said = |status: &str| {
         read(Dialect::Panda, with(task.clone(), "status", Some(status.into())).as_bytes()).map(
             |said| match said {
-                Foreign::Task(TaskSaid { task: 45_123_456, ended, at: 1_760_000_000_000 }) => ended,
+                Foreign::Task(TaskMessage { task: 45_123_456, ended, at: 1_760_000_000_000 }) => {
+                    ended
+                }
                 other => panic!("{other:?}"),
             },
         )
@@ -124,14 +126,14 @@ fn a_panda_task_ends_or_goes_on() {
 #[test]
 fn real_rucio_messages_are_read() {
     let texts: Vec<&str> = RUCIO.lines().map(str::trim).collect();
-    let said: Vec<TransferSaid<'_>> = texts
+    let said: Vec<TransferMessage<'_>> = texts
         .iter()
         .map(|text| match read(Dialect::Rucio, text.as_bytes()) {
             Ok(Foreign::Transfer(said)) => said,
             other => panic!("{other:?}"),
         })
         .collect();
-    let first = TransferSaid {
+    let first = TransferMessage {
         request: "a0eab3e04e494c7fafb4ec4f7a8a6d48".into(),
         state: TransferState::Done,
         at: 1_742_501_709_000,
@@ -253,7 +255,7 @@ fn an_rse_is_its_site_by_the_topology_else_by_the_storage_facts_else_itself() {
         let storage = crate::drive::yard::storage(name, site, 1);
         bytes.clear();
         record::write(&mut bytes, &storage);
-        intake.learn(Topic::Storage, Some(name.as_bytes()), Some(&bytes), &mut Words::default());
+        intake.learn(Topic::Storage, Some(name.as_bytes()), Some(&bytes), &mut Records::default());
     }
     let sites = |intake: &mut _, text: &str| {
         let said = says(intake, Dialect::Rucio, text);
@@ -268,7 +270,7 @@ fn an_rse_is_its_site_by_the_topology_else_by_the_storage_facts_else_itself() {
     assert_eq!(sites(&mut intake, &text), ("ONE".into(), "FIVE".into()));
     let elsewhere = with(transfer("done"), "payload/src-rse", Some("XRD9".into()));
     assert_eq!(sites(&mut intake, &elsewhere).0, "XRD9");
-    intake.learn(Topic::Storage, Some(b"XRD5"), None, &mut Words::default());
+    intake.learn(Topic::Storage, Some(b"XRD5"), None, &mut Records::default());
     assert_eq!(sites(&mut intake, &text).1, "XRD5");
 }
 
@@ -356,7 +358,7 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
     let named = with(job(), "computingsite", Some("q".repeat(1_025).into()));
     let said = says(&mut intake, Dialect::Panda, &named);
     assert!(said[0].2.contains("a name of 1025 bytes"), "{}", said[0].2);
-    let mut words = Words::default();
+    let mut words = Records::default();
     intake.meet(Dialect::Panda, super::ORIGIN, Some(&[b'k'; 3_000]), Some(b"x"), &mut words);
     let letter = words.iter().next().unwrap();
     assert_eq!(letter.key.len(), limits.name_bytes);
@@ -365,7 +367,7 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
         found.map(|(_, value)| value.as_str())
     };
     assert_eq!((header("key_cut_to"), header("key_length")), (Some("1024"), Some("3000")));
-    let mut words = Words::default();
+    let mut words = Records::default();
     intake.meet(Dialect::Panda, super::ORIGIN, None, None, &mut words);
     assert!(events(&words).is_empty(), "a null is nothing");
     let tally = intake.take_tally();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{ChunkKind, Event, Status, Task, TaskPhase};
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Intake, Taken, Words};
+use yardmaster::drive::intake::{Intake, Records, Taken};
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::dialect::Dialect;
 use yardmaster::wire::record;
@@ -44,13 +44,13 @@ pub struct Bus {
 }
 
 impl Bus {
-    pub fn keep(&mut self, words: &Words) {
+    pub fn keep(&mut self, words: &Records) {
         self.said.extend(words.iter().map(|it| (it.topic, it.key.to_vec(), it.value.to_vec())));
     }
 
     /// Lets something come; every record on our own topics is learnt.
     pub fn comes(&mut self, intake: &mut Intake, it: &Comes) -> usize {
-        let mut words = Words::default();
+        let mut words = Records::default();
         let json = match it {
             Comes::Job(job, task, status, at) => format!(
                 "{{\"msg_type\": \"job_status\", \"jobid\": {job}, \"taskid\": {task}, \
@@ -66,7 +66,7 @@ impl Bus {
                 record::write_task(&mut bytes, task);
                 self.said.push((Topic::Task, task.task.clone().into_bytes(), bytes.clone()));
                 intake.learn(Topic::Task, None, Some(&bytes), &mut words);
-                intake.say_again(usize::MAX, &mut words);
+                intake.publish_again(usize::MAX, &mut words);
                 self.keep(&words);
                 return words.len();
             }
@@ -79,13 +79,13 @@ impl Bus {
     /// A new life, from what was said.
     pub fn restart(&mut self) -> Intake {
         let mut intake = Intake::new("atlas", BTreeMap::new(), &Limits::default());
-        let mut words = Words::default();
+        let mut words = Records::default();
         for (topic, key, value) in &self.said {
             intake.learn(*topic, Some(key), Some(value), &mut words);
         }
         assert!(words.is_empty(), "nothing is said while reading back");
         intake.caught_up();
-        intake.say_again(usize::MAX, &mut words);
+        intake.publish_again(usize::MAX, &mut words);
         self.keep(&words);
         intake
     }
@@ -248,7 +248,7 @@ fn a_job_is_said_at_once_and_again_when_its_task_is_known() {
     assert!(bus.finals()["job-state 7"].contains("user: \"user-45\""));
     assert_eq!((intake.waiting(), intake.jobs()), (0, 1));
     let tally = intake.take_tally();
-    assert_eq!(tally.of(Dialect::Panda, Taken::Said), 0, "of this life");
+    assert_eq!(tally.of(Dialect::Panda, Taken::Published), 0, "of this life");
     // Facts that came while nobody was there are found at the next start.
     let mut intake = bus.restart();
     bus.comes(&mut intake, &Comes::Job(8, 46, Status::Running, 1_760_000_000));

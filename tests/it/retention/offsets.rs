@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Status};
-use yardmaster::drive::intake::Words;
+use yardmaster::drive::intake::Records;
 use yardmaster::shell::kafka::{KafkaConf, KafkaIntake, TopicMap};
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::topology::Topology;
@@ -161,11 +161,11 @@ fn intake_commits_the_offsets_of_all_partitions_at_its_start_and_after_each_inte
             },
         );
         let mut intake = begun.unwrap();
-        intake.say(&Words::default()).unwrap();
+        intake.say(&Records::default()).unwrap();
         assert_eq!(committed(), [Offset::Offset(0); 2]);
         // Somebody else changes them, as a broker that forgets them does.
         client.commit(&of_all(7), CommitMode::Sync).unwrap();
-        intake.say(&Words::default()).unwrap();
+        intake.say(&Records::default()).unwrap();
         assert_eq!(committed(), [Offset::Offset(offset); 2], "{interval:?}");
     }
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use yardmaster::core::cut::Topic;
-use yardmaster::drive::intake::SPOKEN;
+use yardmaster::drive::intake::PUBLISHED_TOPICS;
 use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, KafkaWriter, NewTopicSpec};
 
 /// Each with a message of every kind that becomes something else.
@@ -132,7 +132,7 @@ impl Taps<'_> {
             let count = client.fetch_metadata(Some(&name), 10 * SECOND).unwrap();
             (0..count.topics()[0].partitions().len() as i32).any(|partition| end(partition) > 0)
         };
-        SPOKEN.iter().all(spoken)
+        PUBLISHED_TOPICS.iter().all(spoken)
     }
 }
 

@@ -1,75 +1,80 @@
 //! What needs no memory: transfers, workers, ends of tasks, and dead letters.
 
 use super::facts::End;
-use super::{Intake, Origin, Words, decimal};
+use super::{Intake, Origin, Records, decimal};
 use crate::core::cut::Topic;
 use crate::core::event::{Pilot, Task, TaskPhase, Transfer};
 use crate::core::id::cut;
-use crate::wire::dialect::{Dialect, Report, TransferSaid, Workers, transfer_revision};
+use crate::wire::dialect::{Dialect, Report, TransferMessage, Workers, transfer_revision};
 use crate::wire::record;
 
 impl Intake {
-    pub(super) fn say_end(&self, task: u64, end: End, words: &mut Words) {
+    pub(super) fn publish_end(&self, task: u64, end: End, records: &mut Records) {
         let mut digits = [0; 20];
         let name = decimal(task, &mut digits);
         let ended = ended(name, &self.domain, end);
-        words.say(Topic::Task, name.as_bytes(), |out| record::write_task(out, &ended));
+        records.push(Topic::Task, name.as_bytes(), |out| record::write_task(out, &ended));
     }
 
-    /// The site of an RSE; where nobody says one, the RSE's own name.
+    /// The site of an RSE; where none is known, the RSE's own name.
     pub(super) fn site<'a>(&'a self, rse: &'a str) -> &'a str {
         let known = self.sites.get(rse).or_else(|| self.storage.get(rse));
         known.filter(|site| !site.is_empty()).map_or(rse, String::as_str)
     }
 
-    pub(super) fn transfer(&self, said: &TransferSaid<'_>, words: &mut Words) -> bool {
+    pub(super) fn transfer(&self, message: &TransferMessage<'_>, records: &mut Records) -> bool {
         let transfer = Transfer {
-            request: &said.request,
-            state: said.state,
-            changed_at: said.at,
-            revision: transfer_revision(said.state),
-            activity: &said.activity,
-            source: self.site(&said.source),
-            destination: self.site(&said.destination),
-            bytes: said.bytes,
+            request: &message.request,
+            state: message.state,
+            changed_at: message.at,
+            revision: transfer_revision(message.state),
+            activity: &message.activity,
+            source: self.site(&message.source),
+            destination: self.site(&message.destination),
+            bytes: message.bytes,
             files: 1,
-            error: cut(&said.error, self.limits.name_bytes),
+            error: cut(&message.error, self.limits.name_bytes),
         };
-        let key = said.request.as_bytes();
-        words.say(Topic::Transfer, key, |out| record::write_transfer(out, &transfer));
+        let key = message.request.as_bytes();
+        records.push(Topic::Transfer, key, |out| record::write_transfer(out, &transfer));
         true
     }
 
     pub(super) fn workers(
         &self,
-        said: &Workers<'_>,
+        message: &Workers<'_>,
         origin: Origin<'_>,
-        words: &mut Words,
+        records: &mut Records,
     ) -> bool {
-        let at = said.at.unwrap_or(origin.appended_at);
-        for worker in &said.running {
+        let at = message.at.unwrap_or(origin.appended_at);
+        for worker in &message.running {
             let (queue, node) = (&*worker.queue, &*worker.node);
             let key = format!("{queue}/job/{node}");
             let pilot = Pilot::UpdatedJob { queue, node, at };
-            words.say(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
         }
         false
     }
 
-    pub(super) fn report(&self, said: &Report, origin: Origin<'_>, words: &mut Words) -> bool {
-        let at = said.at.unwrap_or(origin.appended_at);
-        let (queue, harvester) = (said.queue.as_str(), said.harvester.as_str());
-        for (resource_type, (submitted, running)) in &said.counts {
+    pub(super) fn report(
+        &self,
+        message: &Report,
+        origin: Origin<'_>,
+        records: &mut Records,
+    ) -> bool {
+        let at = message.at.unwrap_or(origin.appended_at);
+        let (queue, harvester) = (message.queue.as_str(), message.harvester.as_str());
+        for (resource_type, (submitted, running)) in &message.counts {
             let key = format!("{queue}/{harvester}/{resource_type}");
             let (submitted, running) = (*submitted, *running);
             let pilot = Pilot::Workers { queue, harvester, resource_type, submitted, running, at };
-            words.say(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
         }
         false
     }
 
     /// The headers are those of the leader's dead letters, with dialect and detail besides; `topic`
-    /// is the name on the bus, since a foreign topic has no word.
+    /// is the name on the bus, since a foreign topic has no name of ours.
     pub(super) fn dead_letter(
         &self,
         dialect: Dialect,
@@ -77,7 +82,7 @@ impl Intake {
         key: &[u8],
         value: &[u8],
         why: String,
-        words: &mut Words,
+        records: &mut Records,
     ) {
         let kept = &value[..value.len().min(self.limits.dead_letter_bytes)];
         let whole_key = key;
@@ -97,11 +102,11 @@ impl Intake {
             headers.push(("key_cut_to", key.len().to_string()));
             headers.push(("key_length", whole_key.len().to_string()));
         }
-        words.say_with(Topic::DeadLetter, key, headers, |out| out.extend_from_slice(kept));
+        records.push_with(Topic::DeadLetter, key, headers, |out| out.extend_from_slice(kept));
     }
 }
 
-/// The record that ends a task. It says nothing else of it, not even a policy.
+/// The record that ends a task. It has nothing else of it, not even a policy.
 fn ended(task: &str, domain: &str, end: End) -> Task {
     Task {
         subject: task.to_owned(),

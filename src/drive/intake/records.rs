@@ -1,4 +1,5 @@
-//! What intake is about to say, its bytes one after the other. Reused: `clear` keeps the memory.
+//! Records that intake is about to publish, their bytes one after the other. Reused: `clear` leaves
+//! the memory.
 
 use crate::core::cut::Topic;
 use std::ops::Range;
@@ -8,13 +9,13 @@ pub type Headers = Vec<(&'static str, String)>;
 
 /// Records for one transaction, in their order.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct Records {
     bytes: Vec<u8>,
-    words: Vec<Word>,
+    records: Vec<Record>,
 }
 
 #[derive(Clone, Debug)]
-struct Word {
+struct Record {
     topic: Topic,
     key: Range<usize>,
     value: Range<usize>,
@@ -23,7 +24,7 @@ struct Word {
 
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spoken<'a> {
+pub struct Entry<'a> {
     /// Topic of ours.
     pub topic: Topic,
     /// Key; it decides the partition.
@@ -34,40 +35,40 @@ pub struct Spoken<'a> {
     pub headers: &'a [(&'static str, String)],
 }
 
-impl Words {
-    /// Forgets the content, keeps the memory.
+impl Records {
+    /// Forgets the content, leaves the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.words.clear();
+        self.records.clear();
     }
 
     /// How many records there are.
     pub fn len(&self) -> usize {
-        self.words.len()
+        self.records.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.records.is_empty()
     }
 
     /// The records in their order.
-    pub fn iter(&self) -> impl Iterator<Item = Spoken<'_>> {
-        self.words.iter().map(|word| Spoken {
-            topic: word.topic,
-            key: &self.bytes[word.key.clone()],
-            value: &self.bytes[word.value.clone()],
-            headers: &word.headers,
+    pub fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.records.iter().map(|record| Entry {
+            topic: record.topic,
+            key: &self.bytes[record.key.clone()],
+            value: &self.bytes[record.value.clone()],
+            headers: &record.headers,
         })
     }
 
     /// Appends a record whose value `write` appends.
-    pub(super) fn say(&mut self, topic: Topic, key: &[u8], write: impl FnOnce(&mut Vec<u8>)) {
-        self.say_with(topic, key, Vec::new(), write);
+    pub(super) fn push(&mut self, topic: Topic, key: &[u8], write: impl FnOnce(&mut Vec<u8>)) {
+        self.push_with(topic, key, Vec::new(), write);
     }
 
     /// The same with headers.
-    pub(super) fn say_with(
+    pub(super) fn push_with(
         &mut self,
         topic: Topic,
         key: &[u8],
@@ -79,6 +80,6 @@ impl Words {
         let middle = self.bytes.len();
         write(&mut self.bytes);
         let (key, value) = (start..middle, middle..self.bytes.len());
-        self.words.push(Word { topic, key, value, headers });
+        self.records.push(Record { topic, key, value, headers });
     }
 }
