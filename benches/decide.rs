@@ -126,7 +126,7 @@ impl Line {
             said.push(decision);
         }
         assert_eq!(decisions, REQUESTS);
-        // All is carried out: nothing stays promised.
+        // All is carried out: nothing stays reserved.
         for decision in said {
             let (subject, decision) = (decision.subject, decision.id);
             let (kind, reason) = (OutcomeKind::Accepted, String::new());

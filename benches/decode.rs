@@ -9,7 +9,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use std::hint::black_box as keep;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferState};
+use yardmaster::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferStatus};
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, MARKER, Prepared, schema, schema_text};
 use yardmaster::wire::record;
 
@@ -77,7 +77,7 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
         Topic::Transfer => {
             let transfer = Transfer {
                 request: "0f2c9e7a1b6d4c55a1d2d0b6f3a9e711",
-                state: TransferState::Done,
+                state: TransferStatus::Done,
                 changed_at: at,
                 revision: 0,
                 activity: "Production Output",

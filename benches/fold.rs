@@ -8,7 +8,7 @@
 use std::fs;
 use std::hint::black_box;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferState};
+use yardmaster::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferStatus};
 use yardmaster::core::id::stir;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::progress::LaneFlags;
@@ -167,7 +167,7 @@ impl Grid {
         let draw = |what: u64| stir(number ^ what << 40) % 100;
         let transfer = Transfer {
             request: &format!("{:016x}{number:016x}", stir(number)),
-            state: if ends { TransferState::Done } else { TransferState::Submitted },
+            state: if ends { TransferStatus::Done } else { TransferStatus::Submitted },
             changed_at: self.now,
             revision: 0,
             activity: if draw(1) < 80 { "Production Output" } else { "Express" },

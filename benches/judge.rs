@@ -123,7 +123,7 @@ fn candidate<'a>(
         load,
         load_type: count,
         load_all: count,
-        promised: 0,
+        reserved: 0,
         at_nucleus: false,
         link,
         output: Some(storage),

@@ -144,7 +144,7 @@ impl Engine {
     /// Deferrals whose time has come.
     fn take_due(&mut self) -> Vec<String> {
         let due = self.state.timers.deferrals.take(self.state.now).into_iter();
-        due.filter(|subject| self.state.asks.of(subject).is_some()).collect()
+        due.filter(|subject| self.state.requests.of(subject).is_some()).collect()
     }
 
     /// The next output of this cycle: decisions in the order of judgement, then throttles. Each is

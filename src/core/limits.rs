@@ -169,9 +169,9 @@ limits! {
     lane_unreadable_ms: Millis = "lane_unreadable_s" * SECOND, 60 in 1..=86_400;
     "Most schema ids that are remembered, for a minute, as missing in the registry; ids."
     missing_schemas_max: usize = "missing_schemas_max" * 1, 65_536 in 1_000..=10_000_000;
-    "Shortest cycle while somebody waits for an answer."
+    "Shortest cycle while a request waits for an answer."
     cycle_min_ms: Millis = "cycle_min_ms" * 1, 10 in 1..=10_000;
-    "Shortest cycle while nobody waits."
+    "Shortest cycle while no request waits."
     cycle_idle_ms: Millis = "cycle_idle_ms" * 1, 100 in 1..=10_000;
     "A cycle is published at least this often, idle or not."
     tick_ms: Millis = "tick_ms" * 1, 1_000 in 100..=60_000;

@@ -34,7 +34,7 @@ oddities! {
     UnknownDecision "unknown_decision" "An outcome of a decision that is not known.",
     OtherDomain "other_domain" "A request or answer of another domain.",
     BadValue "bad_value" "A figure that cannot be; read as the nearest that can.",
-    Garbled "garbled" "Bytes nobody could read.",
+    Garbled "garbled" "Bytes that could not be read.",
     KeyMismatch "key_mismatch" "Its key is not the one its content asks for; the content counts.",
     BelowCut "below_cut" "Delivered again although it was counted.",
 }

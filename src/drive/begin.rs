@@ -7,16 +7,16 @@ use crate::core::output::progress::Progress;
 use crate::core::state::State;
 use crate::core::state::repair::{NowRepair, NowRepairs};
 use crate::drive::checkpoint::Checkpointer;
+use crate::drive::epoch_config::{EpochConfig, hash_of};
 use crate::drive::feed::Feed;
 use crate::drive::own::Own;
 use crate::drive::port::{LaneSpan, Log, Store};
 use crate::drive::repair::{known_repairs, notice_of};
 use crate::drive::report::Report;
 use crate::drive::scan::read_progress;
-use crate::drive::terms::{Terms, hash_of};
 use crate::drive::{Config, Drive, Halt, Role};
 use crate::wire::avro::{Arena, Codec, Fault};
-use crate::wire::cell::{self, Bounds, Head, Restore};
+use crate::wire::stored::{self, Bounds, Head, Restore};
 use std::collections::BTreeMap;
 
 /// How many cycles beyond that of the store are looked at for it.
@@ -101,14 +101,14 @@ impl<L: Log, S: Store> Drive<L, S> {
         if *text == self.epoch_text {
             return Ok(());
         }
-        let read = || Terms::of("the topology in progress", text);
+        let read = || EpochConfig::of("the topology in progress", text);
         let terms = if *text == ours.text { Ok(ours.clone()) } else { read() };
         self.is_unread = terms.is_err();
         let terms = terms.unwrap_or_else(|mistakes| {
             self.was_unread = true;
             self.report.notices.push(format!(
-                "the topology published in progress cannot be read by this version: {}; its cycles are \
-                 counted by our own topology, and its decisions cannot be verified: use the \
+                "the topology published in progress cannot be read by this version: {}; its cycles \
+                 are counted by our own topology, and its decisions cannot be verified: use the \
                  version that published it for that",
                 mistakes.join("; ")
             ));
@@ -152,7 +152,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// The same records in a state of other terms. Deadlines and windows depend on limits: they are
     /// made again from the records, as they would be after a restart.
-    fn rebuilt(&self, state: &State, terms: &Terms) -> Result<State, Halt> {
+    fn rebuilt(&self, state: &State, terms: &EpochConfig) -> Result<State, Halt> {
         let mut again = remade(state, State::new(terms.setting.clone()))?;
         if self.config.counters.is_some() {
             again.take_notes(&state.notes());
@@ -183,11 +183,11 @@ impl<L: Log, S: Store> Drive<L, S> {
 /// The same records in a state of another setting.
 fn remade(state: &State, empty: State) -> Result<State, Halt> {
     let domain = empty.setting.domain.clone();
-    let head = cell::write_head(state, &Head::default());
+    let head = stored::write_head(state, &Head::default());
     let remake = || {
         let mut restore = Restore::begin(empty, &head)?;
-        for (kind, page) in cell::pages(state) {
-            restore.chunk(&cell::page(state, kind, page))?;
+        for (kind, page) in stored::pages(state) {
+            restore.chunk(&stored::page(state, kind, page))?;
         }
         Ok(restore.end().0)
     };

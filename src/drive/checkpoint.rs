@@ -6,11 +6,11 @@ use crate::core::state::changed::Note;
 use crate::core::state::counters::counters_at_most;
 use crate::core::unit::Millis;
 use crate::drive::Halt;
+use crate::drive::epoch_config::EpochConfig;
 use crate::drive::load::{Loaded, Loading, readable};
 use crate::drive::port::{Checkpoint, Store};
-use crate::drive::terms::Terms;
 use crate::wire::avro::Writer;
-use crate::wire::cell::{self, Bounds, Head};
+use crate::wire::stored::{self, Bounds, Head};
 
 /// How many times as long as writing the counters took passes before they are written again.
 const COUNTERS_REST: u64 = 10;
@@ -55,7 +55,7 @@ impl Checkpointer {
     /// The stored state, if it can be used; else a notice says why not.
     pub fn load<S: Store>(
         store: &mut S,
-        terms: &Terms,
+        terms: &EpochConfig,
         stopwatch: fn() -> u64,
         keeps: bool,
     ) -> Result<(Checkpointer, Option<(State, Head)>), Halt> {
@@ -161,7 +161,7 @@ impl Checkpointer {
         let with_counters = is_last || is_due && has_rested && self.writing_ns.is_none();
         self.copied_ns = now;
         let head = Head { policies: policies.to_owned(), bounds: bounds() };
-        let head = cell::write_head(state, &head);
+        let head = stored::write_head(state, &head);
         let counters = with_counters.then(|| {
             self.counters_ns = now;
             // What the store had is cleared then.
@@ -169,14 +169,14 @@ impl Checkpointer {
             if has_room { readable(state) } else { Vec::new() }
         });
         let fresh = std::mem::take(&mut self.is_fresh);
-        let deltas = cell::deltas(state);
+        let deltas = stored::deltas(state);
         let mut bases = self.bases(state, &deltas, fresh);
         if std::mem::take(&mut self.has_learnt) || fresh && !self.writers.is_empty() {
-            bases.push((cell::WRITERS_PAGE, cell::write_writers(&self.writers)));
+            bases.push((stored::WRITERS_PAGE, stored::write_writers(&self.writers)));
         }
         let notes = state.notes_of_zero();
         if notes != self.notes || fresh && !notes.is_empty() {
-            bases.push((cell::NOTES_PAGE, cell::write_notes(&notes)));
+            bases.push((stored::NOTES_PAGE, stored::write_notes(&notes)));
             self.notes = notes;
         }
         let deltas = if fresh { Vec::new() } else { deltas };
@@ -190,7 +190,7 @@ impl Checkpointer {
     /// Base pages in turn: about as much of them as there is of deltas, so that after one pass over
     /// all pages the deltas from before it are not needed. All of them the first time.
     fn bases(&mut self, state: &State, deltas: &[Vec<u8>], all: bool) -> Vec<(u64, Vec<u8>)> {
-        let pages = cell::pages(state);
+        let pages = stored::pages(state);
         if all {
             self.covered = self.sequence;
             self.pass_began = self.sequence;
@@ -208,9 +208,9 @@ impl Checkpointer {
                 }
             }
             let (kind, page) = pages[self.page];
-            let content = cell::page(state, kind, page);
+            let content = stored::page(state, kind, page);
             written += content.len();
-            bases.push((cell::page_number(kind, page), content));
+            bases.push((stored::page_number(kind, page), content));
             self.page += 1;
             if bases.len() >= pages.len() {
                 break;
@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn keeper(state: &State) -> Checkpointer {
-        let terms = Terms {
+        let terms = EpochConfig {
             text: String::new(),
             hash: String::new(),
             setting: state.setting.clone(),

@@ -3,11 +3,11 @@
 use crate::core::state::State;
 use crate::core::state::changed::Note;
 use crate::core::state::counters::counters;
+use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::Piece;
-use crate::drive::terms::Terms;
 use crate::wire::avro::Writer;
-use crate::wire::cell::{self, Head, Restore};
 use crate::wire::counter;
+use crate::wire::stored::{self, Head, Restore};
 
 /// The counter line that names which cycle the others are of.
 const CYCLE_KEY: &str = "cycle";
@@ -18,7 +18,7 @@ type Lines = Vec<(Vec<u8>, Vec<u8>)>;
 /// A state that comes piece by piece. Nothing of it counts before the store has confirmed that all
 /// pieces add up, so a fault of one is reported only then.
 pub(super) struct Loading<'a> {
-    terms: &'a Terms,
+    terms: &'a EpochConfig,
     /// Of the last checkpoint.
     pub(super) sequence: u64,
     /// Of the oldest checkpoint that still has deltas.
@@ -44,7 +44,7 @@ pub(super) struct Loaded {
 }
 
 impl<'a> Loading<'a> {
-    pub(super) fn new(terms: &'a Terms) -> Loading<'a> {
+    pub(super) fn new(terms: &'a EpochConfig) -> Loading<'a> {
         let restore = Err("what the store kept has no head".to_owned());
         Loading {
             terms,
@@ -64,11 +64,11 @@ impl<'a> Loading<'a> {
                 self.sequence = sequence;
                 self.restore = begin(head, self.terms);
             }
-            Piece::Base(cell::WRITERS_PAGE, page) => match cell::read_writers(page) {
+            Piece::Base(stored::WRITERS_PAGE, page) => match stored::read_writers(page) {
                 Ok(writers) => self.writers = writers,
                 Err(_) => self.restore = Err(UNREADABLE.to_owned()),
             },
-            Piece::Base(cell::NOTES_PAGE, page) => match cell::read_notes(page) {
+            Piece::Base(stored::NOTES_PAGE, page) => match stored::read_notes(page) {
                 Ok(notes) => self.notes = notes,
                 Err(_) => self.restore = Err(UNREADABLE.to_owned()),
             },
@@ -100,11 +100,11 @@ impl<'a> Loading<'a> {
 const UNREADABLE: &str = "what the store kept cannot be read by this version";
 
 /// An empty state by the topology of the head, and the head in it.
-fn begin(head: &[u8], terms: &Terms) -> Result<Restore, String> {
+fn begin(head: &[u8], terms: &EpochConfig) -> Result<Restore, String> {
     let policies =
-        cell::policies_of(head, &terms.setting.domain).map_err(|_| UNREADABLE.to_owned())?;
+        stored::policies_of(head, &terms.setting.domain).map_err(|_| UNREADABLE.to_owned())?;
     let is_ours = policies.is_empty() || policies == terms.text;
-    let theirs = if is_ours { None } else { Terms::of("", policies).ok() };
+    let theirs = if is_ours { None } else { EpochConfig::of("", policies).ok() };
     // A configuration that this version cannot read is reported by the drive; ours stands in.
     let setting = theirs.map_or_else(|| terms.setting.clone(), |theirs| theirs.setting);
     Restore::begin(State::new(setting), head).map_err(|_| UNREADABLE.to_owned())

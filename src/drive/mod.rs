@@ -7,6 +7,8 @@
 
 mod begin;
 pub mod checkpoint;
+pub mod counters;
+pub mod epoch_config;
 pub mod feed;
 pub mod fold;
 mod follow;
@@ -23,8 +25,6 @@ pub mod report;
 mod scan;
 pub mod stray;
 mod take;
-pub mod tell;
-pub mod terms;
 mod verify;
 
 pub use take::Leader;
@@ -38,20 +38,20 @@ use crate::core::state::repair::{NowRepair, NowRepairs};
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec, Writer};
 use checkpoint::Checkpointer;
+use epoch_config::EpochConfig;
 use feed::Feed;
 use own::Own;
 use port::{LaneSpan, Log, LogError, Store, StoreError};
 use report::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use terms::Terms;
 
 /// What a drive is started with.
 pub struct Config {
     /// This process: host, process id and a start stamp.
     pub instance: String,
     /// The topology it would lead by.
-    pub terms: Terms,
+    pub terms: EpochConfig,
     /// A stopwatch; ns. For reports only: no decision reads it.
     pub stopwatch: fn() -> u64,
     /// Time since some fixed moment; ms. Never steps, whatever happens to the host's clock, which a
@@ -62,7 +62,7 @@ pub struct Config {
     /// Whether anything is stored.
     pub keeps: bool,
     /// How counters are published, if they are.
-    pub counters: Option<tell::Tell>,
+    pub counters: Option<counters::CounterPublishing>,
 }
 
 /// Why a drive stopped.

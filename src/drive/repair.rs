@@ -14,11 +14,11 @@ use crate::core::output::progress::{ENGINE_REVISION, Progress};
 use crate::core::state::repair::{NowRepair, NowRepairs};
 use crate::core::unit::Millis;
 use crate::drive::Halt;
+use crate::drive::epoch_config::{EpochConfig, hash_of};
 use crate::drive::outputs::counted;
 use crate::drive::port::{LaneSpan, Log, OutputRecord};
 use crate::drive::publish::SET_CLOCK;
 use crate::drive::scan::read_lane;
-use crate::drive::terms::{Terms, hash_of};
 use crate::wire::record::write_progress;
 pub(super) use cycles::known_repairs;
 use cycles::{Seen, TAIL, newest_cycles};
@@ -61,7 +61,7 @@ pub struct Answers {
 /// Looks for a `now` ahead of real time, and repairs it.
 pub struct ClockRepair<L: Log> {
     log: L,
-    terms: Terms,
+    terms: EpochConfig,
     instance: String,
     /// Whether the log's append times are a broker's, and not of this machine's clock.
     has_broker: bool,
@@ -69,7 +69,7 @@ pub struct ClockRepair<L: Log> {
 
 impl<L: Log> ClockRepair<L> {
     /// For a log and the topology that its leader has.
-    pub fn new(log: L, terms: Terms, instance: String, has_broker: bool) -> ClockRepair<L> {
+    pub fn new(log: L, terms: EpochConfig, instance: String, has_broker: bool) -> ClockRepair<L> {
         ClockRepair { log, terms, instance, has_broker }
     }
 

@@ -1,9 +1,9 @@
 //! Expensive questions, answered beside the loop: the loop copies what the answer needs, at a
 //! cycle's boundary, and a thread works on the copy.
 //!
-//! There is one copy and one such thread at a time, it answers all who asked before the copy was
-//! made, and those who have gone are not answered. Copying takes at most a tenth of the time. It is
-//! a copy of the live state and not of the store, which holds the records only: a counter that
+//! There is one copy and one such thread at a time, it answers all questions asked before the copy
+//! was made, but for those of clients that have gone. Copying takes at most a tenth of the time. It
+//! is a copy of the live state and not of the store, which holds the records only: a counter that
 //! drifted in memory would not be found there.
 
 use crate::core::state::State;
@@ -26,7 +26,7 @@ const VERBS: [&str; 2] = ["audit", "counters"];
 /// Works out the answer to a verb.
 type Work = fn(&str, &State) -> Answer;
 
-/// Who waits for an answer, and who works on one.
+/// Questions that wait for an answer, and the thread that works on one.
 pub struct Answers {
     asked: Receiver<Ask>,
     waiting: Vec<Ask>,
@@ -36,7 +36,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Nobody has asked yet.
+    /// Nothing was asked yet.
     pub fn new(asked: Receiver<Ask>) -> Answers {
         let (waiting, rests_until) = (Vec::new(), Instant::now());
         Answers { asked, waiting, worker: None, rests_until, work }
@@ -70,7 +70,7 @@ impl Answers {
         let worker = std::thread::Builder::new()
             .name("answers".to_owned())
             .spawn(move || answer_all(asks, &copy, work));
-        // Without a thread nobody is answered: those who asked are told that it did not work.
+        // Without a thread no question is answered: the clients get an error.
         self.worker = worker
             .map_err(|error| tracing::error!("cannot start the thread that answers: {error}"))
             .ok();
@@ -145,7 +145,7 @@ mod tests {
             asks.send(ask).unwrap();
             reply
         };
-        // A cycle that is half folded is shown to nobody.
+        // A cycle that is half folded is not shown.
         let mut first = ask("audit");
         answers.turn(&state, false);
         assert!(answers.worker.is_none());

@@ -1,6 +1,6 @@
 //! The HTTP server: metrics, health, and questions that the loop answers between two cycles.
 //!
-//! It runs on a thread of its own and sees the fold only through what the loop hands out.
+//! It runs on a thread of its own and sees the fold only through what the loop gives it.
 
 mod door;
 
@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Where it listens when nothing else is said: seen from this machine only.
+/// Where it listens if nothing else is stated: seen from this machine only.
 pub const ADDRESS: &str = "127.0.0.1:9187";
 /// How long a question may wait for the loop's answer.
 pub const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -56,9 +56,9 @@ pub enum Answer {
         /// Its bytes.
         body: Vec<u8>,
     },
-    /// There is no such thing; the text says what there is.
+    /// There is no such thing; the text names what there is.
     Unknown(String),
-    /// The question makes no sense; the text says what is allowed.
+    /// The question makes no sense; the text names what is allowed.
     Wrong(String),
 }
 
@@ -70,12 +70,12 @@ impl Ask {
         (Ask { verb: verb.to_owned(), query: BTreeMap::new(), reply }, answer)
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether no client waits for the answer any more.
     pub fn is_gone(&self) -> bool {
         self.reply.is_closed()
     }
 
-    /// Answers. Whoever asked may have gone; then the answer goes nowhere.
+    /// Answers. The client may have gone; then the answer is dropped.
     pub fn answer(self, answer: Answer) {
         let _ = self.reply.send(answer);
     }
@@ -239,7 +239,7 @@ async fn ask(
             problem(StatusCode::BAD_REQUEST, &what, "ask for what is allowed")
         }
         Ok(Err(_)) => {
-            let what = "the process is stopping, or could not answer; its log says which";
+            let what = "the process is stopping, or could not answer; see its log";
             problem(StatusCode::SERVICE_UNAVAILABLE, what, later)
         }
         Err(_) => {

@@ -1,4 +1,4 @@
-//! Intake against a Kafka: read back, go on where it was, take, say; again and again.
+//! Intake against a Kafka: read back, go on where it was, read, publish; again and again.
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::drive::intake::{Intake, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, Tally};
@@ -17,20 +17,20 @@ const WAIT_BACK: Duration = Duration::from_millis(200);
 /// Records taken at once while reading back.
 const BACK_RECORDS: usize = 50_000;
 
-/// What a stage tells now and then.
+/// What a stage reports now and then.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// Counts since it was last told.
+    /// Counts since the last report.
     pub tally: Tally,
     /// Jobs that wait for their task's facts.
     pub waiting: usize,
-    /// Jobs that are to be said again, since their task is known now or its facts changed.
+    /// Jobs that are to be published again, since their task is known now or its facts changed.
     pub queued: usize,
     /// Whether our own records are still being read back.
     pub is_reading_back: bool,
 }
 
-/// One life of the stage: until `goes_on` says no, or something fails. After any error it is begun
+/// One run of the stage: until `goes_on` is false, or something fails. After any error it is begun
 /// again with nothing in memory.
 pub fn live(
     conf: &KafkaConf,
@@ -41,7 +41,7 @@ pub fn live(
 ) -> Result<(), LogError> {
     tell(Told { is_reading_back: true, ..Told::default() });
     refuse_framings(topology)?;
-    // Whoever did this before must be fenced before its words are read back.
+    // The process before must be fenced before its records are read back.
     let mut voice = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &READ_TOPICS))?;
     let limits = &topology.limits;
@@ -91,7 +91,7 @@ pub fn live(
     Ok(())
 }
 
-/// Intake says and reads back in single-object encoding alone.
+/// Intake publishes and reads back in single-object encoding alone.
 fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
     let framed = |topic: &&Topic| topology.topic(**topic).framing != Framing::SingleObject;
     match PUBLISHED_TOPICS.iter().chain(&READ_TOPICS).find(framed) {

@@ -1,6 +1,6 @@
 //! Metrics: counted in plain local integers, added to the exported ones once per batch.
 //!
-//! The loop owns [`Metrics`]; whoever serves them gets a [`Scrape`]. Nothing is registered
+//! The loop owns [`Metrics`]; the HTTP server gets a [`Scrape`]. Nothing is registered
 //! globally.
 
 mod table;
@@ -28,7 +28,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many queues get a label of their own when nothing else is said.
+/// How many queues get a label of their own if nothing else is stated.
 pub const QUEUES_MAX: usize = 500;
 /// How many pairs of policy and outcome, or policy and filter, get labels of their own. They come
 /// from the topology file and are few; this bounds what a strange one could do.
@@ -146,7 +146,7 @@ impl Metrics {
         }
     }
 
-    /// For whoever serves them.
+    /// For the HTTP server.
     pub fn scrape(&self) -> Scrape {
         Scrape { handle: self.recorder.handle(), queues: self.queues.clone() }
     }
@@ -189,7 +189,7 @@ impl Metrics {
         self.judge.record(took);
     }
 
-    /// A decision that was said.
+    /// A decision that was published.
     pub fn record_decision(&mut self, decision: &Decision) {
         let policy = &decision.policy;
         self.decisions.count(&self.recorder, policy, decision.outcome.name(), 1);
@@ -199,13 +199,13 @@ impl Metrics {
         }
     }
 
-    /// A word on a throttle that was said.
+    /// A throttle that was published.
     pub fn record_throttle(&mut self, throttle: &Throttle) {
         let rule = Rule::from_name(&throttle.rule).map_or(OTHER, Rule::name);
         self.throttles.count(&self.recorder, rule, throttle.action.name(), 1);
     }
 
-    /// The rules by which somebody is held now, one for each who is.
+    /// The rules by which subjects are throttled now, one for each subject.
     pub fn record_standing<'a>(&mut self, rules: impl Iterator<Item = &'a str>) {
         let mut counts: BTreeMap<&'static str, u64> =
             Rule::ALL.iter().map(|rule| (rule.name(), 0)).collect();
@@ -284,7 +284,8 @@ impl Metrics {
         })
     }
 
-    /// How far the replay at the start has come: `ratio` from 0 to 1, and records since last told.
+    /// How far the replay at the start has come: `ratio` from 0 to 1, and records since the last
+    /// call.
     pub fn record_restore(&mut self, ratio: f64, records: u64) {
         self.restored.pending += records;
         self.restore_ratio.set(ratio.clamp(0.0, 1.0));
@@ -295,7 +296,7 @@ impl Metrics {
         self.lead_changes.pending += changes;
     }
 
-    /// The load of all queues, in place of what was told before.
+    /// The load of all queues, in place of what was set before.
     pub fn record_queues(&mut self, loads: Vec<QueueLoad>) {
         *self.queues.loads.lock().unwrap_or_else(PoisonError::into_inner) = loads;
     }
@@ -342,7 +343,7 @@ impl Scrape {
         text
     }
 
-    /// Tidies up observations; to be called every few seconds where nobody reads the text.
+    /// Tidies up observations; to be called every few seconds where the text is not read.
     pub fn upkeep(&self) {
         self.handle.run_upkeep();
     }

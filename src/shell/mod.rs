@@ -1,4 +1,4 @@
-//! Hands: everything that touches the world.
+//! Everything that touches the world: Kafka, disk, clock, HTTP, command line.
 
 pub mod ahead;
 pub mod answers;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Any log.
 pub enum AnyLog {
-    /// A directory, read ahead by whoever follows.
+    /// A directory, read ahead while following.
     Dir(Box<ReadAhead<DirLog>>),
     /// A Kafka.
     Kafka(Box<KafkaLog>),

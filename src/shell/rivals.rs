@@ -1,11 +1,11 @@
-//! How often the lead changed, and who contests it.
+//! How often the lead changed, and which process contests it.
 //!
 //! Installations with topics of their own have transactional ids of their own. Two things are left.
-//! Whoever has our transactional id, but other topics (a program that is not ours, or an older
-//! version), fences us, and no other leader is found in `progress`: that tells it from a takeover,
-//! whose first record lies there before the lead can be free again. And processes with the same
-//! topics, but different topologies, may take the lead from each other in turns: one such change is
-//! how a topology is changed, many are two installations.
+//! A process with our transactional id, but other topics (a program that is not ours, or an older
+//! version), fences us, and no other leader is found in `progress`: that distinguishes it from a
+//! takeover, whose first record lies there before the lead can be free again. And processes with
+//! the same topics, but different topologies, may take the lead from each other in turns: one such
+//! change is how a topology is changed, many are two installations.
 
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
@@ -41,7 +41,7 @@ pub struct Rivals {
     fenced: Option<String>,
     /// Whether that is counted in `in_vain`.
     is_counted: bool,
-    /// How often in a row nobody else had led since.
+    /// How often in a row no other process had led since.
     in_vain: u32,
     /// When this process last took the lead.
     led_at: Millis,
@@ -50,7 +50,7 @@ pub struct Rivals {
 }
 
 impl Rivals {
-    /// Nobody was seen yet. `progress` is the name of that topic.
+    /// No process was seen yet. `progress` is the name of that topic.
     pub fn new(domain: &str, progress: &str, limits: &Limits) -> Rivals {
         Rivals {
             domain: domain.to_owned(),
@@ -79,7 +79,7 @@ impl Rivals {
     pub fn see(&mut self, leader: Leader<'_>, clock: Millis) -> bool {
         let Leader { epoch, instance, topology } = leader;
         if self.led_at == 0 && self.fenced.as_ref().is_some_and(|fenced| fenced != instance) {
-            // Somebody leads on our topics: that was a takeover.
+            // Another process leads on our topics: that was a takeover.
             (self.fenced, self.in_vain, self.refuses_until) = (None, 0, None);
         }
         self.forget(clock);
@@ -136,7 +136,7 @@ impl Rivals {
         true
     }
 
-    /// Why this process is not sure of the lead; `None` if nobody contests it.
+    /// Why this process is not sure of the lead; `None` if no process contests it.
     pub fn contested(&mut self, clock: Millis) -> Option<String> {
         let held = if self.led_at > 0 { clock - self.led_at } else { 0 };
         // The pause before a fenced process starts again grows, so the other installation may be
@@ -166,8 +166,8 @@ impl Rivals {
             None => "leads again, and may be fenced again",
         };
         Some(format!(
-            "somebody else uses the transactional id of domain {domain:?} with other topics: \
-             this process was fenced, and nobody else leads in {progress}; it {stands}; stop the \
+            "another program uses the transactional id of domain {domain:?} with other topics: \
+             this process was fenced, and no other process leads in {progress}; it {stands}; stop the \
              other one, or give one of them another `domain` in its topology, and topics of its own"
         ))
     }
@@ -185,7 +185,7 @@ impl Rivals {
     }
 }
 
-/// Who leads by another topology.
+/// The process that leads by another topology.
 struct Other<'a> {
     /// How often the lead went from one topology to another.
     swaps: usize,
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(rivals.unsteady(), None);
     }
 
-    /// The lead goes to and fro; whoever has the topology of the last leader may still lead.
+    /// The lead goes to and fro; a process with the topology of the last leader may still lead.
     #[test]
     fn of_two_topologies_that_take_turns_one_refuses_to_lead_and_a_rolling_change_is_none() {
         let (mut ours, mut theirs) = (rivals(), rivals());

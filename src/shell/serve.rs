@@ -55,7 +55,7 @@ impl Show {
         Ok(bound)
     }
 
-    /// Tells what a drive did since last asked, and answers what was asked meanwhile, at a
+    /// Reports what a drive did since the last call, and answers what was asked meanwhile, at a
     /// cycle's boundary. Gives the report on.
     pub fn tell<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
         let report = drive.take_report();
@@ -88,7 +88,7 @@ impl Show {
         report
     }
 
-    /// Tells what a process did that takes foreign messages in and nothing else.
+    /// Reports what a process did that takes foreign messages in and nothing else.
     pub fn tell_intake(&mut self, told: &Told) {
         self.status.update(|status| {
             status.restoring = told.is_reading_back;
@@ -97,7 +97,7 @@ impl Show {
         self.metrics.add();
     }
 
-    /// Tells why intake beside the loop does not work; `None`: it works, or is not wanted.
+    /// Reports why intake beside the loop does not work; `None`: it works, or is not wanted.
     pub fn tell_intake_down(&mut self, why: Option<String>) {
         self.status.update(|status| status.intake_down = why);
     }
@@ -114,15 +114,15 @@ impl Show {
         }
     }
 
-    /// Tells how many records wait for the schema registry, and why.
+    /// Reports how many records wait for the schema registry, and why.
     pub fn tell_held_back(&mut self, held: Option<(u64, String)>) {
         let (count, why) = held.map_or((0, None), |(count, why)| (count, Some(why)));
         self.metrics.record_held_back(count);
         self.status.update(|status| status.waits_for_schemas = why);
     }
 
-    /// Tells whether the lead changed, and why it is not safe if it is not: in the log once, in the
-    /// status as long as it is so.
+    /// Reports whether the lead changed, and why it is not safe if it is not: in the log once, in
+    /// the status as long as it is so.
     pub fn tell_lead(&mut self, has_changed: bool, rivals: &mut Rivals) {
         let (why, unsteady) = (rivals.contested(clock::uptime()), rivals.unsteady());
         self.metrics.record_lead_change(u64::from(has_changed));
@@ -137,7 +137,7 @@ impl Show {
         });
     }
 
-    /// Tells which lanes cannot be read on: in the log once, in the status as long as it is so.
+    /// Reports which lanes cannot be read on: in the log once, in the status as long as it is so.
     pub fn tell_stuck(&mut self, stuck: &mut Stuck, lanes: &BTreeMap<Lane, LaneFlags>) {
         let word = stuck.look(lanes, Instant::now());
         word.new.iter().for_each(|told| tracing::warn!("{told}"));

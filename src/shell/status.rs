@@ -1,4 +1,4 @@
-//! What the process is doing, told by the loop and shown to whoever asks whether it is ready.
+//! What the process is doing, set by the loop and shown at `/readyz`.
 
 use crate::core::unit::Millis;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct Status {
 /// What the process is doing. Times in ms since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct State {
-    /// Replaying what was said, up to the last cycle.
+    /// Replaying what was published, up to the last cycle.
     pub restoring: bool,
     /// How much of that is done, from 0 to 1.
     pub restored_ratio: f64,
@@ -35,7 +35,7 @@ pub struct State {
     pub stuck: Vec<String>,
     /// Why intake, which is to run beside the loop, does not work.
     pub intake_down: Option<String>,
-    /// Why nothing is said although it leads, such as a clock that is wrong.
+    /// Why nothing is published although it leads, such as a clock that is wrong.
     pub silent_because: Option<String>,
     /// Why it is not sure of the lead: another installation uses the same transactional id.
     pub contested: Option<String>,
@@ -50,7 +50,7 @@ pub struct State {
 }
 
 impl Status {
-    /// Changes what is told.
+    /// Changes what is shown.
     pub fn update(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state());
     }
@@ -67,7 +67,7 @@ impl Status {
         Some(format!("the loop has not turned for {} s: it waits or works", since.as_secs()))
     }
 
-    /// What is told now.
+    /// What is shown now.
     pub fn get(&self) -> State {
         self.state().clone()
     }

@@ -5,7 +5,7 @@ use crate::core::output::progress::LaneFlags;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// A shorter stop is the ordinary life of somebody's transactions, or of a leader that moves.
+/// A shorter stop is ordinary: an open transaction, or a leader that moves.
 const TOLD_AFTER: Duration = Duration::from_secs(5);
 
 /// Lanes that stand still.
@@ -20,14 +20,14 @@ struct Stop {
     is_told: bool,
 }
 
-/// What there is to say after a look.
+/// What there is to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// Every lane that stands still, as a sentence.
     pub all: Vec<String>,
-    /// Those of them that nobody was told of yet.
+    /// Those of them that were not reported yet.
     pub new: Vec<String>,
-    /// Lanes that were told of and go on.
+    /// Lanes that were reported and go on.
     pub over: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Stuck {
         word
     }
 
-    /// Lanes of a topic that were told of.
+    /// Lanes of a topic that were reported.
     pub fn count(&self, topic: Topic) -> usize {
         let told = self.since.iter().filter(|(_, stop)| stop.is_told);
         told.filter(|(lane, _)| lane.topic == topic).count()
@@ -81,7 +81,7 @@ impl Stuck {
         let partition = lane.partition;
         if flags.blocked_at.is_some() {
             return format!(
-                "{name} stands still behind somebody's open transaction; the other lanes go on. \
+                "{name} stands still behind an open transaction; the other lanes go on. \
                  Wait for its transaction.timeout.ms, or find it with kafka-transactions.sh \
                  describe-producers --topic {topic} --partition {partition} (find-hanging, if no \
                  timeout ends it), and end it with kafka-transactions.sh abort"
@@ -124,7 +124,7 @@ mod tests {
         stuck.look(&lanes, start);
         let word = stuck.look(&lanes, start + TOLD_AFTER);
         assert!(word.new[0].contains("kafka-topics.sh --describe --topic grid.task"), "{word:?}");
-        // What stopped shortly is not worth a word.
+        // What stopped shortly is not reported.
         let mut stuck = Stuck::new([]);
         stuck.look(&lanes, start);
         assert_eq!(stuck.look(&BTreeMap::new(), start + TOLD_AFTER), Word::default());

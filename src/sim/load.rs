@@ -2,7 +2,7 @@
 //! of a grid (for 8 job states 6 heartbeats, 2 transfers, 2 pilot reports).
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferState};
+use crate::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferStatus};
 use crate::core::id::stir;
 use crate::core::unit::{Millis, SECOND};
 use crate::drive::port::Batch;
@@ -150,7 +150,7 @@ impl Load {
         let request = format!("{number:08x}{:024x}", job % 7);
         let transfer = Transfer {
             request: &request,
-            state: TransferState::ALL[state as usize],
+            state: TransferStatus::ALL[state as usize],
             changed_at: self.now,
             revision: 0,
             activity: "Production Output",

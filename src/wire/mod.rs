@@ -2,10 +2,10 @@
 
 mod architecture;
 pub mod avro;
-pub mod cell;
 pub mod counter;
 pub mod dialect;
 pub mod import;
 pub mod record;
 pub(crate) mod stamp;
+pub mod stored;
 pub mod topology;

@@ -3,10 +3,10 @@
 //! the answer. `UPDATE=1 cargo test --test it cases` rewrites what is expected; a review reads it.
 
 mod compare;
+mod config;
 mod grid;
 mod read;
 mod run;
-mod terms;
 mod tests;
 mod value;
 

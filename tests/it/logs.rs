@@ -136,7 +136,7 @@ fn an_unreadable_lane_says_so_and_others_go_on() {
 }
 
 /// Every fault at every call of a small session: what is in the log afterwards is what the fault
-/// promises, and never half of it.
+/// reservations, and never half of it.
 #[test]
 fn faults_do_what_they_promise() {
     let session = |log: &mut Faulty<PaperLog>, store: &mut FaultyStore<PaperStore>| {

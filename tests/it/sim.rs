@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
-    Configuration, Event, OutcomeKind, Queue, QueueStatus, Status, Task, TaskPhase, TransferState,
+    Configuration, Event, OutcomeKind, Queue, QueueStatus, Status, Task, TaskPhase, TransferStatus,
 };
 use yardmaster::core::output::decision::{Decision, DecisionId, Outcome, Ranked, request_name};
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
@@ -160,7 +160,7 @@ fn every_job_ends_once_or_is_one_of_the_silent() {
     // Work arrives for 4 hours; after 100 more all of it is over.
     let (records, _, summary) = run(3, 0.003, 4, 104);
     let mut tries: BTreeMap<(String, u32), Try> = BTreeMap::new();
-    let mut transfers: BTreeMap<String, TransferState> = BTreeMap::new();
+    let mut transfers: BTreeMap<String, TransferStatus> = BTreeMap::new();
     let (mut asked, mut ended) = (BTreeSet::new(), BTreeSet::new());
     each(&records, |_, event| match event {
         Event::JobState(job) => {

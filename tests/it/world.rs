@@ -3,7 +3,7 @@
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
     Event, Heartbeat, JobState, Outcome, OutcomeKind, Parameter, RamUnit, Status, Task, TaskPhase,
-    Transfer, TransferState,
+    Transfer, TransferStatus,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
@@ -106,7 +106,7 @@ pub fn beat(name: &'static str, at: Millis) -> Heartbeat<'static> {
     Heartbeat { job: name, at, attempt: 0, cpu_s: 1, disk_io_kbps: 7, rss_mb: 1, events: 1 }
 }
 
-pub fn transfer(name: &'static str, state: TransferState, at: Millis) -> Transfer<'static> {
+pub fn transfer(name: &'static str, state: TransferStatus, at: Millis) -> Transfer<'static> {
     Transfer {
         request: name,
         state,

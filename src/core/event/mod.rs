@@ -34,7 +34,7 @@ pub use share::Share;
 pub use site::Site;
 pub use storage::Storage;
 pub use task::{ChunkKind, Outcome, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase};
-pub use transfer::{Transfer, TransferState};
+pub use transfer::{Transfer, TransferStatus};
 pub use user::{User, UserKind, user_name};
 
 use crate::core::cut::Topic;

@@ -5,7 +5,7 @@ use crate::core::unit::{Bytes, Millis};
 /// The state of a transfer. The numbers are persisted and are its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum TransferState {
+pub enum TransferStatus {
     /// Asked for; in the queue of its link.
     Queued = 0,
     /// Given to a transfer service; still in the queue of its link.
@@ -16,27 +16,27 @@ pub enum TransferState {
     Failed = 3,
 }
 
-impl TransferState {
+impl TransferStatus {
     /// Every state, in order of their numbers.
-    pub const ALL: [TransferState; 4] = [
-        TransferState::Queued,
-        TransferState::Submitted,
-        TransferState::Done,
-        TransferState::Failed,
+    pub const ALL: [TransferStatus; 4] = [
+        TransferStatus::Queued,
+        TransferStatus::Submitted,
+        TransferStatus::Done,
+        TransferStatus::Failed,
     ];
 
     /// Whether nothing follows.
     pub const fn is_ended(self) -> bool {
-        self as u8 >= TransferState::Done as u8
+        self as u8 >= TransferStatus::Done as u8
     }
 
     /// Its name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
-            TransferState::Queued => "queued",
-            TransferState::Submitted => "submitted",
-            TransferState::Done => "done",
-            TransferState::Failed => "failed",
+            TransferStatus::Queued => "queued",
+            TransferStatus::Submitted => "submitted",
+            TransferStatus::Done => "done",
+            TransferStatus::Failed => "failed",
         }
     }
 }
@@ -47,7 +47,7 @@ pub struct Transfer<'a> {
     /// Name of the transfer request.
     pub request: &'a str,
     /// Its state.
-    pub state: TransferState,
+    pub state: TransferStatus,
     /// When it reached that state, by its own clock.
     pub changed_at: Millis,
     /// Raised when the same state is published again with more known.

@@ -1,4 +1,4 @@
-//! Our own answers: facts like the others, so a promise counts from the moment it is made.
+//! Our own answers: facts like the others, so a reservation counts from the moment it is made.
 
 use crate::core::cut::Topic;
 use crate::core::id::Key;
@@ -6,7 +6,7 @@ use crate::core::oddity::Oddity;
 use crate::core::output::decision::{Decision, DecisionId, Outcome, request_name};
 use crate::core::request::blockers::{BlockerTable, Blockers};
 use crate::core::state::State;
-use crate::core::state::record::{Answer, Promise};
+use crate::core::state::record::{Answer, Reservation};
 use std::collections::BTreeMap;
 
 impl State {
@@ -15,7 +15,7 @@ impl State {
         if decision.domain != self.setting.domain {
             return self.odd(Topic::Decision, Oddity::OtherDomain);
         }
-        // 0, but where a rebuild begins after the decision was made: the promise is as old.
+        // 0, but where a rebuild begins after the decision was made: the reservation is as old.
         let age = self.now.saturating_sub(decision.now);
         let clock = self.times.of(Topic::JobState).clock.saturating_sub(age);
         let lifetime = self.setting.limits.reservation_lifetime_ms;
@@ -29,11 +29,12 @@ impl State {
         let answer = answer(decision, before, &mut self.blockers);
         let Some(ask) = self.ask(&decision.subject) else { return };
         ask.answer = Some(answer);
-        let promise = promise(decision, clock)
-            .filter(|promise| age < lifetime && !ask.outcomes.contains_key(&promise.decision));
-        if let Some(promise) = promise {
-            ask.promises.push(promise.clone());
-            self.open_promise(&decision.subject, &promise);
+        let reservation = reservation(decision, clock).filter(|reservation| {
+            age < lifetime && !ask.outcomes.contains_key(&reservation.decision)
+        });
+        if let Some(reservation) = reservation {
+            ask.reservations.push(reservation.clone());
+            self.open_promise(&decision.subject, &reservation);
         }
         if let Outcome::Defer { until } = decision.outcome {
             self.timers.deferrals.set(until, &decision.subject);
@@ -41,21 +42,23 @@ impl State {
         self.subject_changed(decision.subject.clone());
     }
 
-    /// Counts a promise from now on.
-    pub(crate) fn open_promise(&mut self, subject: &str, promise: &Promise) {
-        let gshare = self.name(&promise.gshare);
-        let mut opened = Vec::with_capacity(promise.queues.len());
-        for (queue, jobs) in &promise.queues {
+    /// Counts a reservation from now on.
+    pub(crate) fn open_promise(&mut self, subject: &str, reservation: &Reservation) {
+        let gshare = self.name(&reservation.gshare);
+        let mut opened = Vec::with_capacity(reservation.queues.len());
+        for (queue, jobs) in &reservation.queues {
             let queue = self.name(queue);
-            opened.push(self.ledger.open(promise, queue, gshare, *jobs));
+            opened.push(self.ledger.open(reservation, queue, gshare, *jobs));
             self.touched.load.add(queue);
         }
-        self.opened.insert(promise.decision, opened);
+        self.opened.insert(reservation.decision, opened);
         let lifetime = self.setting.limits.reservation_lifetime_ms;
-        self.timers.promises.set(promise.clock.saturating_add(lifetime), subject.to_owned());
+        self.timers
+            .reservations
+            .set(reservation.clock.saturating_add(lifetime), subject.to_owned());
     }
 
-    /// Counts a promise no more.
+    /// Counts a reservation no more.
     pub(crate) fn close_promise(&mut self, decision: DecisionId) {
         for open in self.opened.remove(&decision).unwrap_or_default() {
             let queue = self.ledger.close(open);
@@ -90,7 +93,7 @@ fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable)
     }
 }
 
-fn promise(decision: &Decision, clock: i64) -> Option<Promise> {
+fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {
     let Outcome::Assign(ranked) = &decision.outcome else { return None };
     let mut queues: BTreeMap<&str, u32> = BTreeMap::new();
     for ranked in ranked.iter().filter(|ranked| ranked.jobs > 0) {
@@ -101,7 +104,7 @@ fn promise(decision: &Decision, clock: i64) -> Option<Promise> {
         // A nucleus for a task: nothing is placed yet.
         return None;
     }
-    Some(Promise {
+    Some(Reservation {
         decision: decision.id,
         request: Key::of(request_name(&decision.subject, decision.attempt).as_bytes()),
         task: Key::of(decision.task.as_bytes()),

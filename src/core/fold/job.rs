@@ -6,7 +6,7 @@ use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
-use crate::core::state::record::{Beat, Job, Sample};
+use crate::core::state::record::{Job, LastHeartbeat, Sample};
 use crate::core::state::reserve::seen_row;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
@@ -172,7 +172,7 @@ impl State {
             ended_at: event.ended_at.min(bound),
             input_bytes: event.input_bytes,
             output_bytes: event.output_bytes,
-            beat: old.map_or_else(Beat::default, |old| old.beat),
+            beat: old.map_or_else(LastHeartbeat::default, |old| old.beat),
             attempt: event.attempt,
             revision: event.revision,
             priority: event.priority,
@@ -233,7 +233,7 @@ impl State {
 
     pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, sought: Sought, bound: Millis) {
         let key = sought.key;
-        let beat = Beat {
+        let beat = LastHeartbeat {
             attempt: event.attempt,
             at: event.at.min(bound).max(0),
             events: event.events,
@@ -267,7 +267,7 @@ impl State {
 
     /// A sign of life of a job that is not known: remembered as a stub, however old, until the
     /// cut; the job may be published before that.
-    fn meet_beat(&mut self, key: Key, name: &str, beat: Beat) {
+    fn meet_beat(&mut self, key: Key, name: &str, beat: LastHeartbeat) {
         self.odd(Topic::Heartbeat, Oddity::UnknownJob);
         self.note_job_name(key, name);
         self.jobs.insert(Job { beat, ..Job::stub(key) });

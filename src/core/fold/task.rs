@@ -7,7 +7,7 @@ use crate::core::oddity::Oddity;
 use crate::core::request::admit::PLAUSIBLE_FROM;
 use crate::core::state::State;
 use crate::core::state::answered::Answered;
-use crate::core::state::record::Ask;
+use crate::core::state::record::RequestState;
 use crate::core::unit::Millis;
 
 impl State {
@@ -47,12 +47,12 @@ impl State {
         let latest = now.saturating_add(self.setting.limits.own_time_ahead_ms);
         self.times.lanes.bound(Topic::Task, latest, now);
         let is_ahead = |subject: &&String| {
-            let task = self.asks.of(subject).and_then(|ask| ask.task.as_ref());
+            let task = self.requests.of(subject).and_then(|ask| ask.task.as_ref());
             task.is_some_and(|task| task.changed_at.max(task.asked_at) > latest)
         };
         let ahead: Vec<String> = self.touched.subjects.iter().filter(is_ahead).cloned().collect();
         for subject in ahead {
-            let ask = self.asks.at(&subject, Default::default);
+            let ask = self.requests.at(&subject, Default::default);
             if let Some(task) = ask.and_then(|ask| ask.task.as_mut()) {
                 for time in [&mut task.changed_at, &mut task.asked_at] {
                     *time = if *time > latest { now } else { *time };
@@ -65,7 +65,8 @@ impl State {
 
     pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
         let at = event.at.min(bound);
-        if self.asks.of(&event.subject).is_none() && self.answered.book.of(&event.subject).is_none()
+        if self.requests.of(&event.subject).is_none()
+            && self.answered.book.of(&event.subject).is_none()
         {
             self.odd(Topic::Outcome, Oddity::UnknownDecision);
         }
@@ -75,10 +76,10 @@ impl State {
             return self.odd(Topic::Outcome, Oddity::Repeated);
         }
         ask.outcomes.insert(event.decision, event.kind);
-        let open = ask.promises.len();
-        ask.promises.retain(|promise| promise.decision != event.decision);
+        let open = ask.reservations.len();
+        ask.reservations.retain(|reservation| reservation.decision != event.decision);
         // An outcome that names another subject's decision ends nothing.
-        if ask.promises.len() < open {
+        if ask.reservations.len() < open {
             self.close_promise(event.decision);
         }
         self.subject_changed(event.subject.clone());
@@ -86,13 +87,13 @@ impl State {
 
     /// The record of a subject, made when there is none. What was kept of an earlier answer is
     /// known again.
-    pub(super) fn ask(&mut self, subject: &str) -> Option<&mut Ask> {
+    pub(super) fn ask(&mut self, subject: &str) -> Option<&mut RequestState> {
         let answered = self.answered.remove(subject);
-        self.asks.at(subject, || Ask {
+        self.requests.at(subject, || RequestState {
             subject: subject.to_owned(),
             heard_at: answered.as_ref().map_or(0, |answered| answered.now),
             answer: answered.as_ref().map(Answered::answer),
-            ..Ask::default()
+            ..RequestState::default()
         })
     }
 
@@ -123,7 +124,7 @@ impl State {
     /// end of itself or of its task, or after its last record if no end is ever published.
     pub(crate) fn subject_over(&self, subject: &str) -> Option<Millis> {
         let limits = &self.setting.limits;
-        let ask = self.asks.of(subject)?;
+        let ask = self.requests.of(subject)?;
         let Some(task) = ask.task.as_ref() else {
             return Some(ask.heard_at.saturating_add(limits.request_lifetime_ms));
         };

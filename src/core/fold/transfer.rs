@@ -6,7 +6,7 @@ use crate::core::fold::Sought;
 use crate::core::id::Name;
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
-use crate::core::state::record::Move;
+use crate::core::state::record::TransferState;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ impl State {
         let key = sought.key;
         let slot = self.transfers.find_sought(sought);
         let old = slot.and_then(|slot| self.transfers.slab.get(slot)).copied();
-        let new = Move {
+        let new = TransferState {
             key,
             state: event.state,
             changed_at: event.changed_at.min(bound),
@@ -53,7 +53,7 @@ impl State {
     }
 
     /// Names that did not change keep their row.
-    fn flow_row(&mut self, old: Option<&Move>, event: &Transfer<'_>) -> u32 {
+    fn flow_row(&mut self, old: Option<&TransferState>, event: &Transfer<'_>) -> u32 {
         if let Some(old) = old {
             let key = self.ledger.flow.key(old.flow);
             let names = [event.source, event.destination, event.activity];
@@ -73,20 +73,20 @@ impl State {
     }
 
     /// Which of two states of a transfer is newer: ended or not, time, revision, rank, content.
-    fn transfer_order(&self, new: &Move, old: &Move) -> Ordering {
-        let order = |record: &Move| {
+    fn transfer_order(&self, new: &TransferState, old: &TransferState) -> Ordering {
+        let order = |record: &TransferState| {
             (record.state.is_ended(), record.changed_at, record.revision, record.state)
         };
         order(new).cmp(&order(old)).then_with(|| self.flow_text(new).cmp(&self.flow_text(old)))
     }
 
-    fn flow_text(&self, record: &Move) -> ([&str; 3], u64, u32) {
+    fn flow_text(&self, record: &TransferState) -> ([&str; 3], u64, u32) {
         let key = self.ledger.flow.key(record.flow);
         let text = |at: usize| self.names.text(Name(key[at]));
         ([text(0), text(1), text(2)], record.bytes, record.files)
     }
 
-    fn count_transfer(&mut self, old: Option<&Move>, new: &Move) {
+    fn count_transfer(&mut self, old: Option<&TransferState>, new: &TransferState) {
         // In before out, so that no row stands empty in between.
         self.ledger.transfer(new, 1);
         self.touch_flow(new);
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    pub(crate) fn touch_flow(&mut self, record: &Move) {
+    pub(crate) fn touch_flow(&mut self, record: &TransferState) {
         let key = self.ledger.flow.key(record.flow);
         self.touched.from.add(Name(key[0]));
         self.touched.into.add(Name(key[1]));

@@ -101,7 +101,7 @@ impl Judging<'_> {
             .policies
             .index(&decision.policy)
             .is_some_and(|at| self.policies.at(at).flavour.judges_nuclei());
-        let ask = self.view.state.asks.of(&decision.subject);
+        let ask = self.view.state.requests.of(&decision.subject);
         let task = ask.and_then(|ask| ask.task.as_ref()).filter(|task| task.nucleus.is_empty());
         if let (true, Outcome::Assign(_), Some(task)) = (is_of_nucleus, &decision.outcome, task) {
             self.work.add(task, &decision.nucleus);
@@ -113,7 +113,7 @@ impl Judging<'_> {
 fn parent<'a>(state: &'a State, task: &Task) -> Option<(FullChain, &'a str)> {
     let name = task.options.parent_task.as_str();
     let chunks = state.chunks.get(name).into_iter().flatten().map(String::as_str);
-    let asks = std::iter::once(name).chain(chunks).filter_map(|subject| state.asks.of(subject));
+    let asks = std::iter::once(name).chain(chunks).filter_map(|subject| state.requests.of(subject));
     let known = asks.filter_map(|ask| {
         let task = ask.task.as_ref()?;
         Some((task.options.full_chain, nucleus_of(task, ask.answer.as_ref())))

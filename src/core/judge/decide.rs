@@ -15,7 +15,7 @@ use crate::core::policy::note::Note;
 use crate::core::policy::rule::RuleText;
 use crate::core::policy::{Candidates, Judgement, Policy, Wait};
 use crate::core::request::admit::{Refusal, is_open};
-use crate::core::state::record::{Answer, Ask};
+use crate::core::state::record::{Answer, RequestState};
 use std::borrow::Cow;
 
 impl Judging<'_> {
@@ -28,7 +28,7 @@ impl Judging<'_> {
         no_room: Option<Refusal>,
         evaluation: Option<Evaluation>,
     ) -> Option<Decision> {
-        let ask = self.view.state.asks.of(subject)?;
+        let ask = self.view.state.requests.of(subject)?;
         let task = ask.task.as_ref()?;
         if !is_open(ask) {
             return None;
@@ -43,7 +43,7 @@ impl Judging<'_> {
 
     fn answer(
         self,
-        ask: &Ask,
+        ask: &RequestState,
         task: &Task,
         number: u32,
         evaluation: Option<Evaluation>,

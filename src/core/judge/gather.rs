@@ -270,7 +270,7 @@ impl<'a> Look<'a> {
             load: at_share.map_or(&NOTHING.0, |share| &share.jobs),
             load_type: of_type.map_or(&NOTHING.1, |load| &load.count),
             load_all: at_queue.map_or(&NOTHING.1, |queue| &queue.count),
-            promised: at_share.map_or(0, |share| share.promised),
+            reserved: at_share.map_or(0, |share| share.reserved),
             at_nucleus: survey.nucleus == Some(view.storage_site),
             link: self.link(view),
             output: world.storage_of(output),

@@ -3,7 +3,7 @@
 use crate::core::event::{Task, TaskPhase};
 use crate::core::judge::nuclei::Work;
 use crate::core::state::State;
-use crate::core::state::record::{Answer, Ask};
+use crate::core::state::record::{Answer, RequestState};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,7 @@ impl WorkBook {
 
 impl Sums {
     fn note(&mut self, state: &State, subject: &str) {
-        let ask = state.asks.of(subject);
+        let ask = state.requests.of(subject);
         let nucleus = ask.and_then(|ask| standing(state, ask)).map(|(_, nucleus)| nucleus);
         let before = match nucleus {
             Some(nucleus) => self.nucleus_of.insert(subject.to_owned(), nucleus.into()),
@@ -129,7 +129,7 @@ impl Sums {
         self.spread(state);
         for nucleus in std::mem::take(&mut self.stale) {
             let requests = self.requests.get(&nucleus).into_iter().flatten();
-            let tasks = requests.filter_map(|subject| state.asks.of(subject)?.task.as_ref());
+            let tasks = requests.filter_map(|subject| state.requests.of(subject)?.task.as_ref());
             // In order of names, so that the sum depends on the state alone.
             let tasks: BTreeSet<&str> = tasks.map(|task| task.task.as_str()).collect();
             let mut sum = Sum::default();
@@ -145,7 +145,7 @@ impl Sums {
 }
 
 /// A request that has a nucleus and has not ended, and that nucleus.
-fn standing<'a>(state: &State, ask: &'a Ask) -> Option<(&'a Task, &'a str)> {
+fn standing<'a>(state: &State, ask: &'a RequestState) -> Option<(&'a Task, &'a str)> {
     let task = ask.task.as_ref().filter(|task| task.phase == TaskPhase::Asking)?;
     let nucleus = nucleus_of(task, ask.answer.as_ref());
     (!nucleus.is_empty() && state.ended_at(task).is_none()).then_some((task, nucleus))
@@ -154,7 +154,7 @@ fn standing<'a>(state: &State, ask: &'a Ask) -> Option<(&'a Task, &'a str)> {
 /// The newest request of a task that has a nucleus and has not ended; of equals the first by name.
 fn newest<'a>(state: &'a State, task: &str) -> Option<(&'a Task, &'a str)> {
     let requests = state.chunks.get(task).into_iter().flatten();
-    let standing = requests.filter_map(|subject| standing(state, state.asks.of(subject)?));
+    let standing = requests.filter_map(|subject| standing(state, state.requests.of(subject)?));
     standing
         .reduce(|newest, next| if newest.0.changed_at < next.0.changed_at { next } else { newest })
 }

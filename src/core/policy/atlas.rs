@@ -27,7 +27,7 @@ params! {
             .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
             .help("division: least number of queued jobs at which a queue takes no more"),
         division_defined: bool = Param::flag("division_defined", true, false)
-            .help("division: whether defined and promised jobs count as queued"),
+            .help("division: whether defined and reserved jobs count as queued"),
         preassigned_parent: bool = Param::flag("preassigned_parent", false, true)
             .help("whether a unified queue that a task names is a candidate beside its parts"),
         merge_frozen: bool = Param::flag("merge_frozen", false, true).help(

@@ -17,8 +17,8 @@ pub struct Candidate<'a> {
     pub load_type: &'a Count,
     /// Jobs by state, of all shares, at the unified queue.
     pub load_all: &'a Count,
-    /// Jobs of the task's share promised here by decisions and not yet seen.
-    pub promised: u32,
+    /// Jobs of the task's share reserved here by decisions and not yet seen.
+    pub reserved: u32,
     /// Whether the queue's storage site is the nucleus.
     pub at_nucleus: bool,
     /// What is known of the link from the queue's storage site to the nucleus.
@@ -130,10 +130,10 @@ impl Candidate<'_> {
         f64::from(self.load[status.index()])
     }
 
-    /// Defined jobs of the share, with those promised and not yet seen.
+    /// Defined jobs of the share, with those reserved and not yet seen.
     #[inline]
     pub fn defined(&self) -> f64 {
-        self.jobs(Status::Defined) + f64::from(self.promised)
+        self.jobs(Status::Defined) + f64::from(self.reserved)
     }
 
     /// Jobs of all shares in a state.

@@ -104,7 +104,7 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         load: &[0; Status::COUNT],
         load_type: &Count::NONE,
         load_all: &Count::NONE,
-        promised: 0,
+        reserved: 0,
         at_nucleus: false,
         link: LinkView::default(),
         output: None,

@@ -7,7 +7,7 @@
 
 use crate::core::event::{Task, TaskPhase};
 use crate::core::state::State;
-use crate::core::state::record::Ask;
+use crate::core::state::record::RequestState;
 use crate::core::unit::{DAY, Millis};
 
 /// The smallest plausible time of a request; ms since 1970 (March 1973). A time in seconds stays
@@ -118,7 +118,7 @@ impl Age {
 
 /// Whether a subject still waits for a final answer: it asks and has none, or it was deferred and
 /// then took its request back or raised its attempt.
-pub fn is_open(ask: &Ask) -> bool {
+pub fn is_open(ask: &RequestState) -> bool {
     let Some(task) = &ask.task else { return false };
     match &ask.answer {
         Some(answer) if answer.attempt > task.attempt => false,
@@ -130,7 +130,7 @@ pub fn is_open(ask: &Ask) -> bool {
 
 impl State {
     /// Why an open request is rejected at this cut without a judgement.
-    pub fn refusal(&self, ask: &Ask) -> Option<Refusal> {
+    pub fn refusal(&self, ask: &RequestState) -> Option<Refusal> {
         let task = ask.task.as_ref()?;
         let answer = ask.answer.as_ref();
         if answer.is_some_and(|answer| answer.attempt < task.attempt && !answer.is_final) {
@@ -152,7 +152,7 @@ impl State {
 
     /// When a request or its task ended; `None` while both go on.
     pub(crate) fn ended_at(&self, task: &Task) -> Option<Millis> {
-        let of_task = self.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
+        let of_task = self.requests.of(&task.task).and_then(|ask| ask.task.as_ref());
         [Some(task), of_task]
             .into_iter()
             .flatten()

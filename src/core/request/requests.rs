@@ -7,7 +7,7 @@ use crate::core::request::admit::{Refusal, is_open};
 use crate::core::request::touch::{Kinds, TouchLog, kinds};
 use crate::core::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
 use crate::core::state::State;
-use crate::core::state::record::Ask;
+use crate::core::state::record::RequestState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,7 @@ impl Requests {
         self.ready_at.clear();
         self.ready_again.clear();
         self.waiting = WaitingList::default();
-        for subject in judging.view.state.asks.by_name.keys() {
+        for subject in judging.view.state.requests.by_name.keys() {
             self.place(subject, judging);
         }
     }
@@ -128,7 +128,7 @@ impl Requests {
         self.ready_again.remove(subject);
         self.note_change(subject, judging);
         let state = judging.view.state;
-        let Some(ask) = state.asks.of(subject) else { return };
+        let Some(ask) = state.requests.of(subject) else { return };
         let Some(turn) = turn_of(ask) else { return };
         match standing(ask, state, judging.policies) {
             Standing::Closed => {}
@@ -149,7 +149,7 @@ impl Requests {
             return;
         }
         let state = judging.view.state;
-        let task = state.asks.of(subject).and_then(|ask| ask.task.as_ref());
+        let task = state.requests.of(subject).and_then(|ask| ask.task.as_ref());
         self.waiting.cool_children(subject);
         if let Some(task) = task.filter(|task| task.task != subject) {
             self.waiting.cool_children(&task.task);
@@ -197,7 +197,7 @@ impl Requests {
     }
 }
 
-fn standing(ask: &Ask, state: &State, policies: &Policies) -> Standing {
+fn standing(ask: &RequestState, state: &State, policies: &Policies) -> Standing {
     let Some(task) = ask.task.as_ref().filter(|_| is_open(ask)) else {
         return Standing::Closed;
     };
@@ -215,14 +215,14 @@ fn standing(ask: &Ask, state: &State, policies: &Policies) -> Standing {
     }
 }
 
-fn waiting(ask: &Ask, turn: Turn, judging: Judging<'_>) -> Waiting {
+fn waiting(ask: &RequestState, turn: Turn, judging: Judging<'_>) -> Waiting {
     let answer = ask.answer.as_ref();
     let index = ask.task.as_ref().and_then(|task| judging.policies.index(&task.policy));
     let policy = index.map(|at| judging.policies.at(at));
     let dwell = policy.map_or(0, |policy| policy.spec.dwell);
     Waiting {
         turn,
-        slot: judging.view.state.asks.slot(&ask.subject),
+        slot: judging.view.state.requests.slot(&ask.subject),
         policy: index.unwrap_or(0),
         rests_until: answer.map_or(0, |answer| answer.now + dwell),
         queues: QueueBlockers::default(),
@@ -241,7 +241,7 @@ fn waiting(ask: &Ask, turn: Turn, judging: Judging<'_>) -> Waiting {
     }
 }
 
-fn turn_of(ask: &Ask) -> Option<Turn> {
+fn turn_of(ask: &RequestState) -> Option<Turn> {
     let task = ask.task.as_ref()?;
     Some((Reverse(task.priority), task.asked_at, ask.subject.clone()))
 }

@@ -122,7 +122,7 @@ impl ThrottleEvaluation {
         if is_cold {
             self.owner_of.clear();
             self.asking.clear();
-            subjects.extend(state.asks.by_name.keys().map(String::as_str));
+            subjects.extend(state.requests.by_name.keys().map(String::as_str));
         }
         for subject in &state.touched.subjects {
             subjects.insert(subject);
@@ -130,9 +130,9 @@ impl ThrottleEvaluation {
             subjects.extend(state.chunks.get(subject).into_iter().flatten().map(String::as_str));
         }
         for subject in subjects {
-            let task = state.asks.of(subject).and_then(|ask| ask.task.as_ref());
+            let task = state.requests.of(subject).and_then(|ask| ask.task.as_ref());
             let asks = task.filter(|task| {
-                let whole = state.asks.of(&task.task).and_then(|ask| ask.task.as_ref());
+                let whole = state.requests.of(&task.task).and_then(|ask| ask.task.as_ref());
                 let is_over = whole.is_some_and(|whole| whole.phase == TaskPhase::Ended);
                 task.phase == TaskPhase::Asking && task.policy == policy && !is_over
             });
@@ -179,7 +179,7 @@ impl ThrottleEvaluation {
         requests: &Requests,
     ) -> BTreeMap<&'a str, &'a Task> {
         let state = throttler.judging.view.state;
-        let request = |subject: &str| state.asks.of(subject)?.task.as_ref();
+        let request = |subject: &str| state.requests.of(subject)?.task.as_ref();
         let task = |subject: &str| Some(request(subject)?.task.as_str());
         let judged = self.judged.iter().filter(|subject| requests.waits(subject));
         let mut tasks: BTreeSet<&str> = judged.filter_map(|subject| task(subject)).collect();

@@ -116,6 +116,6 @@ impl Requests {
 
 /// The task record of a deferred request.
 fn task_of<'a>(state: &'a State, waiting: &Waiting) -> Option<&'a Task> {
-    let ask = state.asks.slab.get(waiting.slot).filter(|ask| ask.subject == waiting.turn.2);
+    let ask = state.requests.slab.get(waiting.slot).filter(|ask| ask.subject == waiting.turn.2);
     ask?.task.as_ref()
 }

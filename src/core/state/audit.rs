@@ -5,8 +5,8 @@ use crate::core::id::{Key, Name};
 use crate::core::output::decision::DecisionId;
 use crate::core::state::State;
 use crate::core::state::ledger::{Ledger, Rate, Tally};
-use crate::core::state::promise::Seen;
-use crate::core::state::record::{Job, Move};
+use crate::core::state::record::{Job, TransferState};
+use crate::core::state::reservation::Seen;
 use crate::core::state::reserve::seen_row;
 use crate::core::state::rows::{NO_ROW, RowKey, Rows};
 use crate::core::unit::Millis;
@@ -37,17 +37,17 @@ pub fn recount(state: &State) -> Ledger {
     }
     for (_, record) in state.transfers.slab.iter() {
         let flow = fresh.flow.row(state.ledger.flow.key(record.flow));
-        fresh.transfer(&Move { flow, ..*record }, 1);
+        fresh.transfer(&TransferState { flow, ..*record }, 1);
     }
     state.nodes.slab.iter().for_each(|(_, node)| fresh.node(node, 1));
     state.workers.slab.iter().for_each(|(_, workers)| fresh.workers(workers, 1));
-    for (_, ask) in state.asks.iter() {
-        for promise in &ask.promises {
-            for (queue, jobs) in &promise.queues {
+    for (_, ask) in state.requests.iter() {
+        for reservation in &ask.reservations {
+            for (queue, jobs) in &reservation.queues {
                 if let (Some(queue), Some(gshare)) =
-                    (state.known_name(queue), state.known_name(&promise.gshare))
+                    (state.known_name(queue), state.known_name(&reservation.gshare))
                 {
-                    fresh.open(promise, queue, gshare, *jobs);
+                    fresh.open(reservation, queue, gshare, *jobs);
                 }
             }
         }
@@ -197,12 +197,16 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         .map(|(_, job)| (job.beat.at, job.key))
         .collect();
     see("stubs", format!("{:?}", state.stubs), format!("{stubs:?}"));
-    let promises: BTreeSet<DecisionId> =
-        state.asks.iter().flat_map(|(_, ask)| &ask.promises).map(|it| it.decision).collect();
+    let reservations: BTreeSet<DecisionId> = state
+        .requests
+        .iter()
+        .flat_map(|(_, ask)| &ask.reservations)
+        .map(|it| it.decision)
+        .collect();
     let opened: BTreeSet<DecisionId> = state.opened.keys().copied().collect();
-    see("promises", format!("{opened:?}"), format!("{promises:?}"));
+    see("reservations", format!("{opened:?}"), format!("{reservations:?}"));
     let mut chunks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (subject, ask) in state.asks.iter() {
+    for (subject, ask) in state.requests.iter() {
         if let Some(task) = &ask.task {
             chunks.entry(&task.task).or_default().insert(subject);
         }

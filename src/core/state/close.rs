@@ -222,25 +222,26 @@ impl State {
         }
     }
 
-    /// Promises that nothing ended in time, by the clock that stands while job states lag.
+    /// Reservations that nothing ended in time, by the clock that stands while job states lag.
     fn expire_promises(&mut self) {
         let clock = self.times.of(Topic::JobState).clock;
         let lifetime = self.setting.limits.reservation_lifetime_ms;
-        for subject in self.timers.promises.take(clock) {
-            if self.asks.of(&subject).is_none() {
+        for subject in self.timers.reservations.take(clock) {
+            if self.requests.of(&subject).is_none() {
                 continue;
             }
-            let Some(ask) = self.asks.at(&subject, Default::default) else { continue };
-            let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut ask.promises)
+            let Some(ask) = self.requests.at(&subject, Default::default) else { continue };
+            let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut ask.reservations)
                 .into_iter()
-                .partition(|promise| reserve::is_over(promise, clock, lifetime));
-            let next = open.iter().map(|promise| promise.clock.saturating_add(lifetime)).min();
-            ask.promises = open;
-            for promise in over {
-                self.close_promise(promise.decision);
+                .partition(|reservation| reserve::is_over(reservation, clock, lifetime));
+            let next =
+                open.iter().map(|reservation| reservation.clock.saturating_add(lifetime)).min();
+            ask.reservations = open;
+            for reservation in over {
+                self.close_promise(reservation.decision);
             }
             if let Some(next) = next.filter(|next| is_near(*next, clock)) {
-                self.timers.promises.set(next, subject);
+                self.timers.reservations.set(next, subject);
             }
         }
     }
@@ -257,7 +258,7 @@ impl State {
             over.is_some_and(|over| over <= time)
         });
         for subject in due {
-            if self.asks.of(&subject).is_some_and(is_open) {
+            if self.requests.of(&subject).is_some_and(is_open) {
                 // It gets its final answer first; that sets the deadline again.
                 self.touched.subjects.insert(subject);
             } else {
@@ -269,9 +270,9 @@ impl State {
     }
 
     fn forget_subject(&mut self, subject: &str) {
-        let Some(ask) = self.asks.remove(subject) else { return };
-        for promise in &ask.promises {
-            self.close_promise(promise.decision);
+        let Some(ask) = self.requests.remove(subject) else { return };
+        for reservation in &ask.reservations {
+            self.close_promise(reservation.decision);
         }
         if let Some(task) = &ask.task {
             self.forget_chunk(&task.task, subject);

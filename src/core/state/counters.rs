@@ -121,7 +121,7 @@ fn loads(state: &State, all: &mut Vec<Counter>) {
     for (key, share) in state.ledger.share.iter() {
         let names = names(state, key, ["queue", "gshare"]);
         let mut figures = by_status(&share.jobs, "jobs");
-        figure(&mut figures, "jobs_promised", i64::from(share.promised));
+        figure(&mut figures, "jobs_promised", i64::from(share.reserved));
         all.push(Counter { kind: "share", names, figures });
     }
     for (key, count) in state.ledger.nucleus.iter() {

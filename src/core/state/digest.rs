@@ -6,7 +6,7 @@ use crate::core::cut::Topic;
 use crate::core::event::{Configured, Status, each_configuration};
 use crate::core::fold::is_newer;
 use crate::core::id::{Key, Name};
-use crate::core::state::record::{Fact, Job, Move, Node, Slots, Workers};
+use crate::core::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
 use crate::core::state::rows::NO_ROW;
 use crate::core::state::window::Window;
 use crate::core::state::{Book, State};
@@ -103,7 +103,7 @@ impl<'a> Sink<'a> {
         self.jobs();
         self.transfers();
         self.capacity();
-        self.book("ask", &self.state.asks);
+        self.book("ask", &self.state.requests);
         self.book("answered", &self.state.answered.book);
         self.book("throttle", &self.state.throttles);
         self.left();
@@ -203,7 +203,8 @@ impl<'a> Sink<'a> {
     }
 
     fn transfers(&mut self) {
-        let mut all: Vec<&Move> = self.state.transfers.slab.iter().map(|(_, held)| held).collect();
+        let mut all: Vec<&TransferState> =
+            self.state.transfers.slab.iter().map(|(_, held)| held).collect();
         all.sort_unstable_by_key(|held| held.key);
         self.number(all.len() as i64);
         for held in all {

@@ -21,8 +21,8 @@ pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
-use crate::core::state::promise::{Opens, Seen};
 use crate::core::state::record::{Job, Node, Sample, Workers};
+use crate::core::state::reservation::{OpenReservations, Seen};
 use crate::core::state::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::window::{Window, bucket_of};
 use crate::core::unit::Millis;
@@ -45,7 +45,7 @@ pub struct Ledger {
     pub nucleus: Rows<Count>,
     /// By (queue, nucleus): jobs in transferring, their output on its way there.
     pub bound: Rows<u32>,
-    /// By (request or task, queue): jobs seen, against promises.
+    /// By (request or task, queue): jobs seen, against reservations.
     pub seen: Rows<Seen>,
     /// By (task, queue).
     pub tally: Rows<Tally>,
@@ -61,8 +61,8 @@ pub struct Ledger {
     pub into: Rows<Flow>,
     /// By (source, destination).
     pub rate: Rows<Rate>,
-    /// Open promises; derived.
-    pub opens: Opens,
+    /// Open reservations; derived.
+    pub open_reservations: OpenReservations,
     /// Windows drop what is older than this; set by the cycle.
     pub now: Millis,
     /// Reach of [`Tally`] windows.

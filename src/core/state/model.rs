@@ -14,7 +14,7 @@ use crate::core::output::throttle::{Subject, Throttle};
 use crate::core::request::blockers::BlockerTable;
 use crate::core::state::answered::AnswerBook;
 use crate::core::state::ledger::Ledger;
-use crate::core::state::record::{Ask, Fact, Job, Move, Node, Slots, Workers};
+use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
 use crate::core::state::slab::{Index, Slab};
 use crate::core::state::time::Times;
 use crate::core::state::timer::Timers;
@@ -95,7 +95,7 @@ impl Keyed for Job {
         self.key
     }
 }
-impl Keyed for Move {
+impl Keyed for TransferState {
     fn key(&self) -> Key {
         self.key
     }
@@ -227,7 +227,7 @@ pub struct State {
     /// Jobs.
     pub jobs: Table<Job>,
     /// Transfers.
-    pub transfers: Table<Move>,
+    pub transfers: Table<TransferState>,
     /// When silent transfers were last looked for.
     pub transfers_swept: Millis,
     /// Nodes.
@@ -236,8 +236,8 @@ pub struct State {
     pub workers: Table<Workers>,
     /// Slot figures, by (queue, gshare, resource type).
     pub slots: BTreeMap<(Name, Name, Name), Slots>,
-    /// Requests, answers, promises.
-    pub asks: Book<Ask>,
+    /// Requests, answers, reservations.
+    pub requests: Book<RequestState>,
     /// Answers whose requests were forgotten.
     pub answered: AnswerBook,
     /// What the blockers of their answers refer to; derived.
@@ -264,7 +264,7 @@ pub struct State {
     pub timers: Timers,
     /// What changed since the last cut, for waking and for views.
     pub touched: Touched,
-    /// Numbers to close open promises by, of each assignment; derived.
+    /// Numbers to close open reservations by, of each assignment; derived.
     pub opened: BTreeMap<DecisionId, Vec<u32>>,
     /// Oddities since the last cycle; no decision reads them, no digest holds them.
     pub oddities: Oddities,
@@ -369,7 +369,7 @@ impl State {
             nodes: Table::default(),
             workers: Table::default(),
             slots: BTreeMap::new(),
-            asks: Book::default(),
+            requests: Book::default(),
             answered: AnswerBook::default(),
             blockers: BlockerTable::default(),
             chunks: BTreeMap::new(),

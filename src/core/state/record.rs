@@ -5,7 +5,7 @@
 
 use crate::core::content::{Contained, Content, content};
 use crate::core::cut::Lane;
-use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferState};
+use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferStatus};
 use crate::core::id::{Key, Name};
 use crate::core::output::decision::DecisionId;
 use crate::core::request::blockers::Blockers;
@@ -22,7 +22,7 @@ pub struct Job {
     /// Its number.
     pub key: Key,
     /// The heartbeat part.
-    pub beat: Beat,
+    pub beat: LastHeartbeat,
     /// Which try it is.
     pub attempt: u32,
     /// Cores, at least 1.
@@ -53,7 +53,7 @@ pub struct Job {
     pub group: u32,
     /// Row of its nucleus.
     pub nucleus: u32,
-    /// Row of (request or task, queue) where its coming is counted against promises.
+    /// Row of (request or task, queue) where its coming is counted against reservations.
     pub seen: u32,
     /// Queue, gshare, resource type, user, working group, nucleus: the names that its rows are of,
     /// so that a state with the same ones keeps the rows without a look at them.
@@ -113,7 +113,7 @@ impl Sample {
 
 /// The newest heartbeat of a job. All zero: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Beat {
+pub struct LastHeartbeat {
     /// Attempt it speaks of.
     pub attempt: u32,
     /// When.
@@ -141,7 +141,7 @@ impl Job {
             ended_at: 0,
             input_bytes: 0,
             output_bytes: 0,
-            beat: Beat::default(),
+            beat: LastHeartbeat::default(),
             attempt: 0,
             revision: 0,
             priority: 0,
@@ -177,11 +177,11 @@ impl Job {
 
 /// A transfer.
 #[derive(Clone, Copy, Debug)]
-pub struct Move {
+pub struct TransferState {
     /// Its request's number.
     pub key: Key,
     /// Its state.
-    pub state: TransferState,
+    pub state: TransferStatus,
     /// When it reached it.
     pub changed_at: Millis,
     /// Revision.
@@ -245,15 +245,15 @@ pub struct Slots {
 
 /// What a subject asks, what it was answered, and what became of the answers.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct RequestState {
     /// Subject.
     pub subject: String,
     /// Its newest record; `None` when only answers are known.
     pub task: Option<Task>,
     /// The newest answer.
     pub answer: Option<Answer>,
-    /// Open promises of assignments, newest attempt last.
-    pub promises: Vec<Promise>,
+    /// Open reservations of assignments, newest attempt last.
+    pub reservations: Vec<Reservation>,
     /// What became of its decisions.
     pub outcomes: BTreeMap<DecisionId, OutcomeKind>,
     /// When an answer or outcome was last read.
@@ -281,9 +281,9 @@ pub struct Answer {
     pub blockers: Blockers,
 }
 
-/// Jobs promised to queues by one assignment.
+/// Jobs reserved to queues by one assignment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Promise {
+pub struct Reservation {
     /// The assignment.
     pub decision: DecisionId,
     /// The request's number.
@@ -314,9 +314,9 @@ impl<T: Contained> Contained for Fact<T> {
         self.held.put(to);
     }
 }
-content!(Ask { subject, task, answer, promises, outcomes, heard_at });
+content!(RequestState { subject, task, answer, reservations, outcomes, heard_at });
 content!(Answer { attempt, ordinal, is_final, until, now, policy_hash, nucleus, blockers });
-content!(Promise { decision, request, task, gshare, now, clock, queues });
+content!(Reservation { decision, request, task, gshare, now, clock, queues });
 
 #[cfg(test)]
 mod tests {

@@ -127,8 +127,8 @@ pub struct Timers {
     pub deferrals: Agenda,
     /// Against the time of the job-state lanes: forgetting of ended jobs.
     pub jobs: Wheel<Key>,
-    /// Against the clock of the job-state lanes: promises, by their subject.
-    pub promises: Wheel<String>,
+    /// Against the clock of the job-state lanes: reservations, by their subject.
+    pub reservations: Wheel<String>,
     /// Against the time of the transfer lanes: forgetting of ended transfers.
     pub transfers: Wheel<Key>,
     /// Against the time of the pilot lanes: nodes that leave the window, as one that asked or as

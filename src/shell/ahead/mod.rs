@@ -1,9 +1,9 @@
-//! A log that is read ahead by a thread of its own, for whoever follows: while one batch is folded
+//! A log that is read ahead by a thread of its own, while following: while one batch is folded
 //! the next are read and taken apart.
 //!
 //! Nothing else changes. What was read ahead is handed on in the order it was read, nothing twice
 //! and nothing left out; of a lane that is held back nothing comes until it is let go. An empty
-//! look of before is no answer to who asks now. Whoever takes the lead reads for itself again.
+//! look of before is no answer to a look now. A process that takes the lead reads by itself again.
 
 pub mod shelf;
 
@@ -68,7 +68,7 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
         job: impl FnOnce(&mut L) -> T + Send + 'static,
     ) -> Receiver<T> {
         let (tell, answer) = channel();
-        // Whoever does not wait for the answer does not want it.
+        // A caller that does not wait for the answer does not want it.
         match &mut self.place {
             Place::Here(log) => drop(tell.send(job(log))),
             Place::Away { jobs, .. } => {
@@ -193,7 +193,7 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
     }
 
     fn is_settled(&mut self) -> bool {
-        // Nothing more comes of a log that is lost: `settle` says so.
+        // Nothing more comes of a log that is lost: `settle` returns the error.
         self.home().map_or(true, L::is_settled)
     }
 
@@ -203,7 +203,7 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
 }
 
 impl<L: Log> Drop for ReadAhead<L> {
-    /// Waits for the thread: whoever opens the log next finds it let go.
+    /// Waits for the thread: after it the log can be opened again.
     fn drop(&mut self) {
         if let Place::Away { jobs, thread } = std::mem::replace(&mut self.place, Place::Lost) {
             drop(jobs);

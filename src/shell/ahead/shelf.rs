@@ -76,7 +76,7 @@ impl Shelf {
         }
     }
 
-    /// Reading begins anew elsewhere: nothing is held, and what was read counts no more.
+    /// Reading begins again elsewhere: nothing is held, and what was read counts no more.
     pub fn clear(&mut self) {
         self.front = None;
         self.aside.clear();
@@ -131,7 +131,7 @@ impl Shelf {
         look.end
     }
 
-    /// Hands on what lies aside of lanes that are let go, until the batch holds `full` records.
+    /// Hands on what lies aside of lanes that are resumed, until the batch holds `full` records.
     pub fn hand_aside_on(&mut self, batch: &mut Batch, full: usize) {
         let held = &self.held;
         self.aside.retain(|lane, aside| {

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How often it says how far it is.
+/// How often it reports how far it is.
 const TELL: Duration = Duration::from_secs(1);
 
 /// How far before its end `progress` is read to find its newest record: markers and aborted
@@ -61,7 +61,7 @@ impl Archive {
         for name in log.absent() {
             eprintln!("{name}: not there, not copied; nothing reads or writes it yet");
         }
-        // What is said of `progress` must not be older than what is said of the others.
+        // What is known of `progress` must not be older than what is known of the others.
         let progress = ends_of_progress(&log)?;
         let mut spans = log.spans()?;
         for span in &mut spans {
@@ -169,7 +169,7 @@ fn ends_of_progress(log: &KafkaWhole) -> Result<Vec<LaneSpan>, LogError> {
 }
 
 /// Epoch and number of the last cycle to be copied. Decisions of later ones may be there by now;
-/// without their cycle they would be words that nobody confirmed.
+/// without their cycle they would be outputs that were never confirmed.
 fn newest_cycle(log: &KafkaWhole, progress: &[LaneSpan]) -> Result<(u64, u64), LogError> {
     let codec = Codec::default();
     let mut newest = (0, 0);

@@ -117,7 +117,7 @@ fn compare(kept: &BTreeMap<String, String>, recount: &BTreeMap<String, String>) 
     drifts
 }
 
-/// What a running process said of its own recount: a line for each drift after the first.
+/// What a running process reported of its own recount: a line for each drift after the first.
 fn drifts_of(text: &str) -> Vec<Drift> {
     text.lines()
         .skip(1)

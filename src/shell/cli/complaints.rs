@@ -7,7 +7,7 @@ const ONE_BY_ONE: usize = 3;
 /// So many kinds of complaints are printed.
 const KINDS: usize = 40;
 
-/// The lines to print for complaints of the form `thing: what is wrong`. Complaints that say
+/// The lines to print for complaints of the form `thing: what is wrong`. Complaints that have
 /// the same of many things become one line, repetitions are dropped, what is left out is counted.
 pub fn summary(complaints: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();

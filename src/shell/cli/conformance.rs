@@ -12,17 +12,17 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Judges recorded cases and says in what our answers agree with what was recorded.
+/// Judges recorded cases and shows in what our answers agree with what was recorded.
 #[derive(Args)]
 pub(super) struct Conformance {
     /// Files of cases, one JSON object a line; `.gz` is unpacked.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Which reading of the rules: `panda` is compared with what PanDA did, `documented` with what
-    /// the documentation says.
+    /// in the documentation.
     #[arg(long, value_enum, default_value = "documented")]
     rules: Reading,
-    /// One JSON object a case: id, agreed, and what we say of it.
+    /// One JSON object a case: id, agreed, and our answer.
     #[arg(long)]
     json: bool,
     /// Shows each disagreement side by side.
@@ -89,7 +89,7 @@ impl Conformance {
     }
 }
 
-/// The lines of a file, unpacked where its name says that it is packed.
+/// The lines of a file, unpacked where its name has the ending of a packed one.
 fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = std::io::Result<String>>> {
     let file = File::open(path).map_err(|error| {
         Usage(format!("{}: {error}; give a file of recorded cases", path.display()))

@@ -182,7 +182,7 @@ struct Live {
     clock: Arc<AtomicI64>,
     partitions: BTreeMap<crate::core::cut::Topic, u32>,
     now: Millis,
-    /// Decisions said and not yet obeyed.
+    /// Decisions published and not yet obeyed.
     said: Vec<Decision>,
     tally: Tally,
     told_ns: u64,
@@ -197,7 +197,7 @@ struct Tally {
     events: u64,
     outcomes: BTreeMap<&'static str, u64>,
     rejected: BTreeMap<String, u64>,
-    /// Words on throttles: by rule, set and lifted.
+    /// Throttles: by rule, set and lifted.
     throttles: BTreeMap<String, [u64; 2]>,
     first_answer: BTreeMap<String, Millis>,
 }
@@ -278,8 +278,8 @@ impl Live {
         Ok(self.writer.flush()?)
     }
 
-    /// Reads all there is, and makes a cycle of it. What it says is in the log before anything else
-    /// is read: else the machine's speed would decide which cycle reads what.
+    /// Reads all there is, and makes a cycle of it. What it publishes is in the log before anything
+    /// else is read: else the machine's speed would decide which cycle reads what.
     fn cycle(&mut self) -> anyhow::Result<()> {
         loop {
             while self.drive.pump(Duration::ZERO)? > 0 {}

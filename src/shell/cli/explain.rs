@@ -1,4 +1,4 @@
-//! `explain`: a task's decisions, and who is held as a whole, as text.
+//! `explain`: a task's decisions, and throttles, as text.
 
 use crate::core::cut::{Cut, Topic};
 use crate::core::event::Event;
@@ -10,8 +10,8 @@ use crate::core::output::progress::Progress;
 use crate::core::output::throttle::Throttle;
 use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
 use crate::core::unit::Millis;
+use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::{Batch, Log};
-use crate::drive::terms::Terms;
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::dirlog::Mode;
@@ -21,9 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Tells why a task's work went where it went, or why it waits: counts per filter, the best
-/// candidates with every factor of their weight, what a deferral waits for. Of whom is held as a
-/// whole (a user, a working group, a task) it tells by which rule, what was measured, since when,
+/// Explains why a task's work went where it went, or why it waits: counts per filter, the best
+/// candidates with every factor of their weight, what a deferral waits for. Of a throttle
+/// (of a user, a working group, a task) it shows the rule, what was measured, since when,
 /// until when, and what lifts it; of a task's owner too, where its task waits for that. Read from
 /// the decisions and throttles in the log; where several claim the same place, copies and those
 /// that are no output of the cycle they claim are passed over. Exits 1 when there is none of that
@@ -36,12 +36,12 @@ use std::time::Duration;
 ///   yardmaster explain group/phys-higgs --bootstrap-server kafka:9092
 #[derive(Args)]
 pub struct Explain {
-    /// Task, subject (task/chunk), user or working group; user/NAME, group/NAME and task/NAME say
+    /// Task, subject (task/chunk), user or working group; user/NAME, group/NAME and task/NAME state
     /// which.
     name: String,
     #[command(flatten)]
     place: Place,
-    /// Every answer and every word on a throttle, not only the last one.
+    /// Every decision and every throttle record, not only the last one.
     #[arg(long)]
     all: bool,
     /// What became of each queue that was not chosen, too: the filter that objected, its figures.
@@ -96,7 +96,7 @@ impl Explain {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Decisions about what is named, in order; words on throttles of it, and of those that its
+    /// Decisions about what is named, in order; throttles of it, and of those that its
     /// decisions name, by (rule, subject) and in order.
     fn look(&self, read: &Read) -> anyhow::Result<Looked> {
         let mut log = self.place.log(&read.topology, Mode::Read)?;
@@ -140,14 +140,14 @@ struct Looked {
     decisions: Vec<Decision>,
     throttles: Throttles,
     /// By epoch of a decision, the topology that was in force, where the log has it.
-    terms: BTreeMap<u64, Terms>,
+    terms: BTreeMap<u64, EpochConfig>,
     /// The `now` of the last cycle.
     now: Millis,
     /// How many records were passed over.
     strays: usize,
 }
 
-/// Words on throttles by (rule, subject).
+/// Throttles by (rule, subject).
 type Throttles = BTreeMap<String, Vec<Throttle>>;
 
 /// The kinds that explain a policy's filters: its own first, then all there are.
@@ -221,7 +221,7 @@ fn terms_of(
     read: &Read,
     newest: Option<Progress>,
     mut epochs: BTreeSet<u64>,
-) -> anyhow::Result<BTreeMap<u64, Terms>> {
+) -> anyhow::Result<BTreeMap<u64, EpochConfig>> {
     let mut terms = BTreeMap::new();
     if let (Some(newest), Ok(given)) = (newest, read.terms())
         && newest.policy_hash == given.hash
@@ -236,7 +236,7 @@ fn terms_of(
         let progress = value.and_then(|value| codec.read_progress(value).ok());
         let Some(progress) = progress.filter(|it| epochs.contains(&it.epoch)) else { return };
         let text = progress.policies.as_deref();
-        let published = text.and_then(|text| Terms::of("progress", text).ok());
+        let published = text.and_then(|text| EpochConfig::of("progress", text).ok());
         if let Some(published) = published.filter(|it| it.hash == progress.policy_hash) {
             terms.entry(progress.epoch).or_insert(published);
         }

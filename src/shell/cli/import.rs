@@ -35,7 +35,7 @@ enum What {
     /// Space and status of storage endpoints.
     Storage(Files),
     /// Nuclei: a list of names or objects; or a CRIC dump, of which the tier-1 sites and the
-    /// largest tier-2 sites are taken, since it says nothing of nuclei.
+    /// largest tier-2 sites are taken, since it does not have nuclei.
     Nuclei(Files),
     /// The tree of global shares, from rows of PanDA's GLOBAL_SHARES: a JSON list of all of them.
     ///
@@ -71,7 +71,7 @@ struct Files {
     sites: Vec<PathBuf>,
     #[command(flatten)]
     place: Place,
-    /// Say what would be said, and say nothing.
+    /// Show what would be published, and publish nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print every complaint, instead of summing up those that repeat.
@@ -109,7 +109,7 @@ impl Import {
         if !files.dry_run {
             say(&files.place, &imported.records)?;
         }
-        let did = if files.dry_run { "would be said" } else { "said" };
+        let did = if files.dry_run { "would be published" } else { "published" };
         for (topic, count) in counts {
             println!("{topic}: {count} records {did}");
         }
@@ -211,7 +211,7 @@ pub fn encode(it: &Configuration) -> (Topic, String, Vec<u8>) {
 
 /// A table of jobs, one file after the other.
 fn jobs(files: &Files) -> Ended {
-    let did = if files.dry_run { "would be said" } else { "said" };
+    let did = if files.dry_run { "would be published" } else { "published" };
     let (mut count, mut complaints) = (0, 0);
     for path in &files.files {
         let (rows, imported) = import::jobs(&text(path)?);

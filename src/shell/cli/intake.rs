@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Turns the JSON of PanDA, Rucio and Harvester into our records, each exactly once. What is read
-/// is said in [[intake.source]] of the topology file.
+/// is stated in [[intake.source]] of the topology file.
 ///
 /// Of all that are started for a domain the last one works; the others end. With `in_run` in the
 /// topology the leading `run` does it, and this verb is not needed.
@@ -117,8 +117,8 @@ impl Pause {
     }
 }
 
-/// Intake beside a `run`: works while that leads. Its troubles are said and tried again; they end
-/// nothing, since brokerage goes on with what is known.
+/// Intake beside a `run`: works while that leads. Its errors are reported and it is tried again;
+/// they end nothing, since brokerage goes on with what is known.
 pub(super) struct Beside {
     leads: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
@@ -129,7 +129,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Starts the thread if the topology says so and the log is a Kafka.
+    /// Starts the thread if the topology has it so and the log is a Kafka.
     pub(super) fn start(place: &Place, read: &Read) -> anyhow::Result<Option<Beside>> {
         if !read.topology.intake.in_run {
             return Ok(None);

@@ -43,7 +43,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serve: fold what happens, judge what is asked, say the answers.
+    /// Serve: fold what happens, judge what is asked, publish the answers.
     Run(run::Run),
     /// A simulated grid on the embedded log, in a closed loop.
     Demo(demo::Demo),
@@ -61,7 +61,7 @@ enum Verb {
     Import(import::Import),
     /// Turn the JSON of PanDA, Rucio and Harvester on foreign topics into our records.
     Intake(intake::Intake),
-    /// Records that nobody could read: list them, show one, say them again.
+    /// Records that could not be read: list them, show one, publish them again.
     DeadLetters(Box<letters::DeadLetters>),
     /// Mend a log that no process can go on with.
     Repair(repair::Repair),
@@ -76,7 +76,7 @@ enum Verb {
 /// How a verb ended, when it did not fail.
 pub(crate) type Ended = anyhow::Result<ExitCode>;
 
-/// A mistake of whoever called: exit code 2.
+/// A mistake of the caller: exit code 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Usage(pub String);
@@ -116,7 +116,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// A verb that prints ends quietly when nobody reads on (`| head`), as other programs do.
+/// A verb that prints ends quietly when its output is not read on (`| head`), as other programs do.
 fn end_with_the_reader() {
     // SAFETY: called once, before any other thread is started; the default action is restored,
     // and no handler of ours is involved.
@@ -135,7 +135,7 @@ fn start_log(level: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks the levels of a tracing filter. The library takes a word that is no level for the name of
+/// Checks the levels of a tracing filter. The library takes a name that is no level for the name of
 /// a module and then logs nothing else, so a mistyped level would silence everything.
 fn is_log_filter(filter: &str) -> anyhow::Result<()> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];

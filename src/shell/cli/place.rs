@@ -1,7 +1,7 @@
 //! Where the log is: flags that every verb shares.
 
 use crate::core::cut::Topic;
-use crate::drive::terms::Terms;
+use crate::drive::epoch_config::EpochConfig;
 use crate::shell::cli::{Usage, secret};
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
 use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaWhole, TopicMap};
@@ -38,7 +38,7 @@ pub struct Place {
 
 /// A topology with the text it was read from.
 pub struct Read {
-    /// File name, or a word for the built-in one.
+    /// File name, or a name for the built-in one.
     pub name: String,
     /// The text.
     pub text: String,
@@ -65,7 +65,7 @@ impl Read {
         let framed = |it: &&topology::TopicSettings| it.framing == topology::Framing::Confluent;
         let framed = topology.topics.values().find(framed).filter(|_| topology.registry.is_none());
         if let Some(settings) = framed {
-            // What is said in progress has no registry in it, and is right.
+            // What is published in progress has no registry in it, and is right.
             return Err(Usage(format!(
                 "{name} line {}: framing \"confluent\", and no [registry]; allowed: with \
                  registry.urls, the addresses of a schema registry",
@@ -77,8 +77,9 @@ impl Read {
     }
 
     /// What a drive goes by.
-    pub fn terms(&self) -> anyhow::Result<Terms> {
-        Terms::of(&self.name, &self.text).map_err(|mistakes| Usage(mistakes.join("\n")).into())
+    pub fn terms(&self) -> anyhow::Result<EpochConfig> {
+        EpochConfig::of(&self.name, &self.text)
+            .map_err(|mistakes| Usage(mistakes.join("\n")).into())
     }
 }
 
@@ -88,7 +89,7 @@ impl Place {
         Read::open(self.topology.as_deref())
     }
 
-    /// Says so if no log was named, or both were.
+    /// An error if no log was named, or both were.
     pub fn check(&self) -> anyhow::Result<()> {
         match (&self.bootstrap_server, &self.dir) {
             (None, None) => {
@@ -133,7 +134,7 @@ impl Place {
         self.framed(self.plain_log(topology, mode)?, topology, mode)
     }
 
-    /// A log that was opened, with its topics in the framings that the topology says.
+    /// A log that was opened, with its topics in the framings of the topology.
     pub fn framed(&self, log: AnyLog, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
         let Some(framing) = Framing::of(topology).map_err(|error| Usage(error.to_string()))? else {
             return Ok(log);
@@ -233,7 +234,7 @@ fn holds_log(dir: &Path, topology: &Topology) -> anyhow::Result<()> {
     .into())
 }
 
-/// Opens a directory log, and tells what was cut back. The directory must hold a log.
+/// Opens a directory log, and reports what was cut back. The directory must hold a log.
 fn dir_log(dir: &Path, topology: &Topology, mode: Mode) -> anyhow::Result<DirLog> {
     holds_log(dir, topology)?;
     let log = DirLog::open(dir, mode, &dir_topics(topology), DirOptions::default())?;
@@ -268,7 +269,7 @@ pub fn dir_topics(topology: &Topology) -> Vec<DirTopic> {
         .collect()
 }
 
-/// Opens a store, and tells what had to be done for it.
+/// Opens a store, and reports what had to be done for it.
 pub fn open_store(dir: &Path) -> anyhow::Result<AnyStore> {
     let mut store = SledStore::open(dir)?;
     for notice in store.take_notices() {

@@ -1,4 +1,4 @@
-//! `repair`: what nobody but a person should decide to mend.
+//! `repair`: what a person should decide to mend.
 
 use crate::core::explain::iso;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
@@ -19,15 +19,15 @@ pub struct Repair {
 
 #[derive(Subcommand)]
 enum What {
-    /// A log whose last `now` has not come yet, since a leader's clock was ahead: nobody leads
+    /// A log whose last `now` has not come yet, since a leader's clock was ahead: no process leads
     /// until then.
     Clock(Clock),
 }
 
-/// Says which cycles were published with a `now` that has not come yet, and what a repair would do.
-/// With --execute it fences the leader and publishes the repair: these cycles then count as of the
-/// `now` before them, for every process, and the lead is free. Final answers that were given stand.
-/// Where there is nothing to repair it says so, and publishes nothing.
+/// Shows which cycles were published with a `now` that has not come yet, and what a repair would
+/// do. With --execute it fences the leader and publishes the repair: these cycles then count as of
+/// the `now` before them, for every process, and the lead is free. Final answers that were given
+/// stand. Where there is nothing to repair it says so, and publishes nothing.
 ///
 /// See to it first that the clocks of all hosts are right (NTP), and that no process of an older
 /// version runs. A directory must not be in use.

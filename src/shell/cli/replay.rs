@@ -70,7 +70,7 @@ impl Replay {
     }
 }
 
-/// A drive that has followed to the end of what was said.
+/// A drive that has followed to the end of what was published.
 pub struct Rebuilt {
     /// The drive.
     pub drive: Drive<AnyLog, AnyStore>,
@@ -78,7 +78,7 @@ pub struct Rebuilt {
     pub events: u64,
     /// Decisions read.
     pub decisions: u64,
-    /// Words on throttles read.
+    /// Throttles read.
     pub throttles: u64,
     /// Records on own topics that are no output of a cycle.
     pub strays: u64,
@@ -92,8 +92,8 @@ pub struct Rebuilt {
     pub differences: Vec<String>,
 }
 
-/// Follows a log to the end of what was said. `look` sees the state once as it was at the end of
-/// cycle `at`, if there is such a cycle.
+/// Follows a log to the end of what was published. `look` sees the state once as it was at the end
+/// of cycle `at`, if there is such a cycle.
 pub fn rebuild(
     place: &Place,
     read: &Read,
@@ -175,7 +175,7 @@ impl Rebuilt {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// Whether everything said was counted, and nothing more waits in own lanes.
+    /// Whether everything published was folded, and nothing more waits in own lanes.
     pub fn is_at_end(&self) -> bool {
         self.behind() == 0 && self.own_lanes_at_end()
     }

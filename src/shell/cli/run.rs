@@ -2,8 +2,8 @@
 
 use crate::core::cut::Topic;
 use crate::core::unit::Millis;
+use crate::drive::counters::{CounterPublishing, WriteCounter};
 use crate::drive::port::{Log, LogError, StoreError};
-use crate::drive::tell::{Tell, WriteCounter};
 use crate::drive::{Config, Drive, Halt};
 use crate::shell::cli::Ended;
 use crate::shell::cli::intake::Beside;
@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Serves: as a standby until the lead is free, then as leader. SIGTERM finishes the cycle, says
-/// farewell, keeps everything and exits 0.
+/// Serves: as a standby until the lead is free, then as leader. SIGTERM finishes the cycle,
+/// publishes a final progress record, stores everything and exits 0.
 ///
 /// Examples:
 ///   yardmaster run --bootstrap-server kafka:9092 --store /var/lib/yardmaster
@@ -50,7 +50,7 @@ pub struct Run {
     /// own name; may be given several times.
     #[arg(long, value_name = "NAME")]
     http_host: Vec<String>,
-    /// Read the topology and what it says of the log, say what would be done, and stop.
+    /// Read the topology and what it has of the log, show what would be done, and stop.
     #[arg(long)]
     dry_run: bool,
 }
@@ -182,7 +182,7 @@ impl Run {
         Ok(Drive::start(log, store, config)?)
     }
 
-    /// The log, and whether counters are told on it: they are on a Kafka that has their topic.
+    /// The log, and whether counters are published on it: they are on a Kafka that has their topic.
     fn log(&self, read: &Read) -> anyhow::Result<(AnyLog, bool)> {
         if self.place.bootstrap_server.is_none() {
             return Ok((self.place.log(&read.topology, Mode::Write)?, false));
@@ -193,7 +193,9 @@ impl Run {
         if tells {
             conf.topics.push(TopicMap { topic: Topic::Counter, name });
         } else {
-            tracing::warn!("no topic {name}: counters are not told; topology apply makes it");
+            tracing::warn!(
+                "no topic {name}: counters are not published; topology apply creates it"
+            );
         }
         let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
         Ok((self.place.framed(log, &read.topology, Mode::Write)?, tells))
@@ -201,11 +203,11 @@ impl Run {
 }
 
 /// Counters as records of our own schema.
-fn tell(interval: Millis) -> Tell {
+fn tell(interval: Millis) -> CounterPublishing {
     let write: WriteCounter = |changed, at, put| {
         write_counter(changed, (at.domain, at.epoch, at.cycle, at.now), put);
     };
-    Tell { interval, is_early: false, write }
+    CounterPublishing { interval, is_early: false, write }
 }
 
 /// Host, process, and when it was made: no two lives have the same.

@@ -30,7 +30,7 @@ pub(super) fn check(topology: &Topology) -> anyhow::Result<usize> {
 }
 
 /// Puts our schemas into the registry, for topics in Confluent framing under whose subject there is
-/// none or only older ones of ours; says what was done, or with `dry_run` what would be.
+/// none or only older ones of ours; reports what was done, or with `dry_run` what would be.
 pub(super) fn apply(topology: &Topology, dry_run: bool) -> anyhow::Result<()> {
     let Some(registry) = &topology.registry else { return Ok(()) };
     let client = Client::new(registry)?;

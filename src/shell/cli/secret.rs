@@ -5,7 +5,7 @@ use crate::shell::cli::Usage;
 use crate::shell::kafka::is_secret;
 use std::collections::BTreeMap;
 
-/// Variables of the environment that say a property where nothing else does.
+/// Variables of the environment that set a property where nothing else does.
 const VARIABLES: [(&str, &str); 2] = [
     ("YARDMASTER_SASL_PASSWORD", "sasl.password"),
     ("YARDMASTER_SSL_KEY_PASSWORD", "ssl.key.password"),
@@ -26,7 +26,7 @@ pub fn is_hidden(name: &str, value: &str, place: &str) -> Result<(), Usage> {
 }
 
 /// Puts contents in the place of `${file:PATH}` and `${env:NAME}`, and adds what the environment
-/// says by itself.
+/// says.
 pub fn resolve(properties: &mut BTreeMap<String, String>) -> Result<(), Usage> {
     for (variable, property) in VARIABLES {
         if let Ok(value) = std::env::var(variable) {

@@ -39,13 +39,13 @@ enum What {
         place: Place,
     },
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
-    /// that the topology names, those that are read as well as those that are said. Registers our
-    /// schemas of topics in Confluent framing, unless others' are under the subject of a topic that
-    /// others write.
+    /// that the topology names, those that are read as well as those that are published. Registers
+    /// our schemas of topics in Confluent framing, unless others' are under the subject of a topic
+    /// that others write.
     Apply {
         #[command(flatten)]
         place: Place,
-        /// Say what would be made, and make nothing.
+        /// Show what would be made, and make nothing.
         #[arg(long)]
         dry_run: bool,
     },
@@ -161,7 +161,7 @@ fn compare(
     let complaint = |Shortfall { setting, found, why, wanted }: Shortfall| {
         let mend = match setting {
             "partitions" if topic == Topic::Progress => {
-                "make the topic anew, with one partition".to_owned()
+                "create the topic again, with one partition".to_owned()
             }
             "partitions" => format!(
                 "kafka-topics.sh --bootstrap-server {bootstrap} --alter --topic {name} \
@@ -177,7 +177,7 @@ fn compare(
     shortfalls.into_iter().map(complaint).collect()
 }
 
-/// A topic's settings as the broker words them.
+/// A topic's settings as the broker names them.
 fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
     let mut configs = vec![(
         "cleanup.policy".to_owned(),

@@ -1,5 +1,5 @@
-//! Which records count: the last `progress` record in a directory says how far each own lane is
-//! covered. What lies beyond was said by a process that died before it could finish.
+//! Which records count: the last `progress` record in a directory has how far each own lane is
+//! covered. What lies beyond was published by a process that died before it could finish.
 
 use super::envelope::Parts;
 use super::file::LaneFile;
@@ -112,7 +112,7 @@ impl Strand {
     }
 }
 
-/// Hands over the last records of a `progress` file, as many as it takes to meet one that covers
+/// Gives the last records of a `progress` file, as many as it takes to meet one that covers
 /// something.
 fn last_covering(
     file: &LaneFile,

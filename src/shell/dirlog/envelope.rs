@@ -7,10 +7,10 @@ use std::ops::Range;
 /// The schema of every file of a directory log.
 pub const SCHEMA: &str = include_str!("envelope.avsc");
 
-/// Who set a time stamp.
+/// What set a time stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
-    /// Whoever made the record.
+    /// The producer of the record.
     Create = 0,
     /// The log, when it was appended.
     Append = 1,
@@ -23,7 +23,7 @@ pub struct Envelope<'a> {
     pub offset: u64,
     /// Time stamp; ms since 1970.
     pub timestamp: Millis,
-    /// Who set it.
+    /// What set it.
     pub stamp: Stamp,
     /// Key; `None` for a null.
     pub key: Option<&'a [u8]>,
@@ -40,7 +40,7 @@ pub struct Parts {
     pub offset: u64,
     /// Time stamp; ms since 1970.
     pub timestamp: Millis,
-    /// Who set it.
+    /// What set it.
     pub stamp: Stamp,
     /// Key; `None` for a null.
     pub key: Option<Range<usize>>,

@@ -197,7 +197,7 @@ impl LaneFile {
         Ok(Edge::Between(at))
     }
 
-    /// Hands over the bytes of every record in the blocks that end in the last `bytes` bytes or
+    /// Gives the bytes of every record in the blocks that end in the last `bytes` bytes or
     /// so (at least one block if there is one), oldest first, each with the end of its block.
     /// Whether that was the whole file.
     pub fn last_records(
@@ -213,7 +213,7 @@ impl LaneFile {
         Ok(whole)
     }
 
-    /// Hands over every record of the whole blocks from a place on, but for blocks that begin with
+    /// Gives every record of the whole blocks from a place on, but for blocks that begin with
     /// an offset of `below` or more.
     pub fn records_from(
         &self,
@@ -230,7 +230,7 @@ impl LaneFile {
         Ok(())
     }
 
-    /// Hands over every record of the block between two places.
+    /// Gives every record of the block between two places.
     pub fn records(
         &self,
         start: u64,

@@ -1,4 +1,4 @@
-//! The directory itself: where each lane's file is, and who may write.
+//! The directory itself: where each lane's file is, and which process may write.
 
 use super::LOCK;
 use super::append::Appender;
@@ -34,7 +34,7 @@ pub struct DirTopic {
     pub partitions: u32,
 }
 
-/// Gives the time stamp of what is said; ms since 1970.
+/// Gives the time stamp of what is published; ms since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// How a directory is written.

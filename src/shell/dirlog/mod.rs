@@ -3,8 +3,8 @@
 //! `<dir>/<topic>/<partition>.avro`, each record an [`envelope`] with all that a log knows of it,
 //! so that any Avro tool can read it. The `progress` record is the commit mark: it names how far
 //! each own lane is covered ([`ends`]), and is written after what it covers. Readers go no further
-//! than that; whoever opens the directory for writing cuts the rest off. One process at a time
-//! may write.
+//! than that; a process that opens the directory for writing cuts the rest off. One process at a
+//! time may write.
 
 mod append;
 mod content;
@@ -49,7 +49,7 @@ pub struct DirLog {
     /// Which lane the next `take` begins with.
     turn: usize,
     follower: Follower,
-    /// How far own lanes are covered, as said by this process; only when it may write.
+    /// How far own lanes are covered, as published by this process; only when it may write.
     said: SharedEnds,
     speaker: Option<Speaker>,
     leads: bool,
@@ -99,7 +99,7 @@ impl DirLog {
         self.follower.refresh()?;
         let mut ends = self.follower.ends.clone();
         if self.home.mode == Mode::Write {
-            // What this process said counts once it is durable, which it knows better than the
+            // What this process published counts once it is durable, which it knows better than the
             // file does; what it cut back counts no more.
             ends.retain(|lane, _| !lane.topic.is_own());
             let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
@@ -205,7 +205,7 @@ impl Log for DirLog {
         }
     }
 
-    /// What cannot be looked at is left out: the next `take` says why.
+    /// What cannot be looked at is left out: the next `take` reports why.
     fn ends(&mut self) -> Vec<(Lane, u64)> {
         let spans = self.lanes().unwrap_or_default().into_iter();
         let assigned = spans.filter(|span| self.readers.contains_key(&span.lane));
@@ -216,7 +216,7 @@ impl Log for DirLog {
     fn lead(&mut self) -> Result<(), LogError> {
         if self.home.mode == Mode::Read {
             return Err(LogError::Stop(format!(
-                "{} was opened for reading; nothing can be said there",
+                "{} was opened for reading; nothing can be published there",
                 self.home.dir.display()
             )));
         }
@@ -230,7 +230,7 @@ impl Log for DirLog {
     fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         match &mut self.speaker {
             Some(speaker) if self.leads => speaker.say(outputs, progress),
-            _ => Err(LogError::Stop("say came before lead".into())),
+            _ => Err(LogError::Stop("publish came before lead".into())),
         }
     }
 

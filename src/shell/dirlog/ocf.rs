@@ -14,7 +14,7 @@ pub const HEADER_BYTES_MAX: usize = 1 << 20;
 /// What separates the blocks of one file.
 pub type Sync = [u8; SYNC];
 
-/// What the header of a file says.
+/// The header of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of the header: where the first block begins.
@@ -123,7 +123,7 @@ pub fn next_block(bytes: &[u8], sync: &Sync) -> Next {
     };
     match bytes.get(at + size..end) {
         None => Next::Incomplete(end),
-        // An empty block says nothing, but a run of zeros looks like the start of one.
+        // An empty block means nothing, but a run of zeros looks like the start of one.
         Some(found) if found == sync && count > 0 => {
             Next::Block(Block { count, data: at..at + size, end })
         }

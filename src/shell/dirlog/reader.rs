@@ -27,7 +27,7 @@ pub struct LaneReader {
     /// What is left of the current block.
     open: Option<OpenBlock>,
     /// The limit under which the window was read. What lies beyond it may since have been cut
-    /// back and written anew, so no byte of it is used.
+    /// back and written again, so no byte of it is used.
     sure: u64,
     /// Whether nothing is to be delivered for now.
     pub held: bool,
@@ -197,7 +197,7 @@ impl LaneReader {
         }
     }
 
-    /// Drops what was read ahead; the current block is read anew next time.
+    /// Drops what was read ahead; the current block is read again next time.
     fn forget(&mut self) {
         self.position += self.at as u64;
         self.at = 0;
@@ -224,7 +224,7 @@ impl LaneReader {
         }
     }
 
-    /// Gives a mark when the lane was read to its end anew, or when its flags changed.
+    /// Gives a mark when the lane was read to its end again, or when its flags changed.
     fn tell(&mut self, at_end: bool, moved: bool, batch: &mut Batch) {
         let flags = LaneFlags { at_end, ..LaneFlags::default() };
         let known = self.told.map(|mark| mark.flags).unwrap_or_default();

@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
-/// Speaks on the own lanes of a directory.
+/// Publishes to the own lanes of a directory.
 pub struct Speaker {
     orders: Option<Sender<(Vec<OutputRecord>, OutputRecord)>>,
     answers: Receiver<Result<(), LogError>>,
@@ -31,7 +31,7 @@ struct Mouth {
 }
 
 impl Speaker {
-    /// Cuts own lanes back to what is covered and starts the thread. `notices` is told what was
+    /// Cuts own lanes back to what is covered and starts the thread. `notices` gets what was
     /// cut.
     pub fn start(
         home: &Home,
@@ -67,14 +67,14 @@ impl Speaker {
         })
     }
 
-    /// Hands a cycle to the thread.
+    /// Gives a cycle to the thread.
     pub fn say(
         &mut self,
         outputs: Vec<OutputRecord>,
         progress: OutputRecord,
     ) -> Result<(), LogError> {
         if self.waiting {
-            return Err(LogError::Stop("say came before the one before was settled".into()));
+            return Err(LogError::Stop("publish came before the one before was settled".into()));
         }
         match &self.orders {
             Some(orders) if orders.send((outputs, progress)).is_ok() => {

@@ -8,7 +8,7 @@ use crate::core::cut::Lane;
 use crate::drive::port::LogError;
 
 impl DirLog {
-    /// Hands over the readable records of a lane from offset `from` on and below `below`, in order.
+    /// Gives the readable records of a lane from offset `from` on and below `below`, in order.
     /// After an error of `each` none follows.
     pub fn read_whole(
         &mut self,

@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError};
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Appends records in blocks. What was appended can be read once it is flushed; dropping the
-/// writer flushes as well, but then nobody hears of a full disk.
+/// writer flushes as well, but then a full disk is not reported.
 pub struct DirWriter {
     home: Arc<Home>,
     lanes: BTreeMap<Lane, Appender>,
@@ -144,7 +144,7 @@ impl DirWriter {
         self.passed.insert(lane, next);
     }
 
-    /// Writes everything, and makes it durable if the options say so. Own lanes go first and
+    /// Writes everything, and makes it durable if the options ask for it. Own lanes go first and
     /// `progress` last, so that no record is covered before it is there.
     pub fn flush(&mut self) -> Result<(), LogError> {
         let sync = self.home.options.sync;
@@ -241,7 +241,7 @@ impl Whole {
 
 impl Drop for DirWriter {
     fn drop(&mut self) {
-        // Whoever needs to know calls `flush` and looks at what it says.
+        // A caller that needs to know calls `flush`.
         let _ = self.flush();
         self.home.free_writer();
     }

@@ -1,4 +1,4 @@
-//! Who gets in: a bounded number of connections, each for one request, which must arrive soon and
+//! Which connections are served: a bounded number, each for one request, which must arrive soon and
 //! be small, and under a name of this host.
 
 use super::problem;
@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// store and the broker.
 const FILES_PER_CONNECTION: usize = 8;
 
-/// Who is let in.
+/// Which connections are served.
 #[derive(Clone, Debug)]
 pub struct Door {
     /// How long a question may wait for an answer.

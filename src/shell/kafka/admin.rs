@@ -63,7 +63,7 @@ impl KafkaAdmin {
     }
 
     /// Makes topics, in one request; each with what became of it. Returns once the broker knows
-    /// them: it makes a topic first and tells of it later.
+    /// them: it creates a topic first and announces it later.
     pub fn create(&self, topics: &[NewTopicSpec]) -> Result<Vec<(String, Created)>, LogError> {
         let asked: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
         let answer = self.runtime.block_on(self.client.create_topics(&asked, &self.options()));

@@ -21,14 +21,14 @@ pub struct TopicMap {
 /// Appends a value of a topic as it is to be read: turned into one of ours, or as it is.
 pub type Turn = fn(Topic, &[u8], &mut Vec<u8>);
 
-/// How to reach a Kafka, and what to read and speak there. Not to be printed: it holds secrets.
+/// How to reach a Kafka, and what to read and publish there. Not to be printed: it holds secrets.
 #[derive(Clone)]
 pub struct KafkaConf {
     /// `host:port`, several separated by commas.
     pub bootstrap: String,
     /// librdkafka properties, passed through.
     pub properties: BTreeMap<String, String>,
-    /// Who speaks; of all with the same one only the last to lead can.
+    /// Transactional id; of all processes with the same one only the last to lead can publish.
     pub transactional_id: String,
     /// Consumer group whose offsets are set now and then, for Kafka's own lag tools alone; `None`
     /// to set none.
@@ -133,7 +133,7 @@ pub(super) enum Role {
     Reader,
     /// Looks how far lanes reach, open transactions included.
     Looker,
-    /// Speaks in transactions.
+    /// Publishes in transactions.
     Speaker,
     /// Appends without transactions.
     Writer,
@@ -245,7 +245,7 @@ fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What nobody may replace.
+/// Properties that may not be replaced.
 fn fixed(role: Role) -> &'static [(&'static str, &'static str)] {
     match role {
         Role::Reader => &[
@@ -260,7 +260,7 @@ fn fixed(role: Role) -> &'static [(&'static str, &'static str)] {
             ("enable.auto.commit", "false"),
             ("enable.auto.offset.store", "false"),
         ],
-        // Of what arrived nobody wants to hear, and each report costs as much as the record did.
+        // Reports of success are not needed, and each costs as much as the record did.
         Role::Speaker | Role::Writer => &[
             ("enable.idempotence", "true"),
             ("acks", "all"),

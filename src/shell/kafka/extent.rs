@@ -17,8 +17,8 @@ pub(super) const DENIAL: Duration = Duration::from_secs(2);
 /// Between two questions for a topic that was denied.
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
-/// How many of a client's tidings are heard when something failed: the newest matter, and a client
-/// that is turned away tells it every second or so.
+/// How many of a client's events are read when something failed: the newest matter, and a client
+/// that is refused reports it every second or so.
 const TOLD_MAX: usize = 64;
 
 /// Every lane of every topic, with the topic's name on the bus.
@@ -182,7 +182,7 @@ fn answered(answers: &Answers, lane: Lane, name: &str) -> Result<u64, LogError> 
 
 /// What a failed question means.
 pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
-    // What the client has to tell waits until it is asked; a record never comes this way.
+    // What the client has to report waits until it is polled; a record never comes this way.
     for _ in 0..TOLD_MAX {
         let _ = client.poll(Duration::ZERO);
     }

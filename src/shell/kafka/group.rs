@@ -1,4 +1,4 @@
-//! What the offsets that intake has committed tell of its sources.
+//! What the offsets that intake has committed show of its sources.
 //!
 //! A broker forgets offsets that were not committed again for `offsets.retention.minutes`. So each
 //! offset carries, as its metadata, how many partitions of each source are committed: a partition

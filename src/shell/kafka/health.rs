@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How often the broker is asked, and how long it has to answer.
 const PERIOD: Duration = Duration::from_secs(2);
 /// How long a lane may fail before its topic is asked for by name, and how long it must then be
-/// denied: while a leader moves, or a broker starts, nobody may know of it.
+/// denied: while a leader moves, or a broker starts, no broker may know of it.
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
 /// How many topics are asked for their number of partitions each time; all come by in turn.

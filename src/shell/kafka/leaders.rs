@@ -18,7 +18,7 @@ pub(super) struct Leaders {
 
 impl Leaders {
     /// Returns the lanes that a start goes on without, once each of them has had no leader for
-    /// `patience`. Waits until then. `failing` says since when a lane that is read has failed.
+    /// `patience`. Waits until then. `failing` is since when a lane that is read has failed.
     ///
     /// # Errors
     /// A partition that nothing can be decided without has no leader: one of our own, or one of

@@ -1,8 +1,8 @@
 //! Kafka as a log, through librdkafka.
 //!
-//! Partitions are assigned, never subscribed to: who reads what is the caller's to say. All of
-//! them come through one queue, many records at a time, by a thread that reads ahead. What is said
-//! goes out in transactions, by another; whoever takes the lead fences the others by the
+//! Partitions are assigned, never subscribed to: the caller states what is read. All of
+//! them come through one queue, many records at a time, by a thread that reads ahead. Outputs
+//! go out in transactions, by another; a process that takes the lead fences the others by the
 //! transactional id.
 
 mod admin;
@@ -168,7 +168,7 @@ impl Log for KafkaLog {
     fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         match &mut self.speaker {
             Some(speaker) => speaker.say(outputs, progress),
-            None => Err(LogError::Stop("say came before lead".into())),
+            None => Err(LogError::Stop("publish came before lead".into())),
         }
     }
 
@@ -179,7 +179,7 @@ impl Log for KafkaLog {
     fn settle(&mut self) -> Result<(), LogError> {
         let settled = self.speaker.as_mut().map_or(Ok(()), Speaker::settle);
         if settled.is_err() {
-            // After an indefinite result nothing this producer says can be trusted.
+            // After an indefinite result nothing this producer reports can be trusted.
             self.silence();
         }
         settled

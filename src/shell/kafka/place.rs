@@ -1,4 +1,4 @@
-//! Where the reading of one lane stands, and what each thing heard of it means.
+//! Where the reading of one lane stands, and what each event about it means.
 
 use super::conf::Turn;
 use super::queue::{Event, Origin};
@@ -132,7 +132,7 @@ impl Place {
         let reached = self.ended || (self.heard && !more);
         let mut flags = LaneFlags::default();
         if alone {
-            // What lies behind the end of an own lane are our own words, not yet committed.
+            // What lies behind the end of an own lane are our own records, not yet committed.
             flags.at_end = reached || self.told.at_end;
         } else if reached && !more {
             flags.at_end = true;
@@ -153,7 +153,7 @@ impl Place {
         flags
     }
 
-    /// Gives a mark when the lane was read to its end anew, or when its flags changed.
+    /// Gives a mark when the lane was read to its end again, or when its flags changed.
     pub fn tell(&mut self, flags: LaneFlags, batch: &mut Batch) {
         let moved = flags.at_end && self.told_position != Some(self.next);
         if flags != self.told || moved {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const NO_ERROR: rdsys::rd_kafka_resp_err_t = rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR;
-/// What the client says of a time stamp that the broker set.
+/// The type that the client gives a time stamp that the broker set.
 const APPENDED: rdsys::rd_kafka_timestamp_type_t =
     rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME;
 
@@ -18,7 +18,7 @@ const APPENDED: rdsys::rd_kafka_timestamp_type_t =
 /// with one and doubles, so that large records exceed the room by about as much again.
 const SLICE_MAX: usize = 1_024;
 
-/// A consumer that tells us of its troubles.
+/// A consumer that reports its errors.
 pub(super) type Client = BaseConsumer<Watch>;
 
 /// What comes out of the queue.
@@ -39,7 +39,7 @@ pub(super) enum Event<'a> {
     Trouble(RDKafkaErrorCode),
 }
 
-/// The headers of a record, read only by those who ask.
+/// The headers of a record, read only if they are asked for.
 pub(super) struct Headers<'a>(&'a rdsys::rd_kafka_message_t);
 
 impl Headers<'_> {
@@ -113,8 +113,8 @@ impl Queue {
         }
     }
 
-    /// Hands over at most `max` events, waiting at most `wait` for the first, and stops soon after
-    /// one of which `each` tells that there is no room for more.
+    /// Gives at most `max` events, waiting at most `wait` for the first, and stops soon after
+    /// one after which `each` has no room for more.
     pub fn take(
         &mut self,
         max: usize,
@@ -199,7 +199,7 @@ unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
             let mut kind = rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
             // SAFETY: the message is alive and `kind` is ours.
             let timestamp = unsafe { rdsys::rd_kafka_message_timestamp(message, &mut kind) };
-            // SAFETY: the message says where its key and payload lie and how long they are.
+            // SAFETY: the message has where its key and payload lie and how long they are.
             let (key, value) = unsafe {
                 (bytes(message.key, message.key_len), bytes(message.payload, message.len))
             };
@@ -220,6 +220,6 @@ unsafe fn bytes<'a>(place: *const std::ffi::c_void, length: usize) -> Option<&'a
     if place.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's reservation.
     Some(unsafe { std::slice::from_raw_parts(place.cast(), length) })
 }

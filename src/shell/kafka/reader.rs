@@ -34,7 +34,7 @@ pub(super) struct Reader {
     swept: Instant,
 }
 
-/// How far the lanes of a reader reach, for whoever asks from another thread.
+/// How far the lanes of a reader reach, for other threads.
 pub(super) struct Extent {
     client: Arc<Client>,
     probe: Arc<Probe>,
@@ -104,7 +104,7 @@ impl Reader {
         Extent { client: self.client.clone(), probe: self.probe.clone(), lanes }
     }
 
-    /// Takes what there is. `leads` is whether nobody but this process can write own lanes.
+    /// Takes what there is. `leads` is whether only this process can write own lanes.
     pub fn take(
         &mut self,
         batch: &mut Batch,
@@ -112,7 +112,7 @@ impl Reader {
         wait: Duration,
         leads: bool,
     ) -> Result<(), LogError> {
-        // Before anything is taken: whoever may go on after it has lost nothing then.
+        // Before anything is taken: a caller that goes on after an error has lost nothing then.
         if let Some(error) = self.probe.lost() {
             return Err(error);
         }
@@ -170,14 +170,14 @@ impl Reader {
             self.client.pause(&changed)
         } else {
             // A client that has met the end of a partition resumes one record too late, and what
-            // was fetched while it was held was dropped here: so it is told where to go on.
+            // was fetched while it was paused was dropped here: so it is given where to go on.
             let resumed = self.client.resume(&changed);
             resumed.and_then(|()| self.client.seek_partitions(changed, self.patience).map(|_| ()))
         };
         done.map_err(|error| extent::trouble(&self.client, &error))
     }
 
-    /// Tells what is new of the lanes' ends.
+    /// Reports what is new of the lanes' ends.
     fn sweep(&mut self, batch: &mut Batch, now: Instant, leads: bool) {
         for strand in &mut self.lanes.strands {
             for (partition, place) in &mut strand.lanes {

@@ -1,7 +1,7 @@
 //! Reading by a thread of its own: while one batch is folded the next are fetched and copied.
 //!
-//! The thread has as many looks ahead as it is given batches for, so whoever folds slowly is not
-//! overrun. What was read ahead is handed on as [`Shelf`] says.
+//! The thread has as many looks ahead as it is given batches for, so a slow fold is not
+//! overrun. What was read ahead is handed on by [`Shelf`].
 
 use super::reader::{Extent, Reader};
 use crate::core::cut::Lane;
@@ -32,16 +32,16 @@ pub(super) struct Reading {
     extent: Extent,
 }
 
-/// What the thread is told.
+/// Orders for the thread.
 enum Order {
     /// To make a look of so many records at most.
     Look(Batch, usize),
-    /// To hold lanes back or let them go, and to say when it is done.
+    /// To pause or resume lanes, and to report when it is done.
     Hold(Vec<Lane>, bool, Sender<Result<(), LogError>>),
 }
 
 impl Reading {
-    /// Gives a reader to a thread. `leads` is whether nobody but this process can write own lanes.
+    /// Gives a reader to a thread. `leads` is whether only this process can write own lanes.
     pub fn start(reader: Reader, leads: Arc<AtomicBool>) -> Result<Reading, LogError> {
         let extent = reader.extent();
         let (orders, inbox) = channel();
@@ -103,7 +103,7 @@ impl Reading {
 }
 
 impl Drop for Reading {
-    /// Waits for the thread: after it nobody reads under this name.
+    /// Waits for the thread: after it no thread reads under this name.
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -113,7 +113,7 @@ impl Drop for Reading {
     }
 }
 
-/// What the thread does until nobody has orders for it.
+/// What the thread does until no orders can come.
 fn work(mut reader: Reader, leads: &AtomicBool, inbox: &Receiver<Order>, outbox: &Sender<Look>) {
     let mut looks = VecDeque::new();
     loop {
@@ -124,7 +124,7 @@ fn work(mut reader: Reader, leads: &AtomicBool, inbox: &Receiver<Order>, outbox:
         match order {
             Ok(Order::Look(batch, max)) => looks.push_back((batch, max)),
             Ok(Order::Hold(lanes, held, tell)) => {
-                // Whoever does not wait for the answer does not want it.
+                // A caller that does not wait for the answer does not want it.
                 let _ = tell.send(reader.hold(&lanes, held));
             }
             Err(TryRecvError::Disconnected) => return,

@@ -1,5 +1,5 @@
-//! Foreign topics as intake reads them, and its voice: what is said and the offsets of what it was
-//! made of are one transaction.
+//! Foreign topics as intake reads them, and its producer: what is published and the offsets of what
+//! it was made of are one transaction.
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
@@ -61,7 +61,7 @@ struct Beginning {
     is_empty: bool,
 }
 
-/// The only one to read these topics for its group, and to speak of them: whoever did before is
+/// The only process that reads these topics for its group and publishes of them: the one before is
 /// fenced.
 pub struct KafkaIntake {
     conf: KafkaConf,
@@ -69,7 +69,7 @@ pub struct KafkaIntake {
     client: Arc<Client>,
     queue: Queue,
     sources: Vec<Source>,
-    /// What is not said yet to have been read.
+    /// What is not committed yet as read.
     moved: BTreeMap<(usize, i32), u64>,
     /// When the offsets of all partitions were committed; `None`: not since the start.
     committed_all: Option<Instant>,
@@ -88,9 +88,9 @@ struct Source {
 }
 
 impl KafkaIntake {
-    /// Takes the place of whoever did this before. `conf` names the topics that are spoken on.
+    /// Takes the place of the process before. `conf` names the topics that are published to.
     ///
-    /// Nothing is read yet: what was said must be read back first.
+    /// Nothing is read yet: what was published must be read back first.
     pub fn lead(conf: &KafkaConf) -> Result<KafkaIntake, LogError> {
         let mouth = Mouth::lead(conf)?;
         let client = open(conf, Role::Reader)?;
@@ -108,7 +108,7 @@ impl KafkaIntake {
         })
     }
 
-    /// Begins to read topics where what was said ends, at their beginning if nothing was. With
+    /// Begins to read topics where what was published ends, at their beginning if nothing was. With
     /// `skip_lost` a partition that no longer holds that place, or whose offset is gone, is read
     /// from where it begins. `has_published`: records that intake published were read back.
     pub fn read(
@@ -138,7 +138,7 @@ impl KafkaIntake {
                     begun.notes.push(note);
                     gaps.insert(partition);
                     if is_empty {
-                        // Told of once: with the next words it counts as read up to there.
+                        // Reported once: with the next commit it counts as read up to there.
                         begun.is_all_gone = true;
                         gaps.remove(&partition);
                         self.moved.insert((self.sources.len(), partition), at);
@@ -168,7 +168,7 @@ impl KafkaIntake {
         let answer = self.client.committed_offsets(places, self.conf.patience);
         let answer = answer.map_err(|error| {
             let trouble = extent::trouble(&self.client, &error);
-            // The broker tells the client, which goes on asking until the question times out.
+            // The broker refuses the client, which goes on asking until the question times out.
             let group = RDKafkaErrorCode::GroupAuthorizationFailed;
             let what = format!("Read of group {}", self.conf.transactional_id);
             let is_refused = self.client.context().is_group_refused();
@@ -192,12 +192,12 @@ impl KafkaIntake {
         let place = format!("{topic}[{partition}]");
         let begins = |at, gap| Beginning { at, gap, is_empty: first == end };
         match group.place(topic, partition) {
-            Committed::At(said) => {
-                if (first..=end).contains(&said) {
-                    return Ok(begins(said, None));
+            Committed::At(position) => {
+                if (first..=end).contains(&position) {
+                    return Ok(begins(position, None));
                 }
                 let lost = format!(
-                    "{place} begins at {first} and ends at {end}, and was read up to {said}"
+                    "{place} begins at {first} and ends at {end}, and was read up to {position}"
                 );
                 if skip_lost {
                     return Ok(begins(first, Some(format!("{lost}: reading goes on at {first}"))));
@@ -225,7 +225,7 @@ impl KafkaIntake {
         }
     }
 
-    /// Hands over what there is, at most `max` messages and not many more once they have as many
+    /// Gives what there is, at most `max` messages and not many more once they have as many
     /// bytes as a batch takes, waiting at most `wait` for the first.
     pub fn take(
         &mut self,
@@ -307,7 +307,7 @@ impl KafkaIntake {
         }
     }
 
-    /// Says words, and that everything taken was taken: all or nothing. Waits for it.
+    /// Publishes records, and commits everything read as read: all or nothing. Waits for it.
     pub fn say(&mut self, words: &Records) -> Result<(), LogError> {
         let commits_all =
             self.committed_all.is_none_or(|at| at.elapsed() >= self.conf.commit_all_after);
@@ -368,14 +368,14 @@ fn number(sources: &[Source], topic: &CStr) -> Option<usize> {
 fn trouble(code: RDKafkaErrorCode, topic: &str, partition: i32) -> Option<LogError> {
     use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
     if let AutoOffsetReset | OffsetOutOfRange = code {
-        // A new start finds out where the partition begins, and says it with the remedy.
+        // A new start finds out where the partition begins, and reports it with the remedy.
         let why = format!("{topic}[{partition}] no longer holds what is to be read next");
         return Some(LogError::Aborted(why));
     }
     refusal(code, &format!("topic {topic}"))
 }
 
-/// A topic of somebody else's is not ours to make.
+/// A foreign topic is not ours to create.
 fn missing(topic: &str) -> LogError {
     LogError::Stop(format!(
         "intake source {topic:?}: the broker has no topic of this name; create it with \

@@ -1,4 +1,4 @@
-//! Speaks in transactions. A thread does it, so that the next batch is folded meanwhile.
+//! Publishes in transactions. A thread does it, so that the next batch is folded meanwhile.
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
@@ -27,7 +27,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 type Said = Result<(), LogError>;
 type Words = (Vec<OutputRecord>, OutputRecord);
 
-/// The leader's voice: it goes with the first error, and another `lead` makes another.
+/// The leader's producer: it ends with the first error, and another `lead` makes another.
 pub(super) struct Speaker {
     orders: Option<Sender<Words>>,
     answers: Receiver<Said>,
@@ -69,7 +69,7 @@ impl ProducerContext for Deliveries {
     }
 }
 
-/// Says records in transactions, and waits for them.
+/// Publishes records in transactions, and waits for them.
 pub(super) struct Mouth {
     producer: ThreadedProducer<Deliveries>,
     deliveries: Deliveries,
@@ -77,7 +77,7 @@ pub(super) struct Mouth {
 }
 
 impl Speaker {
-    /// Takes the lead: whoever spoke under the same transactional id is fenced from here on.
+    /// Takes the lead: another process with the same transactional id is fenced from here on.
     pub fn start(conf: &KafkaConf) -> Result<Speaker, LogError> {
         let mut mouth = Mouth::lead(conf)?;
         let (orders, inbox) = channel::<Words>();
@@ -99,14 +99,14 @@ impl Speaker {
         Ok(Speaker { orders, answers, thread, waiting: false, answer: None })
     }
 
-    /// Hands a cycle to the thread.
+    /// Gives a cycle to the thread.
     pub fn say(
         &mut self,
         outputs: Vec<OutputRecord>,
         progress: OutputRecord,
     ) -> Result<(), LogError> {
         if self.waiting {
-            return Err(LogError::Stop("say came before the one before was settled".into()));
+            return Err(LogError::Stop("publish came before the one before was settled".into()));
         }
         match &self.orders {
             Some(orders) if orders.send((outputs, progress)).is_ok() => {
@@ -143,7 +143,7 @@ impl Speaker {
 }
 
 impl Drop for Speaker {
-    /// Waits for what is being said: it ends well or badly, but not halfway through our exit.
+    /// Waits for what is being published: it ends well or badly, but not halfway through our exit.
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
@@ -154,7 +154,7 @@ impl Drop for Speaker {
 }
 
 impl Mouth {
-    /// Whoever spoke under the same transactional id is fenced from here on, and what it left
+    /// Another process with the same transactional id is fenced from here on, and what it left
     /// unfinished is ended.
     pub fn lead(conf: &KafkaConf) -> Result<Mouth, LogError> {
         let deliveries = Deliveries::default();
@@ -176,7 +176,7 @@ impl Mouth {
         )
     }
 
-    /// One transaction: what `send` hands over, and the next offsets of a reader if there is one.
+    /// One transaction: what `send` gives, and the next offsets of a reader if there is one.
     pub fn transact(
         &mut self,
         send: impl FnOnce(&Mouth) -> Said,
@@ -197,8 +197,9 @@ impl Mouth {
         self.retry(|producer, wait| producer.commit_transaction(wait))
     }
 
-    /// Why the broker did not take a topic into the transaction. Of that the records only say that
-    /// they were thrown away; the transaction itself knows, and cannot be committed any more.
+    /// Why the broker did not take a topic into the transaction. Of that the records' errors only
+    /// show that they were thrown away; the transaction itself knows, and cannot be committed any
+    /// more.
     fn cause(&mut self) -> Option<LogError> {
         let purged = std::mem::take(&mut *self.deliveries.purged());
         let was_purged = !purged.is_empty();
@@ -208,7 +209,7 @@ impl Mouth {
         refusal(error.code(), &format!("Write of topic {names} ({})", error.string()))
     }
 
-    /// Hands one record to the client.
+    /// Gives one record to the client.
     fn send(&self, output: &OutputRecord) -> Said {
         let name = self.conf.name(output.lane.topic).ok_or_else(|| {
             LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
@@ -227,7 +228,7 @@ impl Mouth {
         self.hand_over(record, &output.lane)
     }
 
-    /// Hands one record to the client; waits while the client's queue is full.
+    /// Gives one record to the client; waits while the client's queue is full.
     pub fn hand_over(&self, mut record: BaseRecord<'_, [u8], [u8]>, to: &dyn Display) -> Said {
         loop {
             match self.producer.send(record) {
@@ -308,7 +309,7 @@ impl Mouth {
             Code::TransactionalIdAuthorizationFailed => {
                 format!("Write of transactional id {} ({text})", self.conf.transactional_id)
             }
-            _ => format!("what we say ({text})"),
+            _ => format!("what is published ({text})"),
         };
         refusal(code, &what).unwrap_or(LogError::Aborted(format!("{code}: {text}")))
     }

@@ -18,7 +18,7 @@ pub(super) struct Watch {
 #[derive(Default)]
 struct Reported {
     last: Option<String>,
-    /// Turned away at the door. The question that waited meanwhile only says that nobody answered.
+    /// Refused by the broker. The question that waited meanwhile only times out.
     refused: Option<(Instant, RDKafkaErrorCode)>,
     /// Whether the broker refused the client's group. Most of our clients need none.
     is_group_refused: bool,
@@ -56,7 +56,7 @@ impl ClientContext for Watch {
         let mut told = self.reported();
         let code = error.rdkafka_error_code();
         told.is_group_refused |= code == Some(GroupAuthorizationFailed);
-        // That no broker is left follows from what was told before, which says more.
+        // That no broker is left follows from what was reported before, which is more specific.
         if code != Some(AllBrokersDown) || told.last.is_none() {
             told.last = Some(format!("{error}: {reason}"));
         }

@@ -57,7 +57,7 @@ impl KafkaWhole {
     }
 
     /// Every lane with its extent now. A broker that has just made a topic, or moves a partition,
-    /// does not know at once who leads it: that is waited out.
+    /// does not know its leader at once: that is waited out.
     pub fn spans(&self) -> Result<Vec<LaneSpan>, LogError> {
         let began = Instant::now();
         loop {
@@ -70,7 +70,7 @@ impl KafkaWhole {
         }
     }
 
-    /// Hands over the committed records of a lane from offset `from` on and below `below`, in
+    /// Gives the committed records of a lane from offset `from` on and below `below`, in
     /// order; `below` is at most the lane's stable end. An error of `each` ends the reading.
     pub fn read(
         &self,

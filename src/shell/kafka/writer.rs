@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Between two looks at a full queue, or at what is on its way.
 const NAP: Duration = Duration::from_micros(200);
 
-/// Appends records. What was appended is durable once `flush` has said so.
+/// Appends records. What was appended is durable once `flush` has returned.
 pub struct KafkaWriter {
     producer: ThreadedProducer<Failures>,
     failures: Failures,
@@ -87,7 +87,7 @@ impl KafkaWriter {
         }
     }
 
-    /// Waits until everything is durable, or tells what did not get through.
+    /// Waits until everything is durable, or returns what did not get through.
     pub fn flush(&self) -> Result<(), LogError> {
         while self.producer.in_flight_count() > 0 {
             std::thread::sleep(NAP);

@@ -48,7 +48,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => &[$($label),*],)* }
             }
 
-            /// What it tells, with its unit.
+            /// What it measures, with its unit.
             pub const fn help(self) -> &'static str {
                 match self { $(Metric::$variant => $help,)* }
             }
@@ -70,15 +70,15 @@ metrics! {
     Answer Kind::Histogram(WAIT), "yardmaster_answer_seconds" []
         "Time from the append of a request to the confirmed commit of its first answer.";
     Cycle Kind::Histogram(WAIT), "yardmaster_cycle_seconds" []
-        "Time of one cycle: take, fold, judge, begin to say.";
+        "Time of one cycle: read, fold, judge, begin to publish.";
     Commit Kind::Histogram(WAIT), "yardmaster_commit_seconds" []
         "Time from the first output of a cycle to the confirmed commit of its transaction.";
     Checkpoint Kind::Histogram(WAIT), "yardmaster_checkpoint_seconds" []
         "Time from handing a checkpoint to the store to its being durable.";
     Decisions Kind::Counter, "yardmaster_said_decisions_total" ["policy", "outcome"]
-        "Decisions said, by policy and outcome.";
+        "Decisions published, by policy and outcome.";
     Throttles Kind::Counter, "yardmaster_said_throttles_total" ["rule", "action"]
-        "Words on throttles said, by rule and by whether it is set (again) or lifted.";
+        "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
         "Owners and tasks that are held as a whole now, by rule.";
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
@@ -96,7 +96,7 @@ metrics! {
     StuckLanes Kind::Gauge, "yardmaster_stuck_lanes" ["topic"]
         "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []
-        "Records held back until the schema registry has said what they are written with.";
+        "Records held back until the schema registry has answered what they are written with.";
     LeadChanges Kind::Counter, "yardmaster_lead_changes_total" []
         "How often this process saw the lead change.";
     RestoreRatio Kind::Gauge, "yardmaster_restore_ratio" []
@@ -110,7 +110,7 @@ metrics! {
     IntakeWaiting Kind::Gauge, "yardmaster_intake_waiting_jobs" []
         "Jobs that wait in intake for their task's facts.";
     IntakeQueued Kind::Gauge, "yardmaster_intake_queued_jobs" []
-        "Jobs that intake is to say again, since their task is known now or its facts changed.";
+        "Jobs that intake is to publish again, since their task is known now or its facts changed.";
 }
 
 macro_rules! outcomes {
@@ -123,7 +123,7 @@ macro_rules! outcomes {
             /// Every outcome.
             pub const ALL: &'static [EventOutcome] = &[$(EventOutcome::$variant,)*];
 
-            /// The word for it in metrics.
+            /// Its name in metrics.
             pub const fn name(self) -> &'static str {
                 match self { $(EventOutcome::$variant => $text,)* }
             }

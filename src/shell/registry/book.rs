@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 /// The first pause after a question that was not answered; each further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A registry must say so often that there is no such schema, since one of its servers may know of
-/// a new schema later than another ...
+/// A registry must answer so often that there is no such schema, since one of its servers may know
+/// of a new schema later than another ...
 const SURE: u32 = 3;
 /// ... with such pauses between.
 const DOUBT: Duration = Duration::from_millis(300);
@@ -144,7 +144,7 @@ impl Book {
         self.outage.as_ref().map(|outage| outage.why.clone())
     }
 
-    /// Nobody wants an answer any more.
+    /// No answer is wanted any more.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
     }

@@ -1,4 +1,4 @@
-//! A client for the REST interface of Confluent's schema registry, which others speak too.
+//! A client for the REST interface of Confluent's schema registry, which others have too.
 
 use super::inline;
 use crate::wire::topology::Registry;
@@ -20,13 +20,13 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(3);
 /// Longest answer that is read; bytes.
 const ANSWER_MAX: u64 = 4 << 20;
-/// How the interface calls what it speaks.
+/// The interface's media type.
 const MEDIA: &str = "application/vnd.schemaregistry.v1+json";
 /// Codes of the interface for what is not there: subject, version, schema.
 const ABSENT: [i64; 3] = [40_401, 40_402, 40_403];
 
 /// What is reported of a server that answers 404 and is no registry.
-const NOT_FOUND: &str = "404, and not as a registry says it: is the path of the address right?";
+const NOT_FOUND: &str = "404, and not as a registry answers it: is the path of the address right?";
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum RegistryError {
     /// It answered, and will not do it.
     #[error("the schema registry refuses: {0}")]
     Refused(String),
-    /// What the topology says of it cannot be used.
+    /// What the topology has of it cannot be used.
     #[error("{0}")]
     Setting(String),
 }
@@ -70,13 +70,13 @@ struct Reply {
 }
 
 impl Client {
-    /// A client by what the topology says; reads the password, connects to nobody yet.
+    /// A client by the topology; reads the password, does not connect yet.
     pub fn new(registry: &Registry) -> Result<Client, RegistryError> {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(TIMEOUT))
             .timeout_connect(Some(CONNECT))
-            // What is reached is what the file says, whatever the environment holds.
+            // What is reached is what the file has, whatever the environment holds.
             .proxy(None)
             .user_agent(concat!("yardmaster/", env!("CARGO_PKG_VERSION")));
         let agent = secure(agent, registry)?.build().new_agent();
@@ -87,7 +87,7 @@ impl Client {
         Ok(Client { agent, urls: registry.urls.clone(), first: AtomicUsize::new(0), authorization })
     }
 
-    /// The schema of a number, whole; `None`: the registry says that there is none, or the number
+    /// The schema of a number, whole; `None`: the registry has none, or the number
     /// is none that a registry gives.
     pub fn schema(&self, id: u32) -> Result<Option<String>, RegistryError> {
         if id > ID_MAX {
@@ -149,7 +149,7 @@ impl Client {
     }
 
     /// The text of a schema in a reply. What is no Avro, or refers to what is not there, is given
-    /// as it is: it cannot be resolved, and that is said of its records.
+    /// as it is: it cannot be resolved, and its records become dead letters.
     fn text_of(&self, reply: &Reply) -> Result<String, RegistryError> {
         let text = reply.body["schema"].as_str().ok_or_else(|| reply.strange("schema"))?;
         if let Some(kind) = reply.body["schemaType"].as_str().filter(|kind| *kind != "AVRO") {
@@ -229,7 +229,8 @@ impl Client {
                             self.first.store(at, Ordering::Relaxed);
                             return Ok(Some(reply));
                         }
-                        // A server that has not caught up yet may say so: the others are asked too.
+                        // A server that has not caught up yet may answer so: the others are asked
+                        // too.
                         Judged::Absent => {
                             is_absent = true;
                             continue;
@@ -268,9 +269,9 @@ impl Reply {
         let code = self.body["error_code"].as_i64();
         let text = self.body["message"].as_str().unwrap_or("no message").to_owned();
         match self.status {
-            200..=299 if self.body.is_null() => Judged::Trouble(
-                "what it says is no JSON: is the address that of a registry?".into(),
-            ),
+            200..=299 if self.body.is_null() => {
+                Judged::Trouble("its answer is no JSON: is the address that of a registry?".into())
+            }
             200..=299 => Judged::Answer,
             404 if code.is_some_and(|code| ABSENT.contains(&code)) => Judged::Absent,
             404 => Judged::NotFound,
@@ -307,7 +308,7 @@ fn authorization(user: &str, password: &str) -> String {
     format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
 }
 
-/// The password, from where the topology says it lies.
+/// The password, from where the topology has it.
 fn password(registry: &Registry) -> Result<String, RegistryError> {
     let setting = |why: String| Err(RegistryError::Setting(why));
     match (&registry.password_file, &registry.password_env) {

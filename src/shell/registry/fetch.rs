@@ -41,7 +41,7 @@ impl Desk {
         let desk = Desk { shared };
         for _ in 0..ASKERS {
             let (client, shared) = (Arc::clone(&client), Arc::clone(&desk.shared));
-            // A thread holds nothing that anybody waits for, so nobody joins it.
+            // A thread holds nothing that is waited for, so it is not joined.
             Builder::new()
                 .name("registry".to_owned())
                 .spawn(move || serve(&client, &shared))
@@ -96,7 +96,7 @@ impl Shared {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the next question; `None` when nobody wants an answer any more.
+    /// Waits for the next question; `None` when no answer is wanted any more.
     fn next(&self) -> Option<u32> {
         let mut book = self.book();
         loop {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Which topics are in Confluent framing, and who tells what their numbers stand for.
+/// Which topics are in Confluent framing, and where the meaning of their numbers comes from.
 pub struct Framing {
     pub(super) client: Arc<Client>,
     pub(super) subjects: BTreeMap<Topic, String>,

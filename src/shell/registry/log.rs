@@ -37,15 +37,15 @@ pub struct FramedLog<L: Log> {
     told: BTreeSet<(Topic, u32)>,
     /// When it was last reported of a topic that a number of its records has no schema.
     reported: BTreeMap<Topic, Instant>,
-    /// Records that a cycle in `progress` counts as unreadable: nobody is asked for them.
+    /// Records that a cycle in `progress` counts as unreadable: the registry is not asked for them.
     unreadable: BTreeMap<Lane, BTreeSet<u64>>,
     waiting: BTreeMap<Lane, Waiting>,
-    /// Flags as the log told them last.
+    /// Flags as the log gave them last.
     flags: BTreeMap<Lane, LaneFlags>,
     /// Lanes that the caller wants held.
     held: BTreeSet<Lane>,
     ours: Ours,
-    /// Schemas of ours that the next batch tells of, so that they are stored.
+    /// Schemas of ours that the next batch has, so that they are stored.
     found: Vec<Writer>,
 }
 
@@ -58,12 +58,12 @@ struct Waiting {
     gone: usize,
     /// Of how many of them the numbers were asked for.
     foreseen: usize,
-    /// The last the log said of the lane.
+    /// The newest state of the lane in the log.
     mark: Option<Mark>,
 }
 
 impl<L: Log> FramedLog<L> {
-    /// Reads and says some of a log's topics in Confluent framing.
+    /// Reads and publishes some of a log's topics in Confluent framing.
     pub fn new(log: L, framing: Framing) -> Result<FramedLog<L>, LogError> {
         let desk =
             Desk::open(Arc::clone(&framing.client), framing.longest_pause, framing.missing_max);
@@ -234,7 +234,7 @@ impl<L: Log> FramedLog<L> {
         if lanes.is_empty() { Ok(()) } else { self.log.hold(&lanes, true) }
     }
 
-    /// Lanes that have waited for long are told to be unreadable.
+    /// Lanes that have waited for long are reported as unreadable.
     fn tell_unreadable(&mut self, batch: &mut Batch) {
         for (lane, waiting) in &mut self.waiting {
             if waiting.is_unreadable || waiting.since.elapsed() < self.framing.unreadable_after {
@@ -248,8 +248,8 @@ impl<L: Log> FramedLog<L> {
         }
     }
 
-    /// Finds the numbers that our own records are said with. While the registry does not answer,
-    /// those found earlier do.
+    /// Finds the numbers that our own records are published with. While the registry does not
+    /// answer, those found earlier do.
     fn find_ours(&mut self) -> Result<(), LogError> {
         let mut unanswered = None;
         for (topic, subject) in self.framing.subjects.iter().filter(|(it, _)| it.is_own()) {

@@ -30,7 +30,7 @@ pub(super) fn number(client: &Client, topic: Topic, subject: &str) -> Result<u32
     })
 }
 
-/// Frames records of ours as their topics say.
+/// Frames records of ours as their topics are framed.
 #[derive(Default)]
 pub struct Ours {
     numbers: BTreeMap<Topic, u32>,
@@ -73,7 +73,7 @@ pub enum Finding {
     Absent,
     /// Not our schema, and the registry would not take it; why.
     Incompatible(String),
-    /// Somebody else's schema for a topic that others write; why ours cannot read it, if so.
+    /// A foreign schema for a topic that others write; why ours cannot read it, if so.
     Theirs {
         /// Its number.
         id: u32,

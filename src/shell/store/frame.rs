@@ -1,16 +1,16 @@
-//! Keys and frames of the cells in the tree: how a cell says what it is, and how damage shows.
+//! Keys and frames of the cells in the tree: how a cell names what it is, and how damage shows.
 
 /// Version of everything in this room's files: keys, frames, the head's seal. Persisted. Raise it
 /// with any change; a store of another version is cleared and rebuilt from the log.
 pub(super) const FORMAT: u32 = 1;
 
-/// Every frame begins with this, so that a cell of somebody else's is told at sight.
+/// Every frame begins with this, so that a foreign cell is recognised.
 const MAGIC: [u8; 2] = *b"YM";
 /// Magic, format, kind, sequence number.
 const HEADER: usize = 2 + 1 + 1 + 8;
 /// CRC32C over key, header and payload.
 const TRAILER: usize = 4;
-/// What the format cell begins with. Its layout never changes: it tells all other layouts.
+/// What the format cell begins with. Its layout never changes: it names all other layouts.
 pub(super) const FORMAT_MAGIC: &[u8] = b"yardmaster store ";
 
 /// The key of a cell. Tree order is: bases, counters, deltas, head, format.
@@ -88,7 +88,7 @@ pub(super) struct Framed<'a> {
     pub(super) checksum: u32,
 }
 
-/// Opens a frame; the error says what is wrong with it.
+/// Opens a frame; the error names what is wrong with it.
 pub(super) fn unframe<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, &'static str> {
     let Some((body, trailer)) = value.split_last_chunk::<TRAILER>() else {
         return Err("is too short");
@@ -125,7 +125,7 @@ pub(super) fn format_cell(format: u32) -> Vec<u8> {
     value
 }
 
-/// Which format a format cell tells; `None` when it is damaged.
+/// Which format a format cell names; `None` when it is damaged.
 pub(super) fn read_format(value: &[u8]) -> Option<u32> {
     let (body, trailer) = value.split_last_chunk::<4>()?;
     if crc32c::crc32c(body) != u32::from_le_bytes(*trailer) {

@@ -82,7 +82,7 @@ impl Index {
     }
 
     /// Removes every cell. What the same batch writes again under the same key stays: in a batch
-    /// the last word on a key counts.
+    /// the last value of a key counts.
     fn forget_all(&mut self, batch: &mut sled::Batch) {
         self.forget_deltas(batch, u64::MAX);
         for page in std::mem::take(&mut self.bases).into_keys() {

@@ -1,4 +1,4 @@
-//! The marker file: says that a directory is a store of ours, and is mended if it is damaged.
+//! The marker file: marks a directory as a store of ours, and is mended if it is damaged.
 
 use super::files::stop;
 use super::frame::FORMAT_MAGIC;
@@ -24,7 +24,7 @@ pub(super) enum Marker {
     Damaged,
     /// Nothing, beside a database.
     Missing,
-    /// Bytes that tell nothing.
+    /// Other bytes.
     Unlike,
 }
 
@@ -49,7 +49,7 @@ impl Marker {
     }
 }
 
-/// Whether the database in a directory holds the record that says it is ours.
+/// Whether the database in a directory holds the record that marks it as ours.
 pub(super) fn has_format_record(dir: &Path) -> Result<bool, StoreError> {
     let path = dir.join("db");
     match search(&path, FORMAT_MAGIC) {
@@ -73,7 +73,7 @@ fn search(path: &Path, wanted: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Writes the marker anew unless it is whole; returns a text for the operator if one was damaged.
+/// Writes the marker again unless it is whole; returns a text for the operator if one was damaged.
 /// The caller holds the lock.
 pub(super) fn restore(
     dir: &Path,
@@ -92,7 +92,7 @@ pub(super) fn restore(
     write(file).map_err(|error| stop(&path, "write", &error))?;
     let path = path.display();
     Ok((marker != Marker::New).then(|| {
-        format!("store: {path} was damaged or missing; written anew, the data beside it is checked")
+        format!("store: {path} was damaged or missing; rewritten, the data beside it is checked")
     }))
 }
 

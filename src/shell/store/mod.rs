@@ -31,24 +31,24 @@ pub struct SledStore {
     place: Option<Place>,
     hands: Hands,
     notices: Vec<String>,
-    /// Space beyond thrice the content at which the database is written anew; bytes.
+    /// Space beyond thrice the content at which the database is rewritten; bytes.
     slack: u64,
 }
 
-/// Who has the tree.
+/// Which thread has the tree.
 #[derive(Debug)]
 enum Hands {
     /// We: it was opened and not read yet.
     Opened(sled::Db),
     /// The thread that writes.
     Writing(Writer),
-    /// Nobody any more; why.
+    /// None any more; why.
     Failed(String),
 }
 
 impl SledStore {
     /// Opens the store in `dir`, creating it where it is missing. A damaged one is mended or moved
-    /// aside, and `take_notices` tells; a directory that is not ours, or in use, is an error.
+    /// aside, and `take_notices` has it; a directory that is not ours, or in use, is an error.
     pub fn open(dir: &Path) -> Result<SledStore, StoreError> {
         let mut place = Place::take(dir, place::LET_GO_MAX)?;
         let mut notices = Vec::from_iter(place.take_mended());
@@ -57,7 +57,7 @@ impl SledStore {
         Ok(SledStore { place: Some(place), hands, notices, slack })
     }
 
-    /// Writes the database anew if it takes so many bytes more than thrice its content.
+    /// Rewrites the database if it takes so many bytes more than thrice its content.
     #[must_use]
     pub fn with_slack(mut self, bytes: u64) -> SledStore {
         self.slack = bytes;
@@ -69,18 +69,18 @@ impl SledStore {
         std::mem::take(&mut self.notices)
     }
 
-    /// Leaves word in the directory where this process can be asked, such as `127.0.0.1:9187`.
+    /// Writes into the directory where this process can be asked, such as `127.0.0.1:9187`.
     pub fn write_address(&self, address: &str) -> Result<(), StoreError> {
         self.place.as_ref().map_or(Ok(()), |place| place.write_address(address))
     }
 
-    /// Where the process that uses the store in `dir` can be asked; `None` when none left word.
+    /// Where the process that uses the store in `dir` can be asked; `None` if none wrote it.
     pub fn read_address(dir: &Path) -> Option<String> {
         place::read_address(dir)
     }
 
     /// The counters as last kept, by their readable key, in order, while nothing runs. Changes
-    /// nothing that was kept; a store in use, damaged or missing is an error that says so.
+    /// nothing that was stored; a store in use, damaged or missing is an error.
     pub fn counters(dir: &Path) -> Result<Vec<(String, String)>, StoreError> {
         if !place::exists(dir) {
             return Err(StoreError::Stop(format!(
@@ -111,7 +111,7 @@ impl SledStore {
         }
     }
 
-    /// Takes the tree from whoever has it, for reading.
+    /// Takes the tree from the thread that has it, for reading.
     fn take_tree(&mut self) -> Result<sled::Db, StoreError> {
         let hands = std::mem::replace(&mut self.hands, Hands::Failed(NOT_OPEN.to_string()));
         match hands {
@@ -177,7 +177,7 @@ impl SledStore {
         Ok(whole)
     }
 
-    /// The thread that writes; reads the tree first if nobody has, to know what lies in it.
+    /// The thread that writes; reads the tree first if that was not done, to know what lies in it.
     fn writer(&mut self) -> Result<&mut Writer, StoreError> {
         if matches!(self.hands, Hands::Opened(_)) {
             self.show(&mut |_| ())?;
@@ -233,7 +233,7 @@ impl Store for SledStore {
     }
 }
 
-/// Lets what is under way come to its end and writes nothing more. An error has nobody left to go
+/// Lets what is under way come to its end and writes nothing more. An error has no receiver
 /// to but the operator.
 impl Drop for SledStore {
     fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! Opens sled; what it says when it fails becomes an error with a remedy.
+//! Opens sled; its errors become errors with a remedy.
 
 use super::files::REMEDY;
 use crate::drive::port::StoreError;
@@ -48,7 +48,7 @@ impl From<sled::Error> for Trouble {
     }
 }
 
-/// Whether an error tells of the disk or the system, not of what lies in the files. sled copies
+/// Whether an error is one of the disk or the system, not of what lies in the files. sled copies
 /// errors and keeps only kind and text, so the number is looked for in the text too.
 fn is_world(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;

@@ -1,7 +1,7 @@
-//! The directory: whose it is, who uses it, and what may be removed in it.
+//! The directory: whether it is a store, which process uses it, and what may be removed in it.
 //!
-//! A marker file tells our directories from everybody else's without asking sled, and carries the
-//! lock: whoever holds it may remove and rename, nobody else touches anything.
+//! A marker file distinguishes our directories from others without asking sled, and carries the
+//! lock: its holder may remove and rename, no other process touches anything.
 
 use super::files::{is_sled, stop};
 use super::marker::{MARKER, Marker, has_format_record, restore};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Where the running process can be asked.
 const ADDRESS: &str = "address";
 const ADDRESS_NEW: &str = "address.new";
-/// How many damaged stores are kept for whoever wants to look into them.
+/// How many damaged stores are kept for people who want to look into them.
 const DAMAGED_MAX: usize = 2;
 /// How long a process that has just ended may take to let go of its store.
 pub(super) const LET_GO_MAX: Duration = Duration::from_secs(3);
@@ -66,7 +66,7 @@ impl Place {
         self.mended.take()
     }
 
-    /// Removes sled's snapshots; tells their names. sled makes them anew from its log, unless it
+    /// Removes sled's snapshots; returns their names. sled makes them again from its log, unless it
     /// has used the beginning of that again: then it may find nothing.
     pub(super) fn remove_snapshots(&self) -> Result<Vec<String>, StoreError> {
         let mut removed = Vec::new();
@@ -97,7 +97,7 @@ impl Place {
         Ok(())
     }
 
-    /// Moves the directory aside and begins an empty one; tells where the old one went. Of those
+    /// Moves the directory aside and begins an empty one; returns where the old one went. Of those
     /// moved aside before only the newest are kept.
     pub(super) fn move_aside(self) -> Result<(Place, PathBuf), StoreError> {
         let address = read_address(&self.dir);
@@ -118,7 +118,7 @@ impl Place {
         Ok((place, aside))
     }
 
-    /// Leaves word where the running process can be asked.
+    /// Writes where the running process can be asked.
     pub(super) fn write_address(&self, address: &str) -> Result<(), StoreError> {
         let new = self.dir.join(ADDRESS_NEW);
         fs::write(&new, address)
@@ -127,7 +127,7 @@ impl Place {
     }
 }
 
-/// Where the process that uses the store can be asked; `None` when it left no word.
+/// Where the process that uses the store can be asked; `None` if it wrote nothing.
 pub(super) fn read_address(dir: &Path) -> Option<String> {
     let address = fs::read_to_string(dir.join(ADDRESS)).ok()?;
     Some(address.trim().to_string()).filter(|address| !address.is_empty())
@@ -169,7 +169,7 @@ fn examine(dir: &Path) -> Result<(bool, Marker), StoreError> {
     match marker {
         _ if is_ours => Ok((empty, marker)),
         Marker::Missing => refuse(&format!("a sled database without `{MARKER}`")),
-        _ => refuse(&format!("`{MARKER}` does not say so")),
+        _ => refuse(&format!("`{MARKER}` is no marker of ours")),
     }
 }
 

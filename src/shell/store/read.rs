@@ -1,6 +1,6 @@
 //! Reads the whole tree back and believes nothing that does not add up.
 //!
-//! A second thread fetches and checks while whoever asked makes records of what it shows: the two
+//! A second thread fetches and checks while the caller makes records of what it shows: the two
 //! take about as long.
 
 use super::frame::{self, FORMAT, Framed, Key, Seal};
@@ -77,7 +77,7 @@ fn show(loads: &Receiver<Vec<Cell>>, take: &mut dyn FnMut(Piece<'_>)) {
     }
 }
 
-/// Checked cells on their way to whoever asked.
+/// Checked cells on their way to the caller.
 struct Loads {
     want: Want,
     send: SyncSender<Vec<Cell>>,
@@ -90,7 +90,7 @@ impl Loads {
         Loads { want, send, load: Vec::new(), bytes: 0 }
     }
 
-    /// Takes a cell along. Nobody there to receive means that whoever asked has given up.
+    /// Takes a cell along. If nothing receives, the caller has given up.
     fn add(&mut self, key: IVec, value: IVec) {
         self.bytes += value.len() + CELL_BYTES;
         self.load.push((key, value));
@@ -139,7 +139,7 @@ fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
     )))
 }
 
-/// A head: its frame, the seal, and what the checkpoint said.
+/// A head: its frame, the seal, and what the checkpoint holds.
 fn open_head<'a>(
     key: &[u8],
     value: &'a [u8],
@@ -155,7 +155,7 @@ fn open_cell<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, Trouble> {
     frame::unframe(key, value).map_err(|what| Trouble::damage(&format!("cell {} {what}", hex(key))))
 }
 
-/// Checks a cell and notes it; tells whether it is wanted. Head and format have been read.
+/// Checks a cell and notes it; returns whether it is wanted. Head and format have been read.
 fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bool, Trouble> {
     let Some(kind) = Key::parse(key) else {
         return Err(Trouble::damage(&format!("cell {} is none of ours", hex(key))));

@@ -1,4 +1,4 @@
-//! Writes the database anew beside the old one and swaps the two, if it takes far more space than
+//! Writes a new database beside the old one and swaps the two, if it takes far more space than
 //! its content: sled 0.34 loses track of some files of large nodes and never removes them.
 //!
 //! The swap has three names, so that a start after a kill at any moment goes on with it: `next` is
@@ -25,7 +25,7 @@ const MEASURE_BYTES: u64 = 8 << 20;
 /// Records of a copy that are written in one batch; bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Decides when the database is to be written anew.
+/// Decides when the database is to be rewritten.
 #[derive(Debug)]
 pub(super) struct Space {
     slack: u64,
@@ -80,7 +80,7 @@ pub(super) fn rewrite(dir: &Path, db: sled::Db, space: &mut Space) -> Result<sle
     match copy(&db, &next) {
         Ok(()) => (),
         Err(Trouble::World(why)) => {
-            tracing::warn!("store: no room to write {} anew: {why}", dir.display());
+            tracing::warn!("store: no room to rewrite {}: {why}", dir.display());
             remove(&next).map_err(|error| Trouble::from(sled::Error::Io(error)))?;
             space.postpone(dir);
             return Ok(db);
@@ -125,7 +125,7 @@ fn copy(db: &sled::Db, next: &Path) -> Result<(), Trouble> {
 pub(super) fn finish(dir: &Path) -> Result<(), StoreError> {
     remove(&dir.join(NEXT))
         .and_then(|()| swap(dir))
-        .map_err(|error| stop(dir, "put the database written anew into", &error))
+        .map_err(|error| stop(dir, "put the rewritten database into", &error))
 }
 
 fn swap(dir: &Path) -> io::Result<()> {

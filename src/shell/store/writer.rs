@@ -24,7 +24,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread over an opened tree whose content `index` tells.
+    /// Starts the thread over an opened tree whose content `index` has.
     pub(super) fn start(
         dir: &Path,
         db: sled::Db,
@@ -41,7 +41,7 @@ impl Writer {
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
     }
 
-    /// Hands a checkpoint over; waits for the one before.
+    /// Gives a checkpoint to the thread; waits for the one before.
     pub(super) fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
         self.wait()?;
         self.orders.send(checkpoint).map_err(|_| self.gone())?;
@@ -93,7 +93,7 @@ impl Writer {
     }
 }
 
-/// The thread: writes until nobody orders any more, or a write fails.
+/// The thread: writes until no orders can come, or a write fails.
 fn write_all(
     dir: &Path,
     db: sled::Db,

@@ -13,7 +13,7 @@ pub struct AtQueue {
     all: Count,
     of_type: Count,
     of_task: Count,
-    promised: u32,
+    reserved: u32,
     pilots: u32,
     workers: u32,
     disk_io_kbps: Option<f64>,
@@ -31,7 +31,7 @@ impl Default for AtQueue {
             all: Count::NONE,
             of_type: Count::NONE,
             of_task: Count::NONE,
-            promised: 0,
+            reserved: 0,
             pilots: 0,
             workers: 0,
             disk_io_kbps: None,
@@ -77,7 +77,7 @@ impl Figures {
             }
         }
         for (queue, jobs) in entries(&stats["live_counts"]) {
-            figures.at(queue).promised = count(jobs);
+            figures.at(queue).reserved = count(jobs);
         }
         for (queue, nodes) in entries(&stats["pilots_3h"]) {
             figures.at(queue).pilots = count(&nodes["get_job"]) + count(&nodes["update_job"]);
@@ -207,7 +207,7 @@ impl<C: Candidates + ?Sized> Candidates for Told<'_, C> {
             load_all: &told.all,
             load_type: &told.of_type,
             load_task: &told.of_task,
-            promised: told.promised,
+            reserved: told.reserved,
             pilots: told.pilots,
             workers: told.workers,
             disk_io_kbps: told.disk_io_kbps,

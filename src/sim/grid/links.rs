@@ -6,7 +6,7 @@ use super::facts::Facts;
 use super::pool::{Place, Pool};
 use super::voice::Voice;
 use super::work::nuclei;
-use crate::core::event::{Link, LinkQueued, Transfer, TransferState};
+use crate::core::event::{Link, LinkQueued, Transfer, TransferStatus};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 use crate::sim::dice::Dice;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -218,7 +218,7 @@ impl Grid {
         self.links.next_transfer += 1;
         let name = self.links.next_transfer.to_string();
         let transfer = LiveTransfer { name, link: at, shipment };
-        transfer.say(&mut self.voice, TransferState::Queued, "");
+        transfer.say(&mut self.voice, TransferStatus::Queued, "");
         let place = self.links.transfers.insert(transfer);
         self.links.all[at as usize].waiting.push_back(place);
         self.open_streams(at);
@@ -236,7 +236,7 @@ impl Grid {
             let Some(transfer) = self.links.transfers.get(place) else { return };
             let mbps = live.mbps.max(LEAST_MBPS);
             let moving = transfer.shipment.bytes as f64 / (mbps * 1e6) * 1_000.0;
-            transfer.say(&mut self.voice, TransferState::Submitted, "");
+            transfer.say(&mut self.voice, TransferStatus::Submitted, "");
             let setup = self.dice.between(SETUP.0, SETUP.1);
             self.after(setup + moving as Millis, Planned::TransferStep(place));
         }
@@ -251,9 +251,9 @@ impl Grid {
         let failed = self.dice.chance(FAILING);
         if failed {
             let error = "TRANSFER [110] connection timed out";
-            transfer.say(&mut self.voice, TransferState::Failed, error);
+            transfer.say(&mut self.voice, TransferStatus::Failed, error);
         } else {
-            transfer.say(&mut self.voice, TransferState::Done, "");
+            transfer.say(&mut self.voice, TransferStatus::Done, "");
         }
         self.open_streams(transfer.link);
         let shipment = transfer.shipment;
@@ -266,7 +266,7 @@ impl Grid {
 }
 
 impl LiveTransfer {
-    fn say(&self, voice: &mut Voice, state: TransferState, error: &str) {
+    fn say(&self, voice: &mut Voice, state: TransferStatus, error: &str) {
         let shipment = &self.shipment;
         voice.transfer(&Transfer {
             request: &self.name,

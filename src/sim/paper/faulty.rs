@@ -215,7 +215,9 @@ impl<L: Log> Log for Faulty<L> {
     fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
         self.call("say", |this| {
             if this.waiting.is_some() {
-                return Err(LogError::Stop("say came before the one before was settled".into()));
+                return Err(LogError::Stop(
+                    "publish came before the one before was settled".into(),
+                ));
             }
             this.waiting = Some((outputs, progress));
             Ok(())

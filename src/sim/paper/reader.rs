@@ -101,10 +101,10 @@ impl Log for PaperLog {
         progress: OutputRecord,
     ) -> Result<(), LogError> {
         let Some(term) = self.term else {
-            return Err(LogError::Stop("say came before lead".into()));
+            return Err(LogError::Stop("publish came before lead".into()));
         };
         if self.said.is_some() {
-            return Err(LogError::Stop("say came before the one before was settled".into()));
+            return Err(LogError::Stop("publish came before the one before was settled".into()));
         }
         outputs.push(progress);
         let said = self.paper.commit(&self.speaker, term, outputs);

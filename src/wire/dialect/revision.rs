@@ -9,7 +9,7 @@
 //! price: a job that goes back within one second (starting, then activated again) is published
 //! as starting until its next message, since only an order could show it.
 
-use crate::core::event::{JobState, Status, TransferState};
+use crate::core::event::{JobState, Status, TransferStatus};
 use crate::core::unit::Millis;
 
 /// Where a job's stamps come from: a higher grade is a better source, 0 is none. The earlier of two
@@ -108,6 +108,6 @@ fn is_of(job: &JobState<'_>) -> bool {
 }
 
 /// The revision of a transfer's record: its rank.
-pub fn transfer_revision(state: TransferState) -> u32 {
+pub fn transfer_revision(state: TransferStatus) -> u32 {
     state as u32
 }

@@ -5,7 +5,7 @@
 
 use super::scalar::Scalar;
 use super::{Foreign, json};
-use crate::core::event::TransferState;
+use crate::core::event::TransferStatus;
 use crate::core::unit::{Bytes, Millis};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ pub struct TransferMessage<'a> {
     /// `request-id`.
     pub request: Cow<'a, str>,
     /// State.
-    pub state: TransferState,
+    pub state: TransferStatus,
     /// When.
     pub at: Millis,
     /// What it is for.
@@ -89,7 +89,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
         message => message.amount("bytes")?,
     };
     let error = match state {
-        TransferState::Failed => payload.reason.text("reason")?,
+        TransferStatus::Failed => payload.reason.text("reason")?,
         _ => Cow::Borrowed(""),
     };
     Ok(Foreign::Transfer(TransferMessage {
@@ -104,12 +104,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
     }))
 }
 
-fn state(event_type: &str) -> Option<TransferState> {
+fn state(event_type: &str) -> Option<TransferStatus> {
     match event_type {
-        "transfer-queued" => Some(TransferState::Queued),
-        "transfer-submitted" => Some(TransferState::Submitted),
-        "transfer-done" => Some(TransferState::Done),
-        "transfer-failed" => Some(TransferState::Failed),
+        "transfer-queued" => Some(TransferStatus::Queued),
+        "transfer-submitted" => Some(TransferStatus::Submitted),
+        "transfer-done" => Some(TransferStatus::Done),
+        "transfer-failed" => Some(TransferStatus::Failed),
         _ => None,
     }
 }
@@ -117,16 +117,16 @@ fn state(event_type: &str) -> Option<TransferState> {
 /// When a state was reached: by the stamp of that state, else by that of the message. A request's
 /// `created_at` is the time of its queueing alone: for a later state it would be far too early.
 fn reached(
-    state: TransferState,
+    state: TransferStatus,
     payload: &Payload<'_>,
     message: &Scalar<'_>,
 ) -> Result<Millis, String> {
     let own: &[(&Scalar<'_>, &str)] = match state {
-        TransferState::Queued => {
+        TransferStatus::Queued => {
             &[(&payload.queued_at, "queued_at"), (&payload.created_at, "created_at")]
         }
-        TransferState::Submitted => &[(&payload.submitted_at, "submitted_at")],
-        TransferState::Done | TransferState::Failed => {
+        TransferStatus::Submitted => &[(&payload.submitted_at, "submitted_at")],
+        TransferStatus::Done | TransferStatus::Failed => {
             &[(&payload.transferred_at, "transferred_at")]
         }
     };

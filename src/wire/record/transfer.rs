@@ -2,13 +2,13 @@
 
 use super::{amount, count, symbol};
 use crate::core::cut::Topic;
-use crate::core::event::{Transfer, TransferState};
+use crate::core::event::{Transfer, TransferStatus};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 #[inline(always)]
 pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Transfer<'a>, Fault> {
     let request = at.string()?;
-    let state = symbol(at, &TransferState::ALL)?;
+    let state = symbol(at, &TransferStatus::ALL)?;
     let changed_at = at.long()?;
     let revision = count(at)?;
     let [activity, source, destination] = at.strings()?;

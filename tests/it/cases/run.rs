@@ -1,9 +1,9 @@
 //! A case through the whole engine: its facts are folded, the cycle is closed, what is asked is
 //! judged, and the answers are explained as the verb `explain` explains them.
 
+use super::config::config;
 use super::grid::{Base, Grid, Made, Subject, subject};
 use super::read::Line;
-use super::terms::terms;
 use super::value::{Known, span};
 use crate::wire::CODEC;
 use crate::world::{close, lane};
@@ -72,7 +72,7 @@ struct CaseRun<'a> {
 
 impl<'a> CaseRun<'a> {
     fn new(base: &'a Base, lines: &[Line], rules: &str) -> Result<CaseRun<'a>, String> {
-        let terms = terms(rules, lines)?;
+        let terms = config(rules, lines)?;
         let engine = Engine::new(State::new(terms.setting), terms.policies);
         let grid = Grid::new(base, lines)?;
         let (facts, decisions, text, reasons) = Default::default();

@@ -71,9 +71,9 @@ fn a_rebuild_begins_at_the_first_full_cut_that_is_left() {
     let since = yard.progress().iter().find(|cycle| cycle.number == first).unwrap().now;
     assert_eq!(drive.state().known_since, since);
     assert_eq!(audit(drive.state()), vec![]);
-    // A promise of long ago does not count again, one of a moment ago does.
-    let promised = |subject: &str| drive.state().asks.of(subject).unwrap().promises.len();
-    assert_eq!((promised("2/1"), promised("6/1")), (0, 1));
+    // A reservation of long ago does not count again, one of a moment ago does.
+    let reserved = |subject: &str| drive.state().requests.of(subject).unwrap().reservations.len();
+    assert_eq!((reserved("2/1"), reserved("6/1")), (0, 1));
     lead_on(&mut yard, &mut drive);
     // Only what is not known to be answered is answered, and not judged.
     let decisions = yard.decisions();

@@ -11,8 +11,8 @@ use yardmaster::core::event::*;
 use yardmaster::core::output::decision::Outcome as Answer;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
+use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::drive::port::LogError;
-use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::faulty::{Faulty, FaultyStore, Schedule};
@@ -39,7 +39,7 @@ pub const SHORT: [(&str, &str); 2] = [
 ];
 
 pub fn config(instance: &str) -> Config {
-    static TERMS: OnceLock<Terms> = OnceLock::new();
+    static TERMS: OnceLock<EpochConfig> = OnceLock::new();
     let terms = TERMS.get_or_init(|| terms_with(&SHORT)).clone();
     Config {
         instance: instance.into(),
@@ -172,7 +172,7 @@ fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
 
 fn flows(yard: &Yard) {
     for number in 0..6u32 {
-        let states = [TransferState::Queued, TransferState::Done, TransferState::Failed];
+        let states = [TransferStatus::Queued, TransferStatus::Done, TransferStatus::Failed];
         let request = format!("t{number}");
         let transfer = Transfer {
             request: &request,

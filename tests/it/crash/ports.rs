@@ -8,7 +8,7 @@ use yardmaster::drive::port::*;
 use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::sim::paper::{Note, Paper};
 use yardmaster::wire::avro::Codec;
-use yardmaster::wire::cell;
+use yardmaster::wire::stored;
 
 /// A store that sees to it that nothing is kept of a cycle that is not in the log.
 pub struct Watch {
@@ -33,7 +33,7 @@ impl Store for Watch {
 
     fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
         let mut state = State::new(self.setting.clone());
-        cell::read_head(&checkpoint.head, &mut state).unwrap();
+        stored::read_head(&checkpoint.head, &mut state).unwrap();
         let said = self.paper.records(Lane::new(Topic::Progress, 0));
         let read = |note: &Note| self.codec.read_progress(note.value.as_deref()?).ok();
         let same = said.iter().rev().filter_map(read).find(|said| said.number == state.number);

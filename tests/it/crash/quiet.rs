@@ -11,7 +11,7 @@ use yardmaster::core::oddity::Oddity;
 use yardmaster::core::output::decision::Outcome;
 use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::digest::digest;
-use yardmaster::core::state::record::Ask;
+use yardmaster::core::state::record::RequestState;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::PaperLog;
@@ -479,11 +479,11 @@ fn a_request_stamped_a_year_ahead_is_answered_as_of_now() {
     let is_of_this_year = |drive: &Drive<_, _>, now: i64| {
         let lanes = drive.state().times.lanes.of(Topic::Task);
         let newest = lanes.map(|(_, lane)| lane.newest).max().unwrap();
-        let of = |book: &yardmaster::core::state::Book<Ask>| {
+        let of = |book: &yardmaster::core::state::Book<RequestState>| {
             let task = book.of("1/1").and_then(|ask| ask.task.clone()).unwrap();
             task.changed_at.max(task.asked_at)
         };
-        assert!(newest <= now && of(&drive.state().asks) <= now, "{newest} {now}");
+        assert!(newest <= now && of(&drive.state().requests) <= now, "{newest} {now}");
     };
     is_of_this_year(&drive, yard.now);
     // Who follows knows the same.
@@ -498,7 +498,7 @@ fn a_request_stamped_a_year_ahead_is_answered_as_of_now() {
     let now = yard.now;
     ask(&yard, &Task { changed_at: now, asked_at: now, core_count: Some(1), ..request }, now);
     turns(&mut yard, &mut drive, 20, 100).unwrap();
-    let known = drive.state().asks.of("1/1").and_then(|ask| ask.task.clone()).unwrap();
+    let known = drive.state().requests.of("1/1").and_then(|ask| ask.task.clone()).unwrap();
     assert_eq!((known.core_count, known.changed_at), (Some(1), now));
     check_words(&yard);
 }

@@ -137,7 +137,7 @@ fn paused() -> (Yard, Process<Faulty<PaperLog>>, Process<PaperLog>) {
     yard.ask(&task("1/1", 40, yard.now));
     yard.pass(100);
     one.turn(&yard).unwrap();
-    assert_eq!(one.drive.state().asks.of("1/1").unwrap().answer.as_ref().unwrap().ordinal, 1);
+    assert_eq!(one.drive.state().requests.of("1/1").unwrap().answer.as_ref().unwrap().ordinal, 1);
     assert_eq!(yard.decisions(), vec![], "decided, said, not confirmed");
     let two = PaperStore::default();
     let mut two = Process::start(&yard, yard.log(), &two, "two", 0);

@@ -171,7 +171,7 @@ fn transfer(yard: &Yard, dice: &mut Dice) {
         let request = format!("t{}", dice.below(40));
         let transfer = Transfer {
             request: &request,
-            state: TransferState::ALL[dice.below(4)],
+            state: TransferStatus::ALL[dice.below(4)],
             changed_at: yard.now,
             revision: 0,
             activity: "Production Output",

@@ -99,7 +99,7 @@ fn in_a_month_every_request_gets_one_final_answer_from_whatever_store() {
     // What is left is what was kept of the answers, and the same without a store.
     yard.pass(15 * DAY + HOUR);
     lead(&mut yard, &mut drive, 20).unwrap();
-    assert!(drive.state().asks.is_empty(), "{:?}", drive.state().asks.by_name.keys());
+    assert!(drive.state().requests.is_empty(), "{:?}", drive.state().requests.by_name.keys());
     drive.farewell(yard.now).unwrap();
     let mut anew = begin(&yard, &PaperStore::default(), "anew");
     for _ in 0..100 {

@@ -252,7 +252,7 @@ fn a_repaired_log_counts_what_one_without_the_jump_does() {
         // What would have been forgotten is known.
         let state = next.state();
         assert_eq!(state.jobs.slab.len(), 9);
-        assert_eq!(state.opened.len(), 1, "the promise to 1/1 is open");
+        assert_eq!(state.opened.len(), 1, "the reservation to 1/1 is open");
         assert!(state.throttles.of("user/ann A1").is_some_and(|it| it.stands(state.now)));
         assert_eq!(state.now, yard.now);
         (figures(&next), yard)

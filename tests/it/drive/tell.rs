@@ -10,13 +10,13 @@ use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::State;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::changed::{Changed, Of};
-use yardmaster::drive::tell::Tell;
+use yardmaster::drive::counters::CounterPublishing;
 use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
 
 /// How counters are told here: text, and rarely enough that cycles lie between.
-const TELL: Tell = Tell {
+const TELL: CounterPublishing = CounterPublishing {
     interval: 350,
     is_early: false,
     write: |changed, _, put| {
@@ -168,7 +168,7 @@ fn many_counters_are_published_in_slices_and_requests_come_first() {
         ("counters_per_cycle = 5_000", "counters_per_cycle = 2"),
         ("judgements_per_cycle = 256", "judgements_per_cycle = 2"),
     ];
-    let tell = Tell { interval: 60_000, ..TELL };
+    let tell = CounterPublishing { interval: 60_000, ..TELL };
     let config = Config { counters: Some(tell), terms: terms_with(&few), ..config("one") };
     let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
     for _ in 0..2_000 {
@@ -196,7 +196,7 @@ fn a_store_is_written_while_counters_wait_and_forgets_no_fall_to_0() {
     let mut yard = Yard::new();
     (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
     yard.build(4);
-    let slow = Tell { interval: 3_600_000, ..TELL };
+    let slow = CounterPublishing { interval: 3_600_000, ..TELL };
     let config = |instance: &str, tell| Config { counters: Some(tell), ..config(instance) };
     let store = PaperStore::default();
     let mut drive = Drive::start(yard.log(), store, config("one", TELL)).unwrap();

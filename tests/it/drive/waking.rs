@@ -101,7 +101,7 @@ impl Twins {
         let number = self.number;
         let of_first = less.first().and_then(|first| {
             let subject = first.split(' ').next().unwrap_or_default();
-            let ask = self.engines[0].state.asks.of(subject)?;
+            let ask = self.engines[0].state.requests.of(subject)?;
             Some(format!("{:?} {:?}", ask.answer.as_ref()?.blockers, ask.task))
         });
         assert!(

@@ -7,8 +7,8 @@ use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::progress::Progress;
 use yardmaster::core::output::throttle::Throttle;
+use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::drive::port::{Log, Store};
-use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::{Note, Paper, PaperLog};
 use yardmaster::wire::avro::{Arena, Codec};
@@ -28,18 +28,18 @@ pub fn stopwatch() -> u64 {
     LOOKS.fetch_add(1, Ordering::Relaxed) * 1_000_000_000
 }
 
-pub fn terms() -> Terms {
+pub fn terms() -> EpochConfig {
     terms_with(&[])
 }
 
 /// The topology of ATLAS with some lines written otherwise.
-pub fn terms_with(changes: &[(&str, &str)]) -> Terms {
+pub fn terms_with(changes: &[(&str, &str)]) -> EpochConfig {
     let mut text = topology::ATLAS.to_owned();
     for (old, new) in changes {
         assert!(text.contains(old), "the topology has no {old:?}");
         text = text.replace(old, new);
     }
-    Terms::of("atlas.toml", &text).unwrap()
+    EpochConfig::of("atlas.toml", &text).unwrap()
 }
 
 pub fn config(instance: &str) -> Config {

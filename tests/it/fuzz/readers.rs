@@ -10,7 +10,7 @@ use yardmaster::core::event::Event;
 use yardmaster::core::output::Output;
 use yardmaster::core::state::State;
 use yardmaster::wire::avro::{Arena, Cursor, HEADER_BYTES, Prepared, peek, schema_text};
-use yardmaster::wire::cell::{self, Head, Restore};
+use yardmaster::wire::stored::{self, Head, Restore};
 use yardmaster::wire::topology::{ATLAS, Topology};
 use yardmaster::wire::{import, record};
 
@@ -216,11 +216,11 @@ fn pieces(text: &str) -> Vec<Vec<u8>> {
 }
 
 fn head_of(state: &State) -> Vec<u8> {
-    cell::write_head(state, &Head::default())
+    stored::write_head(state, &Head::default())
 }
 
 fn chunks_of(state: &State) -> Vec<Vec<u8>> {
-    cell::pages(state).into_iter().map(|(kind, page)| cell::page(state, kind, page)).collect()
+    stored::pages(state).into_iter().map(|(kind, page)| stored::page(state, kind, page)).collect()
 }
 
 fn restored(head: &[u8], chunks: &[Vec<u8>]) -> Option<State> {

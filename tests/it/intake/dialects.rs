@@ -3,7 +3,7 @@
 use super::{events, fresh, says};
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Status, TransferState};
+use yardmaster::core::event::{Status, TransferStatus};
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Records, Taken};
 use yardmaster::wire::dialect::{
@@ -135,7 +135,7 @@ fn real_rucio_messages_are_read() {
         .collect();
     let first = TransferMessage {
         request: "a0eab3e04e494c7fafb4ec4f7a8a6d48".into(),
-        state: TransferState::Done,
+        state: TransferStatus::Done,
         at: 1_742_501_709_000,
         activity: "User Subscriptions".into(),
         source: "XRD1".into(),
@@ -209,7 +209,7 @@ fn each_state_of_a_rucio_transfer_has_its_own_stamp() {
         other => panic!("{text}: {other:?}"),
     };
     let base = 1_742_501_640_000; // 20:14:00
-    use TransferState::{Done, Failed, Queued, Submitted};
+    use TransferStatus::{Done, Failed, Queued, Submitted};
     for (kind, state, at, error) in [
         ("queued", Queued, base + 40_000, ""),
         ("submitted", Submitted, base + 56_715, ""),

@@ -1,5 +1,5 @@
 //! What somebody else sees: the decision topic as read by programs that are not ours, committed
-//! records only, and whether every request got what it was promised.
+//! records only, and whether every request got what it was reserved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

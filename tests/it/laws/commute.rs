@@ -4,7 +4,7 @@ use super::counters::{assert_audit_clean, counters};
 use super::random::{Story, tell};
 use crate::world::*;
 use yardmaster::core::cut::Topic::{self, *};
-use yardmaster::core::event::{Event, JobState, OutcomeKind, Status, TaskPhase, TransferState};
+use yardmaster::core::event::{Event, JobState, OutcomeKind, Status, TaskPhase, TransferStatus};
 use yardmaster::core::event::{Pilot, Transfer};
 use yardmaster::core::state::State;
 use yardmaster::core::state::counters::counters as listed;
@@ -217,9 +217,9 @@ fn the_long_ended_and_the_living_commute() {
             (
                 Transfer,
                 0,
-                vec![moved("5", TransferState::Done, old), moved("6", TransferState::Done, old)],
+                vec![moved("5", TransferStatus::Done, old), moved("6", TransferStatus::Done, old)],
             ),
-            (Transfer, 1, vec![moved("5", TransferState::Queued, old - HOUR)]),
+            (Transfer, 1, vec![moved("5", TransferStatus::Queued, old - HOUR)]),
         ],
         &[],
     );
@@ -238,17 +238,17 @@ fn transfers_commute() {
                 vec![
                     Event::Transfer(Transfer {
                         source: "",
-                        ..moved(TransferState::Queued, at - 5)
+                        ..moved(TransferStatus::Queued, at - 5)
                     }),
-                    Event::Transfer(moved(TransferState::Submitted, at - 3)),
+                    Event::Transfer(moved(TransferStatus::Submitted, at - 3)),
                 ],
             ),
             (
                 Transfer,
                 1,
                 vec![
-                    Event::Transfer(moved(TransferState::Done, at - 4)),
-                    Event::Transfer(Transfer { bytes: 7, ..moved(TransferState::Done, at - 4) }),
+                    Event::Transfer(moved(TransferStatus::Done, at - 4)),
+                    Event::Transfer(Transfer { bytes: 7, ..moved(TransferStatus::Done, at - 4) }),
                 ],
             ),
             (
@@ -257,9 +257,9 @@ fn transfers_commute() {
                 vec![
                     Event::Transfer(Transfer {
                         destination: "DESY",
-                        ..moved(TransferState::Done, at - 4)
+                        ..moved(TransferStatus::Done, at - 4)
                     }),
-                    Event::Transfer(moved(TransferState::Failed, at - 4)),
+                    Event::Transfer(moved(TransferStatus::Failed, at - 4)),
                 ],
             ),
         ],

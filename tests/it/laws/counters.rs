@@ -51,7 +51,7 @@ pub fn counters(state: &State) -> Sums {
             let jobs = share.jobs[status.index()];
             add(&mut sums, format!("{name} {}", status.name()), jobs.into());
         }
-        add(&mut sums, format!("{name} promised"), share.promised.into());
+        add(&mut sums, format!("{name} reserved"), share.reserved.into());
         add(&mut sums, format!("{name} users"), share.users.into());
     }
     for (key, who) in ledger.who.iter() {

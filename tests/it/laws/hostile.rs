@@ -9,7 +9,7 @@ use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
     Endpoints, Event, Garbled, Heartbeat, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot,
     Queue, QueueStatus, Quota, Release, Share, Site, Status, Storage, TaskPhase, Transfer,
-    TransferState, User,
+    TransferStatus, User,
 };
 use yardmaster::core::judge::share::{Balance, Tree, executing_and_queued};
 use yardmaster::core::limits::Limits;
@@ -96,7 +96,7 @@ impl Foe {
             }),
             4 => Event::Transfer(Transfer {
                 request: self.name(),
-                state: self.chance.of(&TransferState::ALL),
+                state: self.chance.of(&TransferStatus::ALL),
                 changed_at: self.time(),
                 revision: self.count(),
                 activity: self.name(),

@@ -4,7 +4,7 @@ use super::random::{Story, tell};
 use crate::world::*;
 use yardmaster::core::state::State;
 use yardmaster::core::state::digest::digest;
-use yardmaster::wire::cell::{self, Head, Restore};
+use yardmaster::wire::stored::{self, Head, Restore};
 
 fn restored(like: &State, head: &[u8], chunks: &[Vec<u8>]) -> State {
     let empty = State::new(like.setting.clone());
@@ -15,9 +15,9 @@ fn restored(like: &State, head: &[u8], chunks: &[Vec<u8>]) -> State {
 
 /// A state as a store gives it back.
 pub fn stored(state: &State) -> State {
-    let pages = cell::pages(state).into_iter();
-    let pages: Vec<Vec<u8>> = pages.map(|(kind, page)| cell::page(state, kind, page)).collect();
-    restored(state, &cell::write_head(state, &Head::default()), &pages)
+    let pages = stored::pages(state).into_iter();
+    let pages: Vec<Vec<u8>> = pages.map(|(kind, page)| stored::page(state, kind, page)).collect();
+    restored(state, &stored::write_head(state, &Head::default()), &pages)
 }
 
 #[test]
@@ -25,9 +25,9 @@ fn a_state_restored_from_its_cells_has_the_same_digest() {
     let mut facts = [0; 4];
     for seed in 0..12 {
         let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});
-        let head = cell::write_head(&state, &Head::default());
+        let head = stored::write_head(&state, &Head::default());
         assert_eq!(digest(&stored(&state)), digest(&state), "seed {seed}: pages");
-        let deltas = cell::deltas(&mut state);
+        let deltas = stored::deltas(&mut state);
         assert_eq!(
             digest(&restored(&state, &head, &deltas)),
             digest(&state),

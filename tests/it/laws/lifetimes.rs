@@ -3,7 +3,7 @@
 use super::counters::{assert_audit_clean, counters};
 use crate::world::*;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, JobState, Status, TransferState};
+use yardmaster::core::event::{Event, JobState, Status, TransferStatus};
 use yardmaster::core::id::Key;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::state::State;
@@ -66,7 +66,7 @@ fn a_late_word_of_a_forgotten_job_has_no_effect() {
     tell(&mut state, ended(DAWN));
     tell(&mut state, JobState { status: Status::Failed, ..ended(DAWN - HOUR) });
     fold(&mut state, &said(BEATS, Event::Heartbeat(beat("1", DAWN - 5))));
-    let moved = transfer("5", TransferState::Done, DAWN - DAY);
+    let moved = transfer("5", TransferStatus::Done, DAWN - DAY);
     fold(&mut state, &said(lane(Topic::Transfer, 0), Event::Transfer(moved)));
     close(&mut state, DAWN + lifetime + 1);
     close(&mut state, DAWN + lifetime + 2);
@@ -134,27 +134,27 @@ fn a_silent_job_is_forgotten_and_one_with_a_heartbeat_is_not() {
 fn a_promise_ends_by_its_jobs_by_its_outcome_or_by_its_lifetime() {
     use yardmaster::core::event::OutcomeKind;
     let mut state = state();
-    let promised = |state: &State| counters(state).get("share ash/MC promised").copied();
+    let reserved = |state: &State| counters(state).get("share ash/MC reserved").copied();
     tell(&mut state, job("1"));
     close(&mut state, DAWN);
     let words: Vec<_> =
         (1..4).map(|chunk| assign(&format!("70/{chunk}"), 0, "ash", 10, DAWN)).collect();
     words.iter().for_each(|word| say(&mut state, word));
-    assert_eq!(promised(&state), Some(30));
+    assert_eq!(reserved(&state), Some(30));
     for number in 100..112 {
         let name = text(number.to_string());
         tell(&mut state, JobState { job: name, request: "70/1:0", ..job("") });
     }
-    assert_eq!(promised(&state), Some(20));
+    assert_eq!(reserved(&state), Some(20));
     let accepted = outcome(&words[1], OutcomeKind::Accepted, DAWN);
     fold(&mut state, &said(lane(Topic::Outcome, 0), Event::Outcome(accepted)));
-    assert_eq!(promised(&state), Some(10));
+    assert_eq!(reserved(&state), Some(10));
     let lifetime = state.setting.limits.reservation_lifetime_ms;
     close(&mut state, DAWN + lifetime - 1);
-    assert_eq!(promised(&state), Some(10));
+    assert_eq!(reserved(&state), Some(10));
     close(&mut state, DAWN + lifetime);
-    assert_eq!(promised(&state), None);
-    assert_audit_clean(&state, "promises over");
+    assert_eq!(reserved(&state), None);
+    assert_audit_clean(&state, "reservations over");
 }
 
 /// A chunk that is said again after its task ended goes with the task, in whatever order the two
@@ -175,15 +175,15 @@ fn chunks_go_with_their_task() {
     let lifetime = state.setting.limits.answered_request_lifetime_ms;
     say(&mut state, &assign("70/1", 0, "ash", 10, DAWN + 12 * DAY));
     close(&mut state, DAWN + lifetime - 1);
-    assert_eq!(state.asks.len(), 4);
+    assert_eq!(state.requests.len(), 4);
     close(&mut state, DAWN + lifetime);
     // The other chunk stays until it has its final answer.
-    assert!(state.asks.of("7/1").is_some());
-    assert_eq!((state.asks.len(), state.chunks.len()), (1, 1));
+    assert!(state.requests.of("7/1").is_some());
+    assert_eq!((state.requests.len(), state.chunks.len()), (1, 1));
     say(&mut state, &assign("7/1", 0, "ash", 10, DAWN + lifetime));
     let silent = state.setting.limits.request_lifetime_ms;
     close(&mut state, DAWN + 12 * DAY + silent);
-    assert_eq!((state.asks.len(), state.chunks.len()), (0, 0));
+    assert_eq!((state.requests.len(), state.chunks.len()), (0, 0));
     // That both were answered is remembered.
     assert_eq!(state.answered.book.len(), 2);
 }

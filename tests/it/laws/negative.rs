@@ -6,7 +6,7 @@ use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
     Event, Hardware, JobState, OutcomeKind, Pilot, Placement, Quota, QuotaKind, Release, Share,
-    Status, TaskPhase, TransferState, User, UserKind,
+    Status, TaskPhase, TransferStatus, User, UserKind,
 };
 use yardmaster::core::id::{Key, Name};
 use yardmaster::core::limits::Limits;
@@ -30,8 +30,8 @@ fn full() -> State {
         Event::JobState(merging("6", Status::Activated, 0)),
         Event::Heartbeat(beat("1", DAWN)),
         Event::Heartbeat(beat("stub", DAWN)),
-        Event::Transfer(transfer("5", TransferState::Queued, DAWN)),
-        Event::Transfer(transfer("6", TransferState::Done, DAWN)),
+        Event::Transfer(transfer("5", TransferStatus::Queued, DAWN)),
+        Event::Transfer(transfer("6", TransferStatus::Done, DAWN)),
         Event::Pilot(Pilot::AskedJob { queue: "ash", node: "n1", at: DAWN }),
         Event::Pilot(Pilot::Workers {
             queue: "ash",
@@ -112,7 +112,7 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_submitted += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_running += 1)),
         ("share", |it| flip(&mut it.share, |share| share.jobs[7] += 1)),
-        ("share", |it| flip(&mut it.share, |share| share.promised += 1)),
+        ("share", |it| flip(&mut it.share, |share| share.reserved += 1)),
         ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),
         ("owner", |it| flip(&mut it.owner, |owner| owner.running_jobs += 1)),
         ("owner", |it| flip(&mut it.owner, |owner| owner.queued_cores += 1)),
@@ -151,7 +151,7 @@ fn a_record_dropped_is_found_by_audit_and_digest() {
         |it| _ = it.transfers.remove(it.transfers.find(Key(5)).expect("there")),
         |it| _ = it.nodes.remove(0),
         |it| _ = it.workers.remove(0),
-        |it| _ = it.asks.remove("70/1"),
+        |it| _ = it.requests.remove("70/1"),
         |it| _ = it.stubs.pop_first(),
         |it| it.chunks.clear(),
     ];
@@ -211,14 +211,14 @@ fn a_change_of_any_field_of_a_job_changes_the_digest() {
 #[test]
 fn a_change_of_any_other_record_changes_the_digest() {
     fn task_of(state: &mut State) -> &mut yardmaster::core::event::Task {
-        first(&mut state.asks.slab).task.as_mut().expect("a request")
+        first(&mut state.requests.slab).task.as_mut().expect("a request")
     }
     fn first<T>(slab: &mut yardmaster::core::state::slab::Slab<T>) -> &mut T {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }
     let changes: [fn(&mut State); 44] = [
-        |it| first(&mut it.transfers.slab).state = TransferState::Failed,
+        |it| first(&mut it.transfers.slab).state = TransferStatus::Failed,
         |it| first(&mut it.transfers.slab).changed_at += 1,
         |it| first(&mut it.transfers.slab).revision += 1,
         |it| first(&mut it.transfers.slab).files += 1,
@@ -233,11 +233,11 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| it.slots.values_mut().for_each(|slots| slots.expires_at += 1),
         |it| it.marks.values_mut().for_each(|marks| marks.pilot += 1),
         |it| it.marks.values_mut().for_each(|marks| marks.start += 1),
-        |it| first(&mut it.asks.slab).task = None,
-        |it| first(&mut it.asks.slab).answer = None,
-        |it| first(&mut it.asks.slab).promises.clear(),
-        |it| first(&mut it.asks.slab).heard_at += 1,
-        |it| it.asks.at("70/2", Default::default).expect("it is there").outcomes.clear(),
+        |it| first(&mut it.requests.slab).task = None,
+        |it| first(&mut it.requests.slab).answer = None,
+        |it| first(&mut it.requests.slab).reservations.clear(),
+        |it| first(&mut it.requests.slab).heard_at += 1,
+        |it| it.requests.at("70/2", Default::default).expect("it is there").outcomes.clear(),
         |it| first(&mut it.facts.parameters.slab).held[0].1.value.push('x'),
         |it| first(&mut it.facts.parameters.slab).held[0].1.changed_at += 1,
         |it| task_of(it).options.t1_weight += 1,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
     Event, Heartbeat, JobState, OutcomeKind, Pilot, Quota, QuotaKind, Release, Share, Status,
-    TaskPhase, Transfer, TransferState, User, UserKind,
+    TaskPhase, Transfer, TransferStatus, User, UserKind,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::decision::Decision;
@@ -120,7 +120,7 @@ fn event(
             (Topic::Heartbeat, Event::Heartbeat(beat))
         }
         4 => {
-            let state = chance.of(&TransferState::ALL);
+            let state = chance.of(&TransferStatus::ALL);
             let moved = Transfer {
                 source: chance.of(&SITES),
                 destination: chance.of(&SITES),

@@ -8,7 +8,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::request::admit::is_open;
 use yardmaster::core::state::State;
-use yardmaster::core::state::record::Ask;
+use yardmaster::core::state::record::RequestState;
 
 #[test]
 fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {
@@ -38,14 +38,14 @@ fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {
 /// Gives every open request its final answer.
 fn close_requests(state: &mut State) {
     loop {
-        let next = |ask: &Ask| {
+        let next = |ask: &RequestState| {
             let attempt = ask.task.as_ref()?.attempt;
             Some(match &ask.answer {
                 Some(it) if it.attempt == attempt || !it.is_final => (it.attempt, it.ordinal + 1),
                 Some(_) | None => (attempt, 1),
             })
         };
-        let open = state.asks.iter().find(|(_, ask)| is_open(ask));
+        let open = state.requests.iter().find(|(_, ask)| is_open(ask));
         let Some((subject, (attempt, ordinal))) =
             open.and_then(|(subject, ask)| Some((subject.to_owned(), next(ask)?)))
         else {
@@ -80,7 +80,7 @@ fn nothing_stays_for_ever() {
         assert_eq!([ledger.flow.len(), ledger.into.len(), ledger.rate.len()], [0; 3]);
         let records = [state.jobs.slab.len(), state.transfers.slab.len(), state.nodes.slab.len()];
         assert_eq!(records, [0; 3]);
-        assert_eq!([state.workers.slab.len(), state.asks.len(), state.chunks.len()], [0; 3]);
+        assert_eq!([state.workers.slab.len(), state.requests.len(), state.chunks.len()], [0; 3]);
         assert!(state.answered.book.is_empty());
         assert!(state.job_names.is_empty() && state.stubs.is_empty() && state.opened.is_empty());
     }

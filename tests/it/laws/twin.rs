@@ -5,7 +5,7 @@ use super::counters::{Sums, add, without_zeroes};
 use crate::world::{Cycle, Said};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, JobState, Pilot, Status, TransferState};
+use yardmaster::core::event::{Event, JobState, Pilot, Status, TransferStatus};
 use yardmaster::core::id::Key;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::decision::{Decision, DecisionId, Outcome};
@@ -14,11 +14,11 @@ use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
 
 type Job = JobState<'static>;
 /// Attempt, at, events, CPU, disk I/O, memory.
-type Beat = (u32, Millis, u32, u32, u32, u32);
+type LastHeartbeat = (u32, Millis, u32, u32, u32, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Moved {
-    state: TransferState,
+    state: TransferStatus,
     at: Millis,
     revision: u32,
     path: (&'static str, &'static str, &'static str),
@@ -26,7 +26,7 @@ struct Moved {
     files: u32,
 }
 
-struct Promise {
+struct Reservation {
     request: String,
     task: String,
     gshare: String,
@@ -38,12 +38,12 @@ struct Promise {
 #[derive(Default)]
 pub struct Twin {
     jobs: BTreeMap<&'static str, Job>,
-    beats: BTreeMap<&'static str, Beat>,
+    beats: BTreeMap<&'static str, LastHeartbeat>,
     moves: BTreeMap<&'static str, Moved>,
     asked: BTreeMap<(&'static str, &'static str), Millis>,
     updated: BTreeMap<(&'static str, &'static str), Millis>,
     workers: BTreeMap<(&'static str, &'static str, &'static str), (Millis, u32, u32)>,
-    promises: BTreeMap<DecisionId, Promise>,
+    reservations: BTreeMap<DecisionId, Reservation>,
     /// Newest answer by subject, and all outcomes.
     answered: BTreeMap<String, (u32, u32)>,
     settled: BTreeSet<DecisionId>,
@@ -118,7 +118,7 @@ impl Twin {
             Event::Pilot(it) => self.pilot(it, bound),
             Event::Outcome(it) => {
                 self.settled.insert(it.decision);
-                self.promises.remove(&it.decision);
+                self.reservations.remove(&it.decision);
             }
             _ => {}
         }
@@ -151,7 +151,7 @@ impl Twin {
         if self.settled.contains(&word.id) {
             return;
         }
-        let promise = Promise {
+        let reservation = Reservation {
             request: format!("{}:{}", word.subject, word.attempt),
             task: word.task.clone(),
             gshare: word.gshare.clone(),
@@ -159,7 +159,7 @@ impl Twin {
             clock: after.times.of(Topic::JobState).clock,
             queues: ranked.iter().map(|it| (it.unified.clone(), it.jobs)).collect(),
         };
-        self.promises.insert(word.id, promise);
+        self.reservations.insert(word.id, reservation);
     }
 
     fn close(&mut self, before: &State, after: &State) {
@@ -167,19 +167,19 @@ impl Twin {
         self.forget_jobs(before, after, limits);
         self.forget_moves(before, after, limits);
         let clock = after.times.of(Topic::JobState).clock;
-        self.promises.retain(|_, it| clock - it.clock < limits.reservation_lifetime_ms);
-        // A subject that is forgotten takes its answers, outcomes and promises with it.
+        self.reservations.retain(|_, it| clock - it.clock < limits.reservation_lifetime_ms);
+        // A subject that is forgotten takes its answers, outcomes and reservations with it.
         let forgotten: Vec<String> = self
             .answered
             .keys()
-            .filter(|subject| after.asks.of(subject).is_none())
+            .filter(|subject| after.requests.of(subject).is_none())
             .cloned()
             .collect();
         for subject in forgotten {
             self.answered.remove(&subject);
-            self.promises.retain(|_, it| !it.request.starts_with(&format!("{subject}:")));
+            self.reservations.retain(|_, it| !it.request.starts_with(&format!("{subject}:")));
         }
-        let asks = after.asks.iter().flat_map(|(_, ask)| ask.outcomes.keys());
+        let asks = after.requests.iter().flat_map(|(_, ask)| ask.outcomes.keys());
         self.settled = asks.copied().collect();
     }
 
@@ -252,7 +252,7 @@ impl Twin {
         self.jobs.values().for_each(|job| self.count_job(&mut sums, job, state));
         for it in self.moves.values() {
             let (source, destination, activity) = it.path;
-            if it.state == TransferState::Done {
+            if it.state == TransferStatus::Done {
                 for (_, name) in rates(it).filter(|(end, _)| *end > now) {
                     add(&mut sums, name, it.bytes.into());
                 }
@@ -272,7 +272,7 @@ impl Twin {
         }
         self.users(&mut sums);
         self.capacity(&mut sums, state);
-        self.promised(&mut sums);
+        self.reserved(&mut sums);
         without_zeroes(sums)
     }
 
@@ -345,8 +345,8 @@ impl Twin {
         }
     }
 
-    fn promised(&self, sums: &mut Sums) {
-        for it in self.promises.values() {
+    fn reserved(&self, sums: &mut Sums) {
+        for it in self.reservations.values() {
             for (queue, jobs) in &it.queues {
                 let comes = |job: &&Job| match job.request {
                     "" => {
@@ -358,7 +358,7 @@ impl Twin {
                 let here = self.jobs.values().filter(|job| job.queue == queue);
                 let seen = here.filter(comes).count() as i128;
                 let waiting = (i128::from(*jobs) - seen).max(0);
-                add(sums, format!("share {queue}/{} promised", it.gshare), waiting);
+                add(sums, format!("share {queue}/{} reserved", it.gshare), waiting);
             }
         }
     }
@@ -467,7 +467,7 @@ fn waiting(job: &Job) -> Option<String> {
 /// The buckets an arrived transfer counts in.
 fn rates(it: &Moved) -> impl Iterator<Item = (Millis, String)> {
     let grains = [(5 * MINUTE, HOUR), (HOUR, DAY), (6 * HOUR, 7 * DAY)];
-    let (at, path, is_done) = (it.at, it.path, it.state == TransferState::Done);
+    let (at, path, is_done) = (it.at, it.path, it.state == TransferStatus::Done);
     grains.into_iter().enumerate().filter(move |_| is_done).map(move |(which, (grain, reach))| {
         let bucket = at.div_euclid(grain);
         ((bucket + 1) * grain + reach, format!("rate {}/{} {which} {bucket}", path.0, path.1))

@@ -11,8 +11,8 @@ use crate::drive::yard::{T0, Yard, config};
 use desk::Registry;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::drive::port::{Log, Store};
-use yardmaster::drive::terms::Terms;
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::shell::registry::{FramedLog, Framing};
 use yardmaster::sim::paper::PaperLog;
@@ -56,7 +56,7 @@ pub fn framed(yard: &Yard, topology: &Topology) -> Framed {
 }
 
 pub fn config_of(instance: &str, url: &str) -> Config {
-    let terms = Terms::of("test.toml", &topology_text(&[url], "t.")).unwrap();
+    let terms = EpochConfig::of("test.toml", &topology_text(&[url], "t.")).unwrap();
     Config { terms, ..config(instance) }
 }
 

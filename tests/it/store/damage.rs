@@ -210,7 +210,7 @@ fn marked(dir: &Path, marker: Option<&[u8]>) -> (tempfile::TempDir, PathBuf) {
     (temp, to)
 }
 
-/// The marker is written anew, the data beside it are checked by their own checksums and kept.
+/// The marker is rewritten, the data beside it are checked by their own checksums and kept.
 fn assert_marker_is_mended(dir: &Path, marker: Option<&[u8]>) {
     let (_temp, dir) = marked(dir, marker);
     let (kept, notices) = load(&dir);
@@ -248,7 +248,7 @@ fn a_damaged_database_beside_a_damaged_marker_is_rebuilt() {
     let (temp, dir) = marked(&dir, Some(b"yardmaste\xFF"));
     let (kept, notices) = load(&dir);
     assert!(kept.is_none());
-    assert!(notices[0].contains("written anew"), "{notices:?}");
+    assert!(notices[0].contains("rewritten"), "{notices:?}");
     assert!(notices[1].contains("rebuilt from the log"), "{notices:?}");
     assert!(temp.path().join("store.damaged-1").is_dir());
     let mut store = SledStore::open(&dir).unwrap();
@@ -266,7 +266,10 @@ fn a_database_of_another_program_is_refused_whatever_its_marker_says() {
     });
     fs::write(dir.join("yardmaster.store"), b"notes on the yardmaster's store").unwrap();
     let error = text(SledStore::open(&dir).unwrap_err());
-    assert!(error.contains("`yardmaster.store` does not say so; nothing was touched"), "{error}");
+    assert!(
+        error.contains("`yardmaster.store` is no marker of ours; nothing was touched"),
+        "{error}"
+    );
     assert_eq!(sled_of(&dir).get(b"their").unwrap().unwrap(), b"data");
     assert_eq!(fs::read(dir.join("yardmaster.store")).unwrap(), b"notes on the yardmaster's store");
 }

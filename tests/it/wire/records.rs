@@ -6,7 +6,7 @@ use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
     ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeKind,
     Parameter, Pilot, Queue, QueueStatus, RamUnit, ReplicaSummary, Site, Status, Storage, Task,
-    TaskPhase, Transfer, TransferState,
+    TaskPhase, Transfer, TransferStatus,
 };
 use yardmaster::core::output::decision::{
     Decision, DecisionId, Fate, FilterCount, Outcome, Ranked,
@@ -64,7 +64,7 @@ pub fn heartbeat<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Heartbeat<'a> {
 pub fn transfer<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Transfer<'a> {
     Transfer {
         request: &text[0],
-        state: dice.pick(&TransferState::ALL),
+        state: dice.pick(&TransferStatus::ALL),
         changed_at: dice.long(),
         revision: dice.count(),
         activity: &text[1],

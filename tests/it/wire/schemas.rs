@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
-use yardmaster::core::event::{QueueStatus, Status, TransferState};
+use yardmaster::core::event::{QueueStatus, Status, TransferStatus};
 
 use yardmaster::core::output::throttle::{Action, SubjectKind};
 use yardmaster::core::state::repair::NowRepair;
@@ -170,7 +170,7 @@ fn symbols_stand_in_the_order_of_the_core() {
     };
     let statuses: Vec<&str> = Status::ALL.iter().map(|it| it.name()).collect();
     assert_eq!(symbols(Topic::JobState, "status"), statuses);
-    let states: Vec<&str> = TransferState::ALL.iter().map(|it| it.name()).collect();
+    let states: Vec<&str> = TransferStatus::ALL.iter().map(|it| it.name()).collect();
     assert_eq!(symbols(Topic::Transfer, "state"), states);
     let statuses: Vec<&str> = QueueStatus::ALL.iter().map(|it| it.name()).collect();
     assert_eq!(symbols(Topic::Queue, "status"), statuses);

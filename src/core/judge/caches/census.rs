@@ -62,7 +62,7 @@ impl Census {
         place.and_then(|place| self.people.get(*place as usize)).copied().unwrap_or_default()
     }
 
-    /// Jobs of a share queued and running at all queues; those promised and not yet seen are left
+    /// Jobs of a share queued and running at all queues; those reserved and not yet seen are left
     /// out, so that this stays as it is throughout a cut.
     pub(in crate::core) fn share(&self, gshare: Option<Name>) -> [u64; 2] {
         gshare.and_then(|gshare| self.shares.get(&gshare)).copied().unwrap_or_default()

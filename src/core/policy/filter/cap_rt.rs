@@ -55,7 +55,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, params: 
     let running =
         if of_type { weighed.running.max(jobs(Status::Running)) } else { weighed.running };
     let mut queued = jobs(Status::Defined)
-        + f64::from(candidate.promised)
+        + f64::from(candidate.reserved)
         + jobs(Status::Activated)
         + jobs(Status::Starting);
     if !case.is_local(candidate) {

@@ -152,7 +152,7 @@ fn odd_candidate<'a>(
         load_type: counted(jobs),
         load_all: counted(load(&Status::ALL.map(|status| (status, odd.count())))),
         load_task: counted(jobs),
-        promised: odd.count(),
+        reserved: odd.count(),
         at_nucleus: odd.flag(),
         link: LinkView {
             source_known: odd.flag(),

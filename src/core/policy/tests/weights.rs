@@ -121,7 +121,7 @@ proptest! {
         let mut candidate = candidate(&queue);
         candidate.load = &load;
         (candidate.load_all, candidate.load_type) = (counted(&load), counted(&load));
-        (candidate.promised, candidate.workers, candidate.slots) = (counts[1], counts[2], slots);
+        (candidate.reserved, candidate.workers, candidate.slots) = (counts[1], counts[2], slots);
         (candidate.available_bytes, candidate.available_files) = (bytes[1], counts[3]);
         (candidate.at_nucleus, candidate.disk_io_kbps) = (at_nucleus, usage);
         candidate.link = LinkView {

@@ -33,8 +33,8 @@ pub(in crate::core::policy) const WEIGHT: Weight = weight!(Basic {
         ("activated", "jobs"),
         ("assigned", "jobs"),
         ("starting", "jobs"),
-        ("defined", "jobs, without those promised"),
-        ("promised", "jobs promised by decisions and not yet seen; they count as defined"),
+        ("defined", "jobs, without those reserved"),
+        ("promised", "jobs reserved by decisions and not yet seen; they count as defined"),
         ("queued", "jobs that the weight counts as queued"),
         ("manyAssigned", "1..=2; 1 when the input is local"),
     ],
@@ -54,8 +54,8 @@ fn basic(case: &Case<'_>, candidate: &Candidate<'_>, params: &Basic, weighed: &m
         false => (ready + assigned, many_assigned(assigned, activated, params)),
     };
     weighed.leave(|| {
-        let (defined, promised) = (candidate.jobs(Status::Defined), f64::from(candidate.promised));
-        [activated, assigned, starting, defined, promised, queued, many]
+        let (defined, reserved) = (candidate.jobs(Status::Defined), f64::from(candidate.reserved));
+        [activated, assigned, starting, defined, reserved, queued, many]
     });
     (weighed.running + 1.0) / ((queued + QUEUED_OFFSET) * many)
 }

@@ -116,8 +116,8 @@ pub struct AtShare {
     pub jobs: [u32; Status::COUNT],
     /// Users with a job that is not over.
     pub users: u32,
-    /// Jobs promised by decisions and not yet seen; derived, see `reserve`.
-    pub promised: u32,
+    /// Jobs reserved by decisions and not yet seen; derived, see `reserve`.
+    pub reserved: u32,
 }
 
 /// What waits on a link, for one activity; or into a destination.

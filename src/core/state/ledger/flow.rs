@@ -2,8 +2,8 @@
 
 use super::Ledger;
 use super::tally::hold;
-use crate::core::event::TransferState;
-use crate::core::state::record::Move;
+use crate::core::event::TransferStatus;
+use crate::core::state::record::TransferState;
 use crate::core::state::rows::RowKey;
 use crate::core::state::window::{Window, bucket_of};
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
@@ -25,12 +25,12 @@ pub const RATE_GRAINS: [(Millis, Millis); 3] =
 
 impl Ledger {
     /// A transfer's contributions.
-    pub fn transfer(&mut self, transfer: &Move, sign: i32) {
+    pub fn transfer(&mut self, transfer: &TransferState, sign: i32) {
         let more = sign > 0;
         let key = self.flow.key(transfer.flow);
         self.flow.hold(transfer.flow, more);
         if transfer.state.is_ended() {
-            if transfer.state == TransferState::Done {
+            if transfer.state == TransferStatus::Done {
                 self.arrived(transfer, i64::from(sign));
             }
             return;
@@ -44,7 +44,7 @@ impl Ledger {
         }
     }
 
-    fn arrived(&mut self, transfer: &Move, sign: i64) {
+    fn arrived(&mut self, transfer: &TransferState, sign: i64) {
         let key = self.flow.key(transfer.flow);
         let row = self.rate.row([key[0], key[1], 0, 0]);
         let was_empty = self.rate.at(row).is_empty();
@@ -59,8 +59,8 @@ impl Ledger {
     }
 
     /// A transfer is forgotten; what arrived stays behind in its windows.
-    pub fn transfer_left(&mut self, transfer: &Move) {
-        if transfer.state != TransferState::Done || transfer.bytes == 0 {
+    pub fn transfer_left(&mut self, transfer: &TransferState) {
+        if transfer.state != TransferStatus::Done || transfer.bytes == 0 {
             return self.transfer(transfer, -1);
         }
         let key = self.flow.key(transfer.flow);

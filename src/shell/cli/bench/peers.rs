@@ -11,8 +11,8 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::event::Status;
 use crate::core::state::changed::{Changed, Of};
 use crate::core::unit::{DAY, Millis};
+use crate::drive::counters::{CounterPublishing, Moment};
 use crate::drive::port::Log;
-use crate::drive::tell::{Moment, Tell};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::place::{Read, open_store};
 use crate::shell::clock;
@@ -167,7 +167,7 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     // Nothing is forgotten: the counters are of all jobs there ever were.
     limits.ended_job_lifetime_ms = 40_000 * DAY;
     limits.silent_job_lifetime_ms = 40_000 * DAY;
-    let tell = Tell { interval: task.tell, is_early: true, write };
+    let tell = CounterPublishing { interval: task.tell, is_early: true, write };
     Ok(Config {
         instance: task.id.clone(),
         terms,

@@ -5,7 +5,7 @@ use super::world::{ask, facts_of};
 use crate::core::cut::Topic;
 use crate::core::state::counters::counters;
 use crate::core::unit::{HOUR, Millis};
-use crate::drive::terms::Terms;
+use crate::drive::epoch_config::EpochConfig;
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::{encode, lane};
 use crate::shell::cli::place::{Read, dir_topics, open_store};
@@ -76,7 +76,7 @@ fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, Di
 fn start_with(
     dir: &Path,
     read: &Read,
-    terms: Terms,
+    terms: EpochConfig,
 ) -> anyhow::Result<(Drive<AnyLog, AnyStore>, DirWriter)> {
     let topics = dir_topics(&read.topology);
     let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;

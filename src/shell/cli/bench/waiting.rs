@@ -11,7 +11,7 @@ use crate::core::state::close::Closing;
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use crate::shell::cli::place::Read;
 use crate::shell::clock::stopwatch;
-use crate::wire::cell::{Head, Restore, page, pages, write_head};
+use crate::wire::stored::{Head, Restore, page, pages, write_head};
 
 const QUEUES: usize = 700;
 const REQUESTS: [usize; 2] = [30_000, 100_000];

@@ -21,12 +21,12 @@ const ONLY: Topic = Topic::DeadLetter;
 pub struct Home {
     /// Name of a topic that intake reads; `None`: the topic is ours.
     pub source: Option<String>,
-    /// The lane; of a source it says the partition alone.
+    /// The lane; of a source it is the partition alone.
     pub lane: Lane,
 }
 
 impl Home {
-    /// The home of a record; what is wrong with its topic, if nobody here reads it.
+    /// The home of a record; what is wrong with its topic, if it is not read here.
     pub fn of(read: &Read, origin: &Origin) -> Result<Home, Usage> {
         let mut topics = Topic::ALL.iter();
         let ours = topics.find(|topic| {

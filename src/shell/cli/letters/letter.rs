@@ -1,4 +1,4 @@
-//! One dead letter: what its headers say and what bytes it kept.
+//! One dead letter: its headers and the bytes it carries.
 
 use crate::core::cut::Lane;
 use crate::core::unit::Millis;
@@ -8,7 +8,7 @@ use std::fmt;
 /// Where a record stood before it became a letter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
-    /// Word of the topic.
+    /// Name of the topic.
     pub topic: String,
     /// Partition.
     pub partition: u32,
@@ -39,11 +39,11 @@ pub struct Letter {
     pub lane: Lane,
     /// Its own offset.
     pub offset: u64,
-    /// When it was said; ms since 1970.
+    /// When it was published; ms since 1970.
     pub at: Millis,
-    /// Where the record stood; `None` when the headers do not say: then it is no letter of ours.
+    /// Where the record was; `None` when the headers do not have it: then it is no letter of ours.
     pub origin: Option<Origin>,
-    /// The word for why it could not be read; `?` when the headers do not say.
+    /// Why it could not be read, by name; `?` when the headers do not have it.
     pub reason: String,
     /// Length of the value as it was read; bytes.
     pub length: u64,
@@ -56,7 +56,7 @@ pub struct Letter {
 }
 
 impl Letter {
-    /// Reads a record of the `dead-letter` topic. Never fails: what is missing is said to be.
+    /// Reads a record of the `dead-letter` topic. Never fails: what is missing is shown as missing.
     pub fn read(lane: Lane, record: &Envelope<'_>) -> Letter {
         let header = |name: &str| {
             let found = record.headers.iter().find(|(known, _)| known == name);

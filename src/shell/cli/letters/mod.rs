@@ -1,4 +1,4 @@
-//! `dead-letters`: what nobody could read, where it came from, and its way back.
+//! `dead-letters`: records that could not be read, where they came from, and their way back.
 
 mod home;
 mod letter;
@@ -38,7 +38,7 @@ pub struct DeadLetters {
 enum What {
     /// One of them: reason, origin, headers, its bytes, and what can be made of them.
     Show(show::Show),
-    /// Says chosen ones again, as new records on the topic and partition they came from.
+    /// Publishes chosen ones again, as new records on the topic and partition they came from.
     Redrive(redrive::Redrive),
 }
 
@@ -56,14 +56,14 @@ impl DeadLetters {
 /// Which letters are meant.
 #[derive(Args, Clone, Debug)]
 struct Filter {
-    /// Only those that stood on this topic: its word (job-state) or its name on the bus.
+    /// Only those of this topic: its name here (job-state) or its name on the bus.
     #[arg(long, value_name = "TOPIC")]
     topic: Option<String>,
     /// Only those with this reason: oversized, framing, unknown_schema, wrong_schema, malformed or
     /// null.
     #[arg(long, value_name = "REASON", value_parser = reason)]
     reason: Option<String>,
-    /// Only those said since: an age (90s, 30m, 2h, 7d) or a moment (2026-05-01T12:00:00Z).
+    /// Only those published since: an age (90s, 30m, 2h, 7d) or a moment (2026-05-01T12:00:00Z).
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Millis>,
 }

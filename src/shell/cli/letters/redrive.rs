@@ -1,8 +1,9 @@
-//! Dead letters said again, after whatever made them unreadable was mended.
+//! Dead letters published again, after the cause was mended.
 //!
 //! The new record stands on the lane the old one stood on, under the same key, and carries the
 //! place it was taken from in a header. That header is the memory: before anything is written the
-//! lane is searched for it, so a letter is not said twice, whoever said it, however this ended.
+//! lane is searched for it, so a letter is not published twice, whichever process published it,
+//! however this ended.
 
 use super::home::{Home, Homes};
 use super::letter::{Letter, Origin};
@@ -22,10 +23,10 @@ use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
-/// Header of a record that was said again: where it stood, as TOPIC/PARTITION/OFFSET.
+/// Header of a record that was published again: where it was, as TOPIC/PARTITION/OFFSET.
 const REDRIVEN_FROM: &str = "yardmaster-redriven-from";
 
-/// What is said again.
+/// What is published again.
 #[derive(Args)]
 pub struct Redrive {
     #[command(flatten)]
@@ -36,10 +37,10 @@ pub struct Redrive {
     from: Vec<Origin>,
     #[command(flatten)]
     filter: Filter,
-    /// Say what would be written, and write nothing.
+    /// Show what would be written, and write nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Also those that were said again before.
+    /// Also those that were published again before.
     #[arg(long)]
     again: bool,
     /// Also those that this version by this topology cannot read either.
@@ -60,7 +61,7 @@ enum Pen {
 #[derive(Default)]
 struct Tally {
     written: BTreeMap<Home, BTreeSet<String>>,
-    /// Letters that were said again earlier.
+    /// Letters that were published again earlier.
     before: usize,
     /// Why others were not.
     troubles: Vec<String>,
@@ -234,7 +235,7 @@ impl Redrive {
         let (before, failed) = (tally.before, tally.troubles.len());
         println!("{chosen} chosen, {written} {did}, {before} were before, {failed} not");
         if before > 0 {
-            println!("those that were before are said once more with --again");
+            println!("those that were published before are published once more with --again");
         }
         if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
@@ -315,8 +316,8 @@ impl Cut {
     }
 }
 
-/// The places named by records of a lane that were said again, from an offset on. Where that lane
-/// is no more, by all records of its topic.
+/// The places named by records of a lane that were published again, from an offset on. Where that
+/// lane is no more, by all records of its topic.
 fn marks(log: &mut Whole, lane: Lane, from: u64) -> anyhow::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let spans = log.spans()?;

@@ -21,7 +21,7 @@ const ROW: usize = 16;
 pub struct Show {
     #[command(flatten)]
     place: Place,
-    /// Where the record stood, as the list says it.
+    /// Where the record was, as the list has it.
     #[arg(value_name = "TOPIC/PARTITION/OFFSET", value_parser = origin)]
     from: Origin,
     /// How many bytes are dumped.
@@ -81,7 +81,7 @@ fn text_of(letter: &Letter, peeked: &Peek, now: &str, read: &Read, most: usize) 
     };
     line("from", &letter.from());
     line("reason", &letter.reason);
-    line("said", &moment(letter.at));
+    line("published", &moment(letter.at));
     line(
         "letter",
         &format!("{}/{}/{}", letter.lane.topic.name(), letter.lane.partition, letter.offset),

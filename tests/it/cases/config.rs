@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use toml::{Table, Value};
 use yardmaster::core::policy::kind;
-use yardmaster::drive::terms::Terms;
+use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::wire::topology;
 
 /// The shipped topology under some rules, without silence limits, and with what lines set:
@@ -19,7 +19,7 @@ use yardmaster::wire::topology;
 ///
 /// # Errors
 /// A line that sets what there is not, or to what it cannot be.
-pub fn terms(rules: &str, lines: &[Line]) -> Result<Terms, String> {
+pub fn config(rules: &str, lines: &[Line]) -> Result<EpochConfig, String> {
     let mut table: Table = topology::ATLAS.parse().map_err(|error| format!("{error}"))?;
     let topics = table.get_mut("topics").and_then(Value::as_table_mut);
     for (_, topic) in topics.into_iter().flatten() {
@@ -36,7 +36,7 @@ pub fn terms(rules: &str, lines: &[Line]) -> Result<Terms, String> {
     if let Some(terms) = known.get(&text) {
         return Ok(terms.clone());
     }
-    let terms = Terms::of("case", &text).map_err(|mistakes| {
+    let terms = EpochConfig::of("case", &text).map_err(|mistakes| {
         let set = lines.iter().rfind(|line| line.words[0] == "set");
         let mistakes = mistakes.join("; ");
         set.map_or_else(|| mistakes.clone(), |line| line.error(&mistakes))
@@ -46,7 +46,7 @@ pub fn terms(rules: &str, lines: &[Line]) -> Result<Terms, String> {
 }
 
 /// Those made so far, by their text: most cases share one.
-static KNOWN: Mutex<BTreeMap<String, Terms>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<String, EpochConfig>> = Mutex::new(BTreeMap::new());
 
 fn policies(table: &mut Table) -> impl Iterator<Item = &mut Table> {
     let all = table.get_mut("policy").and_then(Value::as_array_mut);

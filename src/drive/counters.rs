@@ -34,7 +34,7 @@ pub type WriteCounter = fn(&Changed<'_>, &Moment<'_>, &mut dyn FnMut(Vec<u8>, Ve
 
 /// How counters are published.
 #[derive(Clone, Copy, Debug)]
-pub struct Tell {
+pub struct CounterPublishing {
     /// Least time between two tellings; ms.
     pub interval: Millis,
     /// Whether they are published before every lane has caught up. They are what was read so far

@@ -1,7 +1,7 @@
 //! From what a store kept to a state.
 
 use super::job::Memo;
-use super::{Head, Kind, ask, fact, job, read_head, throttle};
+use super::{Head, Kind, fact, job, read_head, request, throttle};
 use crate::core::event::Status;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::record::Job;
@@ -15,19 +15,19 @@ pub struct Restore {
     state: State,
     head: Head,
     memo: Memo,
-    asks: ask::Memo,
+    requests: request::Memo,
 }
 
 impl Restore {
     /// Begins with an empty state and the head.
     pub fn begin(mut state: State, head: &[u8]) -> Result<Restore, Fault> {
         let head = read_head(head, &mut state)?;
-        Ok(Restore { state, head, memo: Memo::default(), asks: ask::Memo::default() })
+        Ok(Restore { state, head, memo: Memo::default(), requests: request::Memo::default() })
     }
 
     /// Takes in a base page or a delta.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), Fault> {
-        place(&mut self.state, (&mut self.memo, &mut self.asks), chunk)
+        place(&mut self.state, (&mut self.memo, &mut self.requests), chunk)
     }
 
     /// The state, once all is in.
@@ -39,7 +39,7 @@ impl Restore {
 
 fn place(
     state: &mut State,
-    (memo, asks): (&mut Memo, &mut ask::Memo),
+    (memo, requests): (&mut Memo, &mut request::Memo),
     chunk: &[u8],
 ) -> Result<(), Fault> {
     let mut at = Cursor::new(chunk);
@@ -48,14 +48,14 @@ fn place(
         let kind = Kind::from_number(kind);
         let slot = super::count(&mut at)?;
         let bytes = at.bytes()?;
-        cell(state, (memo, asks), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
+        cell(state, (memo, requests), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
     }
     Ok(())
 }
 
 fn cell(
     state: &mut State,
-    (memo, asks): (&mut Memo, &mut ask::Memo),
+    (memo, requests): (&mut Memo, &mut request::Memo),
     kind: Kind,
     slot: u32,
     bytes: &[u8],
@@ -74,12 +74,14 @@ fn cell(
         Kind::Transfer => put!(state.transfers.slab, job::read_transfer(at, state)?),
         Kind::Node => put!(state.nodes.slab, job::read_node(at, state)?),
         Kind::Workers => put!(state.workers.slab, job::read_workers(at, state)?),
-        Kind::Ask => put!(state.asks.slab, ask::read(at, asks, &mut state.blockers)?),
+        Kind::Request => {
+            put!(state.requests.slab, request::read(at, requests, &mut state.blockers)?)
+        }
         Kind::Configuration(topic) => {
             fact::place(&mut state.facts, topic, slot, some.then_some(&mut *at))?;
         }
         Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
-        Kind::Answered => put!(state.answered.book.slab, ask::read_answered(at)?),
+        Kind::Answered => put!(state.answered.book.slab, request::read_answered(at)?),
     }
     at.end()
 }
@@ -90,12 +92,12 @@ fn settle(state: &mut State) {
     index(&mut state.transfers);
     index(&mut state.nodes);
     index(&mut state.workers);
-    state.asks.settle(|ask| &ask.subject);
+    state.requests.settle(|ask| &ask.subject);
     fact::settle(&mut state.facts);
     state.answered.settle();
     settle_jobs(state);
     settle_others(state);
-    settle_asks(state);
+    settle_requests(state);
     settle_throttles(state);
     state.ledger.sweep();
 }
@@ -164,18 +166,18 @@ fn settle_throttles(state: &mut State) {
     }
 }
 
-fn settle_asks(state: &mut State) {
-    let subjects: Vec<String> = state.asks.by_name.keys().cloned().collect();
+fn settle_requests(state: &mut State) {
+    let subjects: Vec<String> = state.requests.by_name.keys().cloned().collect();
     for subject in &subjects {
-        let Some(ask) = state.asks.of(subject) else { continue };
+        let Some(ask) = state.requests.of(subject) else { continue };
         if let Some(task) = &ask.task {
             state.chunks.entry(task.task.clone()).or_default().insert(subject.clone());
         }
         if let Some(answer) = ask.answer.as_ref().filter(|answer| !answer.is_final) {
             state.timers.deferrals.set(answer.until, subject);
         }
-        let promises = ask.promises.clone();
-        promises.iter().for_each(|promise| state.open_promise(subject, promise));
+        let reservations = ask.reservations.clone();
+        reservations.iter().for_each(|reservation| state.open_promise(subject, reservation));
     }
     subjects.into_iter().for_each(|subject| state.arm_subject(subject));
 }

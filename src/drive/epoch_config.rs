@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// The resolved topology of an epoch. Its text is published in the first `progress` record, so that
 /// every decision can be made again from the log alone.
 #[derive(Clone)]
-pub struct Terms {
+pub struct EpochConfig {
     /// The text: all of the topology file that decides, nothing of how the broker is reached.
     pub text: String,
     /// First 16 hex digits of the text's SHA-256.
@@ -23,12 +23,12 @@ pub struct Terms {
     pub compact_after: [Option<Millis>; Topic::ALL.len()],
 }
 
-impl Terms {
+impl EpochConfig {
     /// The terms of a topology text, as published in `progress` or as read from a file.
     ///
     /// # Errors
     /// Every mistake in the text, a line each.
-    pub fn of(name: &str, text: &str) -> Result<Terms, Vec<String>> {
+    pub fn of(name: &str, text: &str) -> Result<EpochConfig, Vec<String>> {
         let topology = Topology::parse(name, text)
             .map_err(|complaints| complaints.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let text = deciding_part(text).map_err(|error| vec![format!("{name}: {error}")])?;
@@ -50,7 +50,7 @@ impl Terms {
             })?;
             policies.push(policy);
         }
-        Ok(Terms { text, hash, setting, policies, compact_after })
+        Ok(EpochConfig { text, hash, setting, policies, compact_after })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Open promises, and the jobs that are counted against them.
+//! Open reservations, and the jobs that are counted against them.
 
 /// Jobs of a request, or of a task without request, seen at a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,14 +7,14 @@ pub struct Seen {
     pub jobs: u32,
     /// For a task: by the second they were created in, ascending.
     pub(super) created: Vec<(i64, u32)>,
-    /// Open promises that wait for them.
+    /// Open reservations that wait for them.
     pub(super) watch: Vec<u32>,
 }
 
-/// One queue's part of an open promise.
+/// One queue's part of an open reservation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open {
-    pub(super) promised: u32,
+    pub(super) reserved: u32,
     pub(super) request_row: u32,
     pub(super) task_row: u32,
     pub(super) share_row: u32,
@@ -22,10 +22,10 @@ pub(super) struct Open {
     pub(super) waiting: u32,
 }
 
-/// All open promises.
+/// All open reservations.
 #[derive(Clone, Debug, Default)]
-pub struct Opens {
-    pub(super) opens: Vec<Open>,
+pub struct OpenReservations {
+    pub(super) all: Vec<Open>,
     pub(super) free: Vec<u32>,
 }
 

@@ -2,10 +2,10 @@
 //! internal.
 
 use super::{count, word};
-use crate::core::event::{Status, TransferState};
+use crate::core::event::{Status, TransferStatus};
 use crate::core::id::{Key, Name, hash, stir};
 use crate::core::state::State;
-use crate::core::state::record::{Beat, Job, Move, Node, Sample, Workers};
+use crate::core::state::record::{Job, LastHeartbeat, Node, Sample, TransferState, Workers};
 use crate::core::state::reserve::seen_row;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
@@ -14,7 +14,7 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     if !job.key.is_decimal() {
         sink.string(&state.job_name(job.key));
     }
-    let Beat { attempt, at, events, cpu_s, disk_io_kbps, rss_mb } = job.beat;
+    let LastHeartbeat { attempt, at, events, cpu_s, disk_io_kbps, rss_mb } = job.beat;
     sink.long(at);
     for number in [attempt, events, cpu_s, disk_io_kbps, rss_mb] {
         sink.count(number);
@@ -127,7 +127,7 @@ pub(super) fn read_job(
         let name = at.string()?.to_owned();
         state.job_names.insert(key, name);
     }
-    let beat = Beat {
+    let beat = LastHeartbeat {
         at: at.long()?,
         attempt: count(at)?,
         events: count(at)?,
@@ -172,7 +172,7 @@ pub(super) fn read_job(
     Ok(job)
 }
 
-pub(super) fn write_transfer(sink: &mut Sink<'_>, state: &State, record: &Move) {
+pub(super) fn write_transfer(sink: &mut Sink<'_>, state: &State, record: &TransferState) {
     sink.long(record.key.0 as i64);
     sink.index(record.state as usize);
     sink.long(record.changed_at);
@@ -183,9 +183,12 @@ pub(super) fn write_transfer(sink: &mut Sink<'_>, state: &State, record: &Move) 
     flow[..3].iter().for_each(|name| sink.string(state.names.text(Name(*name))));
 }
 
-pub(super) fn read_transfer(at: &mut Cursor<'_>, state: &mut State) -> Result<Move, Fault> {
+pub(super) fn read_transfer(
+    at: &mut Cursor<'_>,
+    state: &mut State,
+) -> Result<TransferState, Fault> {
     let key = Key(word(at)?);
-    let reached = *TransferState::ALL.get(at.index()?).ok_or(Fault::Malformed)?;
+    let reached = *TransferStatus::ALL.get(at.index()?).ok_or(Fault::Malformed)?;
     let changed_at = at.long()?;
     let revision = count(at)?;
     let files = count(at)?;
@@ -195,7 +198,7 @@ pub(super) fn read_transfer(at: &mut Cursor<'_>, state: &mut State) -> Result<Mo
         *name = state.names.intern(at.string()?).0;
     }
     let flow = state.ledger.flow.row(names);
-    Ok(Move { key, state: reached, changed_at, revision, files, bytes, flow })
+    Ok(TransferState { key, state: reached, changed_at, revision, files, bytes, flow })
 }
 
 pub(super) fn write_node(sink: &mut Sink<'_>, state: &State, node: &Node) {

@@ -1,4 +1,4 @@
-//! Requests, answers, promises.
+//! Requests, answers, reservations.
 
 use super::{count, text, word};
 use crate::core::cut::Topic;
@@ -7,14 +7,14 @@ use crate::core::id::Key;
 use crate::core::output::decision::DecisionId;
 use crate::core::request::blockers::{BlockerTable, Blockers, QueueList};
 use crate::core::state::answered::Answered;
-use crate::core::state::record::{Answer, Ask, Promise};
+use crate::core::state::record::{Answer, RequestState, Reservation};
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 
 const OUTCOMES: [OutcomeKind; 4] =
     [OutcomeKind::Accepted, OutcomeKind::Refused, OutcomeKind::Failed, OutcomeKind::Expired];
 
-pub(super) fn write(sink: &mut Sink<'_>, ask: &Ask) {
+pub(super) fn write(sink: &mut Sink<'_>, ask: &RequestState) {
     sink.string(&ask.subject);
     sink.long(ask.heard_at);
     sink.option(ask.task.as_ref(), |sink, task| {
@@ -25,8 +25,8 @@ pub(super) fn write(sink: &mut Sink<'_>, ask: &Ask) {
         task.impossible.iter().for_each(|figure| sink.string(figure));
     });
     sink.option(ask.answer.as_ref(), write_answer);
-    sink.index(ask.promises.len());
-    ask.promises.iter().for_each(|promise| write_promise(sink, promise));
+    sink.index(ask.reservations.len());
+    ask.reservations.iter().for_each(|reservation| write_promise(sink, reservation));
     sink.index(ask.outcomes.len());
     for (id, kind) in &ask.outcomes {
         sink.raw(&id.0);
@@ -72,15 +72,15 @@ fn common_bytes(one: &str, other: &str) -> usize {
     (0..=alike).rev().find(|at| other.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn write_promise(sink: &mut Sink<'_>, promise: &Promise) {
-    sink.raw(&promise.decision.0);
-    sink.long(promise.request.0 as i64);
-    sink.long(promise.task.0 as i64);
-    sink.string(&promise.gshare);
-    sink.long(promise.now);
-    sink.long(promise.clock);
-    sink.index(promise.queues.len());
-    for (queue, jobs) in &promise.queues {
+fn write_promise(sink: &mut Sink<'_>, reservation: &Reservation) {
+    sink.raw(&reservation.decision.0);
+    sink.long(reservation.request.0 as i64);
+    sink.long(reservation.task.0 as i64);
+    sink.string(&reservation.gshare);
+    sink.long(reservation.now);
+    sink.long(reservation.clock);
+    sink.index(reservation.queues.len());
+    for (queue, jobs) in &reservation.queues {
         sink.string(queue);
         sink.count(*jobs);
     }
@@ -115,8 +115,9 @@ pub(super) fn read(
     at: &mut Cursor<'_>,
     memo: &mut Memo,
     table: &mut BlockerTable,
-) -> Result<Ask, Fault> {
-    let mut ask = Ask { subject: text(at)?, heard_at: at.long()?, ..Ask::default() };
+) -> Result<RequestState, Fault> {
+    let mut ask =
+        RequestState { subject: text(at)?, heard_at: at.long()?, ..RequestState::default() };
     if at.index()? == 1 {
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
         match record::read(Topic::Task, bytes) {
@@ -133,7 +134,7 @@ pub(super) fn read(
         ask.answer = Some(read_answer(at, memo, table)?);
     }
     for _ in 0..at.index()? {
-        ask.promises.push(read_promise(at)?);
+        ask.reservations.push(read_promise(at)?);
     }
     for _ in 0..at.index()? {
         let id = DecisionId(at.fixed16()?);
@@ -205,8 +206,8 @@ fn read_queues(count: usize, block: &[u8]) -> Result<Vec<String>, Fault> {
     Ok(names)
 }
 
-fn read_promise(at: &mut Cursor<'_>) -> Result<Promise, Fault> {
-    let mut promise = Promise {
+fn read_promise(at: &mut Cursor<'_>) -> Result<Reservation, Fault> {
+    let mut reservation = Reservation {
         decision: DecisionId(at.fixed16()?),
         request: Key(word(at)?),
         task: Key(word(at)?),
@@ -216,7 +217,7 @@ fn read_promise(at: &mut Cursor<'_>) -> Result<Promise, Fault> {
         queues: Vec::new(),
     };
     for _ in 0..at.index()? {
-        promise.queues.push((text(at)?, count(at)?));
+        reservation.queues.push((text(at)?, count(at)?));
     }
-    Ok(promise)
+    Ok(reservation)
 }

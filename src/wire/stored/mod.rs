@@ -4,13 +4,13 @@
 //! A cell is one record under (kind, slot); a chunk is a run of cells: kind (one byte), slot,
 //! length and bytes each; length 0 means that the slot is empty.
 
-mod ask;
 mod fact;
 mod head;
 mod job;
 mod left;
 mod load;
 mod notes;
+mod request;
 mod throttle;
 mod writers;
 
@@ -43,7 +43,7 @@ pub enum Kind {
     /// Worker reports.
     Workers,
     /// Requests and answers.
-    Ask,
+    Request,
     /// The newest throttle of each subject and rule.
     Throttle,
     /// Answers whose requests were forgotten.
@@ -58,7 +58,7 @@ const CONFIGURATION: u8 = 64;
 impl Kind {
     /// All kinds, in the order in which they are written.
     pub fn all() -> impl Iterator<Item = Kind> {
-        let records = [Kind::Job, Kind::Transfer, Kind::Node, Kind::Workers, Kind::Ask];
+        let records = [Kind::Job, Kind::Transfer, Kind::Node, Kind::Workers, Kind::Request];
         let topics = Configuration::TOPICS.iter().copied().map(Kind::Configuration);
         records.into_iter().chain(topics).chain([Kind::Throttle, Kind::Answered])
     }
@@ -70,7 +70,7 @@ impl Kind {
             Kind::Transfer => 2,
             Kind::Node => 3,
             Kind::Workers => 4,
-            Kind::Ask => 5,
+            Kind::Request => 5,
             Kind::Throttle => 15,
             Kind::Answered => 16,
             Kind::Configuration(topic) => CONFIGURATION + topic as u8,
@@ -159,7 +159,7 @@ fn slots(state: &State, kind: Kind) -> Option<&dyn Slots> {
         Kind::Transfer => &state.transfers.slab,
         Kind::Node => &state.nodes.slab,
         Kind::Workers => &state.workers.slab,
-        Kind::Ask => &state.asks.slab,
+        Kind::Request => &state.requests.slab,
         Kind::Throttle => &state.throttles.slab,
         Kind::Answered => &state.answered.book.slab,
         Kind::Configuration(topic) => return fact::slots(&state.facts, topic),
@@ -172,7 +172,7 @@ fn slots_mut(state: &mut State, kind: Kind) -> Option<&mut dyn Slots> {
         Kind::Transfer => &mut state.transfers.slab,
         Kind::Node => &mut state.nodes.slab,
         Kind::Workers => &mut state.workers.slab,
-        Kind::Ask => &mut state.asks.slab,
+        Kind::Request => &mut state.requests.slab,
         Kind::Throttle => &mut state.throttles.slab,
         Kind::Answered => &mut state.answered.book.slab,
         Kind::Configuration(topic) => return fact::slots_mut(&mut state.facts, topic),
@@ -209,9 +209,9 @@ fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         Kind::Workers => {
             each(sink, &state.workers.slab, slot, |s, it| job::write_workers(s, state, it));
         }
-        Kind::Ask => each(sink, &state.asks.slab, slot, ask::write),
+        Kind::Request => each(sink, &state.requests.slab, slot, request::write),
         Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
-        Kind::Answered => each(sink, &state.answered.book.slab, slot, ask::write_answered),
+        Kind::Answered => each(sink, &state.answered.book.slab, slot, request::write_answered),
         Kind::Configuration(topic) => fact::write_slot(sink, &state.facts, topic, slot),
     }
 }
