@@ -262,9 +262,8 @@ group() {
     say "in the background: $name"
     groups+=("$name")
     (
-        local began=$SECONDS log=/dev/null
-        "$@" > "$out" 2>&1
-        local code=$?
+        local began=$SECONDS log=/dev/null code=0
+        "$@" > "$out" 2>&1 || code=$?
         echo "== group $name: $((SECONDS - began)) s" >> "$out"
         exit $code
     ) &

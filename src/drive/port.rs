@@ -209,7 +209,11 @@ pub trait Log {
 
     /// Begins to append `outputs` and then `progress`, all or nothing, and returns without waiting
     /// for it to be durable. Needs `lead` first, and the one before to be settled.
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError>;
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError>;
 
     /// Whether the last `say` is done, or failed: `settle` would not wait.
     fn is_settled(&mut self) -> bool;

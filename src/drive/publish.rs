@@ -111,7 +111,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         lead.closed_at = clock;
         let uptime = self.called_at;
         lead.published.push_back(PublishedCycle { number: progress.number, before: clock, uptime });
-        self.log.say(outputs, record)?;
+        self.log.publish(outputs, record)?;
         Ok(())
     }
 

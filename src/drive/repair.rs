@@ -234,7 +234,7 @@ impl<L: Log> ClockRepair<L> {
         write_progress(&mut value, progress);
         let key = progress.domain.clone().into_bytes();
         let record = OutputRecord { lane, key, value: Some(value), headers: Vec::new() };
-        self.log.say(Vec::new(), record)?;
+        self.log.publish(Vec::new(), record)?;
         self.log.settle()?;
         let spans = self.log.lanes()?;
         let found = spans.iter().find(|span| span.lane == lane);

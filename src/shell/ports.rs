@@ -85,8 +85,12 @@ impl Log for AnyLog {
         either!(self, log => log.lead())
     }
 
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
-        either!(self, log => log.say(outputs, progress))
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
+        either!(self, log => log.publish(outputs, progress))
     }
 
     fn is_settled(&mut self) -> bool {

@@ -167,8 +167,8 @@ impl Rivals {
         };
         Some(format!(
             "another program uses the transactional id of domain {domain:?} with other topics: \
-             this process was fenced, and no other process leads in {progress}; it {stands}; stop the \
-             other one, or give one of them another `domain` in its topology, and topics of its own"
+             this process was fenced, and no other process leads in {progress}; it {stands}; stop \
+             the other one, or give one of them another `domain` in its topology, and topics of its own"
         ))
     }
 

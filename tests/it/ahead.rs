@@ -198,7 +198,7 @@ impl Log for Objecting {
     fn lead(&mut self) -> Result<(), LogError> {
         Ok(())
     }
-    fn say(&mut self, _: Vec<OutputRecord>, _: OutputRecord) -> Result<(), LogError> {
+    fn publish(&mut self, _: Vec<OutputRecord>, _: OutputRecord) -> Result<(), LogError> {
         Ok(())
     }
     fn is_settled(&mut self) -> bool {

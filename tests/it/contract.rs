@@ -112,7 +112,7 @@ pub fn output(lane: Lane, text: &str) -> OutputRecord {
 /// Says some decisions and a progress record, and waits.
 pub fn say<L: Log>(log: &mut L, decisions: &[&str], progress: &str) -> Result<(), LogError> {
     let outputs = decisions.iter().map(|text| output(DECISIONS, text)).collect();
-    log.say(outputs, output(PROGRESS, progress))?;
+    log.publish(outputs, output(PROGRESS, progress))?;
     log.settle()
 }
 
@@ -177,7 +177,7 @@ fn what_is_said_is_read_by_all<W: World>(world: &mut W, log: &mut W::L, reading:
     log.lead().unwrap();
     say(log, &["a", "b"], "p1").unwrap();
     say(log, &[], "p2").unwrap();
-    log.say(vec![output(DECISIONS, "c")], output(PROGRESS, "p3")).unwrap();
+    log.publish(vec![output(DECISIONS, "c")], output(PROGRESS, "p3")).unwrap();
     let start = Instant::now();
     while !log.is_settled() {
         assert!(start.elapsed() < PATIENCE);
@@ -301,8 +301,8 @@ fn batches_of_large_records_are_bounded<W: World>(world: &mut W, log: &mut W::L)
 fn duties_of_the_caller_are_checked<W: World>(world: &mut W, log: &mut W::L) {
     let mut other = world.reader();
     assert!(matches!(say(&mut other, &[], "p"), Err(LogError::Stop(_))), "say without lead");
-    log.say(vec![], output(PROGRESS, "p4")).unwrap();
-    let twice = log.say(vec![], output(PROGRESS, "p5"));
+    log.publish(vec![], output(PROGRESS, "p4")).unwrap();
+    let twice = log.publish(vec![], output(PROGRESS, "p5"));
     assert!(matches!(twice, Err(LogError::Stop(_))), "say before settle");
     log.settle().unwrap();
     let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };

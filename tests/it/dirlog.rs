@@ -315,7 +315,7 @@ fn an_archive_keeps_what_was_there() {
     let mut log = open(dir.path(), Mode::Write);
     assert!(log.notices()[0].contains("cut back by 2 records to offset 8"), "{:?}", log.notices());
     log.lead().unwrap();
-    log.say(vec![output(DECISIONS, "c")], output(PROGRESS, "p2")).unwrap();
+    log.publish(vec![output(DECISIONS, "c")], output(PROGRESS, "p2")).unwrap();
     log.settle().unwrap();
     reading.until(&mut reader, 100, |reading| reading.count(PROGRESS) == 2);
     assert_eq!(keys(&reading.lanes[&DECISIONS]), ["a", "b", "c"]);

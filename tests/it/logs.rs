@@ -142,14 +142,14 @@ fn faults_do_what_they_promise() {
     let session = |log: &mut Faulty<PaperLog>, store: &mut FaultyStore<PaperStore>| {
         log.assign(&all_from_start())?;
         log.lead()?;
-        log.say(vec![output(DECISIONS, "a")], output(PROGRESS, "p1"))?;
+        log.publish(vec![output(DECISIONS, "a")], output(PROGRESS, "p1"))?;
         log.take(&mut Default::default(), 10, Duration::ZERO)?;
         log.settle()?;
         let stop = |error: yardmaster::drive::port::StoreError| LogError::Stop(error.to_string());
         store.keep(Checkpoint::default()).map_err(stop)?;
         store.flush().map_err(stop)
     };
-    let names = ["assign", "lead", "say", "take", "settle", "keep", "flush"];
+    let names = ["assign", "lead", "publish", "take", "settle", "keep", "flush"];
     // Which calls come after `say`, and so find something waiting.
     let waiting = 2..=4;
     for call in 0..names.len() {
@@ -193,7 +193,7 @@ fn a_slow_say_is_settled_late() {
     schedule.on(1, Fault::Slow(2));
     let mut log = Faulty::new(paper.log("test"), &schedule);
     log.lead().unwrap();
-    log.say(vec![], output(PROGRESS, "p1")).unwrap();
+    log.publish(vec![], output(PROGRESS, "p1")).unwrap();
     assert_eq!([log.is_settled(), log.is_settled(), log.is_settled()], [false, false, true]);
     assert_eq!(paper.records(PROGRESS).len(), 0);
     log.settle().unwrap();

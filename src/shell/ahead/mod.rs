@@ -188,8 +188,12 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         self.home()?.lead()
     }
 
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
-        self.home()?.say(outputs, progress)
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
+        self.home()?.publish(outputs, progress)
     }
 
     fn is_settled(&mut self) -> bool {

@@ -13,8 +13,8 @@ pub mod envelope;
 pub mod file;
 mod home;
 pub mod ocf;
+mod publish;
 mod reader;
-mod speaker;
 mod whole;
 mod writer;
 
@@ -28,8 +28,8 @@ use ends::SharedEnds;
 use ends::{Ends, Follower};
 use file::LaneFile;
 use home::Home;
+use publish::{PublishThread, no_such_lane};
 use reader::{Bounds, LaneReader};
-use speaker::{Speaker, no_such_lane};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -50,8 +50,8 @@ pub struct DirLog {
     turn: usize,
     follower: Follower,
     /// How far own lanes are covered, as published by this process; only when it may write.
-    said: SharedEnds,
-    speaker: Option<Speaker>,
+    covered: SharedEnds,
+    publishing: Option<PublishThread>,
     leads: bool,
     notices: Vec<String>,
 }
@@ -71,14 +71,14 @@ impl DirLog {
             home,
             readers: BTreeMap::new(),
             turn: 0,
-            said: SharedEnds::default(),
-            speaker: None,
+            covered: SharedEnds::default(),
+            publishing: None,
             leads: false,
             notices: Vec::new(),
         };
         if mode == Mode::Write {
             log.notices.extend(log.home.mend_inputs()?);
-            log.speaker = Some(Speaker::start(&log.home, &log.said, &mut log.notices)?);
+            log.publishing = Some(PublishThread::start(&log.home, &log.covered, &mut log.notices)?);
         }
         Ok(log)
     }
@@ -102,7 +102,7 @@ impl DirLog {
             // What this process published counts once it is durable, which it knows better than the
             // file does; what it cut back counts no more.
             ends.retain(|lane, _| !lane.topic.is_own());
-            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let said = self.covered.lock().unwrap_or_else(PoisonError::into_inner);
             ends.extend(said.iter().map(|(lane, next)| (*lane, *next)));
         }
         Ok(ends)
@@ -221,25 +221,29 @@ impl Log for DirLog {
             )));
         }
         // Let go of the old thread before the new one opens the same files.
-        self.speaker = None;
-        self.speaker = Some(Speaker::start(&self.home, &self.said, &mut self.notices)?);
+        self.publishing = None;
+        self.publishing = Some(PublishThread::start(&self.home, &self.covered, &mut self.notices)?);
         self.leads = true;
         Ok(())
     }
 
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
-        match &mut self.speaker {
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
+        match &mut self.publishing {
             Some(speaker) if self.leads => speaker.say(outputs, progress),
             _ => Err(LogError::Stop("publish came before lead".into())),
         }
     }
 
     fn is_settled(&mut self) -> bool {
-        self.speaker.as_mut().is_none_or(Speaker::is_settled)
+        self.publishing.as_mut().is_none_or(PublishThread::is_settled)
     }
 
     fn settle(&mut self) -> Result<(), LogError> {
-        let settled = self.speaker.as_mut().map_or(Ok(()), Speaker::settle);
+        let settled = self.publishing.as_mut().map_or(Ok(()), PublishThread::settle);
         self.leads &= settled.is_ok();
         settled
     }

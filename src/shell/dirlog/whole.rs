@@ -2,7 +2,7 @@
 //! need them.
 
 use super::file::LaneFile;
-use super::speaker::no_such_lane;
+use super::publish::no_such_lane;
 use super::{DirLog, envelope::Envelope};
 use crate::core::cut::Lane;
 use crate::drive::port::LogError;

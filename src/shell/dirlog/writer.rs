@@ -5,7 +5,7 @@ use super::append::Appender;
 use super::ends::SharedEnds;
 use super::ends::{self, ENDS_HEADER, Ends};
 use super::envelope::{Envelope, Stamp};
-use super::speaker::no_such_lane;
+use super::publish::no_such_lane;
 use super::{DirOptions, DirTopic, Home, Mode};
 use crate::core::cut::{Lane, Topic};
 use crate::core::unit::Millis;

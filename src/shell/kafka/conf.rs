@@ -134,7 +134,7 @@ pub(super) enum Role {
     /// Looks how far lanes reach, open transactions included.
     Looker,
     /// Publishes in transactions.
-    Speaker,
+    TxnProducer,
     /// Appends without transactions.
     Writer,
     /// Makes and describes topics.
@@ -197,7 +197,7 @@ impl KafkaConf {
         for (name, value) in fixed(role) {
             config.set(*name, *value);
         }
-        if matches!(role, Role::Speaker | Role::Writer) {
+        if matches!(role, Role::TxnProducer | Role::Writer) {
             let given = self.properties.get(MESSAGE_BYTES).and_then(|value| value.parse().ok());
             let least = self.max_output_bytes + RECORD_OVERHEAD_BYTES;
             config.set(MESSAGE_BYTES, least.max(given.unwrap_or(CLIENT_BYTES)).to_string());
@@ -208,7 +208,7 @@ impl KafkaConf {
                 let group = self.group.as_deref().unwrap_or(&self.transactional_id);
                 config.set("group.id", group);
             }
-            Role::Speaker => {
+            Role::TxnProducer => {
                 config.set("transactional.id", &self.transactional_id);
             }
             Role::Writer | Role::Admin => {}
@@ -229,7 +229,7 @@ fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
             ("reconnect.backoff.max.ms", "2000"),
         ],
         Role::Looker | Role::Admin => &[("reconnect.backoff.max.ms", "2000")],
-        Role::Speaker => &[
+        Role::TxnProducer => &[
             ("linger.ms", "1"),
             ("queue.buffering.max.messages", "1000000"),
             ("transaction.timeout.ms", "30000"),
@@ -261,7 +261,7 @@ fn fixed(role: Role) -> &'static [(&'static str, &'static str)] {
             ("enable.auto.offset.store", "false"),
         ],
         // Reports of success are not needed, and each costs as much as the record did.
-        Role::Speaker | Role::Writer => &[
+        Role::TxnProducer | Role::Writer => &[
             ("enable.idempotence", "true"),
             ("acks", "all"),
             ("delivery.report.only.error", "true"),
@@ -278,7 +278,7 @@ fn goes_to(name: &str, role: Role) -> bool {
     };
     match role {
         Role::Reader | Role::Looker => !within(&PRODUCER),
-        Role::Speaker | Role::Writer => !within(&CONSUMER),
+        Role::TxnProducer | Role::Writer => !within(&CONSUMER),
         Role::Admin => !within(&PRODUCER) && !within(&CONSUMER),
     }
 }
@@ -323,11 +323,11 @@ mod tests {
         assert_eq!(reader.get("fetch.wait.max.ms"), Some("7"));
         assert_eq!(reader.get("linger.ms"), None);
         assert_eq!(reader.get("isolation.level"), Some("read_committed"));
-        let speaker = conf.client(Role::Speaker).unwrap();
-        assert_eq!(speaker.get("compression.type"), Some("lz4"));
-        assert_eq!(speaker.get("linger.ms"), Some("3"));
-        assert_eq!(speaker.get("fetch.wait.max.ms"), None);
-        assert_eq!(speaker.get("transactional.id"), Some("yardmaster-test"));
+        let commits = conf.client(Role::TxnProducer).unwrap();
+        assert_eq!(commits.get("compression.type"), Some("lz4"));
+        assert_eq!(commits.get("linger.ms"), Some("3"));
+        assert_eq!(commits.get("fetch.wait.max.ms"), None);
+        assert_eq!(commits.get("transactional.id"), Some("yardmaster-test"));
         assert_eq!(conf.client(Role::Admin).unwrap().get("linger.ms"), None);
     }
 
@@ -335,13 +335,16 @@ mod tests {
     fn the_client_takes_whatever_may_be_published() {
         let mut small = conf(&[("message.max.bytes", "2000")]);
         small.max_output_bytes = 5_000_000;
-        for role in [Role::Speaker, Role::Writer] {
+        for role in [Role::TxnProducer, Role::Writer] {
             assert_eq!(small.client(role).unwrap().get("message.max.bytes"), Some("5065536"));
         }
         let large = conf(&[("message.max.bytes", "9000000")]);
-        assert_eq!(large.client(Role::Speaker).unwrap().get("message.max.bytes"), Some("9000000"));
         assert_eq!(
-            conf(&[]).client(Role::Speaker).unwrap().get("message.max.bytes"),
+            large.client(Role::TxnProducer).unwrap().get("message.max.bytes"),
+            Some("9000000")
+        );
+        assert_eq!(
+            conf(&[]).client(Role::TxnProducer).unwrap().get("message.max.bytes"),
             Some("1000000")
         );
     }

@@ -6,6 +6,7 @@
 //! transactional id.
 
 mod admin;
+mod commit;
 mod conf;
 mod extent;
 mod group;
@@ -17,7 +18,6 @@ mod reader;
 mod reading;
 mod remedy;
 mod source;
-mod speaker;
 mod watch;
 mod whole;
 mod writer;
@@ -30,13 +30,13 @@ pub use writer::KafkaWriter;
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
+use commit::CommitThread;
 use conf::Role;
 use health::Width;
 use leaders::Leaders;
 use queue::Client;
 use reader::Reader;
 use reading::Reading;
-use speaker::Speaker;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -48,9 +48,9 @@ pub struct KafkaLog {
     reader: Arc<Client>,
     looker: Arc<Client>,
     reading: Option<Reading>,
-    speaker: Option<Speaker>,
+    commits: Option<CommitThread>,
     leaders: Leaders,
-    /// Whether there is a speaker.
+    /// Whether there is a commits.
     leads: Arc<AtomicBool>,
 }
 
@@ -61,7 +61,7 @@ impl KafkaLog {
         let looker = reader::open(&conf, Role::Looker)?;
         let leads = Arc::default();
         let leaders = Leaders::default();
-        Ok(KafkaLog { conf, reader, looker, reading: None, speaker: None, leaders, leads })
+        Ok(KafkaLog { conf, reader, looker, reading: None, commits: None, leaders, leads })
     }
 
     /// For how long the broker has not answered; `None` while it does, or before anything is
@@ -74,7 +74,7 @@ impl KafkaLog {
 
     fn silence(&mut self) {
         self.leads.store(false, Ordering::Relaxed);
-        self.speaker = None;
+        self.commits = None;
     }
 
     fn names(&self) -> Result<Vec<(Lane, String)>, LogError> {
@@ -160,24 +160,28 @@ impl Log for KafkaLog {
 
     fn lead(&mut self) -> Result<(), LogError> {
         self.silence();
-        self.speaker = Some(Speaker::start(&self.conf)?);
+        self.commits = Some(CommitThread::start(&self.conf)?);
         self.leads.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
-        match &mut self.speaker {
-            Some(speaker) => speaker.say(outputs, progress),
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
+        match &mut self.commits {
+            Some(commits) => commits.say(outputs, progress),
             None => Err(LogError::Stop("publish came before lead".into())),
         }
     }
 
     fn is_settled(&mut self) -> bool {
-        self.speaker.as_mut().is_none_or(Speaker::is_settled)
+        self.commits.as_mut().is_none_or(CommitThread::is_settled)
     }
 
     fn settle(&mut self) -> Result<(), LogError> {
-        let settled = self.speaker.as_mut().map_or(Ok(()), Speaker::settle);
+        let settled = self.commits.as_mut().map_or(Ok(()), CommitThread::settle);
         if settled.is_err() {
             // After an indefinite result nothing this producer reports can be trusted.
             self.silence();

@@ -1,13 +1,13 @@
 //! Foreign topics as intake reads them, and its producer: what is published and the offsets of what
 //! it was made of are one transaction.
 
+use super::commit::TxnProducer;
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::group::{Committed, Group, metadata};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
-use super::speaker::Mouth;
 use crate::core::limits::BATCH_BYTES;
 use crate::core::unit::Millis;
 use crate::drive::intake::Records;
@@ -65,7 +65,7 @@ struct Beginning {
 /// fenced.
 pub struct KafkaIntake {
     conf: KafkaConf,
-    mouth: Mouth,
+    producer: TxnProducer,
     client: Arc<Client>,
     queue: Queue,
     sources: Vec<Source>,
@@ -92,12 +92,12 @@ impl KafkaIntake {
     ///
     /// Nothing is read yet: what was published must be read back first.
     pub fn lead(conf: &KafkaConf) -> Result<KafkaIntake, LogError> {
-        let mouth = Mouth::lead(conf)?;
+        let producer = TxnProducer::lead(conf)?;
         let client = open(conf, Role::Reader)?;
         let queue = Queue::new(&client);
         Ok(KafkaIntake {
             conf: conf.clone(),
-            mouth,
+            producer,
             client,
             queue,
             sources: Vec::new(),
@@ -332,7 +332,7 @@ impl KafkaIntake {
         let reader = self.client.group_metadata();
         let reader = reader.ok_or_else(|| LogError::Stop("the client has no group".to_owned()))?;
         let conf = &self.conf;
-        let send = |mouth: &Mouth| {
+        let send = |producer: &TxnProducer| {
             for word in words.iter() {
                 let topic = word.topic.name();
                 let name = conf.name(word.topic).ok_or_else(|| {
@@ -346,12 +346,12 @@ impl KafkaIntake {
                     });
                     record = record.headers(headers);
                 }
-                mouth.hand_over(record, &topic)?;
+                producer.send_record(record)?;
             }
             Ok(())
         };
         let offsets = (!self.moved.is_empty()).then_some((&next, &reader));
-        self.mouth.transact(send, offsets)?;
+        self.producer.transact(send, offsets)?;
         self.moved.clear();
         if commits_all {
             self.committed_all = Some(Instant::now());

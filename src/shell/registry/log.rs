@@ -395,10 +395,14 @@ impl<L: Log> Log for FramedLog<L> {
         self.log.lead()
     }
 
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
         let outputs = outputs.into_iter().map(|output| self.frame(output)).collect();
         let progress = self.frame(progress);
-        self.log.say(outputs, progress)
+        self.log.publish(outputs, progress)
     }
 
     fn is_settled(&mut self) -> bool {

@@ -176,7 +176,7 @@ impl<L: Log> Faulty<L> {
     fn deliver(&mut self) -> Result<(), LogError> {
         match self.waiting.take() {
             Some((outputs, progress)) => {
-                self.log.say(outputs, progress)?;
+                self.log.publish(outputs, progress)?;
                 self.log.settle()
             }
             None => Ok(()),
@@ -212,8 +212,12 @@ impl<L: Log> Log for Faulty<L> {
         })
     }
 
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
-        self.call("say", |this| {
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
+        self.call("publish", |this| {
             if this.waiting.is_some() {
                 return Err(LogError::Stop(
                     "publish came before the one before was settled".into(),

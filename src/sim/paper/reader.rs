@@ -95,7 +95,7 @@ impl Log for PaperLog {
         Ok(())
     }
 
-    fn say(
+    fn publish(
         &mut self,
         mut outputs: Vec<OutputRecord>,
         progress: OutputRecord,

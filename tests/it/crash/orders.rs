@@ -120,8 +120,12 @@ impl Log for Shuffled {
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
-        self.log.say(outputs, progress)
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
+        self.log.publish(outputs, progress)
     }
     fn is_settled(&mut self) -> bool {
         self.log.is_settled()

@@ -84,9 +84,13 @@ impl<L: Log> Log for Late<L> {
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
         self.looks = if self.late { 4 } else { 0 };
-        self.log.say(outputs, progress)
+        self.log.publish(outputs, progress)
     }
     fn is_settled(&mut self) -> bool {
         self.looks = self.looks.saturating_sub(1);

@@ -9,7 +9,6 @@ use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, TopicPartitionList};
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -24,16 +23,16 @@ const TRIES: Duration = Duration::from_secs(60);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-type Said = Result<(), LogError>;
-type Words = (Vec<OutputRecord>, OutputRecord);
+type Committed = Result<(), LogError>;
+type Cycle = (Vec<OutputRecord>, OutputRecord);
 
 /// The leader's producer: it ends with the first error, and another `lead` makes another.
-pub(super) struct Speaker {
-    orders: Option<Sender<Words>>,
-    answers: Receiver<Said>,
+pub(super) struct CommitThread {
+    orders: Option<Sender<Cycle>>,
+    answers: Receiver<Committed>,
     thread: Option<JoinHandle<()>>,
     waiting: bool,
-    answer: Option<Said>,
+    answer: Option<Committed>,
 }
 
 /// Remembers the first record that did not get through.
@@ -70,23 +69,23 @@ impl ProducerContext for Deliveries {
 }
 
 /// Publishes records in transactions, and waits for them.
-pub(super) struct Mouth {
+pub(super) struct TxnProducer {
     producer: ThreadedProducer<Deliveries>,
     deliveries: Deliveries,
     conf: KafkaConf,
 }
 
-impl Speaker {
+impl CommitThread {
     /// Takes the lead: another process with the same transactional id is fenced from here on.
-    pub fn start(conf: &KafkaConf) -> Result<Speaker, LogError> {
-        let mut mouth = Mouth::lead(conf)?;
-        let (orders, inbox) = channel::<Words>();
+    pub fn start(conf: &KafkaConf) -> Result<CommitThread, LogError> {
+        let mut producer = TxnProducer::lead(conf)?;
+        let (orders, inbox) = channel::<Cycle>();
         let (outbox, answers) = channel();
         let work = move || {
             for (outputs, progress) in inbox {
-                let said = mouth.say(&outputs, &progress);
-                let failed = said.is_err();
-                if outbox.send(said).is_err() || failed {
+                let committed = producer.publish(&outputs, &progress);
+                let failed = committed.is_err();
+                if outbox.send(committed).is_err() || failed {
                     return;
                 }
             }
@@ -96,7 +95,7 @@ impl Speaker {
             LogError::Stop(format!("cannot start the thread that commits: {error}"))
         })?;
         let (orders, thread) = (Some(orders), Some(thread));
-        Ok(Speaker { orders, answers, thread, waiting: false, answer: None })
+        Ok(CommitThread { orders, answers, thread, waiting: false, answer: None })
     }
 
     /// Gives a cycle to the thread.
@@ -142,7 +141,7 @@ impl Speaker {
     }
 }
 
-impl Drop for Speaker {
+impl Drop for CommitThread {
     /// Waits for what is being published: it ends well or badly, but not halfway through our exit.
     fn drop(&mut self) {
         self.orders = None;
@@ -153,25 +152,27 @@ impl Drop for Speaker {
     }
 }
 
-impl Mouth {
+impl TxnProducer {
     /// Another process with the same transactional id is fenced from here on, and what it left
     /// unfinished is ended.
-    pub fn lead(conf: &KafkaConf) -> Result<Mouth, LogError> {
+    pub fn lead(conf: &KafkaConf) -> Result<TxnProducer, LogError> {
         let deliveries = Deliveries::default();
-        let config = conf.client(Role::Speaker)?;
+        let config = conf.client(Role::TxnProducer)?;
         let made: Result<ThreadedProducer<Deliveries>, _> =
             config.create_with_context(deliveries.clone());
         let producer = made.map_err(|error| {
             LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
         })?;
-        let mut mouth = Mouth { producer, deliveries, conf: conf.clone() };
-        mouth.retry(|producer, wait| producer.init_transactions(wait))?;
-        Ok(mouth)
+        let mut producer = TxnProducer { producer, deliveries, conf: conf.clone() };
+        producer.retry(|producer, wait| producer.init_transactions(wait))?;
+        Ok(producer)
     }
 
-    fn say(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Said {
+    fn publish(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Committed {
         self.transact(
-            |mouth| outputs.iter().chain([progress]).try_for_each(|output| mouth.send(output)),
+            |producer| {
+                outputs.iter().chain([progress]).try_for_each(|output| producer.send(output))
+            },
             None,
         )
     }
@@ -179,16 +180,16 @@ impl Mouth {
     /// One transaction: what `send` gives, and the next offsets of a reader if there is one.
     pub fn transact(
         &mut self,
-        send: impl FnOnce(&Mouth) -> Said,
+        send: impl FnOnce(&TxnProducer) -> Committed,
         offsets: Option<(&TopicPartitionList, &ConsumerGroupMetadata)>,
-    ) -> Said {
+    ) -> Committed {
         self.retry(|producer, _| producer.begin_transaction())?;
-        let said = send(self).and_then(|()| self.drain()).and_then(|()| match offsets {
+        let committed = send(self).and_then(|()| self.drain()).and_then(|()| match offsets {
             Some((next, reader)) => self
                 .retry(|producer, wait| producer.send_offsets_to_transaction(next, reader, wait)),
             None => Ok(()),
         });
-        if let Err(error) = said {
+        if let Err(error) = committed {
             let error = self.cause().unwrap_or(error);
             // The transaction goes either way; ended by us it goes at once.
             let _ = self.producer.abort_transaction(self.conf.patience);
@@ -210,7 +211,7 @@ impl Mouth {
     }
 
     /// Gives one record to the client.
-    fn send(&self, output: &OutputRecord) -> Said {
+    fn send(&self, output: &OutputRecord) -> Committed {
         let name = self.conf.name(output.lane.topic).ok_or_else(|| {
             LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
         })?;
@@ -225,11 +226,11 @@ impl Mouth {
         }
         record.partition = Some(output.lane.partition as i32);
         record.payload = output.value.as_deref();
-        self.hand_over(record, &output.lane)
+        self.send_record(record)
     }
 
     /// Gives one record to the client; waits while the client's queue is full.
-    pub fn hand_over(&self, mut record: BaseRecord<'_, [u8], [u8]>, to: &dyn Display) -> Said {
+    pub fn send_record(&self, mut record: BaseRecord<'_, [u8], [u8]>) -> Committed {
         loop {
             match self.producer.send(record) {
                 Ok(()) => return Ok(()),
@@ -237,13 +238,13 @@ impl Mouth {
                     record = same;
                     std::thread::sleep(NAP);
                 }
-                Err((error, _)) => return Err(self.refused(&error, &to.to_string())),
+                Err((error, record)) => return Err(self.refused(&error, record.topic)),
             }
         }
     }
 
     /// Waits until every record has got to the broker.
-    fn drain(&self) -> Said {
+    fn drain(&self) -> Committed {
         while self.producer.in_flight_count() > 0 {
             std::thread::sleep(NAP);
         }
@@ -265,7 +266,7 @@ impl Mouth {
     fn retry(
         &mut self,
         step: impl Fn(&ThreadedProducer<Deliveries>, Duration) -> Result<(), KafkaError>,
-    ) -> Said {
+    ) -> Committed {
         let start = Instant::now();
         let mut pause = Duration::from_millis(20);
         loop {

@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
 /// Publishes to the own lanes of a directory.
-pub struct Speaker {
+pub struct PublishThread {
     orders: Option<Sender<(Vec<OutputRecord>, OutputRecord)>>,
     answers: Receiver<Result<(), LogError>>,
     thread: Option<JoinHandle<()>>,
@@ -23,33 +23,33 @@ pub struct Speaker {
 }
 
 /// What the thread has.
-struct Mouth {
+struct OwnLanes {
     lanes: BTreeMap<Lane, Appender>,
     covered: SharedEnds,
     sync: bool,
     clock: Clock,
 }
 
-impl Speaker {
+impl PublishThread {
     /// Cuts own lanes back to what is covered and starts the thread. `notices` gets what was
     /// cut.
     pub fn start(
         home: &Home,
         covered: &SharedEnds,
         notices: &mut Vec<String>,
-    ) -> Result<Speaker, LogError> {
+    ) -> Result<PublishThread, LogError> {
         let lanes = recover(home, notices)?;
         let ends: Ends = lanes.iter().map(|(lane, file)| (*lane, file.next)).collect();
         *covered.lock().unwrap_or_else(PoisonError::into_inner) = ends;
         let (clock, sync) = (home.options.clock.clone(), home.options.sync);
-        let mut mouth = Mouth { lanes, covered: covered.clone(), sync, clock };
+        let mut own_lanes = OwnLanes { lanes, covered: covered.clone(), sync, clock };
         let (orders, inbox) = channel::<(Vec<OutputRecord>, OutputRecord)>();
         let (outbox, answers) = channel();
         let work = move || {
             for (outputs, progress) in inbox {
-                let said = mouth.say(outputs, progress);
-                let failed = said.is_err();
-                if outbox.send(said).is_err() || failed {
+                let published = own_lanes.publish(outputs, progress);
+                let failed = published.is_err();
+                if outbox.send(published).is_err() || failed {
                     return;
                 }
             }
@@ -58,7 +58,7 @@ impl Speaker {
         let thread = thread.map_err(|error| {
             LogError::Stop(format!("cannot start the thread that writes the log: {error}"))
         })?;
-        Ok(Speaker {
+        Ok(PublishThread {
             orders: Some(orders),
             answers,
             thread: Some(thread),
@@ -110,7 +110,7 @@ impl Speaker {
     }
 }
 
-impl Drop for Speaker {
+impl Drop for PublishThread {
     /// Waits for the thread: the lock of the directory must not be let go while it writes.
     fn drop(&mut self) {
         self.orders = None;
@@ -121,8 +121,12 @@ impl Drop for Speaker {
     }
 }
 
-impl Mouth {
-    fn say(&mut self, outputs: Vec<OutputRecord>, progress: OutputRecord) -> Result<(), LogError> {
+impl OwnLanes {
+    fn publish(
+        &mut self,
+        outputs: Vec<OutputRecord>,
+        progress: OutputRecord,
+    ) -> Result<(), LogError> {
         let now = (self.clock)();
         let mut touched = BTreeSet::new();
         for output in &outputs {
