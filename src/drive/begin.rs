@@ -65,7 +65,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             report: Report::default(),
             epoch_text: String::new(),
             inputs: spans.into_iter().filter(|span| !span.lane.topic.is_own()).collect(),
-            said_next: BTreeMap::new(),
+            published_next: BTreeMap::new(),
             gaps: Default::default(),
             compact_after: config.terms.compact_after,
             newest_now,

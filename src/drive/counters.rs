@@ -3,9 +3,9 @@
 //!
 //! At the beginning of an epoch every counter that is not 0 is published, later what changed since.
 //! They go out in slices of `counters_per_cycle`, so that no request waits for a long transaction.
-//! `progress` shows of a slice whether it is the first or the last of all that had changed: whoever
-//! follows the last one clears its own notes from before the first. A store holds the notes of
-//! counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
+//! `progress` shows of a slice whether it is the first or the last of all that had changed; a
+//! reader follows the last one clears its own notes from before the first. A store holds the notes
+//! of counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
 //! restart.
 
 use crate::core::cut::{Lane, Topic};
@@ -46,19 +46,21 @@ pub struct CounterPublishing {
 
 impl<L: Log, S: Store> Drive<L, S> {
     /// The counters that go out with this cycle. Requests that found no place in it come first, for
-    /// `tell.interval` at most. The last cycle of a leader begins to publish all that changed.
+    /// `publishing.interval` at most. The last cycle of a leader begins to publish all that
+    /// changed.
     pub(super) fn counters(&mut self, progress: &mut Progress, is_last: bool) -> Vec<OutputRecord> {
-        let Some(tell) = self.config.counters else { return Vec::new() };
-        let somebody_waits = self.engine.has_ready();
+        let Some(publishing) = self.config.counters else { return Vec::new() };
+        let request_waits = self.engine.has_ready();
         let Role::Leader(lead) = &mut self.role else { return Vec::new() };
         let state = &mut self.engine.state;
-        let is_blind = !lead.caught_up && !tell.is_early;
-        let gives_way = somebody_waits && state.now - lead.counters_at < tell.interval && !is_last;
+        let is_blind = !lead.caught_up && !publishing.is_early;
+        let gives_way =
+            request_waits && state.now - lead.counters_at < publishing.interval && !is_last;
         if lead.counter_lanes == 0 || is_blind || gives_way {
             return Vec::new();
         }
         let begun_at = lead.counters_begun_at;
-        let is_due = is_last || begun_at.is_none_or(|at| state.now - at >= tell.interval);
+        let is_due = is_last || begun_at.is_none_or(|at| state.now - at >= publishing.interval);
         // What an earlier leader left unpublished belongs to our first.
         let goes_on = begun_at.is_some() && state.ledger.is_publishing() && !is_last;
         progress.counters_continue = goes_on;
@@ -75,7 +77,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut outputs = Vec::new();
         let most = state.setting.limits.counters_per_cycle;
         state.ledger.publish(most, &state.names, &mut |changed| {
-            (tell.write)(&changed, &moment, &mut |key, value| {
+            (publishing.write)(&changed, &moment, &mut |key, value| {
                 let lane = Lane::new(Topic::Counter, (hash(&key) % lanes) as u32);
                 outputs.push(OutputRecord { lane, key, value: Some(value), headers: Vec::new() });
             });
@@ -86,7 +88,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Whether counters that changed wait for the next cycle.
     pub(super) fn has_counters(&self) -> bool {
-        self.engine.state.ledger.is_publishing() && self.has_spoken()
+        self.engine.state.ledger.is_publishing() && self.has_published()
     }
 
     /// A cycle was counted: what was published with it, and before, need not be published by us.

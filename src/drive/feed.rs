@@ -242,7 +242,7 @@ impl Feed {
         (hold, release)
     }
 
-    /// Whether the log did what `balance` said is not known: the next one names all lanes.
+    /// Whether the log did what `balance` asked for is not known: the next one names all lanes.
     pub fn forget_held(&mut self) {
         self.is_unsure = true;
     }

@@ -247,7 +247,7 @@ mod tests {
         for number in 0..300u64 {
             let mut beat = Vec::new();
             let name = (number % 50).to_string();
-            let told = Heartbeat {
+            let published = Heartbeat {
                 job: &name,
                 at: 2_000 + number as i64,
                 attempt: 0,
@@ -256,7 +256,7 @@ mod tests {
                 rss_mb: 9,
                 events: 3,
             };
-            write_heartbeat(&mut beat, &told);
+            write_heartbeat(&mut beat, &published);
             let (topic, value) = match number % 3 {
                 0 => (Topic::JobState, job(&name)),
                 1 => (Topic::Heartbeat, beat),

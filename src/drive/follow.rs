@@ -99,7 +99,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         self.lacking = None;
         self.own.cycles.pop_front();
-        self.close_as_said(progress, begins);
+        self.close_as_published(progress, begins);
         self.is_half_folded = false;
         Ok(true)
     }
@@ -262,7 +262,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    fn close_as_said(&mut self, progress: Progress, begins: bool) {
+    fn close_as_published(&mut self, progress: Progress, begins: bool) {
         let now = self.repairs.now_of(progress.number, progress.now);
         if begins && progress.number > 1 {
             self.engine.state.known_since = now;

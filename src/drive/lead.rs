@@ -122,15 +122,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    /// While a cycle is being published the next one could only wait for it. If nobody waits for an
-    /// answer it is not closed before that, or before a tick has passed: what arrives meanwhile
-    /// belongs to it, and a counter that changes twice is published once.
+    /// While a cycle is being published the next one could only wait for it. If no request waits
+    /// for an answer it is not closed before that, or before a tick has passed: what arrives
+    /// meanwhile belongs to it, and a counter that changes twice is published once.
     fn may_fold_on(&self, clock: Millis) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
         let limits = &self.engine.state.setting.limits;
         let has_time = (0..limits.tick_ms).contains(&(clock - lead.closed_at));
         let has_room = lead.folded.records < limits.records_per_cycle();
-        lead.in_flight.is_some() && has_time && has_room && !self.somebody_waits()
+        lead.in_flight.is_some() && has_time && has_room && !self.request_waits()
     }
 
     /// How long until a cycle could be due if nothing arrives.
@@ -143,7 +143,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             return 0;
         }
         let limits = &self.engine.state.setting.limits;
-        let least = if self.somebody_waits() { limits.cycle_min_ms } else { limits.cycle_idle_ms };
+        let least = if self.request_waits() { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         (lead.closed_at + least - clock).clamp(0, limits.cycle_idle_ms)
     }
 
@@ -155,7 +155,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         lead.is_opened && lead.folded.records + self.feed.inputs() >= most
     }
 
-    fn somebody_waits(&self) -> bool {
+    fn request_waits(&self) -> bool {
         let asked = self.feed.lanes().filter(|lane| lane.topic == Topic::Task);
         self.engine.has_ready() || asked.into_iter().any(|lane| self.feed.waiting_in(lane) > 0)
     }
@@ -169,7 +169,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         // A clock that was set back would keep us from publishing until it is where it was.
         let is_set_back = clock < lead.closed_at;
         let since = if is_set_back { limits.tick_ms } else { clock - lead.closed_at };
-        let waits = self.somebody_waits();
+        let waits = self.request_waits();
         let least = if waits { limits.cycle_min_ms } else { limits.cycle_idle_ms };
         let is_timer = self.engine.next_due().is_some_and(|due| due <= clock);
         let has_more = self.feed.waiting() > 0 || self.folded() > 0;
@@ -195,7 +195,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.copy(false);
         self.report.cycle_ns.push((self.config.stopwatch)() - began);
         self.report.cycles += 1;
-        self.say(outputs, progress, clock, asked_at)
+        self.publish(outputs, progress, clock, asked_at)
     }
 
     /// Folds at most `most` of the records that have arrived, up to the limit on one cycle. One
@@ -317,10 +317,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             }
             let first = self.inputs.iter().find(|span| span.lane == lane);
             let next = known.next.max(first.map_or(0, |span| span.first));
-            if full || self.said_next.get(&lane) != Some(&next) {
+            if full || self.published_next.get(&lane) != Some(&next) {
                 progress.lanes.push((lane, next));
             }
-            self.said_next.insert(lane, next);
+            self.published_next.insert(lane, next);
         }
         if full {
             lead.full_at = now;

@@ -138,7 +138,7 @@ pub struct Drive<L: Log, S: Store> {
     /// Input lanes there are, with where they began.
     inputs: Vec<LaneSpan>,
     /// Next offsets as last published, by input lane.
-    said_next: BTreeMap<Lane, u64>,
+    published_next: BTreeMap<Lane, u64>,
     /// Topics in which records were missing between those that were read: compacted away, or
     /// markers.
     gaps: BTreeSet<Topic>,

@@ -187,8 +187,8 @@ pub trait Log {
         let _ = writers;
     }
 
-    /// Names records, by lane and offset, that a cycle in `progress` counts as unreadable: nobody
-    /// need be asked for their schemas. A log without a registry has no use for it.
+    /// Names records, by lane and offset, that a cycle in `progress` counts as unreadable: no
+    /// reader need be asked for their schemas. A log without a registry has no use for it.
     fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {
         let _ = records;
     }
@@ -215,11 +215,11 @@ pub trait Log {
         progress: OutputRecord,
     ) -> Result<(), LogError>;
 
-    /// Whether the last `say` is done, or failed: `settle` would not wait.
+    /// Whether the last `publish` is done, or failed: `settle` would not wait.
     fn is_settled(&mut self) -> bool;
 
-    /// Waits until the last `say` is durable and visible. After an error nothing is known of it;
-    /// the caller drops its memory and starts again.
+    /// Waits until the last `publish` is durable and visible. After an error nothing is known of
+    /// it; the caller drops its memory and starts again.
     fn settle(&mut self) -> Result<(), LogError>;
 }
 

@@ -76,7 +76,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         OutputRecord { lane, key: it.key.unwrap_or_default(), value: Some(it.value), headers }
     }
 
-    pub(super) fn say(
+    pub(super) fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,
         mut progress: Progress,
@@ -203,7 +203,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Stops in order: confirms what was published, publishes a final progress record, stores
     /// everything.
-    pub fn farewell(&mut self, clock: Millis) -> Result<(), Halt> {
+    pub fn finish(&mut self, clock: Millis) -> Result<(), Halt> {
         self.note_call();
         if self.leads() {
             self.settle(clock)?;
@@ -219,7 +219,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             progress.farewell = true;
             let counters = self.counters(&mut progress, true);
             self.copy(true);
-            self.say(counters, progress, clock, None)?;
+            self.publish(counters, progress, clock, None)?;
             self.settle(clock)?;
         } else {
             self.keeper.hand_over(&mut self.store, true)?;
@@ -239,7 +239,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// Whether this leader has caught up, and answers.
-    pub fn has_spoken(&self) -> bool {
+    pub fn has_published(&self) -> bool {
         matches!(&self.role, Role::Leader(lead) if lead.caught_up)
     }
 

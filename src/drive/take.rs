@@ -68,8 +68,8 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// Takes the lead: fences the leader before, folds all it published, opens an epoch. If our
-    /// topology asks for a rebuilt state, that is made first; if cycles came meanwhile, somebody
-    /// leads, and nothing is done.
+    /// topology asks for a rebuilt state, that is made first; if cycles came meanwhile, another
+    /// process leads, and nothing is done.
     pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
         self.note_call();
         let number = self.engine.state.number;
@@ -105,7 +105,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             past = self.own.take_outputs_until(newest);
             past = self.own.without_copies(past);
         }
-        self.own.drop_said();
+        self.own.drop_published();
         self.own.lead();
         self.skip_what_is_lost(&past);
         let state = &mut self.engine.state;
@@ -126,7 +126,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.engine.state.ledger.watch();
         }
         progress.policies = Some(text);
-        self.say(Vec::new(), progress, clock, None)
+        self.publish(Vec::new(), progress, clock, None)
     }
 
     /// When no cycle is left that a rebuild could begin at, though there were some: the numbers go

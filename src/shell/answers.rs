@@ -165,9 +165,9 @@ mod tests {
             got.extend(later.iter_mut().filter_map(|reply| reply.try_recv().ok()));
             std::thread::yield_now();
         }
-        let told = |number| Answer::Unknown(format!("cycle {number}"));
-        assert_eq!(first.try_recv(), Ok(told(0)));
-        assert!(got.iter().all(|answer| *answer == told(100)), "{got:?}");
+        let answer = |number| Answer::Unknown(format!("cycle {number}"));
+        assert_eq!(first.try_recv(), Ok(answer(0)));
+        assert!(got.iter().all(|got| *got == answer(100)), "{got:?}");
         assert_eq!(BEGUN.load(Ordering::SeqCst), 2, "those who asked meanwhile share one answer");
     }
 }

@@ -19,7 +19,7 @@ const BACK_RECORDS: usize = 50_000;
 
 /// What a stage reports now and then.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct IntakeReport {
     /// Counts since the last report.
     pub tally: Tally,
     /// Jobs that wait for their task's facts.
@@ -37,23 +37,23 @@ pub fn live(
     topology: &Topology,
     skip_lost: bool,
     goes_on: &dyn Fn() -> bool,
-    tell: &mut dyn FnMut(Told),
+    report: &mut dyn FnMut(IntakeReport),
 ) -> Result<(), LogError> {
-    tell(Told { is_reading_back: true, ..Told::default() });
+    report(IntakeReport { is_reading_back: true, ..IntakeReport::default() });
     refuse_framings(topology)?;
     // The process before must be fenced before its records are read back.
-    let mut voice = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
+    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &READ_TOPICS))?;
     let limits = &topology.limits;
     let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
-    let mut words = Records::default();
-    if !read_back(&mut log, &mut intake, &mut words, goes_on)? {
+    let mut records = Records::default();
+    if !read_back(&mut log, &mut intake, &mut records, goes_on)? {
         return Ok(());
     }
     let names: Vec<(&str, Dialect)> =
         topology.intake.sources.iter().map(|(name, dialect)| (name.as_str(), *dialect)).collect();
     let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-    let begun = voice.read(&topics, skip_lost, intake.has_published())?;
+    let begun = producer.read(&topics, skip_lost, intake.has_published())?;
     for note in &begun.notes {
         tracing::warn!("intake: {note}; decisions note partial_history until a window is past it");
     }
@@ -61,27 +61,27 @@ pub fn live(
     tracing::info!("intake: {jobs} jobs read back, {waiting} wait for their task's facts");
     intake.caught_up();
     if begun.is_all_gone {
-        intake.note_history(clock::now(), &mut words);
+        intake.note_history(clock::now(), &mut records);
     }
     let mut batch = Batch::default();
     while goes_on() {
         let wait = if intake.queued() > 0 { Duration::ZERO } else { WAIT };
-        voice.take(limits.intake_batch_records, wait, &mut |it| {
+        producer.take(limits.intake_batch_records, wait, &mut |it| {
             if it.is_first_left {
-                intake.note_history(it.appended_at, &mut words);
+                intake.note_history(it.appended_at, &mut records);
             }
             let (topic, dialect) = names[it.source];
             let (partition, offset, appended_at) = (it.partition, it.offset, it.appended_at);
             let origin = Origin { topic, partition, offset, appended_at };
-            intake.meet(dialect, origin, it.key, it.value, &mut words);
+            intake.meet(dialect, origin, it.key, it.value, &mut records);
         })?;
         batch.clear();
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
-        learn(&mut intake, &batch, &mut words);
-        intake.publish_again(limits.intake_batch_records, &mut words);
-        voice.say(&words)?;
-        words.clear();
-        tell(Told {
+        learn(&mut intake, &batch, &mut records);
+        intake.publish_again(limits.intake_batch_records, &mut records);
+        producer.publish(&records)?;
+        records.clear();
+        report(IntakeReport {
             tally: intake.take_tally(),
             waiting: intake.waiting(),
             queued: intake.queued(),
@@ -109,7 +109,7 @@ fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
 fn read_back(
     log: &mut KafkaLog,
     intake: &mut Intake,
-    words: &mut Records,
+    records: &mut Records,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<bool, LogError> {
     let spans = log.lanes()?;
@@ -124,7 +124,7 @@ fn read_back(
         }
         batch.clear();
         log.take(&mut batch, BACK_RECORDS, WAIT_BACK)?;
-        learn(intake, &batch, words);
+        learn(intake, &batch, records);
         batch.records.iter().for_each(|it| place.advance(it.lane, it.offset + 1));
         batch.marks.iter().for_each(|mark| place.advance(mark.lane, mark.position));
     }
@@ -133,9 +133,9 @@ fn read_back(
     Ok(true)
 }
 
-fn learn(intake: &mut Intake, batch: &Batch, words: &mut Records) {
+fn learn(intake: &mut Intake, batch: &Batch, records: &mut Records) {
     for raw in &batch.records {
-        intake.learn(raw.lane.topic, batch.key(raw), batch.value(raw), words);
+        intake.learn(raw.lane.topic, batch.key(raw), batch.value(raw), records);
     }
 }
 

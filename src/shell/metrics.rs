@@ -16,7 +16,7 @@ use crate::core::policy::rule::Rule;
 use crate::core::unit::{Millis, SECOND};
 use crate::drive::intake::Taken;
 use crate::drive::stray::{Stray, StrayCounts};
-use crate::shell::intake::Told;
+use crate::shell::intake::IntakeReport;
 use crate::wire::dialect::Dialect;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::formatting::sanitize_label_value;
@@ -259,23 +259,23 @@ impl Metrics {
     }
 
     /// What became of foreign messages. A process that takes none in shows none of this.
-    pub fn record_intake(&mut self, told: &Told) {
+    pub fn record_intake(&mut self, report: &IntakeReport) {
         let recorder = &self.recorder;
         for dialect in Dialect::ALL {
             for taken in Taken::ALL {
                 let labels = [dialect.name(), taken.name()];
                 let new = || tally(recorder, Metric::IntakeRecords, &labels);
-                let count = told.tally.of(dialect, *taken);
+                let count = report.tally.of(dialect, *taken);
                 self.intake.entry((dialect, *taken)).or_insert_with(new).pending += count;
             }
         }
         let dropped = || tally(recorder, Metric::IntakeDropped, &[]);
-        self.intake_dropped.get_or_insert_with(dropped).pending += told.tally.dropped;
+        self.intake_dropped.get_or_insert_with(dropped).pending += report.tally.dropped;
         let gauges = [Metric::IntakeWaiting, Metric::IntakeQueued];
         let new = || gauges.map(|it| recorder.register_gauge(&key(it, &[]), &METADATA));
         let [waiting, queued] = self.intake_waiting.get_or_insert_with(new);
-        waiting.set(told.waiting as f64);
-        queued.set(told.queued as f64);
+        waiting.set(report.waiting as f64);
+        queued.set(report.queued as f64);
     }
 
     fn topic(&mut self, topic: Topic, metric: Metric) -> &Gauge {

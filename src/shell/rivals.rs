@@ -168,7 +168,8 @@ impl Rivals {
         Some(format!(
             "another program uses the transactional id of domain {domain:?} with other topics: \
              this process was fenced, and no other process leads in {progress}; it {stands}; stop \
-             the other one, or give one of them another `domain` in its topology, and topics of its own"
+             the other one, or give one of them another `domain` in its topology, and topics of \
+             its own"
         ))
     }
 
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lead_that_changes_too_often_is_told_until_it_holds() {
+    fn a_lead_that_changes_too_often_is_reported_until_it_holds() {
         let mut rivals = rivals();
         for epoch in 1..=5 {
             rivals.see(leader(epoch, "any"), epoch as i64 * 1_000);

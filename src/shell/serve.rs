@@ -10,7 +10,7 @@ use crate::drive::report::Report;
 use crate::shell::answers::Answers;
 use crate::shell::clock;
 use crate::shell::http::{Door, Server};
-use crate::shell::intake::Told;
+use crate::shell::intake::IntakeReport;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::rivals::Rivals;
 use crate::shell::status::Status;
@@ -57,11 +57,11 @@ impl Show {
 
     /// Reports what a drive did since the last call, and answers what was asked meanwhile, at a
     /// cycle's boundary. Gives the report on.
-    pub fn tell<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
+    pub fn report<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
         let report = drive.take_report();
         self.count(&report);
         let state = drive.state();
-        let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_spoken());
+        let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
         let newest = drive.newest().max(state.number);
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
         let restoring = !leading && (drive.behind() > 0 || !drive.own_lanes_at_end());
@@ -89,11 +89,11 @@ impl Show {
     }
 
     /// Reports what a process did that takes foreign messages in and nothing else.
-    pub fn tell_intake(&mut self, told: &Told) {
+    pub fn report_intake(&mut self, report: &IntakeReport) {
         self.status.update(|status| {
-            status.restoring = told.is_reading_back;
+            status.restoring = report.is_reading_back;
         });
-        self.count_intake(told);
+        self.count_intake(report);
         self.metrics.add();
     }
 
@@ -103,9 +103,9 @@ impl Show {
     }
 
     /// Counts what became of foreign messages.
-    pub fn count_intake(&mut self, told: &Told) {
-        self.metrics.record_intake(told);
-        let dropped = told.tally.dropped;
+    pub fn count_intake(&mut self, report: &IntakeReport) {
+        self.metrics.record_intake(report);
+        let dropped = report.tally.dropped;
         if dropped > 0 {
             tracing::warn!(
                 "intake: {dropped} jobs forgotten, or not waiting for their task: the limits \
@@ -139,13 +139,13 @@ impl Show {
 
     /// Reports which lanes cannot be read on: in the log once, in the status as long as it is so.
     pub fn tell_stuck(&mut self, stuck: &mut Stuck, lanes: &BTreeMap<Lane, LaneFlags>) {
-        let word = stuck.look(lanes, Instant::now());
-        word.new.iter().for_each(|told| tracing::warn!("{told}"));
-        word.over.iter().for_each(|told| tracing::info!("{told}"));
+        let report = stuck.look(lanes, Instant::now());
+        report.new.iter().for_each(|text| tracing::warn!("{text}"));
+        report.over.iter().for_each(|text| tracing::info!("{text}"));
         for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
             self.metrics.record_stuck(*topic, stuck.count(*topic));
         }
-        self.status.update(|status| status.stuck = word.all);
+        self.status.update(|status| status.stuck = report.all);
     }
 
     fn count(&mut self, report: &Report) {

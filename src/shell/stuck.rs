@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A shorter stop is ordinary: an open transaction, or a leader that moves.
-const TOLD_AFTER: Duration = Duration::from_secs(5);
+const REPORTED_AFTER: Duration = Duration::from_secs(5);
 
 /// Lanes that stand still.
 pub struct Stuck {
@@ -17,12 +17,12 @@ pub struct Stuck {
 
 struct Stop {
     since: Instant,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// What there is to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Word {
+pub struct Report {
     /// Every lane that stands still, as a sentence.
     pub all: Vec<String>,
     /// Those of them that were not reported yet.
@@ -38,34 +38,34 @@ impl Stuck {
     }
 
     /// Compares with the lanes that cannot be read on at `now`.
-    pub fn look(&mut self, lanes: &BTreeMap<Lane, LaneFlags>, now: Instant) -> Word {
-        let mut word = Word::default();
+    pub fn look(&mut self, lanes: &BTreeMap<Lane, LaneFlags>, now: Instant) -> Report {
+        let mut report = Report::default();
         let gone: Vec<Lane> =
             self.since.keys().filter(|lane| !lanes.contains_key(lane)).copied().collect();
         for lane in gone {
-            if self.since.remove(&lane).is_some_and(|stop| stop.is_told) {
-                word.over.push(format!("{} can be read on", self.name(lane)));
+            if self.since.remove(&lane).is_some_and(|stop| stop.is_reported) {
+                report.over.push(format!("{} can be read on", self.name(lane)));
             }
         }
         for (lane, flags) in lanes {
-            let stop = self.since.entry(*lane).or_insert(Stop { since: now, is_told: false });
-            if now.duration_since(stop.since) < TOLD_AFTER {
+            let stop = self.since.entry(*lane).or_insert(Stop { since: now, is_reported: false });
+            if now.duration_since(stop.since) < REPORTED_AFTER {
                 continue;
             }
-            let is_new = !std::mem::replace(&mut stop.is_told, true);
-            let told = self.sentence(*lane, *flags);
+            let is_new = !std::mem::replace(&mut stop.is_reported, true);
+            let text = self.sentence(*lane, *flags);
             if is_new {
-                word.new.push(told.clone());
+                report.new.push(text.clone());
             }
-            word.all.push(told);
+            report.all.push(text);
         }
-        word
+        report
     }
 
     /// Lanes of a topic that were reported.
     pub fn count(&self, topic: Topic) -> usize {
-        let told = self.since.iter().filter(|(_, stop)| stop.is_told);
-        told.filter(|(lane, _)| lane.topic == topic).count()
+        let reported = self.since.iter().filter(|(_, stop)| stop.is_reported);
+        reported.filter(|(lane, _)| lane.topic == topic).count()
     }
 
     fn topic(&self, topic: Topic) -> &str {
@@ -105,28 +105,31 @@ mod tests {
         let flags = LaneFlags { blocked_at: Some(7), ..LaneFlags::default() };
         let lanes = BTreeMap::from([(lane, flags)]);
         let start = Instant::now();
-        assert_eq!(stuck.look(&lanes, start), Word::default());
-        assert_eq!(stuck.look(&lanes, start + TOLD_AFTER / 2), Word::default());
-        let word = stuck.look(&lanes, start + TOLD_AFTER);
-        assert_eq!(word.all, word.new);
+        assert_eq!(stuck.look(&lanes, start), Report::default());
+        assert_eq!(stuck.look(&lanes, start + REPORTED_AFTER / 2), Report::default());
+        let report = stuck.look(&lanes, start + REPORTED_AFTER);
+        assert_eq!(report.all, report.new);
         for part in ["grid.task[1]", "--topic grid.task --partition 1", "transaction.timeout.ms"] {
-            assert!(word.new[0].contains(part), "{word:?}");
+            assert!(report.new[0].contains(part), "{report:?}");
         }
         assert_eq!((stuck.count(Topic::Task), stuck.count(Topic::JobState)), (1, 0));
-        let again = stuck.look(&lanes, start + TOLD_AFTER * 2);
-        assert_eq!((again.all, again.new), (word.all, Vec::new()));
-        let over = stuck.look(&BTreeMap::new(), start + TOLD_AFTER * 3).over;
+        let again = stuck.look(&lanes, start + REPORTED_AFTER * 2);
+        assert_eq!((again.all, again.new), (report.all, Vec::new()));
+        let over = stuck.look(&BTreeMap::new(), start + REPORTED_AFTER * 3).over;
         assert_eq!(over, ["grid.task[1] can be read on"]);
         assert_eq!(stuck.count(Topic::Task), 0);
 
         let flags = LaneFlags { unreadable: true, ..LaneFlags::default() };
         let lanes = BTreeMap::from([(lane, flags)]);
         stuck.look(&lanes, start);
-        let word = stuck.look(&lanes, start + TOLD_AFTER);
-        assert!(word.new[0].contains("kafka-topics.sh --describe --topic grid.task"), "{word:?}");
+        let report = stuck.look(&lanes, start + REPORTED_AFTER);
+        assert!(
+            report.new[0].contains("kafka-topics.sh --describe --topic grid.task"),
+            "{report:?}"
+        );
         // What stopped shortly is not reported.
         let mut stuck = Stuck::new([]);
         stuck.look(&lanes, start);
-        assert_eq!(stuck.look(&BTreeMap::new(), start + TOLD_AFTER), Word::default());
+        assert_eq!(stuck.look(&BTreeMap::new(), start + REPORTED_AFTER), Report::default());
     }
 }

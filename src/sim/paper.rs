@@ -2,7 +2,7 @@
 //!
 //! One [`Paper`] is the broker; each [`PaperLog`] made from it is a process that talks to it. As
 //! on the real one a transaction leaves a marker behind it in every lane it touched, so offsets
-//! have gaps; as there, whoever leads last fences the others. Time is what the test says it is,
+//! have gaps; as there, the process that led last fences the others. Time is what the test sets,
 //! and nothing ever waits.
 
 pub mod faulty;
@@ -29,7 +29,7 @@ struct Sheet {
     lanes: BTreeMap<Lane, Strand>,
     /// The broker's clock.
     now: Millis,
-    /// The term of each speaker: raised by every `lead`.
+    /// The term of each producer: raised by every `lead`.
     terms: BTreeMap<String, u64>,
 }
 
@@ -39,7 +39,7 @@ struct Strand {
     /// Below this nothing can be read any more.
     first: u64,
     entries: Vec<Entry>,
-    /// Where somebody's open transaction begins.
+    /// Where an open transaction begins.
     open: Option<u64>,
     /// Reading it fails.
     unreadable: bool,
@@ -82,22 +82,22 @@ impl Paper {
         self.sheet().lanes.entry(lane).or_default();
     }
 
-    /// Somebody deletes a lane; with `anew` it is made again, empty.
-    pub fn delete(&self, lane: Lane, anew: bool) {
+    /// Deletes a lane; with `again` it is created again, empty.
+    pub fn delete(&self, lane: Lane, again: bool) {
         let mut sheet = self.sheet();
         sheet.lanes.remove(&lane);
-        if anew {
+        if again {
             sheet.lanes.insert(lane, Strand::default());
         }
     }
 
-    /// A process that talks to this broker. Of all with the same `speaker` (the transactional id
-    /// of a domain) only the one that led last can say anything.
-    pub fn log(&self, speaker: &str) -> PaperLog {
-        PaperLog::new(self.clone(), speaker)
+    /// A process that talks to this broker. Of all with the same `producer` (the transactional id
+    /// of a domain) only the one that led last can publish.
+    pub fn log(&self, producer: &str) -> PaperLog {
+        PaperLog::new(self.clone(), producer)
     }
 
-    /// Sets the broker's clock, which stamps what is said.
+    /// Sets the broker's clock, which stamps what is published.
     pub fn set_now(&self, now: Millis) {
         self.sheet().now = now;
     }
@@ -211,20 +211,25 @@ impl Paper {
         Paper { sheet: Arc::new(Mutex::new(copy)) }
     }
 
-    /// Takes the lead for a speaker: the term under which the caller may say things.
-    fn lead(&self, speaker: &str) -> u64 {
+    /// Takes the lead for a producer: the term under which the caller may publish.
+    fn lead(&self, producer: &str) -> u64 {
         let mut sheet = self.sheet();
-        let term = sheet.terms.entry(speaker.to_string()).or_insert(0);
+        let term = sheet.terms.entry(producer.to_string()).or_insert(0);
         *term += 1;
         *term
     }
 
     /// Appends a whole transaction, or nothing.
-    fn commit(&self, speaker: &str, term: u64, records: Vec<OutputRecord>) -> Result<(), LogError> {
+    fn commit(
+        &self,
+        producer: &str,
+        term: u64,
+        records: Vec<OutputRecord>,
+    ) -> Result<(), LogError> {
         let mut sheet = self.sheet();
-        let current = sheet.terms.get(speaker).copied().unwrap_or(0);
+        let current = sheet.terms.get(producer).copied().unwrap_or(0);
         if current != term {
-            let text = format!("{speaker} is in term {current}, this process led in term {term}");
+            let text = format!("{producer} is in term {current}, this process led in term {term}");
             return Err(LogError::Fenced(text));
         }
         if let Some(stray) = records.iter().find(|record| !sheet.lanes.contains_key(&record.lane)) {

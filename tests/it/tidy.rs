@@ -2,6 +2,7 @@
 //! keeps is kept until the next holiday. Each rule has a test below that shows it red.
 
 mod circles;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -341,6 +342,7 @@ fn tidy(files: &[File], crates: &BTreeMap<String, bool>) -> Vec<String> {
         found.extend(nothing_for_later(file));
         found.extend(not_too_wide(file));
         found.extend(no_place(file));
+        found.extend(words::plain_words(file));
         if is_test_file(&file.path, files) {
             continue;
         }

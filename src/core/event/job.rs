@@ -140,7 +140,7 @@ pub struct Heartbeat<'a> {
     pub job: &'a str,
     /// When the sign was given, by its own clock.
     pub at: Millis,
-    /// Attempt it speaks of.
+    /// Attempt it is about.
     pub attempt: u32,
     /// CPU time used so far; s.
     pub cpu_s: u32,

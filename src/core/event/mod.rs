@@ -153,7 +153,7 @@ pub enum Event<'a> {
     },
     /// A leader published an output that is folded.
     Output(Output),
-    /// Bytes nobody could read, or that had no business where they were. A fact like the others:
+    /// Bytes that could not be read, or that do not belong where they were. A fact like the others:
     /// it moves the cut and is counted.
     Garbled(Garbled),
 }

@@ -14,7 +14,7 @@ use crate::core::state::rows::NO_ROW;
 use crate::core::state::slab::Index;
 use std::hint::black_box;
 
-/// What an event speaks of, and where that was seen to lie.
+/// The thing an event is about, and where it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sought {
     /// Number of the thing; [`Key::NONE`] for an event of which none is needed.
@@ -55,7 +55,7 @@ impl Sought {
     }
 }
 
-/// What a run of events speaks of; kept from run to run for its memory.
+/// The things a run of events is about; reused from run to run for its memory.
 #[derive(Default)]
 pub struct Ahead {
     run: Vec<(Topic, Sought)>,
@@ -67,7 +67,7 @@ impl Ahead {
         self.run.clear();
     }
 
-    /// Notes what the next event of the run speaks of.
+    /// Notes what the next event of the run is about.
     #[inline]
     pub fn note(&mut self, topic: Topic, key: Key) {
         self.run.push((topic, Sought::thing(key)));

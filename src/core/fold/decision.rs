@@ -34,7 +34,7 @@ impl State {
         });
         if let Some(reservation) = reservation {
             ask.reservations.push(reservation.clone());
-            self.open_promise(&decision.subject, &reservation);
+            self.open_reservation(&decision.subject, &reservation);
         }
         if let Outcome::Defer { until } = decision.outcome {
             self.timers.deferrals.set(until, &decision.subject);
@@ -43,7 +43,7 @@ impl State {
     }
 
     /// Counts a reservation from now on.
-    pub(crate) fn open_promise(&mut self, subject: &str, reservation: &Reservation) {
+    pub(crate) fn open_reservation(&mut self, subject: &str, reservation: &Reservation) {
         let gshare = self.name(&reservation.gshare);
         let mut opened = Vec::with_capacity(reservation.queues.len());
         for (queue, jobs) in &reservation.queues {
@@ -59,7 +59,7 @@ impl State {
     }
 
     /// Counts a reservation no more.
-    pub(crate) fn close_promise(&mut self, decision: DecisionId) {
+    pub(crate) fn close_reservation(&mut self, decision: DecisionId) {
         for open in self.opened.remove(&decision).unwrap_or_default() {
             let queue = self.ledger.close(open);
             self.touched.load.add(queue);

@@ -30,7 +30,7 @@ impl State {
         self.fold_sought(lane, offset, appended_at, event, Sought::of(event));
     }
 
-    /// The same, where it was looked ahead for what the event speaks of.
+    /// The same, where the thing the event is about was prefetched.
     pub fn fold_sought(
         &mut self,
         lane: Lane,

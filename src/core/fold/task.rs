@@ -80,7 +80,7 @@ impl State {
         ask.reservations.retain(|reservation| reservation.decision != event.decision);
         // An outcome that names another subject's decision ends nothing.
         if ask.reservations.len() < open {
-            self.close_promise(event.decision);
+            self.close_reservation(event.decision);
         }
         self.subject_changed(event.subject.clone());
     }

@@ -65,8 +65,8 @@ pub struct LaneFlags {
     pub at_end: bool,
     /// Could not be read for 60 s.
     pub unreadable: bool,
-    /// Held back by an open transaction of somebody else: its time is the append time of its last
-    /// readable record.
+    /// Held back by an open transaction of another producer: its time is the append time of its
+    /// last readable record.
     pub blocked_at: Option<Millis>,
 }
 

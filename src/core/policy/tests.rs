@@ -66,7 +66,7 @@ fn task(change: impl FnOnce(&mut Task)) -> Task {
 }
 
 #[test]
-fn nothing_is_said_against_the_samples() {
+fn nothing_is_published_against_the_samples() {
     let task = task(|_| {});
     let queue = super::sample::queue("DESY-HH");
     let storage = super::sample::storage();

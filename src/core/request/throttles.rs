@@ -1,7 +1,7 @@
 //! Throttle evaluation: the throttles that are set, renewed and lifted at a cut (spec atlas 8.1).
 //!
 //! Levels, not edges: what is published of a subject depends on the state at the cut and on the
-//! throttles published before. What is remembered here only says which subjects cannot have
+//! throttles published before. What is remembered here only shows which subjects cannot have
 //! changed.
 
 use crate::core::event::{Task, TaskPhase};

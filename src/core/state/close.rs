@@ -238,7 +238,7 @@ impl State {
                 open.iter().map(|reservation| reservation.clock.saturating_add(lifetime)).min();
             ask.reservations = open;
             for reservation in over {
-                self.close_promise(reservation.decision);
+                self.close_reservation(reservation.decision);
             }
             if let Some(next) = next.filter(|next| is_near(*next, clock)) {
                 self.timers.reservations.set(next, subject);
@@ -272,7 +272,7 @@ impl State {
     fn forget_subject(&mut self, subject: &str) {
         let Some(ask) = self.requests.remove(subject) else { return };
         for reservation in &ask.reservations {
-            self.close_promise(reservation.decision);
+            self.close_reservation(reservation.decision);
         }
         if let Some(task) = &ask.task {
             self.forget_chunk(&task.task, subject);

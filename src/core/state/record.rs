@@ -114,7 +114,7 @@ impl Sample {
 /// The newest heartbeat of a job. All zero: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LastHeartbeat {
-    /// Attempt it speaks of.
+    /// Attempt it is about.
     pub attempt: u32,
     /// When.
     pub at: Millis,

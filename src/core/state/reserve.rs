@@ -1,4 +1,4 @@
-//! Reservations: what assignments said will come, until it is seen.
+//! Reservations: jobs that assignments will bring, until it is seen.
 //!
 //! A queue's reserved figure is, over all open reservations, the sum of max(0, reserved - jobs of
 //! that request known by now). Jobs are matched by request, or by task if they name no request and

@@ -17,7 +17,7 @@ pub struct Rows<V> {
     index: Index,
     free: Vec<u32>,
     idle: Vec<u32>,
-    /// Rows with a note of changes; empty unless somebody wants to know.
+    /// Rows with a note of changes; empty unless changes are watched.
     changed: Vec<u32>,
     /// Rows that the publishing under way has yet to reach, and what had changed when it began.
     publishing: Vec<u32>,
@@ -55,7 +55,7 @@ impl<V: Default> Row<V> {
         Row { key, refs: 0, live: true, changed: 0, publishing: 0, value: V::default() }
     }
 
-    /// Whether nothing counts in it and nobody has to be shown a change of it.
+    /// Whether nothing counts in it and no change of it is to be published.
     fn can_go(&self) -> bool {
         self.live && self.refs == 0 && self.changed == 0 && self.publishing == 0
     }

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_slots_are_told_once() {
+    fn changed_slots_are_distinguished_once() {
         let mut slab = Slab::default();
         let slots: Vec<u32> = (0..600).map(|value| slab.insert(value)).collect();
         assert_eq!(slab.take_dirty().len(), 600);

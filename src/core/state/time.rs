@@ -198,7 +198,7 @@ mod tests {
         times.close(1_090_000, 70_000, &limit);
         assert!(!times.of(Topic::JobState).is_fresh);
         assert_eq!(times.of(Topic::JobState).clock, 10_000);
-        // It speaks again: the clock rests for the limit, then goes on.
+        // Records come again: the clock rests for the limit, then goes on.
         times.read(LANE, 1, 1_095_000);
         times.close(1_100_000, 10_000, &limit);
         times.read(LANE, 2, 1_155_000);

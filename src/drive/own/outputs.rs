@@ -200,7 +200,7 @@ impl Own {
     }
 
     /// Passes over all outputs that wait: their cycles were never published.
-    pub fn drop_said(&mut self) {
+    pub fn drop_published(&mut self) {
         self.take_outputs_until(u64::MAX).iter().for_each(|published| self.surplus(published));
         let claims = self.trail.iter_mut().filter(|(lane, _)| lane.topic.is_folded_output());
         for (cycle, _) in claims.flat_map(|(_, trail)| trail).filter(|it| it.0 > self.counted) {

@@ -67,12 +67,12 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
         &mut self,
         job: impl FnOnce(&mut L) -> T + Send + 'static,
     ) -> Receiver<T> {
-        let (tell, answer) = channel();
+        let (reply, answer) = channel();
         // A caller that does not wait for the answer does not want it.
         match &mut self.place {
-            Place::Here(log) => drop(tell.send(job(log))),
+            Place::Here(log) => drop(reply.send(job(log))),
             Place::Away { jobs, .. } => {
-                drop(jobs.send(Box::new(move |log| drop(tell.send(job(log))))));
+                drop(jobs.send(Box::new(move |log| drop(reply.send(job(log))))));
             }
             Place::Lost => {}
         }

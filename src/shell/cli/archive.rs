@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// How often it reports how far it is.
-const TELL: Duration = Duration::from_secs(1);
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// How far before its end `progress` is read to find its newest record: markers and aborted
 /// records lie between.
@@ -209,7 +209,7 @@ struct Copy<'a> {
     newest: (u64, u64),
     codec: Codec,
     began: Instant,
-    told: Instant,
+    reported_at: Instant,
 }
 
 impl<'a> Copy<'a> {
@@ -223,8 +223,8 @@ impl<'a> Copy<'a> {
         let now = Instant::now();
         let (passed, records, bytes) = (0, 0, 0);
         let (newest, codec) = ((0, 0), Codec::default());
-        let (began, told) = (now, now);
-        Ok(Copy { writer, wanted, passed, records, bytes, held, newest, codec, began, told })
+        let (began, reported_at) = (now, now);
+        Ok(Copy { writer, wanted, passed, records, bytes, held, newest, codec, began, reported_at })
     }
 
     /// Copies what is missing of a lane.
@@ -279,8 +279,8 @@ impl<'a> Copy<'a> {
         self.records += 1;
         self.bytes +=
             (record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len)) as u64;
-        if self.told.elapsed() >= TELL {
-            self.told = Instant::now();
+        if self.reported_at.elapsed() >= REPORT_EVERY {
+            self.reported_at = Instant::now();
             let seconds = self.began.elapsed().as_secs_f64();
             let share = self.passed as f64 / self.wanted.max(1) as f64 * 100.0;
             eprintln!(

@@ -152,7 +152,7 @@ pub fn record(dir: &Path, read: &Read, hours: u32) -> anyhow::Result<()> {
     let mut live = Live::start(dir, read, grid, show)?;
     live.is_quiet = true;
     live.run(START + Millis::from(hours) * HOUR)?;
-    Ok(live.drive.farewell(live.now)?)
+    Ok(live.drive.finish(live.now)?)
 }
 
 /// Makes room: removes what an earlier demo left, and nothing else.
@@ -183,10 +183,10 @@ struct Live {
     partitions: BTreeMap<crate::core::cut::Topic, u32>,
     now: Millis,
     /// Decisions published and not yet obeyed.
-    said: Vec<Decision>,
+    decisions: Vec<Decision>,
     tally: Tally,
-    told_ns: u64,
-    told_events: u64,
+    reported_ns: u64,
+    reported_events: u64,
     is_quiet: bool,
     polled: Option<Polled>,
 }
@@ -235,10 +235,10 @@ impl Live {
             clock,
             partitions: topics.iter().map(|(topic, it)| (*topic, it.partitions)).collect(),
             now: START,
-            said: Vec::new(),
+            decisions: Vec::new(),
             tally: Tally::default(),
-            told_ns: clock::stopwatch(),
-            told_events: 0,
+            reported_ns: clock::stopwatch(),
+            reported_events: 0,
             is_quiet: false,
             polled: None,
         })
@@ -248,9 +248,9 @@ impl Live {
         while self.now < end {
             self.now += STEP;
             self.clock.store(self.now, Ordering::Relaxed);
-            let said = std::mem::take(&mut self.said);
+            let decisions = std::mem::take(&mut self.decisions);
             let mut records = Vec::new();
-            self.grid.advance(self.now, &said, &mut records);
+            self.grid.advance(self.now, &decisions, &mut records);
             let (known, is_due) = match &mut self.polled {
                 None => (records, true),
                 Some(polled) => (polled.pass(records, self.now), polled.is_due(self.now)),
@@ -259,7 +259,7 @@ impl Live {
             if is_due {
                 self.cycle()?;
             }
-            if !self.is_quiet && clock::stopwatch() - self.told_ns > 1_000_000_000 {
+            if !self.is_quiet && clock::stopwatch() - self.reported_ns > 1_000_000_000 {
                 self.progress();
             }
         }
@@ -285,11 +285,11 @@ impl Live {
             while self.drive.pump(Duration::ZERO)? > 0 {}
             self.drive.lead(self.now)?;
             self.drive.settle(self.now)?;
-            let report = self.show.tell(&mut self.drive);
+            let report = self.show.report(&mut self.drive);
             self.tally.count(report.decisions());
             self.tally.count_throttles(report.throttles());
             self.tally.events += report.events.values().sum::<u64>();
-            self.said.extend(report.decisions().cloned());
+            self.decisions.extend(report.decisions().cloned());
             if !self.drive.has_more() {
                 return Ok(());
             }
@@ -301,9 +301,9 @@ impl Live {
 
     fn progress(&mut self) {
         let now = clock::stopwatch();
-        let seconds = (now - self.told_ns) as f64 / 1e9;
-        let rate = (self.tally.events - self.told_events) as f64 / seconds.max(1e-9);
-        (self.told_ns, self.told_events) = (now, self.tally.events);
+        let seconds = (now - self.reported_ns) as f64 / 1e9;
+        let rate = (self.tally.events - self.reported_events) as f64 / seconds.max(1e-9);
+        (self.reported_ns, self.reported_events) = (now, self.tally.events);
         let summary = self.grid.summary();
         let simulated = self.now - START;
         let decisions: u64 = self.tally.outcomes.values().sum();
@@ -321,7 +321,7 @@ impl Live {
     }
 
     fn end(mut self) -> Ended {
-        self.drive.farewell(self.now)?;
+        self.drive.finish(self.now)?;
         let drifts = audit(self.drive.state());
         self.tally.print(&self.grid.summary(), self.drive.state().number);
         for drift in drifts.iter().take(10) {

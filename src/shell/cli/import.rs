@@ -107,7 +107,7 @@ impl Import {
             *counts.entry(event.topic().name()).or_default() += 1;
         }
         if !files.dry_run {
-            say(&files.place, &imported.records)?;
+            publish(&files.place, &imported.records)?;
         }
         let did = if files.dry_run { "would be published" } else { "published" };
         for (topic, count) in counts {
@@ -230,7 +230,7 @@ fn jobs(files: &Files) -> Ended {
     Ok(files.ended(count, complaints))
 }
 
-fn say(place: &Place, records: &[Configuration]) -> anyhow::Result<()> {
+fn publish(place: &Place, records: &[Configuration]) -> anyhow::Result<()> {
     append(place, records.iter().map(encode))
 }
 

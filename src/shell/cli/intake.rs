@@ -4,7 +4,7 @@ use crate::drive::port::LogError;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::http::Door;
-use crate::shell::intake::{Told, live};
+use crate::shell::intake::{IntakeReport, live};
 use crate::shell::kafka::KafkaConf;
 use crate::shell::serve::Show;
 use clap::Args;
@@ -65,11 +65,11 @@ impl Intake {
         let goes_on = || !stop.load(Ordering::Relaxed);
         let mut pause = Pause::new(&read);
         while goes_on() {
-            let lived = live(&conf, &read.topology, self.skip_lost, &goes_on, &mut |told| {
-                if !told.is_reading_back {
+            let lived = live(&conf, &read.topology, self.skip_lost, &goes_on, &mut |report| {
+                if !report.is_reading_back {
                     pause.reset();
                 }
-                show.tell_intake(&told);
+                show.report_intake(&report);
             });
             match lived {
                 Ok(()) => {}
@@ -122,7 +122,7 @@ impl Pause {
 pub(super) struct Beside {
     leads: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
-    told: Arc<Mutex<Option<Told>>>,
+    report: Arc<Mutex<Option<IntakeReport>>>,
     /// Why it does not work now.
     down: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
@@ -139,15 +139,15 @@ impl Beside {
             return Ok(None);
         }
         let conf = place.kafka(&read.topology)?;
-        let (leads, ends, told) = (Arc::default(), Arc::default(), Arc::default());
-        let mut beside = Beside { leads, ends, told, down: Arc::default(), thread: None };
+        let (leads, ends, report) = (Arc::default(), Arc::default(), Arc::default());
+        let mut beside = Beside { leads, ends, report, down: Arc::default(), thread: None };
         let work = beside.work(conf, read);
         beside.thread = Some(std::thread::Builder::new().name("intake".into()).spawn(work)?);
         Ok(Some(beside))
     }
 
     fn work(&self, conf: KafkaConf, read: &Read) -> impl FnOnce() + Send + 'static {
-        let (leads, ends, told) = (self.leads.clone(), self.ends.clone(), self.told.clone());
+        let (leads, ends, report) = (self.leads.clone(), self.ends.clone(), self.report.clone());
         let (topology, mut pause) = (read.topology.clone(), Pause::new(read));
         let down = Arc::clone(&self.down);
         let is_down = move |why: Option<String>| {
@@ -165,7 +165,7 @@ impl Beside {
                         pause.reset();
                         is_down(None);
                     }
-                    let mut sum = told.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut sum = report.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut new = new;
                     if let Some(before) = sum.take() {
                         new.tally.add(&before.tally);
@@ -181,11 +181,11 @@ impl Beside {
     }
 
     /// Whether the process leads now; shows what was done since.
-    pub(super) fn tell(&self, leads: bool, show: &mut Show) {
+    pub(super) fn report(&self, leads: bool, show: &mut Show) {
         self.leads.store(leads, Ordering::Relaxed);
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(told) = told {
-            show.count_intake(&told);
+        let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(report) = report {
+            show.count_intake(&report);
         }
         let down = self.down.lock().unwrap_or_else(PoisonError::into_inner).clone();
         show.tell_intake_down(down.filter(|_| leads));

@@ -67,7 +67,7 @@ impl Clock {
             println!("nothing to repair: the now of the last cycle has come");
             return Ok(ExitCode::SUCCESS);
         };
-        tell(&plan, &repair.answers(&plan)?);
+        print(&plan, &repair.answers(&plan)?);
         if !self.execute {
             println!(
                 "nothing was done. With --execute: the leader is fenced; a progress record says \
@@ -91,7 +91,7 @@ impl Clock {
     }
 }
 
-fn tell(plan: &Plan, answers: &Answers) {
+fn print(plan: &Plan, answers: &Answers) {
     let Plan { repair, epochs, published, real, outputs } = plan;
     println!(
         "cycles {} to {} (epochs {} to {}) were published with a now ahead of real time",

@@ -125,7 +125,7 @@ pub fn rebuild(
         unread: 0,
         differences: Vec::new(),
     };
-    let mut told = began;
+    let mut reported_at = began;
     let mut idle = 0;
     while idle < 3 {
         let taken = rebuilt.drive.pump(Duration::from_millis(200))?;
@@ -140,8 +140,8 @@ pub fn rebuild(
         rebuilt.note();
         let at_end = rebuilt.drive.is_at_end();
         idle = if taken == 0 && counted == 0 && at_end { idle + 1 } else { 0 };
-        if clock::stopwatch() - told > 2_000_000_000 {
-            told = clock::stopwatch();
+        if clock::stopwatch() - reported_at > 2_000_000_000 {
+            reported_at = clock::stopwatch();
             let state = rebuilt.drive.state();
             let newest = rebuilt.drive.newest();
             tracing::info!(

@@ -143,7 +143,7 @@ impl Run {
         let served = match serve(&mut drive, show, &mut stuck, stop, beside, rivals) {
             // Nothing was lost, so the next life need not wait for the lead to become free.
             Err(halt @ (Halt::Log(LogError::Grown { .. }) | Halt::Names { .. })) => {
-                drive.farewell(clock::now()).and(Err(halt))
+                drive.finish(clock::now()).and(Err(halt))
             }
             served => served,
         };
@@ -151,7 +151,7 @@ impl Run {
             rivals.fenced(drive.instance());
         }
         if let Some(beside) = beside {
-            beside.tell(false, show);
+            beside.report(false, show);
         }
         match served {
             Ok(()) => Ok(End::Stopped),
@@ -165,7 +165,7 @@ impl Run {
         store: &std::path::Path,
         bound: SocketAddr,
     ) -> anyhow::Result<Drive<AnyLog, AnyStore>> {
-        let (log, tells) = self.log(read)?;
+        let (log, has_counters) = self.log(read)?;
         let store = open_store(store)?;
         if let AnyStore::Sled(store) = &store {
             store.write_address(&bound.to_string())?;
@@ -177,7 +177,8 @@ impl Run {
             uptime: Some(clock::uptime),
             verify: false,
             keeps: true,
-            counters: tells.then(|| tell(read.topology.limits.tell_interval_ms)),
+            counters: has_counters
+                .then(|| counter_publishing(read.topology.limits.tell_interval_ms)),
         };
         Ok(Drive::start(log, store, config)?)
     }
@@ -189,8 +190,8 @@ impl Run {
         }
         let mut conf = self.place.kafka(&read.topology)?;
         let name = read.topology.topic(Topic::Counter).name.clone();
-        let tells = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
-        if tells {
+        let has_counters = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
+        if has_counters {
             conf.topics.push(TopicMap { topic: Topic::Counter, name });
         } else {
             tracing::warn!(
@@ -198,12 +199,12 @@ impl Run {
             );
         }
         let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
-        Ok((self.place.framed(log, &read.topology, Mode::Write)?, tells))
+        Ok((self.place.framed(log, &read.topology, Mode::Write)?, has_counters))
     }
 }
 
 /// Counters as records of our own schema.
-fn tell(interval: Millis) -> CounterPublishing {
+fn counter_publishing(interval: Millis) -> CounterPublishing {
     let write: WriteCounter = |changed, at, put| {
         write_counter(changed, (at.domain, at.epoch, at.cycle, at.now), put);
     };
@@ -325,13 +326,13 @@ fn serve(
             show.status.update(|status| status.silent_because = None);
         }
         if let Some(beside) = beside {
-            beside.tell(drive.leads(), show);
+            beside.report(drive.leads(), show);
         }
-        show.tell(drive);
+        show.report(drive);
         drive.check_names()?;
     }
     tracing::info!("asked to stop: finishing the cycle");
-    drive.farewell(clock::now())
+    drive.finish(clock::now())
 }
 
 fn nap(span: Duration, stop: &AtomicBool) {
@@ -363,12 +364,12 @@ mod tests {
             (LogError::Stop(text()), Remedy::Person),
         ];
         for (error, wanted) in cases {
-            let told = error.to_string();
+            let text = error.to_string();
             let opening = anyhow::Error::from(error);
-            assert_eq!(remedy(&opening), wanted, "{told}");
+            assert_eq!(remedy(&opening), wanted, "{text}");
             // The same error once the drive runs.
             let error = opening.downcast::<LogError>().unwrap();
-            assert_eq!(remedy(&Halt::Log(error).into()), wanted, "{told}");
+            assert_eq!(remedy(&Halt::Log(error).into()), wanted, "{text}");
         }
         let (what, side) = ("it", "ahead of");
         let skew = Halt::Clock { what, skew_ms: 9, side, remedy: "set it", instance: text() };

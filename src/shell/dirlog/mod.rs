@@ -102,8 +102,8 @@ impl DirLog {
             // What this process published counts once it is durable, which it knows better than the
             // file does; what it cut back counts no more.
             ends.retain(|lane, _| !lane.topic.is_own());
-            let said = self.covered.lock().unwrap_or_else(PoisonError::into_inner);
-            ends.extend(said.iter().map(|(lane, next)| (*lane, *next)));
+            let covered = self.covered.lock().unwrap_or_else(PoisonError::into_inner);
+            ends.extend(covered.iter().map(|(lane, next)| (*lane, *next)));
         }
         Ok(ends)
     }
@@ -233,7 +233,7 @@ impl Log for DirLog {
         progress: OutputRecord,
     ) -> Result<(), LogError> {
         match &mut self.publishing {
-            Some(speaker) if self.leads => speaker.say(outputs, progress),
+            Some(thread) if self.leads => thread.publish(outputs, progress),
             _ => Err(LogError::Stop("publish came before lead".into())),
         }
     }

@@ -68,7 +68,7 @@ impl PublishThread {
     }
 
     /// Gives a cycle to the thread.
-    pub fn say(
+    pub fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,
         progress: OutputRecord,

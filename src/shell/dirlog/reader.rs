@@ -31,7 +31,7 @@ pub struct LaneReader {
     sure: u64,
     /// Whether nothing is to be delivered for now.
     pub held: bool,
-    told: Option<Mark>,
+    reported: Option<Mark>,
 }
 
 /// A block that is being read.
@@ -69,7 +69,7 @@ impl LaneReader {
             open: None,
             sure: 0,
             held: false,
-            told: None,
+            reported: None,
         };
         reader.find_file()?;
         Ok(reader)
@@ -93,7 +93,7 @@ impl LaneReader {
                 ended = true;
             }
         }
-        self.tell(ended, self.next > before, batch);
+        self.add_mark(ended, self.next > before, batch);
         Ok(())
     }
 
@@ -225,12 +225,12 @@ impl LaneReader {
     }
 
     /// Gives a mark when the lane was read to its end again, or when its flags changed.
-    fn tell(&mut self, at_end: bool, moved: bool, batch: &mut Batch) {
+    fn add_mark(&mut self, at_end: bool, moved: bool, batch: &mut Batch) {
         let flags = LaneFlags { at_end, ..LaneFlags::default() };
-        let known = self.told.map(|mark| mark.flags).unwrap_or_default();
+        let known = self.reported.map(|mark| mark.flags).unwrap_or_default();
         if known != flags || (at_end && moved) {
             let mark = Mark { lane: self.lane, position: self.next, flags };
-            self.told = Some(mark);
+            self.reported = Some(mark);
             batch.marks.push(mark);
         }
     }

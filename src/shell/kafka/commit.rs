@@ -99,7 +99,7 @@ impl CommitThread {
     }
 
     /// Gives a cycle to the thread.
-    pub fn say(
+    pub fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,
         progress: OutputRecord,
@@ -238,7 +238,13 @@ impl TxnProducer {
                     record = same;
                     std::thread::sleep(NAP);
                 }
-                Err((error, record)) => return Err(self.refused(&error, record.topic)),
+                Err((error, record)) => {
+                    let place = match record.partition {
+                        Some(partition) => format!("{}[{partition}]", record.topic),
+                        None => record.topic.to_owned(),
+                    };
+                    return Err(self.refused(&error, &place));
+                }
             }
         }
     }

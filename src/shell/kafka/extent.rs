@@ -19,7 +19,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// How many of a client's events are read when something failed: the newest matter, and a client
 /// that is refused reports it every second or so.
-const TOLD_MAX: usize = 64;
+const REPORTED_MAX: usize = 64;
 
 /// Every lane of every topic, with the topic's name on the bus.
 pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, String)>, LogError> {
@@ -183,7 +183,7 @@ fn answered(answers: &Answers, lane: Lane, name: &str) -> Result<u64, LogError> 
 /// What a failed question means.
 pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
     // What the client has to report waits until it is polled; a record never comes this way.
-    for _ in 0..TOLD_MAX {
+    for _ in 0..REPORTED_MAX {
         let _ = client.poll(Duration::ZERO);
     }
     let codes = [error.rdkafka_error_code(), client.context().refused()];

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_partition_is_told_from_one_whose_offset_is_gone() {
+    fn a_new_partition_is_reported_from_one_whose_offset_is_gone() {
         let group = |offsets: &[(&str, i32, &str)], has_published| {
             let (offsets_of, known) = (BTreeMap::new(), BTreeMap::new());
             let mut group = Group { offsets: offsets_of, known, has_published };

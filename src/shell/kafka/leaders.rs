@@ -51,7 +51,7 @@ impl Leaders {
                 )));
             }
             if is_new {
-                tell(lanes, &found, patience);
+                warn_of(lanes, &found, patience);
             }
             let is_over = |since: &Instant| now.duration_since(*since) >= patience;
             if self.missing.values().all(is_over) {
@@ -71,11 +71,11 @@ fn name_of(lanes: &[(Lane, String)], lane: Lane) -> &str {
     lanes.iter().find(|(known, _)| *known == lane).map_or("?", |(_, name)| name)
 }
 
-fn tell(lanes: &[(Lane, String)], found: &BTreeSet<Lane>, patience: Duration) {
+fn warn_of(lanes: &[(Lane, String)], found: &BTreeSet<Lane>, patience: Duration) {
     let named = found.iter().map(|lane| format!("{}[{}]", name_of(lanes, *lane), lane.partition));
     tracing::warn!(
         "without a leader: {}; the start waits for {} s (start_without_lane_s), then goes on \
-         without what is there, and decisions say input_stale; bring their broker back",
+         without what is there, and decisions note input_stale; bring their broker back",
         named.collect::<Vec<_>>().join(", "),
         patience.as_secs()
     );

@@ -171,7 +171,7 @@ impl Log for KafkaLog {
         progress: OutputRecord,
     ) -> Result<(), LogError> {
         match &mut self.commits {
-            Some(commits) => commits.say(outputs, progress),
+            Some(commits) => commits.publish(outputs, progress),
             None => Err(LogError::Stop("publish came before lead".into())),
         }
     }

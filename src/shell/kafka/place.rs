@@ -32,8 +32,8 @@ pub(super) struct Place {
     trouble: Option<Instant>,
     /// When the lane last gave a sign.
     sign: Instant,
-    told: LaneFlags,
-    told_position: Option<u64>,
+    reported: LaneFlags,
+    reported_position: Option<u64>,
 }
 
 /// What ends the reading.
@@ -54,8 +54,8 @@ impl Place {
             last_at: 0,
             trouble: None,
             sign: Instant::now(),
-            told: LaneFlags::default(),
-            told_position: None,
+            reported: LaneFlags::default(),
+            reported_position: None,
         }
     }
 
@@ -133,7 +133,7 @@ impl Place {
         let mut flags = LaneFlags::default();
         if alone {
             // What lies behind the end of an own lane are our own records, not yet committed.
-            flags.at_end = reached || self.told.at_end;
+            flags.at_end = reached || self.reported.at_end;
         } else if reached && !more {
             flags.at_end = true;
         } else if reached && high.is_some() && self.trouble.is_none() {
@@ -154,11 +154,11 @@ impl Place {
     }
 
     /// Gives a mark when the lane was read to its end again, or when its flags changed.
-    pub fn tell(&mut self, flags: LaneFlags, batch: &mut Batch) {
-        let moved = flags.at_end && self.told_position != Some(self.next);
-        if flags != self.told || moved {
-            self.told = flags;
-            self.told_position = Some(self.next);
+    pub fn add_mark(&mut self, flags: LaneFlags, batch: &mut Batch) {
+        let moved = flags.at_end && self.reported_position != Some(self.next);
+        if flags != self.reported || moved {
+            self.reported = flags;
+            self.reported_position = Some(self.next);
             batch.marks.push(Mark { lane: self.lane, position: self.next, flags });
         }
     }

@@ -188,7 +188,7 @@ impl Reader {
                 let alone = leads && place.lane.topic.is_own();
                 let failing = self.probe.failing(place.lane);
                 let flags = place.look(high, alone, failing, now, self.unreadable_after);
-                place.tell(flags, batch);
+                place.add_mark(flags, batch);
             }
         }
     }

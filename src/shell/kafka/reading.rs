@@ -84,8 +84,8 @@ impl Reading {
 
     /// Holds lanes back or lets them go on.
     pub fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        let (tell, done) = channel();
-        self.order(Order::Hold(lanes.to_vec(), held, tell))?;
+        let (done_by, done) = channel();
+        self.order(Order::Hold(lanes.to_vec(), held, done_by))?;
         done.recv().map_err(|_| lost())??;
         self.shelf.hold(lanes, held);
         Ok(())
@@ -123,9 +123,9 @@ fn work(mut reader: Reader, leads: &AtomicBool, inbox: &Receiver<Order>, outbox:
         };
         match order {
             Ok(Order::Look(batch, max)) => looks.push_back((batch, max)),
-            Ok(Order::Hold(lanes, held, tell)) => {
+            Ok(Order::Hold(lanes, held, done_by)) => {
                 // A caller that does not wait for the answer does not want it.
-                let _ = tell.send(reader.hold(&lanes, held));
+                let _ = done_by.send(reader.hold(&lanes, held));
             }
             Err(TryRecvError::Disconnected) => return,
             Err(TryRecvError::Empty) => {

@@ -308,13 +308,13 @@ impl KafkaIntake {
     }
 
     /// Publishes records, and commits everything read as read: all or nothing. Waits for it.
-    pub fn say(&mut self, words: &Records) -> Result<(), LogError> {
+    pub fn publish(&mut self, records: &Records) -> Result<(), LogError> {
         let commits_all =
             self.committed_all.is_none_or(|at| at.elapsed() >= self.conf.commit_all_after);
         if commits_all {
             self.note_all();
         }
-        if words.is_empty() && self.moved.is_empty() {
+        if records.is_empty() && self.moved.is_empty() {
             return Ok(());
         }
         let whole = self.sources.iter().filter(|source| source.gaps.is_empty());
@@ -333,15 +333,15 @@ impl KafkaIntake {
         let reader = reader.ok_or_else(|| LogError::Stop("the client has no group".to_owned()))?;
         let conf = &self.conf;
         let send = |producer: &TxnProducer| {
-            for word in words.iter() {
-                let topic = word.topic.name();
-                let name = conf.name(word.topic).ok_or_else(|| {
+            for entry in records.iter() {
+                let topic = entry.topic.name();
+                let name = conf.name(entry.topic).ok_or_else(|| {
                     LogError::Stop(format!("no topic for {topic}: name it in the topology"))
                 })?;
                 let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
-                record = record.key(word.key).payload(word.value);
-                if !word.headers.is_empty() {
-                    let headers = word.headers.iter().fold(OwnedHeaders::new(), |all, it| {
+                record = record.key(entry.key).payload(entry.value);
+                if !entry.headers.is_empty() {
+                    let headers = entry.headers.iter().fold(OwnedHeaders::new(), |all, it| {
                         all.insert(Header { key: it.0, value: Some(&it.1) })
                     });
                     record = record.headers(headers);

@@ -53,12 +53,12 @@ impl ClientContext for Watch {
             AllBrokersDown, Authentication, BrokerTransportFailure, GroupAuthorizationFailed, SSL,
             SaslAuthenticationFailed,
         };
-        let mut told = self.reported();
+        let mut reported = self.reported();
         let code = error.rdkafka_error_code();
-        told.is_group_refused |= code == Some(GroupAuthorizationFailed);
+        reported.is_group_refused |= code == Some(GroupAuthorizationFailed);
         // That no broker is left follows from what was reported before, which is more specific.
-        if code != Some(AllBrokersDown) || told.last.is_none() {
-            told.last = Some(format!("{error}: {reason}"));
+        if code != Some(AllBrokersDown) || reported.last.is_none() {
+            reported.last = Some(format!("{error}: {reason}"));
         }
         let refused = match code {
             Some(Authentication | SaslAuthenticationFailed) => code,
@@ -67,7 +67,7 @@ impl ClientContext for Watch {
             _ => None,
         };
         if let Some(code) = refused {
-            told.refused = Some((Instant::now(), code));
+            reported.refused = Some((Instant::now(), code));
         }
     }
 }

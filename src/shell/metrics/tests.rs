@@ -1,7 +1,7 @@
 use super::*;
 use crate::core::output::decision::{DecisionId, FilterCount, Outcome};
 use crate::core::output::throttle::{Action, SubjectKind, ThrottleId};
-use crate::shell::intake::Told;
+use crate::shell::intake::IntakeReport;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
@@ -108,7 +108,7 @@ fn all() -> Metrics {
     metrics.record_throttle(&throttle("A1"));
     metrics.record_throttle(&throttle("of another version"));
     metrics.record_standing(["A1", "A6", "A6"].into_iter());
-    metrics.record_intake(&Told { waiting: 3, ..Told::default() });
+    metrics.record_intake(&IntakeReport { waiting: 3, ..IntakeReport::default() });
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck(Topic::Task, 1);
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);

@@ -34,7 +34,7 @@ pub struct FramedLog<L: Log> {
     known: BTreeMap<u32, Arc<str>>,
     stored: BTreeMap<u32, Arc<str>>,
     /// Numbers whose schemas were handed on since the last `assign`.
-    told: BTreeSet<(Topic, u32)>,
+    given: BTreeSet<(Topic, u32)>,
     /// When it was last reported of a topic that a number of its records has no schema.
     reported: BTreeMap<Topic, Instant>,
     /// Records that a cycle in `progress` counts as unreadable: the registry is not asked for them.
@@ -75,7 +75,7 @@ impl<L: Log> FramedLog<L> {
             desk,
             known: known.into_iter().collect(),
             stored: BTreeMap::new(),
-            told: BTreeSet::new(),
+            given: BTreeSet::new(),
             reported: BTreeMap::new(),
             unreadable: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -99,7 +99,7 @@ impl<L: Log> FramedLog<L> {
         id: u32,
         writers: &mut Vec<Writer>,
     ) -> Result<bool, LogError> {
-        if self.told.contains(&(topic, id)) {
+        if self.given.contains(&(topic, id)) {
             return Ok(true);
         }
         let known = self.known.get(&id).or_else(|| self.stored.get(&id)).cloned();
@@ -110,7 +110,7 @@ impl<L: Log> FramedLog<L> {
                     folder.keep(id, &text)?;
                 }
                 writers.push(Writer { topic, id, schema: Some(text) });
-                self.told.insert((topic, id));
+                self.given.insert((topic, id));
             }
             Some(Answer::Missing) => {
                 if self.reported.get(&topic).is_none_or(|at| at.elapsed() >= REPORT) {
@@ -135,8 +135,8 @@ impl<L: Log> FramedLog<L> {
             return;
         };
         let is_unknown = |id: &u32| {
-            let is_told = self.told.contains(&(lane.topic, *id));
-            !is_told && !self.known.contains_key(id) && !self.stored.contains_key(id)
+            let is_given = self.given.contains(&(lane.topic, *id));
+            !is_given && !self.known.contains_key(id) && !self.stored.contains_key(id)
         };
         let numbers = records
             .iter()
@@ -312,7 +312,7 @@ impl<L: Log> Log for FramedLog<L> {
     }
 
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
-        self.told.clear();
+        self.given.clear();
         self.reported.clear();
         self.unreadable.clear();
         self.waiting.clear();

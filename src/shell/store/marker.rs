@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_the_marker_is_told_from_other_texts() {
+    fn what_is_left_of_the_marker_is_distinguished_from_other_texts() {
         assert_eq!(Marker::of(TEXT), Marker::Whole);
         let zeroes = [0; 70];
         let half = [&TEXT[..40], &zeroes[..30]].concat();

@@ -32,11 +32,11 @@ impl Writer {
         slack: u64,
     ) -> Result<Writer, StoreError> {
         let (orders, to_write) = channel();
-        let (told, done) = channel();
+        let (results, done) = channel();
         let place = dir.to_path_buf();
         let thread = std::thread::Builder::new()
             .name("store".to_string())
-            .spawn(move || write_all(&place, db, index, Space::new(slack), &to_write, &told))
+            .spawn(move || write_all(&place, db, index, Space::new(slack), &to_write, &results))
             .map_err(|error| super::files::stop(dir, "start the thread that writes", &error))?;
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
     }
@@ -100,7 +100,7 @@ fn write_all(
     mut index: Index,
     mut space: Space,
     orders: &Receiver<Checkpoint>,
-    told: &Sender<Result<(), StoreError>>,
+    results: &Sender<Result<(), StoreError>>,
 ) -> Option<sled::Db> {
     let mut open = Some(db);
     while let Ok(checkpoint) = orders.recv() {
@@ -117,7 +117,7 @@ fn write_all(
         })
         .map_err(|trouble| trouble.stop(dir, "writing"));
         let failed = written.is_err();
-        if told.send(written).is_err() || failed {
+        if results.send(written).is_err() || failed {
             break;
         }
     }

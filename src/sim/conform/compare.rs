@@ -194,7 +194,7 @@ pub fn with_document(whole: &Value, judged: &Judged) -> Option<Agreement> {
         Value::Null => return None,
         Value::String(word) if word == "kept" => chosen(&target),
         Value::String(word) if word == "skipped" => !chosen(&target),
-        Value::Object(said) => said.iter().all(|(what, value)| match what.as_str() {
+        Value::Object(stated) => stated.iter().all(|(what, value)| match what.as_str() {
             "verdict" => text(value) == judged.verdict,
             "nucleus" => value.as_str().map(str::to_owned) == judged.nucleus,
             "weight" => {

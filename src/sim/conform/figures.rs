@@ -184,39 +184,39 @@ impl Figures {
 }
 
 /// Candidates with the figures of a case in place of those that were counted.
-pub struct Told<'a, C: ?Sized> {
+pub struct WithFigures<'a, C: ?Sized> {
     /// The candidates.
     pub candidates: &'a C,
     /// The figures.
     pub figures: &'a Figures,
 }
 
-impl<C: Candidates + ?Sized> Candidates for Told<'_, C> {
+impl<C: Candidates + ?Sized> Candidates for WithFigures<'_, C> {
     fn count(&self) -> usize {
         self.candidates.count()
     }
 
     fn at(&self, place: u32) -> Candidate<'_> {
         let candidate = self.candidates.at(place);
-        let told = self.figures.of_queue(candidate.queue);
+        let known = self.figures.of_queue(candidate.queue);
         let is_ready = [Status::Activated, Status::Starting]
             .into_iter()
-            .any(|status| told.all.by[status.index()].jobs > 0);
+            .any(|status| known.all.by[status.index()].jobs > 0);
         Candidate {
-            load: &told.share,
-            load_all: &told.all,
-            load_type: &told.of_type,
-            load_task: &told.of_task,
-            reserved: told.reserved,
-            pilots: told.pilots,
-            workers: told.workers,
-            disk_io_kbps: told.disk_io_kbps,
-            inactive: told.inactive && is_ready,
+            load: &known.share,
+            load_all: &known.all,
+            load_type: &known.of_type,
+            load_task: &known.of_task,
+            reserved: known.reserved,
+            pilots: known.pilots,
+            workers: known.workers,
+            disk_io_kbps: known.disk_io_kbps,
+            inactive: known.inactive && is_ready,
             // Locks are of queues, not of the parts of a unified one.
-            locked: told.locked && candidate.queue.name == candidate.queue.unified,
-            stuck_transferring: told.stuck,
-            preferred_cpu_percent: told.preferred_cpu_percent,
-            user: told.user,
+            locked: known.locked && candidate.queue.name == candidate.queue.unified,
+            stuck_transferring: known.stuck,
+            preferred_cpu_percent: known.preferred_cpu_percent,
+            user: known.user,
             ..candidate
         }
     }

@@ -209,7 +209,7 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
     })
 }
 
-/// The site of a production queue, when the queue says that it is a nucleus.
+/// The site of a production queue, when the queue is stated as a nucleus.
 fn site(queue: &Queue, value: &Value, scenario: &Value, now: Millis) -> Option<Site> {
     (queue.production && value["role"].as_str() == Some("nucleus")).then(|| Site {
         name: queue.site.clone(),

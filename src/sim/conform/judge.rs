@@ -1,6 +1,6 @@
 //! From a case to a judgement: records written, read and folded, the policy run over them.
 
-use super::figures::{Figures, Told};
+use super::figures::{Figures, WithFigures};
 use super::grid::{Facts, facts};
 use super::json::moment;
 use super::judged::{Judged, compiled, read_back, state_of};
@@ -48,8 +48,8 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     };
     let gathered = view.gather(&case, &survey, places.into());
     let figures = Figures::of(scenario);
-    let told = Told { candidates: &gathered, figures: &figures };
-    Ok(conclude(&policy, &resolved, &case, &told, &facts))
+    let candidates = WithFigures { candidates: &gathered, figures: &figures };
+    Ok(conclude(&policy, &resolved, &case, &candidates, &facts))
 }
 
 fn conclude<C: Candidates>(

@@ -81,7 +81,7 @@ pub(super) fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
     Ok(state)
 }
 
-/// A request as its record says it.
+/// A request as its record has it.
 pub(super) fn read_back(task: &Task) -> Result<Task, String> {
     let (codec, mut arena, mut bytes) = (Codec::default(), Arena::default(), Vec::new());
     record::write_task(&mut bytes, task);

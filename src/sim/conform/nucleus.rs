@@ -1,7 +1,7 @@
 //! Cases of task brokerage: nuclei in the order in which PanDA looked at them, with the figures of
 //! the case in place of those that were counted.
 
-use super::figures::{Figures, Told};
+use super::figures::{Figures, WithFigures};
 use super::grid::facts;
 use super::json::{entries, items, moment, number, text, texts};
 use super::judged::{Judged, compiled, read_back, state_of};
@@ -16,7 +16,7 @@ use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Files that are more than any cap: of a nucleus that is said to be backlogged.
+/// Files that are more than any cap: of a nucleus that counts as backlogged.
 const BACKLOGGED: u64 = 1 << 50;
 
 /// All that stays the same from task to task of a case.
@@ -96,9 +96,9 @@ impl Bench<'_> {
         let task = read_back(&ask::ask(whole, &name, now))?;
         let parent = match &self.scenario["task_brokerage"]["parent_task"] {
             Value::Null => None,
-            told => {
+            given => {
                 let mut parent = whole.clone();
-                parent["scenario"]["task"] = told.clone();
+                parent["scenario"]["task"] = given.clone();
                 Some(read_back(&ask::ask(&parent, &name, now))?)
             }
         };
@@ -111,8 +111,8 @@ impl Bench<'_> {
         let all = view.world.places(|_| true);
         let gathered = view.gather(&case, &survey, all.into());
         let figures = Figures::of(&whole["scenario"]);
-        let told = Told { candidates: &gathered, figures: &figures };
-        let check = JobCheck::new(&self.jobs, &of_jobs, &case, &told);
+        let candidates = WithFigures { candidates: &gathered, figures: &figures };
+        let check = JobCheck::new(&self.jobs, &of_jobs, &case, &candidates);
         let runs = |queues: &[u32]| check.runs(queues);
         let parent =
             parent.as_ref().map(|parent| (parent.options.full_chain, parent.nucleus.as_str()));
@@ -120,8 +120,8 @@ impl Bench<'_> {
         let nuclei = self.nuclei(&task);
         let judged = self.conclude(&case, &nuclei, &resolved, unit);
         if let Some(nucleus) = &judged.nucleus {
-            let told = &self.scenario["task_brokerage"]["task_remaining_work"];
-            let work = number(&told[&task.task]).unwrap_or(0.0);
+            let given = &self.scenario["task_brokerage"]["task_remaining_work"];
+            let work = number(&given[&task.task]).unwrap_or(0.0);
             let (nucleus, priority) = (nucleus.clone(), i64::from(task.priority));
             for (_, at) in self.ahead.range_mut(..=priority) {
                 *at.entry(nucleus.clone()).or_default() += work;

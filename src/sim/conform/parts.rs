@@ -72,10 +72,10 @@ impl Parts {
 
 /// Least output a job is reckoned with where its size is limited.
 const LEAST_OUTPUT: f64 = (1_500 * MIB) as f64;
-/// Most files of a job where the task says nothing.
+/// Most files of a job where the task states nothing.
 const FILES_MOST: f64 = 200.0;
 
-/// Longest time of a job where the task says nothing; s.
+/// Longest time of a job where the task states nothing; s.
 const LONGEST_S: f64 = 345_600.0;
 /// Core power that jobs are cut by; HS06.
 const CUT_HS06: f64 = 10.0;

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Planned {
-    /// The grid says what it is made of.
+    /// The grid publishes what it is made of.
     Begins,
     /// A task arrives.
     TaskArrives,

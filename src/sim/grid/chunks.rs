@@ -23,7 +23,7 @@ pub struct LiveTask {
 /// A chunk that has not ended.
 pub struct Chunk {
     pub task: Place,
-    /// What it asks, as last said.
+    /// What it asks, as last published.
     pub ask: Task,
     /// Name of that request: what its jobs carry.
     pub request: String,
@@ -102,7 +102,7 @@ impl Grid {
         }
         self.count.requests += 1;
         self.count.chunks_waiting += 1;
-        self.voice.task(&chunk.ask);
+        self.publisher.task(&chunk.ask);
     }
 
     /// An answer, if it is to what is asked.
@@ -151,7 +151,7 @@ impl Grid {
         let (kind, reason) = refusal.unwrap_or((OutcomeKind::Accepted, String::new()));
         let subject = decision.subject.clone();
         let (decision, at) = (decision.id, self.now);
-        self.voice.outcome(&Outcome { subject, decision, kind, at, reason });
+        self.publisher.outcome(&Outcome { subject, decision, kind, at, reason });
         if !refused {
             self.count.accepted += 1;
             return;
@@ -203,7 +203,7 @@ impl Grid {
         let mut ask = chunk.ask;
         ask.phase = TaskPhase::Ended;
         ask.changed_at = self.now;
-        self.voice.task(&ask);
+        self.publisher.task(&ask);
         let Some(task) = self.tasks.get_mut(chunk.task) else { return };
         task.left -= 1;
         let held = std::mem::take(&mut task.held);
@@ -217,7 +217,7 @@ impl Grid {
             ask.subject = ask.task.clone();
             ask.attempt = 0;
             ask.jobs = 0;
-            self.voice.task(&ask);
+            self.publisher.task(&ask);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How jobs end, and what becomes of the cores and of the chunk.
 
 use super::Grid;
-use super::jobs::{LiveJob, output_bytes, say};
+use super::jobs::{LiveJob, output_bytes, publish};
 use super::pool::Place;
 use crate::core::event::Status;
 
@@ -60,7 +60,7 @@ impl Grid {
         (job.status, job.changed_at) = (end, self.now);
         if let Some(chunk) = self.chunks.get(job.chunk) {
             let queue = &self.queues.all[job.queue as usize];
-            say(&mut self.voice, &job, chunk, queue, sub_status);
+            publish(&mut self.publisher, &job, chunk, queue, sub_status);
             if end == Status::Finished {
                 let nucleus = chunk.ask.nucleus.as_str();
                 let site = if nucleus.is_empty() { queue.storage_site() } else { nucleus };

@@ -5,7 +5,7 @@ use crate::core::id::hash;
 use crate::sim::dice::Dice;
 use std::fmt;
 
-/// The configuration of a grid, as the records on the configuration topics say it.
+/// The configuration of a grid, as the records on the configuration topics have it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Queues and pseudo-queues. Those of one `unified` name share its cores.
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn what_is_unfit_says_what_to_do() {
-        let said = [
+        let published = [
             Unfit::Scale(-1.0).to_string(),
             Unfit::Queues { found: 3 }.to_string(),
             Unfit::Nuclei { found: 0 }.to_string(),
         ];
         assert_eq!(
-            said,
+            published,
             [
                 "scale -1: give a number above 0 (1 is about ATLAS: 300,000 cores)",
                 "none of 3 queues is online and takes production jobs: import some",

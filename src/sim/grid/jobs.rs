@@ -5,8 +5,8 @@ use super::agenda::Planned;
 use super::chunks::Chunk;
 use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
 use super::pool::Place;
+use super::publisher::Publisher;
 use super::queues::{LiveQueue, node_name, power};
-use super::voice::Voice;
 use super::work::{BASE_S, EFFICIENCY};
 use crate::core::event::{Heartbeat, JobState, Pilot, Status};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
@@ -45,7 +45,7 @@ pub struct LiveJob {
 enum Fate {
     Finishes,
     Fails,
-    /// Nothing is said of it after half its time.
+    /// Nothing is published of it after half its time.
     FallsSilent,
 }
 
@@ -54,7 +54,7 @@ const SILENT: f64 = 0.002;
 const KILLED: (f64, Millis) = (0.004, 6 * HOUR);
 /// Parts of the states that are passed over without a word.
 const SKIPPED: f64 = 0.1;
-/// Of a thousand states, so many are followed by the one before, said again.
+/// Of a thousand states, so many are followed by the one before, published again.
 const STALE: f64 = 2.0 / 1_000.0;
 /// Signs of life come so often (pilot: 1,800 s).
 const BEAT: (Millis, Millis) = (27 * MINUTE, 33 * MINUTE);
@@ -119,7 +119,7 @@ impl Grid {
             fate,
             wall: (whole * part * 1_000.0) as Millis + SECOND,
         };
-        say(&mut self.voice, &job, held, queue, "");
+        publish(&mut self.publisher, &job, held, queue, "");
         let job = self.jobs.insert(job);
         self.count.generated += 1;
         self.after_between(SETUP.0, SETUP.1, Planned::JobStep(job));
@@ -210,7 +210,7 @@ impl Grid {
         }
     }
 
-    /// The payload starts after stage-in. The state is `starting`, said or not.
+    /// The payload starts after stage-in. The state is `starting`, published or not.
     fn starts_within(&mut self, place: Place) {
         let Some(job) = self.jobs.get_mut(place) else { return };
         job.status = Status::Starting;
@@ -248,7 +248,7 @@ impl Grid {
         let cpu = passed as f64 / 1_000.0 * f64::from(job.cores);
         let disk_io = f64::from(chunk.ask.disk_io_kbps.unwrap_or(0));
         let rss = f64::from(chunk.ask.ram_count_mb.unwrap_or(0)) * f64::from(job.cores);
-        self.voice.heartbeat(&Heartbeat {
+        self.publisher.heartbeat(&Heartbeat {
             job: &job.name,
             at: self.now,
             attempt: job.attempt,
@@ -259,7 +259,7 @@ impl Grid {
         });
         let queue = &self.queues.all[job.queue as usize].name;
         let node = node_name(queue, job.node);
-        self.voice.pilot(&Pilot::UpdatedJob { queue, node: &node, at: self.now });
+        self.publisher.pilot(&Pilot::UpdatedJob { queue, node: &node, at: self.now });
         self.after_between(BEAT.0, BEAT.1, Planned::Heartbeat(place));
     }
 
@@ -302,7 +302,7 @@ impl Grid {
         self.ship(Shipment { job: place, activity, source, destination, files, bytes, tries: 0 });
     }
 
-    /// A job reaches a state and says so, now and then followed by what it said before.
+    /// A job reaches a state and publishes it, now and then followed by the one before.
     fn reach(&mut self, place: Place, status: Status) {
         let Some(job) = self.jobs.get_mut(place) else { return };
         job.before = Some((job.status, job.changed_at));
@@ -312,13 +312,13 @@ impl Grid {
         }
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let queue = &self.queues.all[job.queue as usize];
-        say(&mut self.voice, job, chunk, queue, "");
+        publish(&mut self.publisher, job, chunk, queue, "");
         if self.dice.chance(STALE)
             && let Some((status, changed_at)) = job.before
         {
             let now = (job.status, job.changed_at);
             (job.status, job.changed_at) = (status, changed_at);
-            say(&mut self.voice, job, chunk, queue, "");
+            publish(&mut self.publisher, job, chunk, queue, "");
             (job.status, job.changed_at) = now;
         }
     }
@@ -331,12 +331,18 @@ pub fn output_bytes(chunk: &Chunk) -> u64 {
 }
 
 /// Says a job as it is.
-pub fn say(voice: &mut Voice, job: &LiveJob, chunk: &Chunk, queue: &LiveQueue, sub_status: &str) {
+pub fn publish(
+    publisher: &mut Publisher,
+    job: &LiveJob,
+    chunk: &Chunk,
+    queue: &LiveQueue,
+    sub_status: &str,
+) {
     let record = &queue.slots[usize::from(job.slot)];
     let typed = &record.resource_type;
     let resource_type = if typed.is_empty() { &chunk.ask.resource_type } else { typed };
     let done = job.ended_at != 0 && job.fate == Fate::Finishes;
-    voice.job(&JobState {
+    publisher.job(&JobState {
         job: &job.name,
         status: job.status,
         changed_at: job.changed_at,

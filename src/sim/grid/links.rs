@@ -4,7 +4,7 @@ use super::Grid;
 use super::agenda::Planned;
 use super::facts::Facts;
 use super::pool::{Place, Pool};
-use super::voice::Voice;
+use super::publisher::Publisher;
 use super::work::nuclei;
 use crate::core::event::{Link, LinkQueued, Transfer, TransferStatus};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
@@ -29,7 +29,7 @@ pub struct Links {
 
 /// A link.
 pub struct LiveLink {
-    /// As last said.
+    /// As last published.
     pub link: Link,
     /// How often it is measured.
     pub period: Millis,
@@ -126,7 +126,7 @@ impl Links {
         at
     }
 
-    /// The link between two sites; one that nobody measures if there is no other.
+    /// The link between two sites; one that is not measured if there is no other.
     fn between(&mut self, source: &str, destination: &str) -> u32 {
         let known = self.by_ends.get(source).and_then(|ends| ends.get(destination));
         if let Some(at) = known {
@@ -149,7 +149,7 @@ impl Links {
 
 impl LiveLink {
     /// Says it as it is.
-    pub fn say(&mut self, voice: &mut Voice) {
+    pub fn publish(&mut self, publisher: &mut Publisher) {
         if !self.published {
             return;
         }
@@ -163,7 +163,7 @@ impl LiveLink {
                 }
             }
         }
-        voice.link(&self.link);
+        publisher.link(&self.link);
     }
 
     /// A new measurement: somewhere between the known throughputs, less when jammed.
@@ -206,7 +206,7 @@ impl Grid {
     pub(super) fn link_measured(&mut self, at: u32) {
         let live = &mut self.links.all[at as usize];
         live.measure(&mut self.dice, self.now);
-        live.say(&mut self.voice);
+        live.publish(&mut self.publisher);
         let period = live.period;
         self.after_between(period - period / 10, period, Planned::LinkMeasured(at));
     }
@@ -218,7 +218,7 @@ impl Grid {
         self.links.next_transfer += 1;
         let name = self.links.next_transfer.to_string();
         let transfer = LiveTransfer { name, link: at, shipment };
-        transfer.say(&mut self.voice, TransferStatus::Queued, "");
+        transfer.publish(&mut self.publisher, TransferStatus::Queued, "");
         let place = self.links.transfers.insert(transfer);
         self.links.all[at as usize].waiting.push_back(place);
         self.open_streams(at);
@@ -236,7 +236,7 @@ impl Grid {
             let Some(transfer) = self.links.transfers.get(place) else { return };
             let mbps = live.mbps.max(LEAST_MBPS);
             let moving = transfer.shipment.bytes as f64 / (mbps * 1e6) * 1_000.0;
-            transfer.say(&mut self.voice, TransferStatus::Submitted, "");
+            transfer.publish(&mut self.publisher, TransferStatus::Submitted, "");
             let setup = self.dice.between(SETUP.0, SETUP.1);
             self.after(setup + moving as Millis, Planned::TransferStep(place));
         }
@@ -251,9 +251,9 @@ impl Grid {
         let failed = self.dice.chance(FAILING);
         if failed {
             let error = "TRANSFER [110] connection timed out";
-            transfer.say(&mut self.voice, TransferStatus::Failed, error);
+            transfer.publish(&mut self.publisher, TransferStatus::Failed, error);
         } else {
-            transfer.say(&mut self.voice, TransferStatus::Done, "");
+            transfer.publish(&mut self.publisher, TransferStatus::Done, "");
         }
         self.open_streams(transfer.link);
         let shipment = transfer.shipment;
@@ -266,12 +266,12 @@ impl Grid {
 }
 
 impl LiveTransfer {
-    fn say(&self, voice: &mut Voice, state: TransferStatus, error: &str) {
+    fn publish(&self, publisher: &mut Publisher, state: TransferStatus, error: &str) {
         let shipment = &self.shipment;
-        voice.transfer(&Transfer {
+        publisher.transfer(&Transfer {
             request: &self.name,
             state,
-            changed_at: voice.now,
+            changed_at: publisher.now,
             revision: 0,
             activity: shipment.activity,
             source: &shipment.source,

@@ -15,11 +15,11 @@ mod facts;
 mod jobs;
 mod links;
 mod pool;
+mod publisher;
 mod queues;
 mod shares;
 mod storages;
 mod tally;
-mod voice;
 mod work;
 
 pub use facts::{Facts, Unfit};
@@ -35,12 +35,12 @@ use chunks::{Chunk, LiveTask};
 use jobs::LiveJob;
 use links::Links;
 use pool::{Place, Pool};
+use publisher::Publisher;
 use queues::Queues;
 use shares::Shares;
 use std::collections::BTreeMap;
 use storages::Storages;
 use tally::{SPAN, Spans, Use};
-use voice::Voice;
 use work::Workload;
 
 /// What is to be simulated.
@@ -69,7 +69,7 @@ pub struct Record {
     pub key: Vec<u8>,
     /// Value.
     pub value: Option<Vec<u8>>,
-    /// Simulated time at which it was said; never falls.
+    /// Simulated time at which it was published; never falls.
     pub at: Millis,
 }
 
@@ -80,7 +80,7 @@ pub struct Grid {
     start: Millis,
     domain: String,
     agenda: Agenda,
-    voice: Voice,
+    publisher: Publisher,
     dice: Dice,
     workload: Workload,
     tasks: Pool<LiveTask>,
@@ -109,7 +109,7 @@ const FILLING: (Millis, f64) = (30 * MINUTE, 24.0);
 const SWING: (f64, Millis) = (0.05, 8 * HOUR);
 
 impl Grid {
-    /// A grid that has said nothing yet: its configuration comes with the first `advance`.
+    /// A grid that has published nothing yet: its configuration comes with the first `advance`.
     pub fn new(plan: Plan) -> Result<Grid, Unfit> {
         let Plan { seed, scale, start, hours, domain, facts } = plan;
         if !(scale.is_finite() && scale > 0.0) {
@@ -125,7 +125,7 @@ impl Grid {
             end: start.saturating_add(Millis::from(hours) * HOUR),
             start,
             agenda: Agenda::default(),
-            voice: Voice::new(seed, start),
+            publisher: Publisher::new(seed, start),
             dice: Dice::new(seed, "grid"),
             workload: Workload::new(seed, scale, &domain, &facts),
             domain,
@@ -148,21 +148,21 @@ impl Grid {
     }
 
     /// Hears decisions, as of the time reached, and lets the grid go on to a later time. Appends
-    /// what is said on the way. Decisions may come late, twice, or be nobody's: only the first
-    /// answer to a request that waits has an effect.
-    pub fn advance(&mut self, to: Millis, said: &[Decision], out: &mut Vec<Record>) {
-        self.voice.out = std::mem::take(out);
-        for decision in said {
+    /// what is published on the way. Decisions may come late, twice, or be of no request: only the
+    /// first answer to a request that waits has an effect.
+    pub fn advance(&mut self, to: Millis, decisions: &[Decision], out: &mut Vec<Record>) {
+        self.publisher.out = std::mem::take(out);
+        for decision in decisions {
             self.hear(decision);
         }
         while let Some((at, planned)) = self.agenda.next(to) {
             self.now = at;
-            self.voice.now = at;
+            self.publisher.now = at;
             self.happen(planned);
         }
         self.now = self.now.max(to);
-        self.voice.now = self.now;
-        *out = std::mem::take(&mut self.voice.out);
+        self.publisher.now = self.now;
+        *out = std::mem::take(&mut self.publisher.out);
     }
 
     /// How it fares.
@@ -173,7 +173,7 @@ impl Grid {
         let waiting = self.queues.all.iter().map(|queue| queue.waits()).sum();
         Summary {
             now: self.now,
-            records: self.voice.said,
+            records: self.publisher.published,
             live: self.jobs.len() as u64,
             waiting,
             transfers: self.links.transfers.len() as u64,
@@ -237,28 +237,28 @@ impl Grid {
     /// The whole configuration, as of the start.
     fn say_facts(&mut self) {
         let now = self.now;
-        self.shares.facts(now).for_each(|share| self.voice.share(&share));
+        self.shares.facts(now).for_each(|share| self.publisher.share(&share));
         for site in &mut self.queues.sites {
             site.changed_at = now;
-            self.voice.site(site);
+            self.publisher.site(site);
         }
         for live in &mut self.storages.all {
             live.storage.changed_at = now;
-            self.voice.storage(&live.storage);
+            self.publisher.storage(&live.storage);
         }
         for link in &mut self.links.all {
             link.link.changed_at = now;
-            link.say(&mut self.voice);
+            link.publish(&mut self.publisher);
         }
         for queue in &mut self.queues.idle {
             queue.changed_at = now;
-            self.voice.queue(queue);
+            self.publisher.queue(queue);
         }
         for queue in &mut self.queues.all {
-            self.voice.release(&software(&queue.name, now));
+            self.publisher.release(&software(&queue.name, now));
             for slot in &mut queue.slots {
                 slot.changed_at = now;
-                self.voice.queue(slot);
+                self.publisher.queue(slot);
             }
         }
     }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub struct Queues {
     /// Those with cores.
     pub all: Vec<LiveQueue>,
-    /// Records of those that take no production: said, and that is all.
+    /// Records of those that take no production: published, and that is all.
     pub idle: Vec<Queue>,
     /// Records of sites.
     pub sites: Vec<Site>,
@@ -252,7 +252,7 @@ impl Grid {
             if queue.pulls {
                 let node = node_name(&queue.name, job.node);
                 let asked = Pilot::AskedJob { queue: &queue.name, node: &node, at: self.now };
-                self.voice.pilot(&asked);
+                self.publisher.pilot(&asked);
             }
             self.handed_over(place);
         }
@@ -265,7 +265,7 @@ impl Grid {
             for _ in 0..2 {
                 let node = node_name(&queue.name, queue.node(&mut self.dice));
                 let asked = Pilot::AskedJob { queue: &queue.name, node: &node, at: self.now };
-                self.voice.pilot(&asked);
+                self.publisher.pilot(&asked);
             }
             self.call_pilots(at);
         }
@@ -273,7 +273,8 @@ impl Grid {
     }
 
     /// The harvester of a queue counts its workers: for pilots that fetch it submits some ahead, so
-    /// that brokerage sees that an idle queue is there. Where jobs are pushed it says what is free.
+    /// that brokerage sees that an idle queue is there. Where jobs are pushed it reports what is
+    /// free.
     pub(super) fn workers(&mut self, at: u32) {
         let queue = &self.queues.all[at as usize];
         let serves = queue.status == QueueStatus::Online;
@@ -281,7 +282,7 @@ impl Grid {
             let ahead = queue.pulls && serves;
             let room = if ahead { queue.free / record.cores.max(1) } else { 0 };
             let submitted = queue.queued[slot].max(room).min(SUBMITTED_MOST);
-            self.voice.pilot(&Pilot::Workers {
+            self.publisher.pilot(&Pilot::Workers {
                 queue: &queue.name,
                 harvester: queue.harvester,
                 resource_type: &record.resource_type,
@@ -291,7 +292,7 @@ impl Grid {
             });
         }
         if !queue.pulls && serves {
-            self.voice.pilot(&Pilot::Slots {
+            self.publisher.pilot(&Pilot::Slots {
                 queue: &queue.name,
                 gshare: "",
                 resource_type: "",
@@ -333,11 +334,11 @@ impl Grid {
         for (record, usual) in queue.slots.iter_mut().zip(&queue.usual) {
             record.status = if status == QueueStatus::Online { *usual } else { status };
             record.changed_at = self.now;
-            self.voice.queue(record);
+            self.publisher.queue(record);
         }
     }
 
-    /// What waits at a queue that stays out of service is closed, and its tasks ask anew.
+    /// What waits at a queue that stays out of service is closed, and its tasks ask again.
     pub(super) fn cleared(&mut self, at: u32) {
         let queue = &mut self.queues.all[at as usize];
         if queue.status != QueueStatus::Offline {
@@ -349,12 +350,12 @@ impl Grid {
         let live = |job: &Place| self.jobs.get(*job).is_some_and(|j| j.status == Status::Activated);
         let jobs: Vec<Place> =
             turns.into_iter().map(|(_, _, Reverse(job))| job).filter(live).collect();
-        let mut anew: BTreeMap<Place, u32> = BTreeMap::new();
+        let mut again: BTreeMap<Place, u32> = BTreeMap::new();
         for job in jobs.iter().filter_map(|job| self.jobs.get(*job)) {
-            *anew.entry(job.chunk).or_default() += 1;
+            *again.entry(job.chunk).or_default() += 1;
         }
         // Before the jobs end: a task with a chunk to come does not.
-        for (chunk, jobs) in anew {
+        for (chunk, jobs) in again {
             let Some(chunk) = self.chunks.get(chunk) else { continue };
             let kind = match chunk.ask.chunk {
                 ChunkKind::Scout => ChunkKind::Normal,

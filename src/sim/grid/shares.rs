@@ -52,7 +52,7 @@ impl Shares {
         &mut self.rows[at]
     }
 
-    /// As they are told of: their parts in per mille.
+    /// As published: their parts in per mille.
     pub fn facts(&self, now: Millis) -> impl Iterator<Item = Share> {
         self.rows.iter().zip(0..).map(move |(row, position)| Share {
             name: row.name.to_owned(),

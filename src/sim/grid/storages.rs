@@ -17,7 +17,7 @@ pub struct Storages {
 
 /// An endpoint.
 pub struct LiveStorage {
-    /// As last said.
+    /// As last published.
     pub storage: Storage,
     /// Free space now, and in good days.
     free: f64,
@@ -28,7 +28,7 @@ pub struct LiveStorage {
 
 /// Endpoints are measured so often.
 pub const PERIOD: Millis = 5 * MINUTE;
-/// Part of an endpoint's space that must have changed for it to be said again.
+/// Part of an endpoint's space that must have changed for it to be published again.
 const CHANGE: f64 = 0.001;
 /// Part of all measurements at which others write or delete, and how much at most.
 const OTHERS: (f64, f64) = (0.1, 0.004);
@@ -69,7 +69,7 @@ impl Storages {
 }
 
 impl LiveStorage {
-    /// Whether there is anything to say.
+    /// Whether there is anything to publish.
     fn measure(&mut self, dice: &mut Dice, now: Millis) -> bool {
         let total = self.storage.total_bytes as f64;
         if dice.chance(OTHERS.0) {
@@ -100,7 +100,7 @@ impl Grid {
             if live.measure(&mut self.dice, self.now) {
                 live.storage.free_bytes = live.free as u64;
                 live.storage.changed_at = self.now;
-                self.voice.storage(&live.storage);
+                self.publisher.storage(&live.storage);
             }
         }
         self.after(PERIOD, Planned::StorageMeasured);

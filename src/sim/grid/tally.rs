@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Summary {
     /// Simulated time.
     pub now: Millis,
-    /// Records said.
+    /// Records published.
     pub records: u64,
     /// Tasks that arrived, and those that ended.
     pub tasks: (u64, u64),
@@ -38,7 +38,7 @@ pub struct Summary {
     pub cancelled: u64,
     /// See `finished`.
     pub closed: u64,
-    /// Tries that fell silent: nothing is ever said of them again.
+    /// Tries that fell silent: nothing is ever published of them again.
     pub silent: u64,
     /// Tries that live: they were generated and are not over.
     pub live: u64,

@@ -1,4 +1,4 @@
-//! Faults at will: a schedule counts every call to the ports and spoils the ones it is told to.
+//! Faults at will: a schedule counts every call to the ports and spoils those it is given.
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{
@@ -11,16 +11,16 @@ use std::time::Duration;
 /// What happens to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It does nothing and objects. A `settle` so spoilt: what was said is not in the log.
+    /// It does nothing and objects. A `settle` so spoilt: what was published is not in the log.
     Fail(Objection),
     /// It is carried out, and objects all the same: the answer was lost on the way. A `settle` so
-    /// spoilt: what was said *is* in the log.
+    /// spoilt: what was published *is* in the log.
     FailLate(Objection),
-    /// It is the last one and does nothing; what was said and not settled is not in the log.
+    /// It is the last one and does nothing; what was published and not settled is not in the log.
     DieBefore,
-    /// It is the last one and is carried out; what was said and not settled is in the log.
+    /// It is the last one and is carried out; what was published and not settled is in the log.
     DieAfter,
-    /// A `say` that is not settled for so many looks at it (`settle` does not look, it waits).
+    /// A `publish` that is not settled for so many looks at it (`settle` does not look, it waits).
     /// Another call takes no notice.
     Slow(u32),
 }
@@ -55,7 +55,7 @@ struct Plan {
     dead: bool,
 }
 
-/// What a schedule says of one call.
+/// What a schedule has for one call.
 enum Fate {
     Good,
     Slow(u32),
@@ -127,7 +127,7 @@ fn dead() -> LogError {
 
 /// A log whose calls fail by schedule.
 ///
-/// What is said reaches the log behind it only when it is settled, or when the schedule lets a
+/// What is published reaches the log behind it only when it is settled, or when the schedule lets a
 /// dying process's words get through; so a reader elsewhere sees it no sooner.
 pub struct Faulty<L: Log> {
     log: L,
@@ -172,7 +172,7 @@ impl<L: Log> Faulty<L> {
         }
     }
 
-    /// Hands what was said to the log behind, and waits for it.
+    /// Gives what was published to the log behind, and waits for it.
     fn deliver(&mut self) -> Result<(), LogError> {
         match self.waiting.take() {
             Some((outputs, progress)) => {
@@ -241,7 +241,7 @@ impl<L: Log> Log for Faulty<L> {
 
     fn settle(&mut self) -> Result<(), LogError> {
         let settled = self.call("settle", Faulty::deliver);
-        // After an error nothing is left to settle: what was said got through, or is gone.
+        // After an error nothing is left to settle: what was published got through, or is gone.
         self.waiting = None;
         self.looks = 0;
         settled
@@ -249,7 +249,7 @@ impl<L: Log> Log for Faulty<L> {
 }
 
 /// A store whose calls fail by schedule. A store behind it keeps what a spoilt call did or did
-/// not do, as the fault says.
+/// not do, by the fault.
 pub struct FaultyStore<S: Store> {
     store: S,
     schedule: Schedule,

@@ -9,31 +9,31 @@ use std::time::Duration;
 
 /// A process that reads the paper and, once it leads, writes on it.
 ///
-/// `say` is done when it returns, so `settle` only tells how it went; to see a commit that takes
-/// its time or fails late, wrap it in [`super::faulty::Faulty`].
+/// `publish` is done when it returns, so `settle` only returns how it went; to see a commit that
+/// takes its time or fails late, wrap it in [`super::faulty::Faulty`].
 pub struct PaperLog {
     paper: Paper,
-    speaker: String,
+    producer: String,
     lanes: BTreeMap<Lane, Finger>,
     /// Which lane the next `take` begins with, so that a full lane cannot starve the others.
     turn: usize,
     /// The term this process led in.
     term: Option<u64>,
-    /// How the last `say` went.
-    said: Option<Result<(), LogError>>,
+    /// How the last `publish` went.
+    published: Option<Result<(), LogError>>,
 }
 
 /// Where this process stands in a lane.
 struct Finger {
     next: u64,
     held: bool,
-    told: Option<Mark>,
+    reported: Option<Mark>,
 }
 
 impl PaperLog {
-    pub(super) fn new(paper: Paper, speaker: &str) -> PaperLog {
-        let speaker = speaker.to_string();
-        PaperLog { paper, speaker, lanes: BTreeMap::new(), turn: 0, term: None, said: None }
+    pub(super) fn new(paper: Paper, producer: &str) -> PaperLog {
+        let producer = producer.to_string();
+        PaperLog { paper, producer, lanes: BTreeMap::new(), turn: 0, term: None, published: None }
     }
 }
 
@@ -48,7 +48,7 @@ impl Log for PaperLog {
         for (&lane, &next) in &from.0 {
             let span = sheet.lanes.get(&lane).ok_or_else(|| missing(lane))?.span(lane);
             span.admits(next)?;
-            lanes.insert(lane, Finger { next, held: false, told: None });
+            lanes.insert(lane, Finger { next, held: false, reported: None });
         }
         drop(sheet);
         self.lanes = lanes;
@@ -90,8 +90,8 @@ impl Log for PaperLog {
     }
 
     fn lead(&mut self) -> Result<(), LogError> {
-        self.term = Some(self.paper.lead(&self.speaker));
-        self.said = None;
+        self.term = Some(self.paper.lead(&self.producer));
+        self.published = None;
         Ok(())
     }
 
@@ -103,15 +103,15 @@ impl Log for PaperLog {
         let Some(term) = self.term else {
             return Err(LogError::Stop("publish came before lead".into()));
         };
-        if self.said.is_some() {
+        if self.published.is_some() {
             return Err(LogError::Stop("publish came before the one before was settled".into()));
         }
         outputs.push(progress);
-        let said = self.paper.commit(&self.speaker, term, outputs);
-        if said.is_err() {
+        let published = self.paper.commit(&self.producer, term, outputs);
+        if published.is_err() {
             self.term = None;
         }
-        self.said = Some(said);
+        self.published = Some(published);
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl Log for PaperLog {
     }
 
     fn settle(&mut self) -> Result<(), LogError> {
-        self.said.take().unwrap_or(Ok(()))
+        self.published.take().unwrap_or(Ok(()))
     }
 }
 
@@ -134,7 +134,12 @@ impl Finger {
         full: usize,
     ) -> Result<(), LogError> {
         if strand.unreadable {
-            self.tell(lane, LaneFlags { unreadable: true, ..LaneFlags::default() }, false, batch);
+            self.add_mark(
+                lane,
+                LaneFlags { unreadable: true, ..LaneFlags::default() },
+                false,
+                batch,
+            );
             return Ok(());
         }
         if self.next < strand.first {
@@ -156,16 +161,16 @@ impl Finger {
             unreadable: false,
             blocked_at: blocked.then(|| strand.last_readable_at()),
         };
-        self.tell(lane, flags, at_stable_end && self.next > before, batch);
+        self.add_mark(lane, flags, at_stable_end && self.next > before, batch);
         Ok(())
     }
 
-    /// Gives a mark when the lane was read to its end anew, or when its flags changed.
-    fn tell(&mut self, lane: Lane, flags: LaneFlags, reached: bool, batch: &mut Batch) {
-        let known = self.told.map(|mark| mark.flags).unwrap_or_default();
+    /// Gives a mark when the lane was read to its end again, or when its flags changed.
+    fn add_mark(&mut self, lane: Lane, flags: LaneFlags, reached: bool, batch: &mut Batch) {
+        let known = self.reported.map(|mark| mark.flags).unwrap_or_default();
         if reached || known != flags {
             let mark = Mark { lane, position: self.next, flags };
-            self.told = Some(mark);
+            self.reported = Some(mark);
             batch.marks.push(mark);
         }
     }

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_framing_is_said_to() {
+    fn what_has_another_framing_is_stated_to() {
         let framing = |bytes: &[u8]| peek(bytes).framing;
         assert!(framing(b"{\"jobid\": 1}").contains("JSON"));
         assert!(framing(&[0, 0, 0, 1, 2, 9]).contains("schema id 258"));

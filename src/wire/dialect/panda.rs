@@ -64,7 +64,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
             let known = Status::from_name(&status);
             Ok(Foreign::Job(JobMessage {
                 job: raw.jobid.id("jobid")?,
-                task: raw.taskid.id_if_said("taskid")?,
+                task: raw.taskid.id_if_stated("taskid")?,
                 status: known.ok_or_else(|| {
                     format!("field `status`: found {status:?}, wants a state of a PanDA job")
                 })?,

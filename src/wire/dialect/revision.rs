@@ -27,7 +27,7 @@ const GRADES: [(u32, u32); 3] = [(16, 3), (18, 3), (20, 7)];
 const STATE: u32 = 23;
 
 /// The job's user, share and the like are its own, as a table or another writer knew them: what is
-/// said of its task does not change them.
+/// published of its task does not change them.
 pub const OWN: u16 = u16::MAX;
 
 impl Grades {

@@ -28,7 +28,7 @@ pub(super) enum Scalar<'a> {
 
 impl<'a> Scalar<'a> {
     /// No value: left out, null, empty, or the `None` of a Python that printed itself.
-    fn is_unsaid(&self) -> bool {
+    fn is_unset(&self) -> bool {
         match self {
             Scalar::Absent => true,
             Scalar::Text(text) => text.is_empty() || text == "None" || text == "NULL",
@@ -56,7 +56,7 @@ impl<'a> Scalar<'a> {
     /// Text; empty when there is no value. A number is taken as it is written.
     pub fn text(self, field: &str) -> Result<Cow<'a, str>, String> {
         match self {
-            it if it.is_unsaid() => Ok(Cow::Borrowed("")),
+            it if it.is_unset() => Ok(Cow::Borrowed("")),
             Scalar::Text(text) => Ok(text),
             Scalar::Int(number) => Ok(Cow::Owned(number.to_string())),
             other => Err(other.wrong(field, "text")),
@@ -65,7 +65,7 @@ impl<'a> Scalar<'a> {
 
     /// Text that must be there.
     pub fn needed(self, field: &str) -> Result<Cow<'a, str>, String> {
-        if self.is_unsaid() {
+        if self.is_unset() {
             return Err(self.wrong(field, "a word"));
         }
         self.text(field)
@@ -83,7 +83,7 @@ impl<'a> Scalar<'a> {
     pub fn amount(&self, field: &str) -> Result<u64, String> {
         let wants = "a whole number, 0 or more";
         match self {
-            it if it.is_unsaid() => Ok(0),
+            it if it.is_unset() => Ok(0),
             Scalar::Int(number) => u64::try_from(*number).map_err(|_| self.wrong(field, wants)),
             Scalar::Text(text) => text.trim().parse().map_err(|_| self.wrong(field, wants)),
             Scalar::Float(number) if (0.0..9e15).contains(number) && number.fract() == 0.0 => {
@@ -101,8 +101,8 @@ impl<'a> Scalar<'a> {
     }
 
     /// The same, or 0 when there is no value.
-    pub fn id_if_said(&self, field: &str) -> Result<u64, String> {
-        match self.is_unsaid() || *self == Scalar::Int(0) {
+    pub fn id_if_stated(&self, field: &str) -> Result<u64, String> {
+        match self.is_unset() || *self == Scalar::Int(0) {
             true => Ok(0),
             false => self.id(field),
         }
@@ -116,7 +116,7 @@ impl<'a> Scalar<'a> {
             fits.then(|| (seconds * SECOND as f64).round() as Millis)
         };
         let found = match self {
-            it if it.is_unsaid() => return Ok(None),
+            it if it.is_unset() => return Ok(None),
             Scalar::Int(number) => seconds(*number as f64),
             Scalar::Float(number) => seconds(*number),
             Scalar::Text(text) => stamp::parse(text)

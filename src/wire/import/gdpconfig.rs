@@ -159,9 +159,9 @@ fn entry(
     let mut parts = name.splitn(3, '.');
     let mut part = || parts.next().filter(|part| !part.is_empty());
     let row = match (part(), part(), part(), value) {
-        (Some(app), Some(component), Some(key), Value::Object(said)) => {
+        (Some(app), Some(component), Some(key), Value::Object(stated)) => {
             // A value with its type and VO beside it.
-            let mut row = said.clone();
+            let mut row = stated.clone();
             let names = [("app", app), ("component", component), ("key", key)];
             row.extend(names.map(|(field, text)| (field.to_owned(), Value::from(text))));
             row

@@ -14,9 +14,9 @@ pub fn quotas(text: &str, now: Millis) -> Result<Imported, String> {
     let rows = list("quotas", text)?;
     let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
     for (at, row) in rows.iter().map(lower).enumerate() {
-        let said = |names: &[&'static str]| names.iter().copied().find(|it| is_set(&row, it));
-        let subject = said(&["account", "user", "group"]);
-        let place = said(&["rse_expression", "endpoint"]);
+        let first_set = |names: &[&'static str]| names.iter().copied().find(|it| is_set(&row, it));
+        let subject = first_set(&["account", "user", "group"]);
+        let place = first_set(&["rse_expression", "endpoint"]);
         let word = |field: Option<&str>| field.and_then(|it| row[it].as_str()).unwrap_or("");
         let thing = match (word(subject), word(place)) {
             ("", _) => format!("quota number {}", at + 1),
@@ -24,7 +24,7 @@ pub fn quotas(text: &str, now: Millis) -> Result<Imported, String> {
             (subject, place) => format!("quota of {subject} at {place}"),
         };
         let Some(mut fields) = Fields::of(thing, &row, &mut imported.complaints) else { continue };
-        let limit = said(&["bytes_limit", "limit_bytes"]);
+        let limit = first_set(&["bytes_limit", "limit_bytes"]);
         let quota = Quota {
             kind: if subject == Some("group") { QuotaKind::Group } else { QuotaKind::User },
             subject: fields.needed(subject.unwrap_or("account")).to_owned(),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// 4. nothing: a queue then takes its own site.
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
-    said: BTreeMap<String, String>,
+    stated: BTreeMap<String, String>,
     /// Site names by their comparable form; whether traffic was measured there.
     known: BTreeMap<String, (String, bool)>,
     votes: BTreeMap<String, BTreeMap<String, u32>>,
@@ -63,7 +63,7 @@ impl Sites {
                 self.know(source, measured);
                 self.know(destination, measured);
             } else if let Some(site) = text("rc_site").filter(|site| *site != "NULL") {
-                self.said.insert(name.clone(), site.to_string());
+                self.stated.insert(name.clone(), site.to_string());
             }
         }
     }
@@ -93,7 +93,7 @@ impl Sites {
 
     /// The site of an endpoint, and how it was found.
     pub(super) fn of(&self, endpoint: &str) -> Option<(&str, Found)> {
-        if let Some(site) = self.said.get(endpoint) {
+        if let Some(site) = self.stated.get(endpoint) {
             return Some((self.spelled(site), Found::Stated));
         }
         if let Some(site) = self.by_name(endpoint) {

@@ -46,9 +46,9 @@ pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, S
         let Some(tb) = endpoint.tb.filter(|tb| *tb > 0.0) else { continue };
         imported.records.push(Configuration::Storage(record(name, endpoint, tb, now, &sites)));
     }
-    let said = imported.records.len();
+    let stated = imported.records.len();
     imported.notes.push(format!(
-        "{said} of {known} endpoints; the others have no figure for their size. The size is taken \
+        "{stated} of {known} endpoints; the others have no figure for their size. The size is taken \
          as free space too: the dump does not have what is used"
     ));
     Ok(imported)
@@ -93,8 +93,8 @@ fn read_space(
         &empty
     });
     for (name, size) in sizes {
-        let said = size.as_f64().or_else(|| size.as_str()?.trim().parse().ok());
-        match said.filter(|tb| tb.is_finite() && *tb >= 0.0) {
+        let stated = size.as_f64().or_else(|| size.as_str()?.trim().parse().ok());
+        match stated.filter(|tb| tb.is_finite() && *tb >= 0.0) {
             Some(tb) => {
                 let endpoint = endpoints.entry(name.clone()).or_default();
                 endpoint.tb = Some(endpoint.tb.map_or(tb, |known| known.max(tb)));

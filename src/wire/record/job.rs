@@ -96,14 +96,14 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
 #[inline(always)]
 pub(super) fn read_heartbeat<'a>(at: &mut Cursor<'a>) -> Result<Heartbeat<'a>, Fault> {
     let job = at.string()?;
-    let said_at = at.long()?;
+    let stated_at = at.long()?;
     let attempt = count(at)?;
     let cpu_s = count(at)?;
     let disk_io_kbps = count(at)?;
     let rss_mb = count(at)?;
     let events = count(at)?;
     at.end()?;
-    Ok(Heartbeat { job, at: said_at, attempt, cpu_s, disk_io_kbps, rss_mb, events })
+    Ok(Heartbeat { job, at: stated_at, attempt, cpu_s, disk_io_kbps, rss_mb, events })
 }
 
 /// Appends a job's sign of life.

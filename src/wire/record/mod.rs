@@ -130,7 +130,7 @@ pub fn sought(topic: Topic, datum: &[u8]) -> Key {
     .unwrap_or(Key::NONE)
 }
 
-/// The event in a datum, for callers to whom an unreadable datum is an error.
+/// The event in a datum, for callers that take an unreadable datum as an error.
 pub(crate) fn read(topic: Topic, datum: &[u8]) -> Result<Event<'_>, Garbled> {
     match event(topic, datum, &mut false) {
         Event::Garbled(garbled) => Err(garbled),

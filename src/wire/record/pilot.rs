@@ -37,14 +37,14 @@ struct Row<'a> {
 pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Pilot<'a>, Fault> {
     let kind = symbol(at, &KINDS)?;
     let queue = at.string()?;
-    let said_at = at.long()?;
+    let stated_at = at.long()?;
     let [node, harvester, resource_type] = at.strings()?;
     let submitted = count(at)?;
     let running = count(at)?;
     let gshare = at.string()?;
     let slots = at.long()?;
     let expires_at = at.long()?;
-    let at = said_at;
+    let at = stated_at;
     Ok(match kind {
         Kind::AskedJob => Pilot::AskedJob { queue, node, at },
         Kind::UpdatedJob => Pilot::UpdatedJob { queue, node, at },

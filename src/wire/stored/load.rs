@@ -177,7 +177,7 @@ fn settle_requests(state: &mut State) {
             state.timers.deferrals.set(answer.until, subject);
         }
         let reservations = ask.reservations.clone();
-        reservations.iter().for_each(|reservation| state.open_promise(subject, reservation));
+        reservations.iter().for_each(|reservation| state.open_reservation(subject, reservation));
     }
     subjects.into_iter().for_each(|subject| state.arm_subject(subject));
 }

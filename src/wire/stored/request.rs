@@ -26,7 +26,7 @@ pub(super) fn write(sink: &mut Sink<'_>, ask: &RequestState) {
     });
     sink.option(ask.answer.as_ref(), write_answer);
     sink.index(ask.reservations.len());
-    ask.reservations.iter().for_each(|reservation| write_promise(sink, reservation));
+    ask.reservations.iter().for_each(|reservation| write_reservation(sink, reservation));
     sink.index(ask.outcomes.len());
     for (id, kind) in &ask.outcomes {
         sink.raw(&id.0);
@@ -72,7 +72,7 @@ fn common_bytes(one: &str, other: &str) -> usize {
     (0..=alike).rev().find(|at| other.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn write_promise(sink: &mut Sink<'_>, reservation: &Reservation) {
+fn write_reservation(sink: &mut Sink<'_>, reservation: &Reservation) {
     sink.raw(&reservation.decision.0);
     sink.long(reservation.request.0 as i64);
     sink.long(reservation.task.0 as i64);
@@ -134,7 +134,7 @@ pub(super) fn read(
         ask.answer = Some(read_answer(at, memo, table)?);
     }
     for _ in 0..at.index()? {
-        ask.reservations.push(read_promise(at)?);
+        ask.reservations.push(read_reservation(at)?);
     }
     for _ in 0..at.index()? {
         let id = DecisionId(at.fixed16()?);
@@ -206,7 +206,7 @@ fn read_queues(count: usize, block: &[u8]) -> Result<Vec<String>, Fault> {
     Ok(names)
 }
 
-fn read_promise(at: &mut Cursor<'_>) -> Result<Reservation, Fault> {
+fn read_reservation(at: &mut Cursor<'_>) -> Result<Reservation, Fault> {
     let mut reservation = Reservation {
         decision: DecisionId(at.fixed16()?),
         request: Key(word(at)?),

@@ -31,10 +31,10 @@ pub fn describe(topology: &Topology) -> String {
         let _ = writeln!(text, "\nintake: {name}, dialect {}, read by {place}", dialect.name());
     }
     // Throttles are published by the first policy that has any.
-    let speaks = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
-    let speaker = topology.policies.iter().find(speaks).map(|spec| spec.name.as_str());
+    let throttles = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
+    let throttler = topology.policies.iter().find(throttles).map(|spec| spec.name.as_str());
     for policy in &topology.policies {
-        describe_policy(&mut text, policy, &topology.limits, speaker == Some(&policy.name));
+        describe_policy(&mut text, policy, &topology.limits, throttler == Some(&policy.name));
     }
     text
 }

@@ -24,7 +24,7 @@ fn led() -> (Yard, PaperStore, Reached) {
     yard.job(&job("1", "QUEUE_01", "", Status::Running, yard.now));
     yard.ask(&task("1/1", 20, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };
     (yard, store, reached)
 }
@@ -49,12 +49,12 @@ fn a_topic_that_grew_is_found_out_before_the_lead_is_taken() {
         let halt = standby.take_lead(yard.now).unwrap_err();
         assert!(matches!(halt, Halt::Log(LogError::Grown { known: 2, found: 3, .. })), "{halt}");
         // It is whole, says so, and the next life begins where it ended.
-        standby.farewell(yard.now).unwrap();
+        standby.finish(yard.now).unwrap();
         let mut again = Drive::start(yard.log(), store.clone(), config("three")).unwrap();
         assert_eq!(again.take_report().notices, Vec::<String>::new());
         yard.ask(&task("2/1", 20, yard.now));
         lead(&mut yard, &mut again, 10).unwrap();
-        again.farewell(yard.now).unwrap();
+        again.finish(yard.now).unwrap();
         let reached = Reached { number: again.state().number, digest: digest(again.state()) };
         check_words(&yard);
         check_replay(&yard, &reached);

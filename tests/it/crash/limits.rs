@@ -376,7 +376,7 @@ fn names_that_are_too_long_are_dead_letters_and_keys_are_cut() {
     }
     let answered: Vec<String> = yard.decisions().into_iter().map(|it| it.subject).collect();
     assert_eq!(answered, ["1/1"]);
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let known = digest(drive.state());
     let mut again =
         Drive::start(yard.log(), PaperStore::default(), crate::drive::yard::config("again"))

@@ -85,7 +85,7 @@ fn a_rebuild_begins_at_the_first_full_cut_that_is_left() {
     yard.ask(&task("9/1", 10, yard.now));
     lead_until_answered(&mut yard, &mut drive);
     assert!(matches!(yard.decisions().last().unwrap().outcome, Outcome::Assign(_)));
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     // Whoever begins at the same cut comes to the same.
     let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };
     let report = rebuild_part(yard.log(), PaperStore::default(), &reached);
@@ -141,7 +141,7 @@ fn a_log_without_a_full_cut_is_gone_on_with() {
         yard.ask(&task("9/1", 10, yard.now));
         lead_until_answered(&mut yard, &mut drive);
         assert_eq!(yard.decisions().len(), answers.len() + 1);
-        drive.farewell(yard.now).unwrap();
+        drive.finish(yard.now).unwrap();
         assert_eq!(audit(drive.state()), vec![]);
         let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };
         rebuild(yard.log(), PaperStore::default(), &reached);

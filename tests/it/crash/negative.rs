@@ -177,7 +177,7 @@ fn kept(yard: &Yard) -> Checkpoint {
     // Nothing is copied before all is followed: one checkpoint holds everything.
     drive.pump(Duration::ZERO).unwrap();
     follow_to_end(&mut drive);
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let mut all = Drive::start(yard.log(), PaperStore::default(), config("another")).unwrap();
     follow_to_end(&mut all);
     let checkpoints = store.checkpoints();
@@ -271,7 +271,7 @@ fn leader(yard: &mut Yard, name: &str, store: &PaperStore) -> Reached {
             drive.take_lead(yard.now).unwrap();
         }
     }
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     Reached { number: drive.state().number, digest: digest(drive.state()) }
 }
 

@@ -329,7 +329,7 @@ impl Play {
     fn bow(&mut self) -> bool {
         let now = self.yard.now;
         let Some(drive) = &mut self.drive else { return false };
-        match drive.farewell(now) {
+        match drive.finish(now) {
             Ok(()) => true,
             Err(halt) => {
                 self.died(&halt);

@@ -221,7 +221,7 @@ fn a_deadline_within_the_second_is_not_lost_while_quiet() {
     let Outcome::Defer { until } = yard.decisions()[0].outcome else { panic!("not deferred") };
     assert!(until.rem_euclid(1_000) > 850, "late in its second");
     // A new leader is quiet in the second in which the deferral falls due, but not so long.
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     for number in 0..100 {
         let name = number.to_string();
         yard.job(&job(&name, "QUEUE_01", "", Status::Running, yard.now));
@@ -344,7 +344,7 @@ fn a_clock_that_stepped_while_stopping_is_not_published_either() {
     yard.build(2);
     let mut drive = begin_with_uptime(&yard, "one");
     stepped(&mut yard, &mut drive, 0).unwrap();
-    drive.farewell(yard.now + 240_000).unwrap();
+    drive.finish(yard.now + 240_000).unwrap();
     let last = yard.progress().pop().unwrap();
     assert!(last.farewell && last.now <= yard.now, "{last:?}");
 }

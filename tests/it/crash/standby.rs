@@ -101,11 +101,11 @@ fn a_standby_takes_over_when_the_leader_is_silent() {
 fn a_standby_takes_over_at_once_after_a_farewell() {
     let (mut yard, pair) = pair();
     let [mut one, mut two] = pair;
-    one.drive.farewell(yard.now).unwrap();
+    one.drive.finish(yard.now).unwrap();
     run(&mut yard, std::slice::from_mut(&mut two), 2);
     assert!(two.drive.leads());
     // And so does one that was not there when it was said, with the store of the one that left.
-    two.drive.farewell(yard.now).unwrap();
+    two.drive.finish(yard.now).unwrap();
     let reached = digest(two.drive.state());
     for store in [two.store.clone(), one.store.clone(), PaperStore::default()] {
         let fork = Yard { paper: yard.paper.fork(), now: yard.now };
@@ -177,7 +177,7 @@ fn a_paused_leader_is_fenced_and_keeps_nothing_of_its_memory() {
         }
         assert!(two.drive.leads() && !again.drive.leads());
         assert_eq!(again.drive.take_report().notices, Vec::<String>::new());
-        two.drive.farewell(yard.now).unwrap();
+        two.drive.finish(yard.now).unwrap();
         follow_to_end(&mut again.drive);
         assert_eq!(digest(again.drive.state()), digest(two.drive.state()));
         check_words(&yard);

@@ -275,7 +275,7 @@ fn storm(seed: u64, rounds: usize, is_calm: bool) {
         yard.pass(1_100);
         lead_on(&yard, &mut drive);
     }
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     assert_eq!(audit(drive.state()), vec![]);
     check_words(&yard);
     let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };

@@ -67,7 +67,7 @@ fn another_topology_changes_what_is_known_as_a_restart_would() {
             yard.pass(2_400_000);
         }
         lead(&mut yard, &mut drive, 3).unwrap();
-        drive.farewell(yard.now).unwrap();
+        drive.finish(yard.now).unwrap();
         let reached = reached(&drive);
         assert_eq!(drive.state().epoch, epoch as u64 + 1);
         rebuild(yard.log(), PaperStore::default(), &reached);
@@ -102,7 +102,7 @@ fn a_process_with_another_topology_rebuilds_before_it_fences_and_looks_again() {
     second.take_lead(yard.now).unwrap();
     assert!(!second.leads(), "a cycle came while it rebuilt what is known");
     lead(&mut yard, &mut first, 5).unwrap();
-    first.farewell(yard.now).unwrap();
+    first.finish(yard.now).unwrap();
     follow(&mut second);
     second.take_report();
     second.take_lead(yard.now).unwrap();
@@ -111,7 +111,7 @@ fn a_process_with_another_topology_rebuilds_before_it_fences_and_looks_again() {
     assert!(notices.iter().any(|it| it.contains("before taking the lead")), "{notices:?}");
     work(&yard, 300);
     lead(&mut yard, &mut second, 10).unwrap();
-    second.farewell(yard.now).unwrap();
+    second.finish(yard.now).unwrap();
     rebuild(yard.log(), PaperStore::default(), &reached(&second));
     check_words(&yard);
 }
@@ -135,7 +135,7 @@ fn terms_of_another_version_stop_nobody_and_verify_nothing() {
         work(&yard, 100 * number);
         lead(&mut yard, &mut later, 5).unwrap();
     }
-    later.farewell(yard.now).unwrap();
+    later.finish(yard.now).unwrap();
     let known = reached(&later);
     let verify = |yard: &Yard| {
         let config = Config { verify: true, ..config("reader", &[]) };
@@ -160,7 +160,7 @@ fn terms_of_another_version_stop_nobody_and_verify_nothing() {
     lead(&mut yard, &mut old, 10).unwrap();
     yard.ask(&task("9/1", 20, yard.now));
     lead(&mut yard, &mut old, 5).unwrap();
-    old.farewell(yard.now).unwrap();
+    old.finish(yard.now).unwrap();
     let (again, report) = verify(&yard);
     assert_eq!(again.digest, reached(&old).digest);
     assert_eq!((report.verified, report.unread), ([1, 0, 3], 3), "{:?}", report.differences);
@@ -179,14 +179,14 @@ fn a_policy_hash_that_does_not_fit_the_published_text_is_named() {
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.ask(&task("1/1", 20, yard.now));
     lead(&mut yard, &mut drive, 5).unwrap();
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let mut next = Drive::start(yard.log(), PaperStore::default(), config("next", &[])).unwrap();
     lead(&mut yard, &mut next, 10).unwrap();
     let notices = next.take_report().notices;
     assert!(notices.iter().any(|it| it.contains("0123456789abcdef")), "{notices:?}");
     yard.ask(&task("2/1", 20, yard.now));
     lead(&mut yard, &mut next, 5).unwrap();
-    next.farewell(yard.now).unwrap();
+    next.finish(yard.now).unwrap();
     let verify = Config { verify: true, ..config("reader", &[]) };
     let mut reader = Drive::start(yard.log(), PaperStore::default(), verify).unwrap();
     for _ in 0..20 {
@@ -212,7 +212,7 @@ fn a_new_lane_counts_from_the_epoch_that_knows_it() {
     let mut standby = Drive::start(yard.log(), PaperStore::default(), config("two", &[])).unwrap();
     standby.pump(Duration::ZERO).unwrap();
     standby.follow().unwrap();
-    one.farewell(yard.now).unwrap();
+    one.finish(yard.now).unwrap();
     for topic in [Topic::JobState, Topic::Task, Topic::Decision] {
         yard.paper.add(Lane::new(topic, 2));
     }
@@ -221,7 +221,7 @@ fn a_new_lane_counts_from_the_epoch_that_knows_it() {
     work(&yard, 200);
     yard.ask(&task("2/1", 20, yard.now));
     lead(&mut yard, &mut again, 10).unwrap();
-    again.farewell(yard.now).unwrap();
+    again.finish(yard.now).unwrap();
     let reached = reached(&again);
     rebuild(yard.log(), PaperStore::default(), &reached);
     for count in 0..=store.count() {
@@ -243,7 +243,7 @@ fn a_lane_that_no_longer_holds_what_was_not_read_is_named() {
     let store = PaperStore::default();
     let mut one = Drive::start(yard.log(), store.clone(), config("one", &[])).unwrap();
     lead(&mut yard, &mut one, 10).unwrap();
-    one.farewell(yard.now).unwrap();
+    one.finish(yard.now).unwrap();
     work(&yard, 100);
     let lane = Lane::new(Topic::JobState, 0);
     let fork = yard.paper.fork();
@@ -277,7 +277,7 @@ fn a_lane_that_retention_emptied_up_to_a_marker_is_read_on() {
         yard.paper.close(lane, commit);
     }
     lead(&mut yard, &mut one, 10).unwrap();
-    one.farewell(yard.now).unwrap();
+    one.finish(yard.now).unwrap();
     let reached = reached(&one);
     rebuild(yard.log(), PaperStore::default(), &reached);
     for span in yard.paper.spans().into_iter().filter(|span| span.lane.topic == Topic::JobState) {

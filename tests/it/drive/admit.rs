@@ -27,7 +27,7 @@ fn rejected(yard: &Yard, subject: &str, attempt: u32) -> String {
 
 /// Every decision is made again from nothing, and the state is the same.
 fn check_replay<L: Log, S: Store>(yard: &Yard, led: &mut Drive<L, S>) {
-    led.farewell(yard.now).unwrap();
+    led.finish(yard.now).unwrap();
     let mut config = config("a reader");
     config.verify = true;
     let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
@@ -167,7 +167,7 @@ fn a_request_that_was_answered_long_ago_is_not_answered_again() {
         lead(&mut yard, &mut drive, 10).unwrap();
         assert_eq!(drive.state().requests.len(), 0);
         if is_store_lost {
-            drive.farewell(yard.now).unwrap();
+            drive.finish(yard.now).unwrap();
             drive = start(&yard, "two");
         }
         yard.pass(HOUR);
@@ -281,7 +281,7 @@ fn figures_that_cannot_be_are_noted_with_their_names() {
     assert!(drive.take_report().oddities.iter().any(odd));
     // Deferred again, by a leader that knows the request from a store or from the log.
     for store in [store, PaperStore::default()] {
-        drive.farewell(yard.now).unwrap();
+        drive.finish(yard.now).unwrap();
         drive = begin(&yard, store, "another");
         yard.pass(2 * HOUR);
         let answered = yard.decisions().len();

@@ -70,7 +70,7 @@ fn a_rebuild_reaches_the_same_state_and_the_same_decisions() {
         lead(&mut yard, &mut drive, 2).unwrap();
     }
     lead(&mut yard, &mut drive, 60).unwrap();
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     assert_eq!(audit(drive.state()), vec![]);
     let reached = digest(drive.state());
     let decisions = yard.decisions().len();

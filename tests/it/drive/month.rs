@@ -100,7 +100,7 @@ fn in_a_month_every_request_gets_one_final_answer_from_whatever_store() {
     yard.pass(15 * DAY + HOUR);
     lead(&mut yard, &mut drive, 20).unwrap();
     assert!(drive.state().requests.is_empty(), "{:?}", drive.state().requests.by_name.keys());
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let mut anew = begin(&yard, &PaperStore::default(), "anew");
     for _ in 0..100 {
         anew.pump(std::time::Duration::ZERO).unwrap();

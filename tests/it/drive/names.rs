@@ -38,7 +38,7 @@ fn an_old_process_and_a_fresh_one_agree_when_the_limit_of_names_is_reached() {
     let mut other = Drive::start(yard.log(), PaperStore::default(), small("fresh")).unwrap();
     follow(&mut other);
     assert!(matches!(other.check_names(), Err(Halt::Names { .. })), "it read all names again");
-    other.farewell(yard.now).unwrap();
+    other.finish(yard.now).unwrap();
     let (log, store) = other.into_ports();
     let mut fresh = Drive::start(log, store, small("fresh")).unwrap();
     let names = (old.state().names.len(), fresh.state().names.len());
@@ -59,7 +59,7 @@ fn an_old_process_and_a_fresh_one_agree_when_the_limit_of_names_is_reached() {
     lead(&mut yard, &mut old, 5).unwrap();
     let decisions = yard.decisions();
     assert!(sent(&decisions[0]).iter().any(|(queue, _)| queue == "QUEUE_05"), "{decisions:?}");
-    old.farewell(yard.now).unwrap();
+    old.finish(yard.now).unwrap();
     follow(&mut fresh);
     assert_eq!(fresh.state().number, old.state().number);
     assert_eq!(digest(fresh.state()), digest(old.state()));
@@ -80,11 +80,11 @@ fn live(yard: &mut Yard, store: &PaperStore, instance: &str, invent: &mut u64) -
         most = most.max(drive.state().names.len());
         if let Err(halt) = drive.check_names() {
             assert!(matches!(halt, Halt::Names { .. }), "{halt}");
-            drive.farewell(yard.now).unwrap();
+            drive.finish(yard.now).unwrap();
             return (most, true);
         }
     }
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     (most, false)
 }
 
@@ -123,7 +123,7 @@ fn more_live_names_than_the_limit_are_named_at_a_start_and_end_nothing() {
     }
     lead(&mut yard, &mut old, 20).unwrap();
     assert!(matches!(old.check_names(), Err(Halt::Names { .. })));
-    old.farewell(yard.now).unwrap();
+    old.finish(yard.now).unwrap();
     let mut again = Drive::start(yard.log(), store, small("again")).unwrap();
     let notices = again.take_report().notices;
     let named = |it: &String| it.contains("names_max") && it.contains("(1000)");
@@ -135,7 +135,7 @@ fn more_live_names_than_the_limit_are_named_at_a_start_and_end_nothing() {
     lead(&mut yard, &mut again, 5).unwrap();
     assert_eq!(yard.decisions().len(), 1);
     again.check_names().unwrap();
-    again.farewell(yard.now).unwrap();
+    again.finish(yard.now).unwrap();
     follow(&mut fresh);
     assert_eq!(digest(fresh.state()), digest(again.state()));
 }

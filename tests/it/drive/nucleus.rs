@@ -67,7 +67,7 @@ fn two_tasks_of_a_cycle_go_to_two_nuclei() {
     }
     assert_eq!(audit(drive.state()), vec![]);
     lead(&mut yard, &mut drive, 60).unwrap();
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
     let mut other = config("two");
     other.verify = true;

@@ -84,6 +84,6 @@ fn a_slow_word_holds_the_next_cycle_back_no_longer_than_a_tick() {
 fn a_farewell_says_what_was_folded_since() {
     let mut yard = Yard::new();
     let mut drive = folding_on(&mut yard);
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     check(&yard, &drive);
 }

@@ -102,7 +102,7 @@ fn a_user_over_the_cap_waits_until_enough_of_her_jobs_end() {
     assert_eq!(audit(drive.state()), vec![]);
     // Whoever decides again from the log alone comes to the same.
     lead(&mut yard, &mut drive, 60).unwrap();
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
     let (_, kept) = drive.into_ports();
     assert!(kept.count() > 20);

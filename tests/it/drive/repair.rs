@@ -188,7 +188,7 @@ fn every_process_counts_a_repaired_log_alike() {
     lead(&mut yard, &mut next, 20).unwrap();
     assert!(next.leads());
     assert_ne!(digest(next.state()), reached);
-    next.farewell(yard.now).unwrap();
+    next.finish(yard.now).unwrap();
     assert_eq!(audit(next.state()), vec![]);
     let led = check_alike(&yard, &kept, (before, within), of_standby);
     assert_eq!(digest(next.state()), led);
@@ -248,7 +248,7 @@ fn a_repaired_log_counts_what_one_without_the_jump_does() {
         let mut next = begin(&yard, "four", kept);
         lead(&mut yard, &mut next, 20).unwrap();
         assert!(next.leads());
-        next.farewell(yard.now).unwrap();
+        next.finish(yard.now).unwrap();
         // What would have been forgotten is known.
         let state = next.state();
         assert_eq!(state.jobs.slab.len(), 9);

@@ -102,7 +102,7 @@ fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
     let last = yard.throttles().into_iter().rfind(|it| it.key() == "task/2").unwrap();
     assert!(!last.stands(yard.now), "its class is another, and nothing is held: {last:#?}");
     assert_eq!(audit(drive.state()), vec![]);
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
     let (_, kept) = drive.into_ports();
     assert!(kept.count() > 20, "{}", kept.count());

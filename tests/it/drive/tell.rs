@@ -173,7 +173,7 @@ fn many_counters_are_published_in_slices_and_requests_come_first() {
     let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
     for _ in 0..2_000 {
         lead(&mut yard, &mut drive, 1).unwrap();
-        if drive.has_spoken() && known(&yard) == counted(drive.state()) {
+        if drive.has_published() && known(&yard) == counted(drive.state()) {
             break;
         }
     }
@@ -238,7 +238,7 @@ fn a_farewell_tells_and_keeps_everything() {
         known(&yard) != counted(drive.state())
     });
     assert!(is_left, "something is left to tell");
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     assert_eq!(known(&yard), counted(drive.state()));
     assert_eq!(audit(drive.state()), vec![]);
     let number = drive.state().number;

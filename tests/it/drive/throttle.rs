@@ -50,7 +50,7 @@ fn actions(yard: &Yard) -> Vec<Action> {
 /// ours is made again.
 fn check_again(yard: &mut Yard, mut drive: Driven) {
     lead(yard, &mut drive, 60).unwrap();
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     assert_eq!(audit(drive.state()), vec![]);
     let (reached, words) = (digest(drive.state()), yard.throttles().len() + yard.decisions().len());
     check_throttles(&yard.throttles());

@@ -28,7 +28,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = start(&yard, &topology, "one");
-    lead_until(&mut yard, &mut drive, |_, drive| drive.has_spoken());
+    lead_until(&mut yard, &mut drive, |_, drive| drive.has_published());
     registry.books().is_down = true;
     append(&yard, Topic::Heartbeat, "7", &beat(theirs, "7"));
     append(&yard, Topic::Heartbeat, "8", &beat(theirs, "8"));
@@ -111,7 +111,7 @@ fn a_number_the_registry_does_not_know_and_a_schema_that_cannot_be_read_are_dead
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = start(&yard, &topology, "one");
-    lead_until(&mut yard, &mut drive, |_, drive| drive.has_spoken());
+    lead_until(&mut yard, &mut drive, |_, drive| drive.has_published());
     for id in [999, other, json] {
         append(&yard, Topic::Heartbeat, "7", &beat(id, "7"));
     }
@@ -139,7 +139,7 @@ fn with_a_store_a_restart_needs_no_registry() {
     yard.ask(&task("1/1", 10, yard.now));
     let mut drive = start(&yard, &topology, "one");
     lead_until(&mut yard, &mut drive, |yard, drive| stubs(drive) == 1 && !said(yard).is_empty());
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     assert!(said(&yard).iter().all(Option::is_some), "we say in the topic's framing");
     let reached = digest(drive.state());
     let (_, store) = drive.into_ports();
@@ -158,7 +158,7 @@ fn with_a_store_a_restart_needs_no_registry() {
         stubs(drive) == 2 && said(yard).len() > decided
     });
     assert_eq!((said(&yard).iter().all(Option::is_some), dead_letters(&yard)), (true, Vec::new()));
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
     drop(drive);
     // Without the store no cycle can be read. It says what it waits for, and starts again.
@@ -188,7 +188,7 @@ fn what_was_said_in_a_framing_is_made_again_byte_for_byte() {
         append(&yard, Topic::Task, "1", &numbered(id, |out| record::write_task(out, &request)));
         lead_until(&mut yard, &mut drive, |yard, _| said(yard).len() == round + 1);
     }
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let config = Config { verify: true, ..config_of("two", &registry.url) };
     let mut again = Drive::start(framed(&yard, &topology), PaperStore::default(), config).unwrap();
     let began = Instant::now();

@@ -33,7 +33,7 @@ fn a_thousand_records_of_random_numbers_are_asked_for_side_by_side_and_doubted_w
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = begin(&yard, &topology, PaperStore::default(), "one");
-    lead_until(&mut yard, &mut drive, |_, drive| drive.has_spoken());
+    lead_until(&mut yard, &mut drive, |_, drive| drive.has_published());
     let from = registry.books().asked.len();
     registry.books().side_by_side = 8;
     for number in 1..=1_000_u32 {
@@ -56,7 +56,7 @@ fn a_number_that_no_registry_gives_is_a_dead_letter_and_its_lane_goes_on() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = begin(&yard, &topology, PaperStore::default(), "one");
-    lead_until(&mut yard, &mut drive, |_, drive| drive.has_spoken());
+    lead_until(&mut yard, &mut drive, |_, drive| drive.has_published());
     registry.books().has_no_codes = true;
     let from = registry.books().asked.len();
     for id in [1 << 31, u32::MAX, 999] {
@@ -86,8 +86,8 @@ fn a_start_while_the_registry_is_down_answers_once_the_lane_counts_as_unreadable
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = begin(&yard, &topology, PaperStore::default(), "one");
-    lead_until(&mut yard, &mut drive, |_, drive| drive.has_spoken());
-    drive.farewell(yard.now).unwrap();
+    lead_until(&mut yard, &mut drive, |_, drive| drive.has_published());
+    drive.finish(yard.now).unwrap();
     let (_, store) = drive.into_ports();
     registry.books().is_down = true;
     append(&yard, Topic::Heartbeat, "7", &beat(theirs, "7"));
@@ -98,7 +98,7 @@ fn a_start_while_the_registry_is_down_answers_once_the_lane_counts_as_unreadable
     let notes: Vec<String> =
         drive.take_report().decisions().flat_map(|it| it.notes.clone()).collect();
     assert!(notes.iter().any(|it| it.starts_with("input_stale(heartbeat")), "{notes:?}");
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let (_, store) = drive.into_ports();
     // Requests are never passed over: one may be the newest word on another.
     append(&yard, Topic::Task, "x", &beat(theirs + 100, "x"));
@@ -122,15 +122,15 @@ fn what_progress_names_as_unreadable_is_counted_again_without_a_registry() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = begin(&yard, &topology, PaperStore::default(), "one");
-    lead_until(&mut yard, &mut drive, |_, drive| drive.has_spoken());
-    drive.farewell(yard.now).unwrap();
+    lead_until(&mut yard, &mut drive, |_, drive| drive.has_published());
+    drive.finish(yard.now).unwrap();
     let (_, store) = drive.into_ports();
     let mut drive = begin(&yard, &topology, PaperStore::default(), "two");
     for id in [999, 1_000] {
         append(&yard, Topic::Heartbeat, "7", &beat(id, "7"));
     }
     lead_until(&mut yard, &mut drive, |yard, _| dead_letters(yard).len() == 2);
-    drive.farewell(yard.now).unwrap();
+    drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
     drop(drive);
     registry.books().is_down = true;

@@ -44,7 +44,7 @@ pub fn executing_and_queued(state: &State) -> BTreeMap<String, Hs06> {
 }
 
 /// Core power of each queue jobs are counted at; milli-HS06 per core. Pseudo-queues of one queue
-/// are on the same nodes: the first by name speaks for all.
+/// are on the same nodes: the first by name stands for all.
 fn core_powers(state: &State) -> BTreeMap<Name, u128> {
     let mut powers = BTreeMap::new();
     for (_, fact) in state.facts.queues.iter() {

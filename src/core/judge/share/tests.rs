@@ -164,7 +164,7 @@ fn an_expression_that_is_no_pattern_matches_nothing_and_is_named() {
 /// Random trees, with every possible value and parents drawn at random: circles, orphans
 /// and depths come by themselves.
 #[test]
-fn leaves_add_to_100_whatever_is_said() {
+fn leaves_add_to_100_whatever_is_published() {
     const VALUES: [f64; 10] =
         [0.0, 0.0, 1.0, 30.0, -5.0, f64::MAX, f64::MIN_POSITIVE, 1e-320, f64::NAN, f64::INFINITY];
     for seed in 0..400 {

@@ -132,7 +132,7 @@ fn no_walk_makes_it_flap() {
 }
 
 #[test]
-fn who_has_nothing_to_hold_is_not_told_of_and_lapses() {
+fn who_has_nothing_to_hold_is_not_published_of_and_lapses() {
     let now = 1_000_000;
     let above = gauge(LIMIT + 1.0);
     assert_eq!(step(None, Some(&above), false, &MARGIN, now), None);

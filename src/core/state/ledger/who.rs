@@ -115,7 +115,7 @@ impl Ledger {
         self.see_user(row, share, was_active);
     }
 
-    /// Whom a row of `who` counts for where caps are concerned; `None`: another row does.
+    /// The owner a row of `who` counts for where caps are concerned; `None`: another row does.
     #[inline]
     fn owner_key(&self, row: u32) -> Option<RowKey> {
         let [name, _, kind, _] = self.who.key(row);

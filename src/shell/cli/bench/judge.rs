@@ -43,7 +43,7 @@ pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Resul
     Ok(())
 }
 
-/// The built-in grid, its queues said again under other names until there are enough.
+/// The built-in grid, its queues published again under other names until there are enough.
 pub(super) fn engine(read: &Read, queues: usize) -> anyhow::Result<Engine> {
     let mut facts = Facts::built_in();
     let originals = facts.queues.clone();

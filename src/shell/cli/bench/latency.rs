@@ -61,7 +61,7 @@ pub fn measure(
     Ok(())
 }
 
-/// Topics of our own, so that nobody is disturbed.
+/// Topics of our own, so that no other process is disturbed.
 fn conf(place: &Place, read: &Read) -> anyhow::Result<KafkaConf> {
     let mut conf = place.kafka(&read.topology)?;
     let prefix = format!("bench.{}", std::process::id());
@@ -121,7 +121,7 @@ fn spawn_leader(conf: KafkaConf, read: &Read, stop: Arc<AtomicBool>) -> anyhow::
             }
             drive.take_report();
         }
-        Ok(drive.farewell(clock::now())?)
+        Ok(drive.finish(clock::now())?)
     }))
 }
 

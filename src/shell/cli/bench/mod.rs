@@ -34,7 +34,7 @@ pub struct Bench {
     /// Live jobs in fold and restart.
     #[arg(long, default_value_t = 1_000_000)]
     jobs: u64,
-    /// Rounds of each measurement; the median is told.
+    /// Rounds of each measurement; the median is shown.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
     /// Simulated hours of the log that is replayed.
@@ -69,9 +69,9 @@ enum What {
     Waiting,
     /// Event to committed decision on a Kafka.
     Latency,
-    /// A fold other stream engines are measured by, as the PEER_ variables of the environment say;
-    /// runs until told to stop, and only when asked for by name. Changed counters are told at every
-    /// commit, or every PEER_TELL_MS milliseconds.
+    /// A fold other stream engines are measured by, by the PEER_ variables of the environment; runs
+    /// until it is stopped, and only when asked for by name. Changed counters are published at
+    /// every commit, or every PEER_TELL_MS milliseconds.
     Peers,
 }
 

@@ -1,9 +1,9 @@
 //! A fold that other stream engines are measured by, done by the whole line: job records of a
 //! foreign schema in, every changed counter out at every commit, exactly once.
 //!
-//! The environment says what to do (PEER_BOOTSTRAP, PEER_TOPIC, PEER_END, PEER_OUT, PEER_ID,
-//! PEER_STATE; PEER_TELL_MS if counters are to be told less often than at every commit), and
-//! `FIRST`, `LAST` and `START` on standard output say how far it is. The records are turned into
+//! The environment has what to do (PEER_BOOTSTRAP, PEER_TOPIC, PEER_END, PEER_OUT, PEER_ID,
+//! PEER_STATE; PEER_TELL_MS if counters are to be published less often than at every commit), and
+//! `FIRST`, `LAST` and `START` on standard output show how far it is. The records are turned into
 //! ours as they are read, and go through the same log, loop, ledger, transactions and store as in
 //! `run`.
 
@@ -38,10 +38,11 @@ struct Task {
     out: String,
     id: String,
     state: String,
-    /// End offset of each partition, exclusive; empty: until told to stop.
+    /// End offset of each partition, exclusive; empty: until it is stopped.
     end: Vec<u64>,
-    /// Least time between two tellings of counters; ms. At 0 they are told at every commit.
-    tell: Millis,
+    /// Least time between two publications of counters; ms. At 0 they are published at every
+    /// commit.
+    publish_ms: Millis,
 }
 
 impl Task {
@@ -49,7 +50,7 @@ impl Task {
         let get = |name: &str| std::env::var(name).with_context(|| format!("{name} is not set"));
         let end = get("PEER_END")?;
         let end = end.split(',').filter(|part| !part.is_empty()).map(str::parse);
-        let tell = std::env::var("PEER_TELL_MS").unwrap_or_else(|_| "0".to_owned());
+        let publish_ms = std::env::var("PEER_TELL_MS").unwrap_or_else(|_| "0".to_owned());
         Ok(Task {
             bootstrap: get("PEER_BOOTSTRAP")?,
             topic: get("PEER_TOPIC")?,
@@ -57,12 +58,14 @@ impl Task {
             id: get("PEER_ID")?,
             state: get("PEER_STATE")?,
             end: end.collect::<Result<_, _>>().context("PEER_END: give o0,o1,...")?,
-            tell: tell.parse().with_context(|| format!("PEER_TELL_MS {tell}: give ms"))?,
+            publish_ms: publish_ms
+                .parse()
+                .with_context(|| format!("PEER_TELL_MS {publish_ms}: give ms"))?,
         })
     }
 }
 
-/// Runs until told to stop.
+/// Runs until it is stopped.
 pub fn run(read: &Read) -> anyhow::Result<()> {
     let task = Task::read()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -74,7 +77,7 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
     let is_again =
         log.lanes()?.iter().any(|span| span.lane.topic == Topic::Progress && span.end > 0);
     std::fs::create_dir_all(&task.state)?;
-    say("START", "");
+    print("START", "");
     let store = open_store(&Path::new(&task.state).join("store"))?;
     let mut drive = Drive::start(log, store, config(&task, read)?)?;
     let mut marks = Marks { is_again, ..Marks::default() };
@@ -96,10 +99,10 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
         marks.look(&drive, taken, &task.end);
         drive.take_report();
     }
-    Ok(drive.farewell(clock::now())?)
+    Ok(drive.finish(clock::now())?)
 }
 
-/// What was said of how far it is.
+/// What was printed of how far it is.
 #[derive(Default)]
 struct Marks {
     /// There was a life before this one: the first record is the first that it had not read.
@@ -118,13 +121,13 @@ impl Marks {
         };
         if begins && !self.is_begun {
             self.is_begun = true;
-            say("FIRST", "");
+            print("FIRST", "");
         }
         let next = |partition| drive.state().next(Lane::new(Topic::JobState, partition as u32));
         let ends = || end.iter().enumerate().all(|(partition, end)| next(partition) >= *end);
         if !self.is_ended && !end.is_empty() && ends() {
             self.is_ended = true;
-            say("LAST", &end.iter().sum::<u64>().to_string());
+            print("LAST", &end.iter().sum::<u64>().to_string());
         }
     }
 }
@@ -134,15 +137,16 @@ fn position(drive: &Drive<KafkaLog, AnyStore>) -> u64 {
     drive.state().times.lanes.of(Topic::JobState).map(|(_, lane)| lane.next).sum()
 }
 
-fn say(word: &str, more: &str) {
+fn print(word: &str, more: &str) {
     println!("{}", format!("{word} {} {more}", clock::now()).trim_end());
-    // Nobody reads on: then nobody is told.
+    // Nothing reads on: then nothing is printed.
     let _ = std::io::stdout().flush();
 }
 
 /// Topics as the others use them, and one for `progress`.
 fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
-    // Topics whose names begin with the id have eight partitions each: so those who weigh them say.
+    // Topics whose names begin with the id have eight partitions each: so the comparison asks for
+    // it.
     let progress = format!("progress-{}", task.id);
     let map = |topic, name: &str| TopicMap { topic, name: name.to_owned() };
     let topics = vec![
@@ -162,12 +166,13 @@ fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
 fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     let mut terms = read.terms()?;
     let limits = &mut terms.setting.limits;
-    // Where every cycle tells all that changed, fewer and larger ones tell a counter less often.
-    limits.batch_records = if task.tell == 0 { 200_000 } else { 50_000 };
+    // Where every cycle publishes all that changed, fewer and larger ones publish a counter less
+    // often.
+    limits.batch_records = if task.publish_ms == 0 { 200_000 } else { 50_000 };
     // Nothing is forgotten: the counters are of all jobs there ever were.
     limits.ended_job_lifetime_ms = 40_000 * DAY;
     limits.silent_job_lifetime_ms = 40_000 * DAY;
-    let tell = CounterPublishing { interval: task.tell, is_early: true, write };
+    let publish_ms = CounterPublishing { interval: task.publish_ms, is_early: true, write };
     Ok(Config {
         instance: task.id.clone(),
         terms,
@@ -175,7 +180,7 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
         uptime: None,
         verify: false,
         keeps: true,
-        counters: Some(tell),
+        counters: Some(publish_ms),
     })
 }
 

@@ -32,7 +32,7 @@ pub fn measure(
     while drive.state().jobs.slab.len() < jobs as usize {
         turn(&mut drive)?;
     }
-    drive.farewell(clock::now())?;
+    drive.finish(clock::now())?;
     drop((drive, writer));
     let began = clock::stopwatch();
     let (mut drive, mut writer) = start(&dir, read)?;
@@ -52,7 +52,7 @@ pub fn measure(
     figures.insert("counters_of_live_jobs".into(), lines.len() as f64);
     figures.insert("counters_bytes".into(), bytes as f64);
     figures.insert("counters_made_seconds".into(), seconds(began, clock::stopwatch()));
-    drive.farewell(clock::now())?;
+    drive.finish(clock::now())?;
     drop((drive, writer, lines));
     let mut terms = read.terms()?;
     terms.setting.limits.node_window_ms += HOUR;

@@ -1,4 +1,4 @@
-//! A small grid and requests to it, as they would be said now.
+//! A small grid and requests to it, as they would be published now.
 
 use crate::core::cut::Topic;
 use crate::core::event::{Configuration, RamUnit, Task};

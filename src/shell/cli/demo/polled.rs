@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn requests_are_known_at_once_and_all_else_a_minute_later_in_order() {
         let mut polled = Polled::default();
-        let said = vec![
+        let records = vec![
             record(Topic::JobState, 1_000),
             record(Topic::Task, 2_000),
             record(Topic::Pilot, 3_000),
@@ -77,7 +77,7 @@ mod tests {
         let topics = |records: Vec<Record>| -> Vec<Topic> {
             records.into_iter().map(|record| record.topic).collect()
         };
-        assert_eq!(topics(polled.pass(said, 10_000)), [Topic::Task]);
+        assert_eq!(topics(polled.pass(records, 10_000)), [Topic::Task]);
         assert_eq!(topics(polled.pass(Vec::new(), 61_999)), [Topic::JobState]);
         assert_eq!(topics(polled.pass(Vec::new(), 63_000)), [Topic::Pilot]);
     }

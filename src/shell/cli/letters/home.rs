@@ -80,7 +80,7 @@ impl Home {
         if value.len() > most {
             return Err(format!("{} bytes, more than max_record_bytes of {most}", value.len()));
         }
-        dialect::read(*dialect, value).and_then(|said| is_short(said.longest_name(), read))
+        dialect::read(*dialect, value).and_then(|message| is_short(message.longest_name(), read))
     }
 }
 

@@ -96,7 +96,7 @@ impl Redrive {
         let pen = self.pen(&read, &homes.log, ends.keys().cloned().collect())?;
         let mut tally = self.write(&mut homes, &read, &chosen, &marked, pen)?;
         self.confirm(&mut homes, &ends, &mut tally)?;
-        Ok(self.tell(chosen.values().map(BTreeSet::len).sum(), &tally))
+        Ok(self.report(chosen.values().map(BTreeSet::len).sum(), &tally))
     }
 
     /// The letters that are meant, by where their records stood, without their bytes.
@@ -223,7 +223,7 @@ impl Redrive {
         Ok(())
     }
 
-    fn tell(&self, chosen: usize, tally: &Tally) -> ExitCode {
+    fn report(&self, chosen: usize, tally: &Tally) -> ExitCode {
         for trouble in &tally.troubles {
             eprintln!("{trouble}");
         }
@@ -309,7 +309,7 @@ impl Cut {
         Ok(found.ok_or_else(|| {
             format!(
                 "the letter kept {} of {length} bytes, and its origin no longer holds them; have \
-                 the writer say it again",
+                 the writer publish it again",
                 kept.0
             )
         }))

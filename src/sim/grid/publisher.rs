@@ -1,4 +1,4 @@
-//! What the grid says: records as they go on the bus, some of them as wrong as in life.
+//! What the grid publishes: records as they go on the bus, some of them as wrong as in life.
 
 use super::Record;
 use crate::core::cut::Topic;
@@ -10,7 +10,7 @@ use crate::core::unit::Millis;
 use crate::sim::dice::Dice;
 use crate::wire::record;
 
-/// Of a thousand job states, so many are said twice.
+/// Of a thousand job states, so many are published twice.
 const REPEATED: f64 = 2.0 / 1_000.0;
 /// Of a thousand heartbeats and job states, so many come with a clock that is hours ahead.
 const AHEAD: f64 = 0.5 / 1_000.0;
@@ -21,23 +21,23 @@ const USUAL_BYTES: usize = 224;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Voice {
-    /// What was said and not yet taken.
+pub struct Publisher {
+    /// What was published and not yet taken.
     pub out: Vec<Record>,
-    /// How many records were said so far.
-    pub said: u64,
+    /// How many records were published so far.
+    pub published: u64,
     /// Now.
     pub now: Millis,
     dice: Dice,
 }
 
-impl Voice {
-    /// A voice that has said nothing.
-    pub fn new(seed: u64, now: Millis) -> Voice {
-        Voice { out: Vec::new(), said: 0, now, dice: Dice::new(seed, "voice") }
+impl Publisher {
+    /// One that has published nothing.
+    pub fn new(seed: u64, now: Millis) -> Publisher {
+        Publisher { out: Vec::new(), published: 0, now, dice: Dice::new(seed, "publisher") }
     }
 
-    fn say(&mut self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    fn publish(&mut self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
         let mut value = Vec::with_capacity(USUAL_BYTES);
         write(&mut value);
         self.out.push(Record {
@@ -46,34 +46,34 @@ impl Voice {
             value: Some(value),
             at: self.now,
         });
-        self.said += 1;
+        self.published += 1;
     }
 
     /// A job's state. Now and then with a clock that is ahead, or twice; an end never is wrong.
     pub fn job(&mut self, job: &JobState<'_>) {
-        let mut told = *job;
+        let mut record = *job;
         if !job.status.is_ended() && self.dice.chance(AHEAD) {
-            told.changed_at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
+            record.changed_at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
         }
         let times = if self.dice.chance(REPEATED) { 2 } else { 1 };
         for _ in 0..times {
-            self.say(Topic::JobState, job.job, |value| record::write_job_state(value, &told));
+            self.publish(Topic::JobState, job.job, |value| record::write_job_state(value, &record));
         }
     }
 
     /// A sign of life. Now and then with a clock that is ahead.
     pub fn heartbeat(&mut self, beat: &Heartbeat<'_>) {
-        let mut told = *beat;
+        let mut record = *beat;
         if self.dice.chance(AHEAD) {
-            told.at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
+            record.at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
         }
-        self.say(Topic::Heartbeat, beat.job, |value| record::write_heartbeat(value, &told));
+        self.publish(Topic::Heartbeat, beat.job, |value| record::write_heartbeat(value, &record));
     }
 
     /// A transfer's state.
     pub fn transfer(&mut self, transfer: &Transfer<'_>) {
         let key = transfer.request;
-        self.say(Topic::Transfer, key, |value| record::write_transfer(value, transfer));
+        self.publish(Topic::Transfer, key, |value| record::write_transfer(value, transfer));
     }
 
     /// A report of a pilot or harvester; keyed by queue, who reports, and node or resource type.
@@ -88,49 +88,49 @@ impl Voice {
                 format!("{queue}/slots/{gshare}/{resource_type}")
             }
         };
-        self.say(Topic::Pilot, &key, |value| record::write_pilot(value, pilot));
+        self.publish(Topic::Pilot, &key, |value| record::write_pilot(value, pilot));
     }
 
     /// A request, keyed by its task.
     pub fn task(&mut self, task: &Task) {
-        self.say(Topic::Task, &task.task, |value| record::write_task(value, task));
+        self.publish(Topic::Task, &task.task, |value| record::write_task(value, task));
     }
 
     /// What became of a decision.
     pub fn outcome(&mut self, outcome: &Outcome) {
         let key = &outcome.subject;
-        self.say(Topic::Outcome, key, |value| record::write_outcome(value, outcome));
+        self.publish(Topic::Outcome, key, |value| record::write_outcome(value, outcome));
     }
 
     /// A queue's configuration.
     pub fn queue(&mut self, queue: &Queue) {
-        self.say(Topic::Queue, &queue.name, |value| record::write(value, queue));
+        self.publish(Topic::Queue, &queue.name, |value| record::write(value, queue));
     }
 
     /// A site.
     pub fn site(&mut self, site: &Site) {
-        self.say(Topic::Site, &site.name, |value| record::write(value, site));
+        self.publish(Topic::Site, &site.name, |value| record::write(value, site));
     }
 
     /// A storage endpoint.
     pub fn storage(&mut self, storage: &Storage) {
-        self.say(Topic::Storage, &storage.name, |value| record::write(value, storage));
+        self.publish(Topic::Storage, &storage.name, |value| record::write(value, storage));
     }
 
     /// The software of a queue.
     pub fn release(&mut self, release: &Release) {
         let key = &release.queue;
-        self.say(Topic::Release, key, |value| record::write(value, release));
+        self.publish(Topic::Release, key, |value| record::write(value, release));
     }
 
     /// A global share.
     pub fn share(&mut self, share: &Share) {
-        self.say(Topic::Share, &share.name, |value| record::write(value, share));
+        self.publish(Topic::Share, &share.name, |value| record::write(value, share));
     }
 
     /// A link's measurements.
     pub fn link(&mut self, link: &Link) {
         let key = link.name();
-        self.say(Topic::Link, &key, |value| record::write(value, link));
+        self.publish(Topic::Link, &key, |value| record::write(value, link));
     }
 }

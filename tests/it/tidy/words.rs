@@ -1,0 +1,65 @@
+//! Words that the source does not use, since an engineer would look for the thing under another
+//! one: names and comments are plain engineering English.
+
+use super::{File, code_of, is_word};
+
+/// A word, and what is used in its place.
+const WORDS: [(&str, &str); 14] = [
+    ("said", "published, stated, reported"),
+    ("told", "published, reported, known"),
+    ("spoken", "published"),
+    ("spoke", "published, led"),
+    ("mouth", "producer"),
+    ("speaker", "producer, leader"),
+    ("whoever", "a process that, a caller that"),
+    ("whom", "which subject, which process"),
+    ("anew", "again"),
+    ("hangs", "depends"),
+    ("promise", "reservation"),
+    ("promised", "reserved"),
+    ("slate", "joint evaluation"),
+    ("asker", "client, request"),
+];
+
+/// Where a word stands for something else: a foreign name, or a term of the language.
+const ALLOWED: [(&str, &str); 1] = [("src/shell/pages.rs", "promises")];
+
+/// Code without literals, and comments: each line with its number.
+fn lines(file: &File) -> Vec<(usize, String)> {
+    let code = code_of(&file.text);
+    let code = code.lines().map(str::to_owned).enumerate();
+    let is_comment = |line: &str| line.trim_start().starts_with("//");
+    let comments = file.text.lines().enumerate().filter(|(_, line)| is_comment(line));
+    code.chain(comments.map(|(at, line)| (at, line.to_owned()))).collect()
+}
+
+/// The words of a line, those of a name too: `is_told` has two.
+fn words(line: &str) -> impl Iterator<Item = String> {
+    let parts = line.split(|c: char| !c.is_ascii_alphabetic());
+    parts.filter(|part| !part.is_empty()).map(str::to_ascii_lowercase)
+}
+
+/// The words not to be used in the source.
+pub(super) fn plain_words(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, line) in lines(file) {
+        for word in words(&line) {
+            let used = WORDS.iter().find(|(banned, _)| *banned == word);
+            let is_allowed = ALLOWED.contains(&(file.path.as_str(), word.as_str()));
+            if let Some((_, instead)) = used.filter(|_| !is_allowed) {
+                found.push(file.complaint(at, format!("`{word}`; say instead: {instead}")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn words_not_to_be_used_are_seen() {
+    assert!(is_word(Some(b'a')));
+    let complaints = |text: &str| {
+        plain_words(&File { path: "src/core/a.rs".to_owned(), text: text.to_owned() }).len()
+    };
+    assert_eq!(complaints("/// What was said.\nfn is_told() {}"), 2);
+    assert_eq!(complaints("const LABEL: &str = \"said\";\n/// What was published."), 0);
+}
