@@ -142,28 +142,19 @@ fn job_state<'a>(id: &'a str, status: Status, queue: &'a str, gshare: &'a str) -
         job: id,
         status,
         changed_at: NOW,
-        revision: 0,
-        attempt: 0,
         task: "45000000",
-        request: "",
         queue,
         user: "prod",
         group: "AP_MCGN",
         gshare,
         resource_type: "MCORE",
         nucleus: NUCLEUS,
-        workflow: "",
         label: "managed",
-        processing_type: "",
-        sub_status: "",
         cores: 8,
         priority: 500,
         created_at: NOW,
-        activated_at: 0,
         started_at: NOW,
-        ended_at: 0,
-        input_bytes: 0,
-        output_bytes: 0,
+        ..JobState::default()
     }
 }
 
@@ -173,16 +164,13 @@ fn storage(site: &str) -> Storage {
         changed_at: NOW,
         site: site.into(),
         kind: "DATADISK".into(),
-        tape: false,
         total_bytes: 9_000_000 * GIB,
         free_bytes: 5_000_000 * GIB,
-        expired_bytes: 0,
-        min_free_bytes: 0,
-        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
         write_wan: true,
+        ..Storage::default()
     }
 }
 
@@ -207,7 +195,6 @@ fn queue(number: usize) -> Queue {
     Queue {
         name: format!("SITE-{}_PROD_{number}", number / 2),
         unified: format!("SITE-{}_PROD_{number}", number / 2),
-        resource_type: String::new(),
         changed_at: NOW,
         status: if number % 6 == 5 { QueueStatus::Offline } else { QueueStatus::Online },
         production: true,
@@ -217,31 +204,22 @@ fn queue(number: usize) -> Queue {
         cores: 8,
         core_power_mhs06: 10_000,
         max_rss_mb: if number % 6 == 2 { 2_000 } else { 64_000 },
-        min_rss_mb: 0,
         max_time_s: 345_600,
-        min_time_s: 0,
         max_wdir_mb: 200_000,
         max_input_mb: 100_000,
-        max_disk_io_kbps: 0,
         transferring_limit: 2_000,
         pledged_cpu: 100,
-        fairshare_policy: String::new(),
         workflow: "pull_ups".into(),
-        ucore: false,
         wn_connectivity: "full#IPv6".into(),
         direct_access_lan: true,
-        direct_access_wan: false,
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
-        analysis_endpoints: Default::default(),
-        unified_cores: 0,
-        facility: String::new(),
-        catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_DATADISK")],
             write: vec![format!("{site}_DATADISK")],
         },
         site,
+        ..Queue::default()
     }
 }
 

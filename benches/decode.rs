@@ -38,7 +38,6 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 status: Status::Running,
                 changed_at: at,
                 revision: 1,
-                attempt: 0,
                 task: "45123456",
                 request: "45123456/17:0",
                 queue: "CERN-T0_PROD_UCORE",
@@ -50,15 +49,13 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 workflow: "pull_ups",
                 label: "managed",
                 processing_type: "simul",
-                sub_status: "",
                 cores: 8,
                 priority: 650,
                 created_at: at - 9_000_000,
                 activated_at: at - 700_000,
                 started_at: at - 600_000,
-                ended_at: 0,
                 input_bytes: 2_345_678_901,
-                output_bytes: 0,
+                ..JobState::default()
             };
             record::write_job_state(&mut out, &state);
         }
@@ -66,11 +63,11 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
             let beat = Heartbeat {
                 job: &job,
                 at,
-                attempt: 0,
                 cpu_s: 13_820,
                 disk_io_kbps: 4_200,
                 rss_mb: 15_872,
                 events: 412,
+                ..Heartbeat::default()
             };
             record::write_heartbeat(&mut out, &beat);
         }
@@ -79,13 +76,12 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 request: "0f2c9e7a1b6d4c55a1d2d0b6f3a9e711",
                 state: TransferStatus::Done,
                 changed_at: at,
-                revision: 0,
                 activity: "Production Output",
                 source: "CERN-PROD",
                 destination: "BNL-ATLAS",
                 bytes: 3_456_789_012,
                 files: 1,
-                error: "",
+                ..Transfer::default()
             };
             record::write_transfer(&mut out, &transfer);
         }

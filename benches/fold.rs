@@ -97,11 +97,11 @@ impl Grid {
                 let beat = Heartbeat {
                     job: &name_of(job),
                     at: self.now,
-                    attempt: 0,
                     cpu_s: events * 3,
                     disk_io_kbps: 100 + events % 7,
                     rss_mb: 1_800 + events,
                     events,
+                    ..Heartbeat::default()
                 };
                 record::write_heartbeat(out, &beat);
                 Topic::Heartbeat
@@ -137,8 +137,6 @@ impl Grid {
             job: &name_of(job),
             status,
             changed_at: self.now,
-            revision: 0,
-            attempt: 0,
             task: &task.to_string(),
             request: &request,
             queue: &format!("SITE-{queue}_PROD_UCORE"),
@@ -149,16 +147,13 @@ impl Grid {
             nucleus: &format!("NUCLEUS-{}", stir(task + 3) % NUCLEI),
             workflow: "pull_ups",
             label: "managed",
-            processing_type: "",
-            sub_status: "",
             cores: if stir(task + 2).is_multiple_of(2) { 1 } else { 8 },
             priority: 650,
             created_at: DAWN - HOUR + (job % 500) as Millis * 20,
-            activated_at: 0,
             started_at: if stage >= 4 { DAWN + job as Millis % 1_000 } else { 0 },
             ended_at: if stage >= 5 { self.now } else { 0 },
             input_bytes: 2_345_678_901,
-            output_bytes: 0,
+            ..JobState::default()
         };
         record::write_job_state(out, &state);
     }
@@ -169,13 +164,12 @@ impl Grid {
             request: &format!("{:016x}{number:016x}", stir(number)),
             state: if ends { TransferStatus::Done } else { TransferStatus::Submitted },
             changed_at: self.now,
-            revision: 0,
             activity: if draw(1) < 80 { "Production Output" } else { "Express" },
             source: &format!("SITE-{}", draw(2)),
             destination: &format!("NUCLEUS-{}", draw(3) % NUCLEI),
             bytes: 3_000_000_000,
             files: 1,
-            error: "",
+            ..Transfer::default()
         };
         record::write_transfer(out, &transfer);
     }

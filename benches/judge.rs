@@ -3,7 +3,7 @@
 
 use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
-use yardmaster::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Status, Storage, Task};
+use yardmaster::core::event::{Queue, RamUnit, Status, Storage, Task};
 use yardmaster::core::policy::{
     Candidate, Case, Known, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
 };
@@ -191,8 +191,6 @@ fn queue(number: usize, fit: usize) -> Queue {
         name: format!("QUEUE_{number:04}/MCORE"),
         unified: format!("QUEUE_{number:04}"),
         resource_type: "MCORE".into(),
-        changed_at: 0,
-        status: QueueStatus::Online,
         production: true,
         analysis: true,
         cloud: "DE".into(),
@@ -201,45 +199,29 @@ fn queue(number: usize, fit: usize) -> Queue {
         cores: if fit == 1 { 1 } else { 8 },
         core_power_mhs06: 10_000,
         max_rss_mb: 16_000,
-        min_rss_mb: 0,
         max_time_s: 345_600,
-        min_time_s: 0,
         max_wdir_mb: 120_000,
         max_input_mb: 14_000,
-        max_disk_io_kbps: 0,
-        transferring_limit: 0,
-        pledged_cpu: 0,
-        fairshare_policy: String::new(),
         workflow: "pull_ups".into(),
         ucore: true,
-        wn_connectivity: String::new(),
         direct_access_lan: true,
-        direct_access_wan: false,
         releases: vec!["AUTO".into()],
         jobseed: "std".into(),
-        analysis_endpoints: Default::default(),
-        unified_cores: 0,
-        facility: String::new(),
-        catchall: String::new(),
-        endpoints: Endpoints::default(),
+        ..Queue::default()
     }
 }
 
 fn storage() -> Storage {
     Storage {
         name: "DESY-HH_DATADISK".into(),
-        changed_at: 0,
         site: "DESY-HH".into(),
         kind: "DATADISK".into(),
-        tape: false,
         total_bytes: 9_000 * GIB,
         free_bytes: 5_000 * GIB,
-        expired_bytes: 0,
-        min_free_bytes: 0,
-        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
         write_wan: true,
+        ..Storage::default()
     }
 }

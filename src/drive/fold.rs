@@ -175,28 +175,15 @@ mod tests {
             job: name,
             status: Status::Running,
             changed_at: 1_000,
-            revision: 0,
-            attempt: 0,
             task: "7",
-            request: "",
             queue: "DESY-HH",
             user: "prod",
-            group: "",
             gshare: "MC",
             resource_type: "SCORE",
-            nucleus: "",
-            workflow: "",
-            label: "",
-            processing_type: "",
-            sub_status: "",
             cores: 1,
-            priority: 0,
             created_at: 1,
-            activated_at: 0,
             started_at: 2,
-            ended_at: 0,
-            input_bytes: 0,
-            output_bytes: 0,
+            ..JobState::default()
         };
         let mut bytes = Vec::new();
         write_job_state(&mut bytes, &event);
@@ -250,11 +237,11 @@ mod tests {
             let published = Heartbeat {
                 job: &name,
                 at: 2_000 + number as i64,
-                attempt: 0,
                 cpu_s: 7,
                 disk_io_kbps: number as u32,
                 rss_mb: 9,
                 events: 3,
+                ..Heartbeat::default()
             };
             write_heartbeat(&mut beat, &published);
             let (topic, value) = match number % 3 {

@@ -100,8 +100,6 @@ impl Load {
             job: &name,
             status,
             changed_at: self.now,
-            revision: 0,
-            attempt: 0,
             task: &task,
             request: &request,
             queue,
@@ -112,16 +110,13 @@ impl Load {
             nucleus: &format!("NUCLEUS-{:02}", (owner >> 35) % NUCLEI),
             workflow: "pull_ups",
             label: "managed",
-            processing_type: "",
-            sub_status: "",
             cores: 1 << (fixed >> 42 & 3),
             priority: 400 + (fixed >> 45 & 255) as i32,
             created_at,
-            activated_at: 0,
             started_at: if status == Status::Running { created_at + 600 * SECOND } else { 0 },
-            ended_at: 0,
             input_bytes: 1 << 31,
             output_bytes: 1 << 28,
+            ..JobState::default()
         };
         record::write_job_state(&mut self.bytes, &state);
         self.push(batch, Topic::JobState, &name);
@@ -134,11 +129,11 @@ impl Load {
         let beat = Heartbeat {
             job: &name,
             at: self.now,
-            attempt: 0,
             cpu_s: 1000,
             disk_io_kbps,
             rss_mb: 2000,
             events: 10,
+            ..Heartbeat::default()
         };
         record::write_heartbeat(&mut self.bytes, &beat);
         self.push(batch, Topic::Heartbeat, &name);
@@ -152,13 +147,12 @@ impl Load {
             request: &request,
             state: TransferStatus::ALL[state as usize],
             changed_at: self.now,
-            revision: 0,
             activity: "Production Output",
             source: &format!("SITE-{:03}", number % 115),
             destination: &format!("NUCLEUS-{:02}", number % NUCLEI),
             bytes: 1 << 30,
             files: 1,
-            error: "",
+            ..Transfer::default()
         };
         record::write_transfer(&mut self.bytes, &transfer);
         self.push(batch, Topic::Transfer, &request);

@@ -84,27 +84,14 @@ impl Always {
 
 fn decision(task: &Task, outcome: Outcome) -> Decision {
     Decision {
-        id: DecisionId::derive(&task.domain, &task.subject, task.attempt, 1),
-        domain: task.domain.clone(),
-        subject: task.subject.clone(),
-        attempt: task.attempt,
         task: task.task.clone(),
-        ordinal: 1,
         epoch: 1,
         cycle: 1,
-        number: 0,
         now: task.asked_at,
         policy: task.policy.clone(),
-        policy_hash: String::new(),
         gshare: task.gshare.clone(),
         nucleus: task.nucleus.clone(),
-        outcome,
-        factor_names: Vec::new(),
-        counts: Vec::new(),
-        fates: Vec::new(),
-        full: true,
-        fates_cut: 0,
-        notes: Vec::new(),
+        ..Decision::new(&task.domain, &task.subject, task.attempt, 1, outcome)
     }
 }
 

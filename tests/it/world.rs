@@ -7,7 +7,7 @@ use yardmaster::core::event::{
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
-use yardmaster::core::output::decision::{Decision, DecisionId, Outcome as Answer, Ranked};
+use yardmaster::core::output::decision::{Decision, Outcome as Answer, Ranked};
 use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::Millis;
@@ -77,10 +77,7 @@ pub fn job(name: &'static str) -> JobState<'static> {
         job: name,
         status: Status::Running,
         changed_at: DAWN,
-        revision: 0,
-        attempt: 0,
         task: "70",
-        request: "",
         queue: "ash",
         user: "ann",
         group: "top",
@@ -89,21 +86,22 @@ pub fn job(name: &'static str) -> JobState<'static> {
         nucleus: "CERN",
         workflow: "pull",
         label: "managed",
-        processing_type: "",
-        sub_status: "",
         cores: 1,
-        priority: 0,
         created_at: DAWN,
-        activated_at: 0,
-        started_at: 0,
-        ended_at: 0,
-        input_bytes: 0,
-        output_bytes: 0,
+        ..JobState::default()
     }
 }
 
 pub fn beat(name: &'static str, at: Millis) -> Heartbeat<'static> {
-    Heartbeat { job: name, at, attempt: 0, cpu_s: 1, disk_io_kbps: 7, rss_mb: 1, events: 1 }
+    Heartbeat {
+        job: name,
+        at,
+        cpu_s: 1,
+        disk_io_kbps: 7,
+        rss_mb: 1,
+        events: 1,
+        ..Heartbeat::default()
+    }
 }
 
 pub fn transfer(name: &'static str, state: TransferStatus, at: Millis) -> Transfer<'static> {
@@ -111,13 +109,12 @@ pub fn transfer(name: &'static str, state: TransferStatus, at: Millis) -> Transf
         request: name,
         state,
         changed_at: at,
-        revision: 0,
         activity: "Production Output",
         source: "DESY",
         destination: "CERN",
         bytes: 1000,
         files: 3,
-        error: "",
+        ..Transfer::default()
     }
 }
 
@@ -151,28 +148,17 @@ pub fn assign(subject: &str, attempt: u32, queue: &str, jobs: u32, now: Millis) 
 
 /// The answer that puts a subject's request off for an hour.
 pub fn defer(subject: &str, attempt: u32, ordinal: u32, now: Millis) -> Decision {
+    let outcome = Answer::Defer { until: now.saturating_add(3_600_000) };
     Decision {
-        id: DecisionId::derive("atlas", subject, attempt, ordinal),
-        domain: "atlas".into(),
-        subject: subject.into(),
-        attempt,
         task: subject.split('/').next().unwrap_or_default().into(),
-        ordinal,
         epoch: 1,
         cycle: 1,
-        number: 0,
         now,
         policy: "production-job".into(),
         policy_hash: "00".into(),
         gshare: "MC".into(),
         nucleus: "CERN".into(),
-        outcome: Answer::Defer { until: now.saturating_add(3_600_000) },
-        factor_names: Vec::new(),
-        counts: Vec::new(),
-        fates: Vec::new(),
-        full: true,
-        fates_cut: 0,
-        notes: Vec::new(),
+        ..Decision::new("atlas", subject, attempt, ordinal, outcome)
     }
 }
 

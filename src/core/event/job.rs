@@ -3,12 +3,12 @@
 use crate::core::unit::{Bytes, Cores, Millis};
 
 macro_rules! statuses {
-    ($($variant:ident = $number:literal $text:literal $doc:literal,)*) => {
+    ($($(#[$mark:ident])? $variant:ident = $number:literal $text:literal $doc:literal,)*) => {
         /// The state of a job (spec atlas 9.1). The numbers are persisted and are the state's
         /// rank: of two records that agree in all else, the later in a job's life wins.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Status { $(#[doc = $doc] $variant = $number,)* }
+        pub enum Status { $($(#[$mark])? #[doc = $doc] $variant = $number,)* }
 
         impl Status {
             /// Every state, in order of their numbers.
@@ -23,6 +23,7 @@ macro_rules! statuses {
 }
 
 statuses! {
+    #[default]
     Pending = 0 "pending" "Generated, not yet set up.",
     Defined = 1 "defined" "Destination queue set, no input transfer decided yet.",
     Assigned = 2 "assigned" "Input is being transferred to the queue's storage.",
@@ -66,7 +67,7 @@ impl Status {
 }
 
 /// A job reached a state. Empty text and 0 mean "unknown".
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JobState<'a> {
     /// Name of the job.
     pub job: &'a str,
@@ -134,7 +135,7 @@ impl JobState<'_> {
 }
 
 /// A job is still alive.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Heartbeat<'a> {
     /// Name of the job.
     pub job: &'a str,

@@ -17,7 +17,7 @@ pub struct LinkQueued {
 }
 
 /// Network measurements from one site to another (spec atlas 4.1).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
     /// Source site.
     pub source: String,

@@ -6,7 +6,7 @@ use crate::core::cut::Topic;
 use crate::core::unit::Millis;
 
 /// A run-time parameter (gdpconfig; spec atlas 11).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameter {
     /// Application (jedi, pandaserver).
     pub app: String,

@@ -6,10 +6,11 @@ use crate::core::cut::Topic;
 use crate::core::unit::{Cores, Millis};
 
 /// Status of a queue. The numbers are persisted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum QueueStatus {
     /// Takes jobs.
+    #[default]
     Online = 0,
     /// Takes no new jobs from brokerage.
     Brokeroff = 1,
@@ -59,7 +60,7 @@ pub struct Endpoints {
 /// A queue or pseudo-queue, as configured (spec atlas 0.3, 12.1). A unified queue is published as
 /// one record per resource type, named `<queue>/<resource type>`, with `unified` the parent's name.
 /// 0 means "not set" in every limit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
     /// Name: the candidate's name in decisions.
     pub name: String,

@@ -6,7 +6,7 @@ use crate::core::cut::Topic;
 use crate::core::unit::Millis;
 
 /// A site.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Site {
     /// Name.
     pub name: String,

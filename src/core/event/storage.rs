@@ -6,7 +6,7 @@ use crate::core::cut::Topic;
 use crate::core::unit::{Bytes, Millis};
 
 /// Space and status of a storage endpoint. Absent space figures count as 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
     /// Name of the endpoint.
     pub name: String,

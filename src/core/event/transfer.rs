@@ -3,10 +3,11 @@
 use crate::core::unit::{Bytes, Millis};
 
 /// The state of a transfer. The numbers are persisted and are its rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum TransferStatus {
     /// Asked for; in the queue of its link.
+    #[default]
     Queued = 0,
     /// Given to a transfer service; still in the queue of its link.
     Submitted = 1,
@@ -42,7 +43,7 @@ impl TransferStatus {
 }
 
 /// A file or dataset on its way from one site to another.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer<'a> {
     /// Name of the transfer request.
     pub request: &'a str,

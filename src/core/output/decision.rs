@@ -67,6 +67,36 @@ pub struct Decision {
     pub notes: Vec<String>,
 }
 
+impl Decision {
+    /// The `ordinal`-th answer to (subject, attempt) in a domain: a base value. Nothing is said
+    /// of any candidate, and all else is empty or 0.
+    pub fn new(domain: &str, subject: &str, attempt: u32, ordinal: u32, outcome: Outcome) -> Self {
+        Decision {
+            id: DecisionId::derive(domain, subject, attempt, ordinal),
+            domain: domain.to_owned(),
+            subject: subject.to_owned(),
+            attempt,
+            task: String::new(),
+            ordinal,
+            epoch: 0,
+            cycle: 0,
+            number: 0,
+            now: 0,
+            policy: String::new(),
+            policy_hash: String::new(),
+            gshare: String::new(),
+            nucleus: String::new(),
+            outcome,
+            factor_names: Vec::new(),
+            counts: Vec::new(),
+            fates: Vec::new(),
+            full: true,
+            fates_cut: 0,
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// The answer itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {

@@ -147,6 +147,42 @@ pub struct Throttle {
 }
 
 impl Throttle {
+    /// The `ordinal`-th record of (rule, subject) in a domain: a base value. All else is empty
+    /// or 0.
+    pub fn new(
+        domain: &str,
+        rule: &str,
+        of: (SubjectKind, &str),
+        ordinal: u32,
+        action: Action,
+    ) -> Self {
+        let (kind, subject) = of;
+        Throttle {
+            id: ThrottleId::derive(domain, rule, &key(kind, subject), ordinal),
+            domain: domain.to_owned(),
+            kind,
+            subject: subject.to_owned(),
+            action,
+            rule: rule.to_owned(),
+            ordinal,
+            counter: String::new(),
+            measured: 0.0,
+            limit: 0.0,
+            unit: String::new(),
+            until: None,
+            epoch: 0,
+            cycle: 0,
+            number: 0,
+            now: 0,
+            policy: String::new(),
+            policy_hash: String::new(),
+            notes: Vec::new(),
+            since: None,
+            lift_limit: 0.0,
+            lift_from: None,
+        }
+    }
+
     /// The subject as the record's key has it.
     pub fn key(&self) -> String {
         key(self.kind, &self.subject)

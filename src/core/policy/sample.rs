@@ -4,7 +4,7 @@ use super::{
     Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
     Stores, UserView, Wanted, kind,
 };
-use crate::core::event::{Endpoints, Queue, QueueStatus, RamUnit, Scope, Status, Storage, Task};
+use crate::core::event::{Queue, RamUnit, Scope, Status, Storage, Task};
 use crate::core::state::ledger::Count;
 use crate::core::unit::GIB;
 
@@ -42,38 +42,14 @@ pub fn queue(name: &str) -> Queue {
     Queue {
         name: name.into(),
         unified: name.into(),
-        resource_type: String::new(),
-        changed_at: 0,
-        status: QueueStatus::Online,
         production: true,
-        analysis: false,
         cloud: "DE".into(),
         site: "DESY-HH".into(),
         storage_site: "DESY-HH".into(),
         cores: 8,
         core_power_mhs06: 10_000,
-        max_rss_mb: 0,
-        min_rss_mb: 0,
-        max_time_s: 0,
-        min_time_s: 0,
-        max_wdir_mb: 0,
-        max_input_mb: 0,
-        max_disk_io_kbps: 0,
-        transferring_limit: 0,
-        pledged_cpu: 0,
-        fairshare_policy: String::new(),
-        workflow: String::new(),
-        ucore: false,
-        wn_connectivity: String::new(),
-        direct_access_lan: false,
-        direct_access_wan: false,
-        releases: Vec::new(),
         jobseed: "std".into(),
-        analysis_endpoints: Default::default(),
-        unified_cores: 0,
-        facility: String::new(),
-        catchall: String::new(),
-        endpoints: Endpoints::default(),
+        ..Queue::default()
     }
 }
 
@@ -81,19 +57,15 @@ pub fn queue(name: &str) -> Queue {
 pub fn storage() -> Storage {
     Storage {
         name: "DESY-HH_DATADISK".into(),
-        changed_at: 0,
         site: "DESY-HH".into(),
         kind: "DATADISK".into(),
-        tape: false,
         total_bytes: 9_000 * GIB,
         free_bytes: 5_000 * GIB,
-        expired_bytes: 0,
-        min_free_bytes: 0,
-        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
         write_wan: true,
+        ..Storage::default()
     }
 }
 

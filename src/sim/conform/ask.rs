@@ -27,14 +27,12 @@ pub fn ask(whole_case: &Value, policy: &str, now: Millis) -> Task {
     let id = text(&task["task_id"]);
     Task {
         subject: format!("{id}/1"),
-        attempt: 0,
         task: id,
         domain: "atlas".to_owned(),
         policy: policy.to_owned(),
         phase: TaskPhase::Asking,
         asked_at: now,
         changed_at: now,
-        revision: 0,
         chunk: chunk(input),
         jobs: parts.jobs,
         priority: whole(&task["current_priority"]) as i32,
@@ -75,11 +73,10 @@ pub fn ask(whole_case: &Value, policy: &str, now: Millis) -> Task {
         total_files: parts.files,
         allow_input_lan: flag(&options["allowInputLAN"]),
         use_local_io: flag(&options["useLocalIO"]),
-        replicas: Vec::new(),
         options: settings(whole_case, has_cpu_unit, cpu),
         input: Input { datasets: datasets(input), placements: placements(scenario) },
         output: outputs(scenario),
-        impossible: Vec::new(),
+        ..Task::default()
     }
 }
 

@@ -170,7 +170,6 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
     Ok(Queue {
         name: name.to_owned(),
         unified: name.to_owned(),
-        resource_type: String::new(),
         changed_at: now,
         status,
         production: kind == "production" || kind == "unified" || everything,
@@ -204,8 +203,7 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         catchall,
         endpoints,
         analysis_endpoints,
-        unified_cores: 0,
-        facility: String::new(),
+        ..Queue::default()
     })
 }
 
@@ -216,8 +214,7 @@ fn site(queue: &Queue, value: &Value, scenario: &Value, now: Millis) -> Option<S
         changed_at: now,
         nucleus: true,
         active: scenario["nucleus_states"][&queue.site].as_str().unwrap_or("ACTIVE") == "ACTIVE",
-        tier: 0,
-        output_endpoint: String::new(),
+        ..Site::default()
     })
 }
 
@@ -297,8 +294,8 @@ fn parameter(name: &str, value: &Value, now: Millis) -> Result<Parameter, String
         app: app.to_owned(),
         component: component.to_owned(),
         key: key.to_owned(),
-        vo: String::new(),
         value,
         changed_at: now,
+        ..Parameter::default()
     })
 }

@@ -2,7 +2,7 @@
 //! Names are made up; figures are of the size of the real ones (CRIC, network matrix).
 
 use super::facts::Facts;
-use crate::core::event::{Endpoints, Link, LinkQueued, Queue, QueueStatus, Site, Storage};
+use crate::core::event::{Endpoints, Link, LinkQueued, Queue, Site, Storage};
 use crate::sim::dice::Dice;
 
 const REGIONS: [&str; 4] = ["NORTH", "EAST", "SOUTH", "WEST"];
@@ -41,11 +41,11 @@ fn add_site(facts: &mut Facts, dice: &mut Dice, region: &str, kind: &str) {
     let disk = format!("{site}_DATADISK");
     facts.sites.push(Site {
         name: site.clone(),
-        changed_at: 0,
         nucleus,
         active: true,
         tier: if nucleus { 1 } else { 2 },
         output_endpoint: disk.clone(),
+        ..Site::default()
     });
     let total = if nucleus { 15 * TERA * 1_000 } else { dice.between(1_000, 5_000) as u64 * TERA };
     facts.storages.push(storage(&disk, &site, total, dice.within(0.05, 0.2)));
@@ -69,19 +69,16 @@ fn add_site(facts: &mut Facts, dice: &mut Dice, region: &str, kind: &str) {
 fn storage(name: &str, site: &str, total: u64, free: f64) -> Storage {
     Storage {
         name: name.to_owned(),
-        changed_at: 0,
         site: site.to_owned(),
         kind: "DATADISK".to_owned(),
-        tape: false,
         total_bytes: total,
         free_bytes: (total as f64 * free) as u64,
         expired_bytes: total / 200,
-        min_free_bytes: 0,
-        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
         write_wan: true,
+        ..Storage::default()
     }
 }
 
@@ -91,9 +88,6 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
     Queue {
         unified: name.clone(),
         name,
-        resource_type: String::new(),
-        changed_at: 0,
-        status: QueueStatus::Online,
         production: true,
         analysis: kind != "HPC",
         cloud: region.to_owned(),
@@ -102,27 +96,20 @@ fn parent(dice: &mut Dice, region: &str, kind: &str, site: &str, disk: String) -
         cores: WHOLE,
         core_power_mhs06: dice.between(9_000, 18_000) as u32,
         max_rss_mb: [16_000, 32_000, 48_000][dice.weighted([0.25, 0.25, 0.5].into_iter())],
-        min_rss_mb: 0,
         max_time_s: [172_800, 345_600][dice.below(2)],
-        min_time_s: 0,
         max_wdir_mb: [80_000, 120_000, 160_000, 320_000][dice.below(4)],
         max_input_mb: 20_000,
         max_disk_io_kbps: if dice.chance(0.3) { 1_200 } else { 0 },
         transferring_limit: 2_000,
         pledged_cpu: if kind == "HPC" { -1 } else { 0 },
-        fairshare_policy: String::new(),
         workflow: if push { "push" } else { "pull_ups" }.to_owned(),
         ucore: true,
         wn_connectivity: "full#IPv4".to_owned(),
         direct_access_lan: dice.chance(0.5),
-        direct_access_wan: false,
         releases: vec!["AUTO".to_owned()],
         jobseed: "std".to_owned(),
-        analysis_endpoints: Default::default(),
-        unified_cores: 0,
-        facility: String::new(),
-        catchall: String::new(),
         endpoints: Endpoints { read: vec![disk.clone()], write: vec![disk] },
+        ..Queue::default()
     }
 }
 
@@ -158,13 +145,13 @@ fn add_links(facts: &mut Facts, dice: &mut Dice) {
             facts.links.push(Link {
                 source: source.clone(),
                 destination: destination.clone(),
-                changed_at: 0,
                 closeness: Some(closeness as i32),
                 mbps_1h: dice.chance(0.6).then_some(rate),
                 mbps_1d: dice.chance(0.9).then_some(rate * 0.8),
                 mbps_1w: Some(rate * 0.9),
                 queued: vec![LinkQueued { activity, files, bytes: files * 1_500_000_000 }],
                 queued_known: true,
+                ..Link::default()
             });
         }
     }

@@ -346,7 +346,6 @@ pub fn publish(
         job: &job.name,
         status: job.status,
         changed_at: job.changed_at,
-        revision: 0,
         attempt: job.attempt,
         task: &chunk.ask.task,
         request: &chunk.request,
@@ -368,5 +367,6 @@ pub fn publish(
         ended_at: job.ended_at,
         input_bytes: chunk.ask.atom_bytes,
         output_bytes: if done { output_bytes(chunk) } else { 0 },
+        ..JobState::default()
     });
 }

@@ -135,13 +135,7 @@ impl Links {
         let link = Link {
             source: source.to_owned(),
             destination: destination.to_owned(),
-            changed_at: 0,
-            closeness: None,
-            mbps_1h: None,
-            mbps_1d: None,
-            mbps_1w: None,
-            queued: Vec::new(),
-            queued_known: false,
+            ..Link::default()
         };
         self.add(link, false, PERIOD)
     }
@@ -272,13 +266,13 @@ impl LiveTransfer {
             request: &self.name,
             state,
             changed_at: publisher.now,
-            revision: 0,
             activity: shipment.activity,
             source: &shipment.source,
             destination: &shipment.destination,
             bytes: shipment.bytes,
             files: shipment.files,
             error,
+            ..Transfer::default()
         });
     }
 }

@@ -57,18 +57,10 @@ impl Shares {
         self.rows.iter().zip(0..).map(move |(row, position)| Share {
             name: row.name.to_owned(),
             changed_at: now,
-            parent: String::new(),
             value: (row.target * 1_000.0).round(),
             position,
-            label: None,
-            working_group: None,
-            campaign: None,
-            processing_type: None,
-            trans_path: None,
-            resource_type: None,
             vo: "atlas".to_owned(),
-            queue_id: 0,
-            throttled: false,
+            ..Share::default()
         })
     }
 

@@ -80,7 +80,6 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     let queue = Queue {
         name: name.to_string(),
         unified: name.to_string(),
-        resource_type: String::new(),
         changed_at: now,
         status,
         production: kind == "production" || kind == "unified" || everything,
@@ -110,8 +109,8 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         catchall,
         endpoints: Endpoints { read, write },
         analysis_endpoints,
-        unified_cores: 0,
         facility: fields.text("resource_type").to_string(),
+        ..Queue::default()
     };
     (queue, found)
 }

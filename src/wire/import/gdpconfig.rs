@@ -128,8 +128,8 @@ fn row_of(
         component: fields.needed("component").to_owned(),
         key: fields.needed("key").to_owned(),
         vo: fields.text_if_set("vo").unwrap_or_default(),
-        value: String::new(),
         changed_at: now,
+        ..Parameter::default()
     };
     let declared = fields.text_if_set("type");
     let kind = declared.as_deref().and_then(Type::of);

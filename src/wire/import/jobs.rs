@@ -84,27 +84,24 @@ impl Row {
             status,
             changed_at,
             revision: revision(status, Grades::sure(times), if knows_task { OWN } else { 0 }),
-            attempt: 0,
             task: &task,
-            request: "",
             queue: &queue,
             user: &user,
             group: &group,
             gshare: &gshare,
             resource_type: &resource_type,
             nucleus: &nucleus,
-            workflow: "",
             label: &label,
             processing_type: &processing_type,
             sub_status: &sub_status,
             cores: self.count("actualcorecount")?.or(self.count("corecount")?).unwrap_or(0),
             priority: self.signed("currentpriority")?,
             created_at: times[0],
-            activated_at: 0,
             started_at: times[1],
             ended_at: times[2],
             input_bytes: self.number("inputfilebytes")?.unwrap_or(0),
             output_bytes: self.number("outputfilebytes")?.unwrap_or(0),
+            ..JobState::default()
         };
         let mut value = Vec::new();
         record::write_job_state(&mut value, &state);

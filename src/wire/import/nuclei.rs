@@ -31,14 +31,7 @@ pub fn nuclei(text: &str, now: Millis) -> Result<Imported, String> {
 }
 
 fn nucleus(name: &str, now: Millis) -> Site {
-    Site {
-        name: name.to_string(),
-        changed_at: now,
-        nucleus: true,
-        active: true,
-        tier: 0,
-        output_endpoint: String::new(),
-    }
+    Site { name: name.to_string(), changed_at: now, nucleus: true, active: true, ..Site::default() }
 }
 
 fn object_site(

@@ -48,7 +48,7 @@ fn release(name: &str, fields: &mut Fields<'_>, now: Millis) -> Release {
         cvmfs: fields.words("cvmfs"),
         hardware: each(fields, "architectures", hardware),
         tags: each(fields, "tags", tag),
-        gpus: Vec::new(),
+        ..Release::default()
     }
 }
 

@@ -60,7 +60,6 @@ fn share(fields: &mut Fields<'_>, now: Millis) -> Share {
         changed_at: now,
         parent: fields.text_if_set("parent").unwrap_or_default(),
         value: fields.number("value"),
-        position: 0,
         label: pattern(fields, "prodsourcelabel"),
         working_group: pattern(fields, "workinggroup"),
         campaign: pattern(fields, "campaign"),
@@ -70,6 +69,7 @@ fn share(fields: &mut Fields<'_>, now: Millis) -> Share {
         vo: fields.text_if_set("vo").unwrap_or_default(),
         queue_id: fields.whole_if_set("queue_id", 0..=i64::MAX).unwrap_or(0).unsigned_abs(),
         throttled: throttled(fields),
+        ..Share::default()
     }
 }
 

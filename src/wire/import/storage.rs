@@ -69,13 +69,11 @@ fn record(name: String, endpoint: Endpoint, tb: f64, now: Millis, sites: &Sites)
         tape,
         total_bytes: size,
         free_bytes: size,
-        expired_bytes: 0,
-        min_free_bytes: 0,
-        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
         write_wan: true,
+        ..Storage::default()
     }
 }
 

@@ -227,11 +227,7 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
         destination: "NORTH".into(),
         changed_at: yard.now,
         closeness: Some(-1),
-        mbps_1h: None,
-        mbps_1d: None,
-        mbps_1w: None,
-        queued: Vec::new(),
-        queued_known: false,
+        ..Link::default()
     };
     yard.say(Topic::Link, "SOUTH:NORTH", |out| record::write(out, &link));
     let changes = [("link_sample_age_min = 60", "link_sample_age_min = 4")];

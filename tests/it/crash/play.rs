@@ -145,9 +145,9 @@ fn cap(yard: &Yard, jobs: &str) {
         app: app.into(),
         component: component.into(),
         key: key.into(),
-        vo: String::new(),
         value: jobs.into(),
         changed_at: yard.now,
+        ..Parameter::default()
     };
     yard.say(Topic::Parameter, key, |out| record::write(out, &parameter));
 }
@@ -178,13 +178,12 @@ fn flows(yard: &Yard) {
             request: &request,
             state: states[number as usize % 3],
             changed_at: yard.now,
-            revision: 0,
             activity: "Production Output",
             source: "SOUTH",
             destination: "NORTH",
             bytes: 1 << 30,
             files: 2,
-            error: "",
+            ..Transfer::default()
         };
         yard.say(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
     }
@@ -203,11 +202,11 @@ fn beat(yard: &Yard, job: &str) {
     let beat = Heartbeat {
         job,
         at: yard.now,
-        attempt: 0,
         events: 5,
         cpu_s: 60,
         disk_io_kbps: 700,
         rss_mb: 900,
+        ..Heartbeat::default()
     };
     yard.say(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &beat));
 }

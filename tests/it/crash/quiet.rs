@@ -384,11 +384,11 @@ fn report_all(yard: &Yard, at: i64, stamp: Option<i64>) {
     let beat = yardmaster::core::event::Heartbeat {
         job: "4712",
         at,
-        attempt: 0,
         cpu_s: 1,
         disk_io_kbps: 1,
         rss_mb: 1,
         events: 1,
+        ..yardmaster::core::event::Heartbeat::default()
     };
     report(yard, Topic::Heartbeat, stamp, |out| record::write_heartbeat(out, &beat));
 }

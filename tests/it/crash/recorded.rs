@@ -105,7 +105,7 @@ fn beside(yard: &Yard) {
             nucleus: true,
             active: true,
             tier: 1,
-            output_endpoint: String::new(),
+            ..Site::default()
         };
         yard.say(Topic::Site, name, |out| record::write(out, &site));
     };

@@ -116,9 +116,9 @@ fn link(yard: &Yard, dice: &mut Dice) {
         closeness: [None, Some(3), Some(-1)][dice.below(3)],
         mbps_1h: [None, Some(20.5)][dice.below(2)],
         mbps_1d: Some(7.25),
-        mbps_1w: None,
         queued: vec![queued],
         queued_known: dice.below(2) == 0,
+        ..Link::default()
     };
     let key = format!("{}:{}", link.source, link.destination);
     yard.say(Topic::Link, &key, |out| record::write(out, &link));
@@ -157,11 +157,11 @@ fn work(yard: &Yard, dice: &mut Dice, queue: &str) {
     let beat = Heartbeat {
         job: &dice.below(170).to_string(),
         at: yard.now,
-        attempt: 0,
         events: 1,
         cpu_s: 9,
         disk_io_kbps: dice.below(9_000) as u32,
         rss_mb: 9,
+        ..Heartbeat::default()
     };
     yard.say(Topic::Heartbeat, beat.job, |out| record::write_heartbeat(out, &beat));
 }
@@ -173,13 +173,12 @@ fn transfer(yard: &Yard, dice: &mut Dice) {
             request: &request,
             state: TransferStatus::ALL[dice.below(4)],
             changed_at: yard.now,
-            revision: 0,
             activity: "Production Output",
             source: ["NORTH", "SOUTH"][dice.below(2)],
             destination: "NORTH",
             bytes: 1 << 31,
             files: 60,
-            error: "",
+            ..Transfer::default()
         };
         yard.say(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
     }

@@ -20,7 +20,7 @@ fn site(yard: &Yard, name: &str, active: bool) {
         nucleus: true,
         active,
         tier: 1,
-        output_endpoint: String::new(),
+        ..Site::default()
     };
     yard.say(Topic::Site, name, |out| record::write(out, &site));
 }

@@ -26,9 +26,9 @@ pub(super) fn parameter(yard: &Yard, component: &str, key: &str, value: &str) {
         app: "pandaserver".into(),
         component: component.into(),
         key: key.into(),
-        vo: String::new(),
         value: value.into(),
         changed_at: yard.now,
+        ..Parameter::default()
     };
     yard.say(Topic::Parameter, key, |out| record::write(out, &parameter));
 }

@@ -29,9 +29,9 @@ fn build(yard: &Yard) {
         app: "pandaserver".into(),
         component: "analy_eval".into(),
         key: "USER_USAGE_THRESHOLD_A".into(),
-        vo: String::new(),
         value: "1".into(),
         changed_at: yard.now,
+        ..Parameter::default()
     };
     yard.say(Topic::Parameter, "threshold", |out| record::write(out, &parameter));
 }

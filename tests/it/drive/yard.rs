@@ -196,41 +196,23 @@ pub fn queue(name: &str, at: i64) -> Queue {
     Queue {
         name: name.into(),
         unified: name.into(),
-        resource_type: String::new(),
         changed_at: at,
-        status: QueueStatus::Online,
         production: true,
-        analysis: false,
         cloud: "US".into(),
         site: site.into(),
         storage_site: site.into(),
         cores: 1,
         core_power_mhs06: 10_000,
-        max_rss_mb: 0,
-        min_rss_mb: 0,
-        max_time_s: 0,
-        min_time_s: 0,
-        max_wdir_mb: 0,
-        max_input_mb: 0,
-        max_disk_io_kbps: 0,
-        transferring_limit: 0,
-        pledged_cpu: 0,
-        fairshare_policy: String::new(),
         workflow: "pull_ups".into(),
-        ucore: false,
         wn_connectivity: "full#IPv4".into(),
         direct_access_lan: true,
-        direct_access_wan: false,
         releases: vec!["ANY".into()],
         jobseed: "std".into(),
-        analysis_endpoints: Default::default(),
-        unified_cores: 0,
-        facility: String::new(),
-        catchall: String::new(),
         endpoints: Endpoints {
             read: vec![format!("{site}_{name}_DATADISK")],
             write: vec![format!("{site}_{name}_DATADISK")],
         },
+        ..Queue::default()
     }
 }
 
@@ -240,16 +222,13 @@ pub fn storage(name: &str, site: &str, at: i64) -> Storage {
         changed_at: at,
         site: site.into(),
         kind: "DATADISK".into(),
-        tape: false,
         total_bytes: 1 << 50,
         free_bytes: 1 << 49,
-        expired_bytes: 0,
-        min_free_bytes: 0,
-        unavailable_bytes: 0,
         read_lan: true,
         write_lan: true,
         read_wan: true,
         write_wan: true,
+        ..Storage::default()
     }
 }
 
@@ -311,8 +290,6 @@ pub fn job<'a>(
         job,
         status,
         changed_at: at,
-        revision: 0,
-        attempt: 0,
         task: "1",
         request,
         queue,
@@ -323,20 +300,14 @@ pub fn job<'a>(
         nucleus: "NORTH",
         workflow: "pull_ups",
         label: "managed",
-        processing_type: "",
-        sub_status: "",
         cores: 1,
         priority: 500,
         created_at: at,
-        activated_at: 0,
-        started_at: 0,
-        ended_at: 0,
-        input_bytes: 0,
-        output_bytes: 0,
+        ..JobState::default()
     }
 }
 
 #[cfg(feature = "shell")]
 pub fn heartbeat(job: &str) -> Heartbeat<'_> {
-    Heartbeat { job, at: T0, attempt: 0, cpu_s: 1, disk_io_kbps: 0, rss_mb: 1, events: 0 }
+    Heartbeat { job, at: T0, cpu_s: 1, rss_mb: 1, ..Heartbeat::default() }
 }

@@ -172,27 +172,11 @@ pub fn summary(said: &[Decision]) -> String {
 fn answers() -> (BTreeSet<String>, Vec<Decision>) {
     use yardmaster::core::output::decision::Outcome;
     let plain = |subject: &str, ordinal, outcome| Decision {
-        id: DecisionId::derive("yard", subject, 0, ordinal),
-        domain: "yard".into(),
-        subject: subject.into(),
-        attempt: 0,
         task: "1".into(),
-        ordinal,
         epoch: 1,
         cycle: u64::from(ordinal),
-        number: 0,
-        now: 0,
         policy: "production-job".into(),
-        policy_hash: String::new(),
-        gshare: String::new(),
-        nucleus: String::new(),
-        outcome,
-        factor_names: Vec::new(),
-        counts: Vec::new(),
-        fates: Vec::new(),
-        full: true,
-        fates_cut: 0,
-        notes: Vec::new(),
+        ..Decision::new("yard", subject, 0, ordinal, outcome)
     };
     let said = vec![
         plain("1/1", 1, Outcome::Assign(Vec::new())),

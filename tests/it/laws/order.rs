@@ -61,10 +61,7 @@ fn links() -> Vec<Version> {
             changed_at: DAWN,
             closeness,
             mbps_1h,
-            mbps_1d: None,
-            mbps_1w: None,
-            queued: vec![],
-            queued_known: false,
+            ..Link::default()
         })
     };
     vec![
@@ -106,7 +103,7 @@ fn others() -> Vec<(Topic, Vec<Version>)> {
             nucleus,
             active: true,
             tier,
-            output_endpoint: String::new(),
+            ..Site::default()
         })
     };
     let storage = |free_bytes| Event::from(Storage { free_bytes, ..yard::storage("A", "B", 0) });

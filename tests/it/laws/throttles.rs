@@ -4,7 +4,7 @@ use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
 use yardmaster::core::output::Output;
-use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId, key};
+use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle};
 use yardmaster::core::state::State;
 use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{DAY, HOUR, Millis};
@@ -14,13 +14,6 @@ fn word(rule: &str, ordinal: u32, action: Action) -> Throttle {
     let now = DAWN + i64::from(ordinal) * HOUR;
     let if_set = |at: Millis| (action == Action::Set).then_some(at);
     Throttle {
-        id: ThrottleId::derive("atlas", rule, &key(SubjectKind::User, "ann"), ordinal),
-        domain: "atlas".into(),
-        kind: SubjectKind::User,
-        subject: "ann".into(),
-        action,
-        rule: rule.into(),
-        ordinal,
         counter: "running_jobs".into(),
         measured: 11.0,
         limit: 10.0,
@@ -28,14 +21,12 @@ fn word(rule: &str, ordinal: u32, action: Action) -> Throttle {
         until: if_set(now + HOUR),
         epoch: 1,
         cycle: u64::from(ordinal),
-        number: 0,
         now,
         policy: "analysis-job".into(),
-        policy_hash: String::new(),
-        notes: vec![],
         since: Some(now),
         lift_limit: 9.0,
         lift_from: if_set(now + HOUR / 12),
+        ..Throttle::new("atlas", rule, (SubjectKind::User, "ann"), ordinal, action)
     }
 }
 

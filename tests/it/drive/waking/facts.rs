@@ -75,10 +75,9 @@ pub fn link_of(chance: &mut Chance, now: Millis) -> Link {
         changed_at: now - chance.of(&[0, 59 * MINUTE]),
         closeness: Some(chance.of(&[-1, 3])),
         mbps_1h: Some(20.0),
-        mbps_1d: None,
-        mbps_1w: None,
         queued: vec![LinkQueued { activity: "Production Output".into(), files, bytes: 1 }],
         queued_known: chance.below(3) > 0,
+        ..Link::default()
     }
 }
 
@@ -127,15 +126,13 @@ pub fn dataset_of(chance: &mut Chance, now: Millis) -> Dataset {
     let replica = DatasetReplica { endpoint, files, bytes, files_total, is_virtual };
     Dataset {
         name: "EVNT".into(),
-        container: String::new(),
         primary: true,
-        pseudo: false,
-        distributed: false,
         files,
         bytes,
         created_at: now - DAY,
         modified_at: now - chance.of(&[DAY - MINUTE, HOUR]),
         replicas: vec![replica],
+        ..Dataset::default()
     }
 }
 
