@@ -2,10 +2,13 @@
 
 use super::counters::{assert_audit_clean, counters};
 use super::random::{Story, tell};
+use crate::wire::dice::{Dice, Vocabulary};
+use crate::wire::kinds;
 use crate::world::*;
 use yardmaster::core::cut::Topic::{self, *};
-use yardmaster::core::event::{Event, JobState, OutcomeKind, Status, TaskPhase, TransferStatus};
-use yardmaster::core::event::{Pilot, Transfer};
+use yardmaster::core::event::{
+    Configuration, Event, JobState, OutcomeKind, Pilot, Status, TaskPhase, Transfer, TransferStatus,
+};
 use yardmaster::core::state::State;
 use yardmaster::core::state::counters::counters as listed;
 use yardmaster::core::state::digest::digest;
@@ -324,53 +327,30 @@ fn configuration_commutes_with_nulls_of_other_lanes() {
     );
 }
 
+/// Records of one name, their values drawn from few, so that times and contents are often the same.
 #[test]
-fn shares_quotas_users_and_software_commute() {
-    use yardmaster::core::event::{self, Event};
+fn records_of_every_kind_of_configuration_commute() {
     let at = DAWN + DAY;
-    let share = |value, changed_at| {
-        let name = "MC".into();
-        Event::from(event::Share { name, value, changed_at, ..Default::default() })
+    let vocabulary = Vocabulary {
+        texts: &["a"],
+        longs: &[at, at - 5, DAWN],
+        counts: &[0, 1, 2],
+        amounts: &[0, 1, 5],
+        floats: &[1.0, 2.0, 2.5],
     };
-    let user = |cap, changed_at| {
-        let (name, cap_running_jobs) = ("ann".into(), Some(cap));
-        Event::from(event::User { name, cap_running_jobs, changed_at, ..Default::default() })
-    };
-    let quota = |used_bytes, changed_at| {
-        let (subject, expression) = ("ann".into(), "ANY".into());
-        Event::from(event::Quota {
-            subject,
-            expression,
-            used_bytes,
-            changed_at,
-            ..Default::default()
-        })
-    };
-    let release = |tag: &str, changed_at| {
-        let (queue, cmtconfigs) = ("ash".into(), vec![tag.into()]);
-        Event::from(event::Release { queue, cmtconfigs, changed_at, ..Default::default() })
-    };
-    let removed = |topic, name| Event::Removed { topic, name };
-    check(
-        &[],
-        &[
-            (Share, 0, vec![share(1.0, at), removed(Share, "MC"), share(2.0, at - 5)]),
-            (Share, 1, vec![share(3.0, at - 5), share(2.5, at - 5)]),
-            (Quota, 0, vec![quota(1, at), removed(Quota, "user/ann ANY")]),
-            (Quota, 1, vec![quota(2, at - 1)]),
-        ],
-        &[],
-    );
-    check(
-        &[],
-        &[
-            (User, 0, vec![user(1, at), removed(User, "user/ann"), user(2, at - 5)]),
-            (User, 1, vec![user(3, at - 5)]),
-            (Release, 0, vec![release("a", at), removed(Release, "ash")]),
-            (Release, 1, vec![release("b", at - 1), release("c", at - 1)]),
-        ],
-        &[],
-    );
+    for (topic, seed) in Configuration::TOPICS.iter().flat_map(|it| (0..4).map(move |n| (*it, n))) {
+        let mut chance = Chance(seed);
+        let mut record = || {
+            let bytes: Vec<u8> = (0..400).map(|_| chance.word() as u8).collect();
+            kinds::event(topic, &mut Dice::of(&vocabulary, &bytes), &[]).expect("a generator")
+        };
+        let first = record();
+        let Event::Configuration(configuration) = &first else { panic!("{first:?}") };
+        let removed = Event::Removed { topic, name: text(configuration.name()) };
+        let lanes = [vec![first, removed.clone(), record()], vec![record(), record(), removed]];
+        let [one, other] = lanes;
+        check(&[], &[(topic, 0, one), (topic, 1, other)], &[]);
+    }
 }
 
 #[test]

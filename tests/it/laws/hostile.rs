@@ -2,15 +2,12 @@
 //! every counter stays what a recount gives.
 
 use super::counters::assert_audit_clean;
-use crate::wire::dice::Dice;
-use crate::wire::facts;
+use crate::wire::dice::{Dice, Vocabulary};
+use crate::wire::kinds;
+use crate::wire::records::TEXTS;
 use crate::world::*;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::event::{
-    Endpoints, Event, Garbled, Heartbeat, JobState, Link, LinkQueued, Outcome, OutcomeKind, Pilot,
-    Queue, QueueStatus, Quota, Release, Share, Site, Status, Storage, TaskPhase, Transfer,
-    TransferStatus, User,
-};
+use yardmaster::core::event::{Configuration, Event, Garbled};
 use yardmaster::core::judge::share::{Balance, Tree, executing_and_queued};
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
@@ -24,9 +21,13 @@ const TIMES: [i64; 10] =
 const COUNTS: [u32; 5] = [0, 1, 7, u32::MAX - 1, u32::MAX];
 const AMOUNTS: [u64; 5] = [0, 1, 1 << 52, u64::MAX / 2, u64::MAX];
 
+const NUMBERS: [f64; 8] = [0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 1e-300];
+
 struct Foe {
     chance: Chance,
     names: Vec<&'static str>,
+    /// Names in a random order, for records that borrow them.
+    texts: &'static [String],
 }
 
 impl Foe {
@@ -48,12 +49,23 @@ impl Foe {
             "9223372036854775807",
             "\0",
             "test",
+            "pmerge",
+            "Production Output",
+            "DATADISK",
             long("x", 5_000),
             long("\u{1F682}", 700),
             long("x", 5_001),
             long("\u{e9}", 513),
         ];
-        Foe { chance: Chance(seed), names }
+        let mut chance = Chance(seed);
+        let texts: Vec<String> = (0..1_000).map(|_| chance.of(&names).to_owned()).collect();
+        Foe { chance, names, texts: Vec::leak(texts) }
+    }
+
+    /// As many texts as the record with the most of them borrows.
+    fn texts(&mut self) -> &'static [String] {
+        let at = self.chance.below(self.texts.len() - TEXTS);
+        &self.texts[at..at + TEXTS]
     }
 
     fn name(&mut self) -> &'static str {
@@ -69,115 +81,53 @@ impl Foe {
         self.chance.of(&COUNTS)
     }
 
-    fn amount(&mut self) -> u64 {
-        self.chance.of(&AMOUNTS)
-    }
-
-    /// What further choices are made of.
-    fn bytes(&mut self) -> Vec<u8> {
-        (0..self.chance.below(300)).map(|_| self.chance.word() as u8).collect()
-    }
-
-    fn number(&mut self) -> f64 {
-        self.chance.of(&[0.0, -0.0, 1.0, -1.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 1e-300])
+    /// Whatever can be said on a topic, with names and numbers of ours only.
+    fn said_on(&mut self, topic: Topic) -> Event<'static> {
+        let names = self.names.clone();
+        let vocabulary = Vocabulary {
+            texts: &names,
+            longs: &TIMES,
+            counts: &COUNTS,
+            amounts: &AMOUNTS,
+            floats: &NUMBERS,
+        };
+        let length = self.chance.below(1_000);
+        let bytes: Vec<u8> = (0..length).map(|_| self.chance.word() as u8).collect();
+        let mut dice = Dice::of(&vocabulary, &bytes);
+        kinds::event(topic, &mut dice, self.texts()).expect("a generator")
     }
 
     fn event(&mut self) -> Event<'static> {
         match self.chance.below(14) {
-            0..=2 => Event::JobState(self.job()),
-            3 => Event::Heartbeat(Heartbeat {
-                job: self.name(),
-                at: self.time(),
-                attempt: self.count(),
-                cpu_s: self.count(),
-                disk_io_kbps: self.count(),
-                rss_mb: self.count(),
-                events: self.count(),
-            }),
-            4 => Event::Transfer(Transfer {
-                request: self.name(),
-                state: self.chance.of(&TransferStatus::ALL),
-                changed_at: self.time(),
-                revision: self.count(),
-                activity: self.name(),
-                source: self.name(),
-                destination: self.name(),
-                bytes: self.amount(),
-                files: self.count(),
-                error: self.name(),
-            }),
-            5 | 6 => Event::Pilot(self.pilot()),
+            0..=2 => self.said_on(Topic::JobState),
+            3 => self.said_on(Topic::Heartbeat),
+            4 => self.said_on(Topic::Transfer),
+            5 | 6 => self.said_on(Topic::Pilot),
             7 => {
-                let phase = self.chance.of(&[TaskPhase::Asking, TaskPhase::Ended]);
-                let mut asked = task(self.name(), phase, self.time());
-                asked.task = self.name().into();
-                asked.attempt = self.count();
-                asked.asked_at = self.time();
-                asked.jobs = self.count();
-                let bytes = self.bytes();
-                let mut dice = Dice::new(&bytes);
-                asked.options = facts::options(&mut dice);
-                asked.input = facts::input(&mut dice);
-                asked.output = facts::output(&mut dice);
-                Event::Task(Box::new(asked))
+                let Event::Task(mut asked) = self.said_on(Topic::Task) else {
+                    panic!("no request")
+                };
+                asked.domain = "atlas".into();
+                asked.policy = "production-job".into();
+                Event::Task(asked)
             }
-            8 => Event::Outcome(Outcome {
-                subject: self.name().into(),
-                decision: self.word().id,
-                kind: OutcomeKind::Failed,
-                at: self.time(),
-                reason: String::new(),
-            }),
+            8 => {
+                let Event::Outcome(mut outcome) = self.said_on(Topic::Outcome) else {
+                    panic!("no outcome")
+                };
+                outcome.decision = self.word().id;
+                Event::Outcome(outcome)
+            }
             9 => Event::Garbled(self.chance.of(&Garbled::ALL)),
             10 => {
                 let topic = self.chance.of(Topic::ALL);
                 Event::Removed { topic, name: self.name() }
             }
             11 => Event::Output(Output::from(self.word())),
-            _ => self.fact(),
-        }
-    }
-
-    fn job(&mut self) -> JobState<'static> {
-        JobState {
-            job: self.name(),
-            status: self.chance.of(&Status::ALL),
-            changed_at: self.time(),
-            revision: self.count(),
-            attempt: self.count(),
-            task: self.name(),
-            request: self.name(),
-            queue: self.name(),
-            user: self.name(),
-            group: self.name(),
-            gshare: self.name(),
-            resource_type: self.name(),
-            nucleus: self.name(),
-            workflow: self.name(),
-            label: self.name(),
-            processing_type: self.chance.of(&["", "pmerge", "simul"]),
-            sub_status: self.name(),
-            cores: self.count(),
-            priority: self.chance.of(&[i32::MIN, 0, i32::MAX]),
-            created_at: self.time(),
-            activated_at: self.time(),
-            started_at: self.time(),
-            ended_at: self.time(),
-            input_bytes: self.amount(),
-            output_bytes: self.amount(),
-        }
-    }
-
-    fn pilot(&mut self) -> Pilot<'static> {
-        let (queue, resource_type, at) = (self.name(), self.name(), self.time());
-        let (node, gshare) = (self.name(), self.name());
-        let (submitted, running) = (self.count(), self.count());
-        let (slots, expires_at) = (self.time(), self.time());
-        match self.chance.below(4) {
-            0 => Pilot::AskedJob { queue, node, at },
-            1 => Pilot::UpdatedJob { queue, node, at },
-            2 => Pilot::Workers { queue, harvester: node, resource_type, submitted, running, at },
-            _ => Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at },
+            _ => {
+                let topic = self.chance.of(Configuration::TOPICS);
+                self.said_on(topic)
+            }
         }
     }
 
@@ -192,126 +142,6 @@ impl Foe {
             word.outcome = Answer::Defer { until: self.time() };
         }
         word
-    }
-
-    fn fact(&mut self) -> Event<'static> {
-        let changed_at = self.time();
-        match self.chance.below(9) {
-            0 => Event::from(parameter(self.name(), self.name(), changed_at)),
-            1 => Event::from(Site {
-                name: self.name().into(),
-                changed_at,
-                nucleus: true,
-                active: true,
-                tier: self.count(),
-                output_endpoint: self.name().into(),
-            }),
-            2 => Event::from(Storage {
-                name: self.name().into(),
-                changed_at,
-                site: self.name().into(),
-                kind: "DATADISK".into(),
-                tape: false,
-                total_bytes: self.amount(),
-                free_bytes: self.amount(),
-                expired_bytes: self.amount(),
-                min_free_bytes: self.amount(),
-                unavailable_bytes: self.amount(),
-                read_lan: true,
-                write_lan: true,
-                read_wan: true,
-                write_wan: true,
-            }),
-            3 => Event::from(Link {
-                source: self.name().into(),
-                destination: self.name().into(),
-                changed_at,
-                closeness: Some(self.chance.of(&[i32::MIN, -1, 0, 11, i32::MAX])),
-                mbps_1h: Some(self.number()),
-                mbps_1d: Some(self.number()),
-                mbps_1w: None,
-                queued: vec![
-                    LinkQueued {
-                        activity: "Production Output".into(),
-                        files: self.amount(),
-                        bytes: self.amount(),
-                    };
-                    2
-                ],
-                queued_known: true,
-            }),
-            4 => Event::from(self.queue(changed_at)),
-            _ => self.detail(changed_at),
-        }
-    }
-
-    /// Software, a share, a quota or a user, its name among those that others have too.
-    fn detail(&mut self, changed_at: i64) -> Event<'static> {
-        let (bytes, name) = (self.bytes(), self.name().to_owned());
-        let dice = &mut Dice::new(&bytes);
-        match self.chance.below(4) {
-            0 => {
-                let release = facts::release(dice);
-                Event::from(Release { queue: name, changed_at, ..release })
-            }
-            1 => {
-                let (parent, value) = (self.name().to_owned(), self.number());
-                let share = facts::share(dice);
-                Event::from(Share { name, parent, value, changed_at, ..share })
-            }
-            2 => {
-                let limit_bytes = Some(self.amount());
-                let quota = facts::quota(dice);
-                Event::from(Quota { subject: name, limit_bytes, changed_at, ..quota })
-            }
-            _ => {
-                let cap_running_jobs = Some(self.amount());
-                let user = facts::user(dice);
-                Event::from(User { name, cap_running_jobs, changed_at, ..user })
-            }
-        }
-    }
-
-    fn queue(&mut self, changed_at: i64) -> Queue {
-        Queue {
-            name: self.name().into(),
-            unified: self.name().into(),
-            resource_type: String::new(),
-            changed_at,
-            status: self.chance.of(&QueueStatus::ALL),
-            production: true,
-            analysis: false,
-            cloud: "DE".into(),
-            site: self.name().into(),
-            storage_site: self.name().into(),
-            cores: self.count(),
-            core_power_mhs06: self.count(),
-            max_rss_mb: self.count(),
-            min_rss_mb: self.count(),
-            max_time_s: self.count(),
-            min_time_s: self.count(),
-            max_wdir_mb: self.count(),
-            max_input_mb: self.chance.of(&[i32::MIN, -1, 0, i32::MAX]),
-            max_disk_io_kbps: self.count(),
-            transferring_limit: self.count(),
-            pledged_cpu: self.chance.of(&[i32::MIN, -1, 0, i32::MAX]),
-            fairshare_policy: String::new(),
-            workflow: String::new(),
-            ucore: false,
-            wn_connectivity: String::new(),
-            direct_access_lan: true,
-            direct_access_wan: false,
-            releases: Vec::new(),
-            jobseed: "std".into(),
-            catchall: self.name().into(),
-            endpoints: Endpoints {
-                read: vec![self.name().into()],
-                write: vec![self.name().into()],
-            },
-            analysis_endpoints: Endpoints { read: Vec::new(), write: vec![self.name().into()] },
-            unified_cores: 0,
-            facility: String::new(),
-        }
     }
 
     fn lane(&mut self) -> Lane {

@@ -3,11 +3,26 @@
 /// A run of choices. When it runs out, every choice is the first.
 pub struct Dice<'a> {
     bytes: &'a [u8],
+    vocabulary: Option<&'a Vocabulary<'a>>,
+}
+
+/// The values that texts and numbers are drawn from where not all are wanted. No list is empty.
+pub struct Vocabulary<'a> {
+    pub texts: &'a [&'a str],
+    pub longs: &'a [i64],
+    pub counts: &'a [u32],
+    pub amounts: &'a [u64],
+    pub floats: &'a [f64],
 }
 
 impl<'a> Dice<'a> {
     pub fn new(bytes: &'a [u8]) -> Dice<'a> {
-        Dice { bytes }
+        Dice { bytes, vocabulary: None }
+    }
+
+    /// The same with values of a vocabulary only.
+    pub fn of(vocabulary: &'a Vocabulary<'a>, bytes: &'a [u8]) -> Dice<'a> {
+        Dice { bytes, vocabulary: Some(vocabulary) }
     }
 
     fn byte(&mut self) -> u8 {
@@ -32,21 +47,33 @@ impl<'a> Dice<'a> {
     }
 
     pub fn long(&mut self) -> i64 {
+        if let Some(vocabulary) = self.vocabulary {
+            return self.pick(vocabulary.longs);
+        }
         let bits = self.bits();
         if self.one_in(3) { !bits as i64 } else { bits as i64 }
     }
 
     pub fn int(&mut self) -> i32 {
-        self.long() as i32
+        match (self.long(), self.vocabulary) {
+            (long, None) => long as i32,
+            (long, Some(_)) => long.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+        }
     }
 
     pub fn count(&mut self) -> u32 {
-        self.bits() as u32
+        match self.vocabulary {
+            None => self.bits() as u32,
+            Some(vocabulary) => self.pick(vocabulary.counts),
+        }
     }
 
-    /// What fits an Avro long.
+    /// What fits an Avro long, or what the vocabulary has.
     pub fn amount(&mut self) -> u64 {
-        self.bits() >> 1
+        match self.vocabulary {
+            None => self.bits() >> 1,
+            Some(vocabulary) => self.pick(vocabulary.amounts),
+        }
     }
 
     pub fn flag(&mut self) -> bool {
@@ -54,16 +81,25 @@ impl<'a> Dice<'a> {
     }
 
     pub fn float(&mut self) -> f64 {
+        if let Some(vocabulary) = self.vocabulary {
+            return self.pick(vocabulary.floats);
+        }
         let value = f64::from_bits(self.bits());
         if value.is_finite() { value } else { 0.5 }
     }
 
-    /// What cannot be below 0.
+    /// What cannot be below 0, unless the vocabulary has such numbers.
     pub fn quantity(&mut self) -> f64 {
-        self.float().abs()
+        match self.vocabulary {
+            None => self.float().abs(),
+            Some(_) => self.float(),
+        }
     }
 
     pub fn text(&mut self) -> String {
+        if let Some(vocabulary) = self.vocabulary {
+            return self.pick(vocabulary.texts).to_owned();
+        }
         const WORDS: [&str; 8] =
             ["", "BNL", "MC Default evgensimul", "é", "\0", "日本語", "💡 lamp", "\"\\"];
         let mut text = String::new();

@@ -4,6 +4,7 @@
 pub mod dice;
 pub mod facts;
 mod hostile;
+pub mod kinds;
 mod mutate;
 pub mod records;
 mod resolve;

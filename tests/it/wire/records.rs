@@ -14,9 +14,12 @@ use yardmaster::core::output::decision::{
 use yardmaster::core::output::progress::{LaneFlags, Progress};
 use yardmaster::core::state::repair::NowRepair;
 
+/// How many texts a record borrows at most.
+pub const TEXTS: usize = 16;
+
 /// Texts that the borrowing structs borrow.
 pub fn texts(dice: &mut Dice<'_>) -> Vec<String> {
-    (0..16).map(|_| dice.text()).collect()
+    (0..TEXTS).map(|_| dice.text()).collect()
 }
 
 pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {

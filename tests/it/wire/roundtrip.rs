@@ -1,7 +1,7 @@
 //! What we write we read back, whole; and apache-avro reads the same.
 
 use super::dice::Dice;
-use super::{CODEC, decode, encode, facts, framed, records};
+use super::{CODEC, decode, encode, framed, kinds, records};
 use apache_avro::types::Value;
 use apache_avro::{Schema, schema::ResolvedSchema};
 use proptest::collection::vec;
@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::fold::Sought;
-use yardmaster::core::output::Output;
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
 use yardmaster::wire::record;
 
@@ -34,8 +33,7 @@ pub fn say(event: &Event<'_>) -> Vec<u8> {
         Event::Task(it) => record::write_task(&mut out, it),
         Event::Outcome(it) => record::write_outcome(&mut out, it),
         Event::Configuration(it) => record::write_configuration(&mut out, it),
-        Event::Output(Output::Decision(it)) => record::write_decision(&mut out, it),
-        Event::Output(Output::Throttle(it)) => record::write_throttle(&mut out, it),
+        Event::Output(it) => record::write_output(&mut out, it),
         Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
     }
     out
@@ -51,23 +49,11 @@ proptest! {
     let codec = &*CODEC;
         let text = records::texts(dice);
         let text = &text[..];
-        check(codec, Topic::JobState, &Event::JobState(records::job_state(dice, text)));
-        check(codec, Topic::Heartbeat, &Event::Heartbeat(records::heartbeat(dice, text)));
-        check(codec, Topic::Transfer, &Event::Transfer(records::transfer(dice, text)));
-        check(codec, Topic::Pilot, &Event::Pilot(records::pilot(dice, text)));
-        check(codec, Topic::Task, &Event::Task(Box::new(records::task(dice))));
-        check(codec, Topic::Outcome, &Event::Outcome(records::outcome(dice)));
-        check(codec, Topic::Queue, &Event::from(records::queue(dice)));
-        check(codec, Topic::Site, &Event::from(records::site(dice)));
-        check(codec, Topic::Storage, &Event::from(records::storage(dice)));
-        check(codec, Topic::Link, &Event::from(records::link(dice)));
-        check(codec, Topic::Parameter, &Event::from(records::parameter(dice)));
-        check(codec, Topic::Release, &Event::from(facts::release(dice)));
-        check(codec, Topic::Share, &Event::from(facts::share(dice)));
-        check(codec, Topic::Quota, &Event::from(facts::quota(dice)));
-        check(codec, Topic::User, &Event::from(facts::user(dice)));
-        check(codec, Topic::Decision, &Event::Output(Output::from(records::decision(dice))));
-        check(codec, Topic::Throttle, &Event::Output(Output::from(facts::throttle(dice))));
+        for topic in Topic::ALL {
+            if let Some(event) = kinds::event(*topic, dice, text) {
+                check(codec, *topic, &event);
+            }
+        }
 
         let progress = records::progress(dice);
         let mut out = Vec::new();

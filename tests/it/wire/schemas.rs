@@ -156,40 +156,44 @@ fn changes_that_break_readers_are_found() {
     assert_eq!(reads(site, &site.replace(r#""fields": ["#, added)), Ok(()));
 }
 
-/// Symbols are read by their place.
+/// Symbols are read by their place. The table has every enumeration of every topic that is read.
 #[test]
 fn symbols_stand_in_the_order_of_the_core() {
-    let symbols = |topic: Topic, name: &str| {
-        let mut found = Vec::new();
+    let mut found = Vec::new();
+    for topic in Topic::read() {
         fields(schema(topic), &mut |_, field| {
-            if let (true, Schema::Enum(it)) = (field.name == name, &field.schema) {
-                found.clone_from(&it.symbols);
+            if let Schema::Enum(it) = &field.schema {
+                found.push((topic, field.name.clone(), it.symbols.clone()));
             }
         });
-        found
+    }
+    let mut table: Vec<(Topic, String, Vec<String>)> = Vec::new();
+    let mut stands = |topic, name: &str, symbols: &[&str]| {
+        let symbols = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
+        table.push((topic, name.to_owned(), symbols));
     };
-    let statuses: Vec<&str> = Status::ALL.iter().map(|it| it.name()).collect();
-    assert_eq!(symbols(Topic::JobState, "status"), statuses);
-    let states: Vec<&str> = TransferStatus::ALL.iter().map(|it| it.name()).collect();
-    assert_eq!(symbols(Topic::Transfer, "state"), states);
-    let statuses: Vec<&str> = QueueStatus::ALL.iter().map(|it| it.name()).collect();
-    assert_eq!(symbols(Topic::Queue, "status"), statuses);
-    let reasons: Vec<&str> = Garbled::ALL.iter().map(|it| it.name()).collect();
-    assert_eq!(symbols(Topic::DeadLetter, "reason"), reasons);
-    assert_eq!(symbols(Topic::Decision, "outcome"), ["assign", "defer", "reject"]);
-    let kinds: Vec<&str> = SubjectKind::ALL.iter().map(|it| it.name()).collect();
-    assert_eq!(symbols(Topic::Throttle, "subject_kind"), kinds);
-    let actions: Vec<&str> = Action::ALL.iter().map(|it| it.name()).collect();
-    assert_eq!(symbols(Topic::Throttle, "action"), actions);
-    assert_eq!(symbols(Topic::Pilot, "kind"), ["asked_job", "updated_job", "workers", "slots"]);
-    assert_eq!(symbols(Topic::Outcome, "kind"), ["accepted", "refused", "failed", "expired"]);
-    assert_eq!(symbols(Topic::Task, "phase"), ["asking", "ended"]);
-    assert_eq!(symbols(Topic::Task, "chunk"), ["normal", "scout", "merge"]);
-    assert_eq!(symbols(Topic::Task, "ram_unit"), ["mb", "mb_per_core"]);
-    assert_eq!(symbols(Topic::Task, "full_chain"), ["no", "only", "require", "capable"]);
-    assert_eq!(symbols(Topic::Release, "type"), ["cpu", "gpu"]);
-    assert_eq!(symbols(Topic::Quota, "subject_kind"), ["user", "group"]);
-    assert_eq!(symbols(Topic::User, "kind"), ["user", "group"]);
+    stands(Topic::JobState, "status", &Status::ALL.map(Status::name));
+    stands(Topic::Transfer, "state", &TransferStatus::ALL.map(TransferStatus::name));
+    stands(Topic::Pilot, "kind", &["asked_job", "updated_job", "workers", "slots"]);
+    stands(Topic::Task, "phase", &["asking", "ended"]);
+    stands(Topic::Task, "chunk", &["normal", "scout", "merge"]);
+    stands(Topic::Task, "ram_unit", &["mb", "mb_per_core"]);
+    stands(Topic::Task, "full_chain", &["no", "only", "require", "capable"]);
+    stands(Topic::Outcome, "kind", &["accepted", "refused", "failed", "expired"]);
+    stands(Topic::Queue, "status", &QueueStatus::ALL.map(QueueStatus::name));
+    stands(Topic::Release, "type", &["cpu", "gpu"]);
+    stands(Topic::Quota, "subject_kind", &["user", "group"]);
+    stands(Topic::User, "kind", &["user", "group"]);
+    stands(Topic::Decision, "outcome", &["assign", "defer", "reject"]);
+    stands(Topic::Throttle, "subject_kind", &SubjectKind::ALL.map(SubjectKind::name));
+    stands(Topic::Throttle, "action", &Action::ALL.map(Action::name));
+    stands(Topic::DeadLetter, "reason", &Garbled::ALL.map(Garbled::name));
+    for it in &found {
+        assert!(table.contains(it), "not in the table: {it:?}");
+    }
+    for it in &table {
+        assert!(found.contains(it), "in no schema: {it:?}");
+    }
 }
 
 /// The examples of a schema, as values of it. An example names only fields that there are.
