@@ -5,18 +5,21 @@
 //! A job is drawn anew for each record, so that nothing is in the caches by habit. Time is CPU time
 //! of this thread; sizes take turns, and the median of their rounds counts.
 
+mod measure;
+
+use measure::{cpu_ns, print_json};
 use std::fs;
 use std::hint::black_box;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferStatus};
 use yardmaster::core::id::stir;
 use yardmaster::core::limits::Limits;
-use yardmaster::core::output::progress::LaneFlags;
-use yardmaster::core::state::close::Closing;
-use yardmaster::core::state::{Setting, State};
+use yardmaster::core::state::State;
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
 use yardmaster::drive::fold::fold_batch;
 use yardmaster::drive::port::Batch;
+use yardmaster::sim::scenario::feed::{close, close_at_end, setting};
+use yardmaster::sim::scenario::median;
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::record;
 
@@ -210,11 +213,9 @@ struct Line {
 
 impl Line {
     fn new(jobs: u64) -> Line {
-        let silence = [None; Topic::ALL.len()];
-        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
         Line {
             grid: Grid::new(jobs),
-            state: State::new(setting),
+            state: State::new(setting("atlas", Limits::default())),
             codec: Codec::default(),
             arena: Arena::default(),
             offset: 0,
@@ -273,14 +274,10 @@ impl Line {
         let Line { state, codec, arena, .. } = self;
         fold_batch(state, codec, arena, batch, &batch.records, &mut garbled);
         assert!(garbled.is_empty());
-        let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
-        let flags = if self.state.number == 0 {
-            self.state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect()
-        } else {
-            Vec::new()
-        };
-        let number = self.state.number + 1;
-        self.state.close(&Closing { epoch: 1, number, now: self.grid.now, flags });
+        match self.state.number {
+            0 => close_at_end(&mut self.state, self.grid.now),
+            _ => close(&mut self.state, self.grid.now, Vec::new()),
+        }
         self.state.touched = Default::default();
     }
 
@@ -303,22 +300,11 @@ impl Line {
     }
 }
 
-/// CPU time of this thread so far; ns.
-fn cpu_ns() -> u64 {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("Linux counts CPU time");
-    text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number")
-}
-
 /// Memory of this process; bytes.
 fn resident() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").expect("Linux counts memory");
     let pages: u64 = text.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a number");
     pages * 4096
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_unstable_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }
 
 fn main() {
@@ -346,7 +332,8 @@ fn main() {
         }
     }
     for (size, rounds) in sizes.iter().zip(rounds) {
-        let [ns, decode] = [0, 1].map(|at| median(rounds.iter().map(|round| round[at]).collect()));
+        let [ns, decode] = [0, 1]
+            .map(|at| median(&mut rounds.iter().map(|round| round[at]).collect::<Vec<f64>>()));
         figures.push((format!("decode_{size}_live_jobs_ns_per_event"), decode));
         figures.push((format!("fold_{size}_live_jobs_ns_per_event"), ns));
         figures.push((format!("fold_{size}_live_jobs_events_per_s"), 1e9 / ns));
@@ -356,9 +343,7 @@ fn main() {
 
 fn report(figures: &[(String, f64)], json: bool) {
     if json {
-        let fields: Vec<String> =
-            figures.iter().map(|(name, figure)| format!("\"{name}\":{figure:.1}")).collect();
-        println!("{{{}}}", fields.join(","));
+        print_json(figures);
     } else {
         figures.iter().for_each(|(name, figure)| println!("{name:48} {figure:12.1}"));
     }

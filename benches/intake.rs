@@ -8,6 +8,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Task;
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Intake, Origin, Records};
+use yardmaster::sim::scenario::records::request;
 use yardmaster::wire::dialect::{Dialect, read};
 use yardmaster::wire::record::write_task;
 
@@ -58,24 +59,12 @@ fn intake() -> Intake {
 
 fn task(name: &str) -> Task {
     Task {
-        subject: name.into(),
-        task: name.into(),
-        domain: "atlas".into(),
-        policy: "production-job".into(),
-        asked_at: 1,
-        changed_at: 1,
-        jobs: 100,
-        priority: 500,
-        task_priority: 500,
-        label: "managed".into(),
-        processing_type: "simul".into(),
-        working_group: "AP_MCGN".into(),
         user: "atlas-dpd-production".into(),
         gshare: "MC Default evgensimul".into(),
         resource_type: "MCORE".into(),
         nucleus: "CERN".into(),
         core_count: Some(8),
-        ..Task::default()
+        ..request(name, 100, 1)
     }
 }
 

@@ -3,12 +3,12 @@
 
 use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
-use yardmaster::core::event::{Queue, RamUnit, Status, Storage, Task};
+use yardmaster::core::event::{Endpoints, Queue, RamUnit, Status, Storage, Task};
 use yardmaster::core::policy::{
     Candidate, Case, Known, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
 };
 use yardmaster::core::state::ledger::Count;
-use yardmaster::core::unit::GIB;
+use yardmaster::sim::scenario::records;
 
 fn main() {
     divan::main();
@@ -75,9 +75,10 @@ impl Grid {
         let spec = PolicySpec::full("production-job", flavour, Rules::Documented);
         let policy = Policy::compile(&spec).expect("the defaults are allowed");
         let resolved = policy.unchanged();
+        let storage = records::storage("DESY-HH_DATADISK", "DESY-HH", 0);
         let loads = (0..queues).map(|number| load(number, fit(number))).collect();
         let queues = (0..queues).map(|number| queue(number, fit(number))).collect();
-        Grid { policy, resolved, task: task(), queues, loads, storage: storage() }
+        Grid { policy, resolved, task: task(), queues, loads, storage }
     }
 
     fn case(&self) -> Case<'_> {
@@ -151,16 +152,6 @@ fn candidate<'a>(
 
 fn task() -> Task {
     Task {
-        subject: "40000001/1".into(),
-        task: "40000001".into(),
-        domain: "atlas".into(),
-        policy: "production-job".into(),
-        jobs: 1_000,
-        priority: 500,
-        task_priority: 500,
-        label: "managed".into(),
-        processing_type: "simul".into(),
-        working_group: "AP_MCGN".into(),
         user: "prod".into(),
         gshare: "MC Default".into(),
         resource_type: "MCORE".into(),
@@ -182,46 +173,23 @@ fn task() -> Task {
         total_bytes: 20 << 30,
         total_files: 10,
         allow_input_lan: true,
-        ..Task::default()
+        ..records::request("40000001/1", 1_000, 0)
     }
 }
 
 fn queue(number: usize, fit: usize) -> Queue {
+    let unified = format!("QUEUE_{number:04}");
     Queue {
-        name: format!("QUEUE_{number:04}/MCORE"),
-        unified: format!("QUEUE_{number:04}"),
+        name: format!("{unified}/MCORE"),
         resource_type: "MCORE".into(),
-        production: true,
         analysis: true,
-        cloud: "DE".into(),
-        site: "DESY-HH".into(),
-        storage_site: "DESY-HH".into(),
         cores: if fit == 1 { 1 } else { 8 },
-        core_power_mhs06: 10_000,
         max_rss_mb: 16_000,
         max_time_s: 345_600,
         max_wdir_mb: 120_000,
         max_input_mb: 14_000,
-        workflow: "pull_ups".into(),
         ucore: true,
-        direct_access_lan: true,
-        releases: vec!["AUTO".into()],
-        jobseed: "std".into(),
-        ..Queue::default()
-    }
-}
-
-fn storage() -> Storage {
-    Storage {
-        name: "DESY-HH_DATADISK".into(),
-        site: "DESY-HH".into(),
-        kind: "DATADISK".into(),
-        total_bytes: 9_000 * GIB,
-        free_bytes: 5_000 * GIB,
-        read_lan: true,
-        write_lan: true,
-        read_wan: true,
-        write_wan: true,
-        ..Storage::default()
+        endpoints: Endpoints::default(),
+        ..records::queue(&unified, "DESY-HH", "", 0)
     }
 }

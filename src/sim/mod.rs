@@ -6,3 +6,4 @@ pub mod dice;
 pub mod grid;
 pub mod load;
 pub mod paper;
+pub mod scenario;

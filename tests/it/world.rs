@@ -8,9 +8,10 @@ use yardmaster::core::event::{
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome as Answer, Ranked};
-use yardmaster::core::output::progress::LaneFlags;
-use yardmaster::core::state::{Setting, State};
+use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
+use yardmaster::core::state::State;
 use yardmaster::core::unit::Millis;
+use yardmaster::sim::scenario::{feed, records};
 
 /// The moment most stories begin at: the start of a day.
 pub const DAWN: Millis = 1_700_006_400_000;
@@ -45,26 +46,30 @@ pub fn state() -> State {
 }
 
 pub fn state_with(limits: Limits) -> State {
-    State::new(Setting { domain: "atlas".into(), limits, silence: [None; Topic::ALL.len()] })
+    State::new(feed::setting("atlas", limits))
 }
 
 /// Counts a record at the next offset of its lane.
 pub fn fold(state: &mut State, said: &Said) {
-    let offset = state.next(said.lane);
-    state.fold(said.lane, offset, said.appended_at, &said.event);
+    feed::fold(state, said.lane, said.appended_at, &said.event);
 }
 
 /// Ends a cycle with every lane that was ever read at its end.
-pub fn close(state: &mut State, now: Millis) {
-    let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
-    let flags = state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect();
-    let number = state.number + 1;
-    state.close(&yardmaster::core::state::close::Closing { epoch: 1, number, now, flags });
-}
+pub use feed::close_at_end as close;
 
 /// Counts one of our own words.
 pub fn say(state: &mut State, decision: &Decision) {
     fold(state, &said(lane(Topic::Decision, 0), Event::Output(Output::from(decision.clone()))));
+}
+
+/// All filters and weights of a kind of policy that is built in.
+pub fn policy(kind_name: &str, rules: Rules) -> (Policy, Resolved) {
+    let flavour = kind(kind_name).expect("built in");
+    let name = kind_name.trim_start_matches("atlas-");
+    let policy = Policy::compile(&PolicySpec::full(name, flavour, rules));
+    let policy = policy.expect("the defaults are allowed");
+    let resolved = policy.unchanged();
+    (policy, resolved)
 }
 
 /// Text that lives as long as the test.
@@ -165,29 +170,15 @@ pub fn defer(subject: &str, attempt: u32, ordinal: u32, now: Millis) -> Decision
 /// A chunk of the task before the slash.
 pub fn task(subject: &str, phase: TaskPhase, at: Millis) -> Task {
     Task {
-        subject: subject.into(),
-        task: subject.split('/').next().unwrap_or_default().into(),
-        domain: "atlas".into(),
-        policy: "production-job".into(),
         phase,
-        asked_at: at,
-        changed_at: at,
-        jobs: 100,
-        priority: 500,
-        task_priority: 500,
-        label: "managed".into(),
-        processing_type: "simul".into(),
-        working_group: "AP_MCGN".into(),
         user: "prod".into(),
         gshare: "MC".into(),
-        resource_type: "SCORE".into(),
         nucleus: "CERN".into(),
-        core_count: Some(1),
         ram_count_mb: Some(1_500),
         ram_unit: RamUnit::MbPerCore,
         cpu_hs06s_per_event: Some(200.0),
         atom_events: 1_000,
-        ..Task::default()
+        ..records::request(subject, 100, at)
     }
 }
 

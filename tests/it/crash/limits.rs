@@ -20,7 +20,7 @@ fn begin(yard: &Yard, changes: &[(&str, &str)]) -> Drive<PaperLog, PaperStore> {
 
 fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
     let queue = Queue { max_rss_mb, ..queue(name, yard.now) };
-    yard.say(Topic::Queue, name, |out| record::write(out, &queue));
+    yard.configure(&queue);
     yard.pilot(name, "node1");
 }
 
@@ -229,7 +229,7 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
         closeness: Some(-1),
         ..Link::default()
     };
-    yard.say(Topic::Link, "SOUTH:NORTH", |out| record::write(out, &link));
+    yard.configure(&link);
     let changes = [("link_sample_age_min = 60", "link_sample_age_min = 4")];
     let mut drive = begin(&yard, &changes);
     lead(&mut yard, &mut drive, 10).unwrap();

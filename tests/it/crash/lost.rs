@@ -2,7 +2,7 @@
 
 use super::check::*;
 use super::play::*;
-use crate::drive::yard::{Yard, lead, queue, task};
+use crate::drive::yard::{Yard, config_with, lead, queue, task, terms_with};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
@@ -13,7 +13,6 @@ use yardmaster::core::state::digest::digest;
 use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record::write;
 
 const PROGRESS: Lane = Lane::new(Topic::Progress, 0);
 
@@ -191,22 +190,12 @@ fn compacted_inputs_give_the_right_state() {
 fn verify_compacted(compact_after: &str) -> [u64; 3] {
     let config = |name: &str, verify: bool| {
         let changes = [("compact_after_hours = 336", compact_after)];
-        let terms = crate::drive::yard::terms_with(&changes);
-        let keeps = false;
-        Config {
-            instance: name.into(),
-            terms,
-            stopwatch: super::play::stopwatch,
-            verify,
-            keeps,
-            uptime: None,
-            counters: None,
-        }
+        Config { verify, keeps: false, ..config_with(name, terms_with(&changes)) }
     };
     let mut yard = Yard::new();
     let say = |yard: &Yard, max_rss_mb: u32| {
         let queue = Queue { max_rss_mb, ..queue("QUEUE_00", yard.now) };
-        yard.say(Topic::Queue, "QUEUE_00", |out| write(out, &queue));
+        yard.configure(&queue);
         yard.pilot("QUEUE_00", "node1");
     };
     say(&yard, 2_000);

@@ -2,8 +2,9 @@
 //! again.
 
 use super::ports::{Late, Watch};
-use crate::drive::yard::{Yard, job, queue, sent, storage, task, terms_with};
-use std::cell::Cell;
+use crate::drive::yard::{
+    Yard, config_with, job, queue, reset_stopwatch, sent, storage, task, terms_with,
+};
 use std::sync::OnceLock;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
@@ -19,19 +20,6 @@ use yardmaster::sim::paper::faulty::{Faulty, FaultyStore, Schedule};
 use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::record;
 
-thread_local! {
-    static LOOKS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A clock for reports and checkpoints, of each thread its own: every look at it is a second later,
-/// so that every cycle is copied.
-pub fn stopwatch() -> u64 {
-    LOOKS.with(|looks| {
-        looks.set(looks.get() + 1);
-        looks.get() * 1_000_000_000
-    })
-}
-
 /// The limits of the play, shorter than those of the topology file.
 pub const SHORT: [(&str, &str); 2] = [
     ("reservation_lifetime_h = 2", "reservation_lifetime_h = 1"),
@@ -40,16 +28,7 @@ pub const SHORT: [(&str, &str); 2] = [
 
 pub fn config(instance: &str) -> Config {
     static TERMS: OnceLock<EpochConfig> = OnceLock::new();
-    let terms = TERMS.get_or_init(|| terms_with(&SHORT)).clone();
-    Config {
-        instance: instance.into(),
-        terms,
-        stopwatch,
-        verify: false,
-        keeps: true,
-        uptime: None,
-        counters: None,
-    }
+    config_with(instance, TERMS.get_or_init(|| terms_with(&SHORT)).clone())
 }
 
 pub type Driven = Drive<Late<Faulty<PaperLog>>, FaultyStore<Watch>>;
@@ -140,16 +119,7 @@ fn act(yard: &Yard, step: usize) {
 
 /// Most jobs that a user may have running.
 fn cap(yard: &Yard, jobs: &str) {
-    let (app, component, key) = ("pandaserver", "prio_mgr", "CAP_RUNNING_USER_JOBS");
-    let parameter = Parameter {
-        app: app.into(),
-        component: component.into(),
-        key: key.into(),
-        value: jobs.into(),
-        changed_at: yard.now,
-        ..Parameter::default()
-    };
-    yard.say(Topic::Parameter, key, |out| record::write(out, &parameter));
+    yard.set("prio_mgr", "CAP_RUNNING_USER_JOBS", jobs);
 }
 
 /// A job of a user whose task waits as long as too many of them run.
@@ -162,9 +132,8 @@ fn anns(yard: &Yard, name: &str, status: Status) {
 
 fn add_queue(yard: &Yard, name: &str, max_rss_mb: u32) {
     let queue = Queue { max_rss_mb, analysis: true, ..queue(name, yard.now) };
-    yard.say(Topic::Queue, name, |out| record::write(out, &queue));
-    let storage = storage(&queue.endpoints.write[0], &queue.site, yard.now);
-    yard.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
+    yard.configure(&queue);
+    yard.configure(&storage(&queue.endpoints.write[0], &queue.site, yard.now));
     for node in ["node1", "node2"] {
         yard.pilot(name, node);
     }
@@ -275,7 +244,7 @@ pub struct Play {
 
 impl Play {
     pub fn new(schedules: Vec<Schedule>, left: Left, late: bool) -> Play {
-        LOOKS.with(|looks| looks.set(0));
+        reset_stopwatch();
         Play {
             yard: Yard::new(),
             store: PaperStore::default(),

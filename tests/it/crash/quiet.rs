@@ -211,7 +211,7 @@ fn a_deadline_within_the_second_is_not_lost_while_quiet() {
     let mut yard = Yard::new();
     for name in ["QUEUE_00", "QUEUE_01"] {
         let queue = Queue { max_rss_mb: 2_000, ..queue(name, yard.now) };
-        yard.say(Topic::Queue, name, |out| yardmaster::wire::record::write(out, &queue));
+        yard.configure(&queue);
     }
     let mut drive = begin(&yard, "one");
     turns(&mut yard, &mut drive, 20, 100).unwrap();

@@ -107,7 +107,7 @@ fn beside(yard: &Yard) {
             tier: 1,
             ..Site::default()
         };
-        yard.say(Topic::Site, name, |out| record::write(out, &site));
+        yard.configure(&site);
     };
     let wanting = |subject: &str| {
         let token = "dst:ATLASDATADISK".to_owned();
@@ -125,7 +125,7 @@ fn beside(yard: &Yard) {
             site("NORTH");
             wanting("90");
             let storage = storage("NORTH_DATADISK", "NORTH", now);
-            yard.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
+            yard.configure(&storage);
         }
         10..20 => {
             site("SOUTH");

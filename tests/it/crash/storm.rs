@@ -2,9 +2,10 @@
 //! whom must not depend on what a process remembers: a rebuild from any store wakes the same.
 
 use super::check::*;
-use super::play::{Reached, stopwatch};
+use super::play::Reached;
 use super::ports::Dice;
-use crate::drive::yard::{Yard, job, queue, storage, task, terms_with};
+use crate::drive::yard::{Yard, config_with, job, queue, storage, task, terms_with};
+use crate::world::parameter;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
@@ -30,16 +31,7 @@ const SHORT: [(&str, &str); 8] = [
 const QUEUES: usize = 7;
 
 fn config(instance: &str) -> Config {
-    let terms = terms_with(&SHORT);
-    Config {
-        instance: instance.into(),
-        terms,
-        stopwatch,
-        verify: false,
-        keeps: true,
-        uptime: None,
-        counters: None,
-    }
+    config_with(instance, terms_with(&SHORT))
 }
 
 fn name_of(at: usize) -> String {
@@ -68,7 +60,7 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
                 max_disk_io_kbps,
                 ..base
             };
-            yard.say(Topic::Queue, &name, |out| record::write(out, &queue));
+            yard.configure(&queue);
         }
         2 => {
             let queue = queue(&name, now);
@@ -76,7 +68,7 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
             let write_lan = dice.below(5) > 0;
             let base = storage(&queue.endpoints.write[0], &queue.site, now);
             let storage = Storage { free_bytes, write_lan, ..base };
-            yard.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
+            yard.configure(&storage);
         }
         3 => link(yard, dice),
         4 | 5 => pilot(yard, dice, &name),
@@ -84,14 +76,8 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
         8 => transfer(yard, dice),
         9 | 10 => ask(yard, dice, round),
         11 => {
-            let parameter = Parameter {
-                app: "jedi".into(),
-                component: "jobbroker".into(),
-                key: ["NQUEUED_SAT_CAP", "STORAGE_MIN_FREE_SIZE"][dice.below(2)].into(),
-                vo: "atlas".into(),
-                value: ["150", "400", "3"][dice.below(3)].into(),
-                changed_at: now,
-            };
+            let key = ["NQUEUED_SAT_CAP", "STORAGE_MIN_FREE_SIZE"][dice.below(2)];
+            let parameter = parameter(key, ["150", "400", "3"][dice.below(3)], now);
             yard.say(Topic::Parameter, &parameter.key, |out| {
                 record::write(out, &parameter);
             });
@@ -120,8 +106,7 @@ fn link(yard: &Yard, dice: &mut Dice) {
         queued_known: dice.below(2) == 0,
         ..Link::default()
     };
-    let key = format!("{}:{}", link.source, link.destination);
-    yard.say(Topic::Link, &key, |out| record::write(out, &link));
+    yard.configure(&link);
 }
 
 fn pilot(yard: &Yard, dice: &mut Dice, queue: &str) {

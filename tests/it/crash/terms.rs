@@ -1,8 +1,8 @@
 //! Another topology, another number of lanes: from one epoch to the next.
 
 use super::check::*;
-use super::play::{Reached, stopwatch};
-use crate::drive::yard::{Yard, job, lead, task, terms_with};
+use super::play::Reached;
+use crate::drive::yard::{Yard, config_with, job, lead, task, terms_with};
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
@@ -14,16 +14,7 @@ use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::record::write_job_state;
 
 fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
-    let terms = terms_with(changes);
-    Config {
-        instance: instance.into(),
-        terms,
-        stopwatch,
-        verify: false,
-        keeps: true,
-        uptime: None,
-        counters: None,
-    }
+    config_with(instance, terms_with(changes))
 }
 
 fn reached<L: Log, S: Store>(drive: &Drive<L, S>) -> Reached {

@@ -190,7 +190,7 @@ fn what_a_request_can_hardly_mean_is_noted_by_name() {
     let mut yard = Yard::new();
     yard.build(2);
     let share = Share { name: "MC".into(), value: 100.0, changed_at: yard.now, ..Share::default() };
-    yard.say(Topic::Share, "MC", |out| record::write(out, &share));
+    yard.configure(&share);
     let mut drive = start(&yard, "one");
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.ask(&Task { gshare: "MC".into(), ..task("1/1", 5, yard.now) });

@@ -3,7 +3,6 @@
 use super::start;
 use super::yard::*;
 use std::time::Duration;
-use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{OutputDataset, Site, Task};
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::state::audit::audit;
@@ -11,7 +10,6 @@ use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::MINUTE;
 use yardmaster::drive::Drive;
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record;
 
 fn site(yard: &Yard, name: &str, active: bool) {
     let site = Site {
@@ -22,7 +20,7 @@ fn site(yard: &Yard, name: &str, active: bool) {
         tier: 1,
         ..Site::default()
     };
-    yard.say(Topic::Site, name, |out| record::write(out, &site));
+    yard.configure(&site);
 }
 
 /// A task of much work that wants a nucleus.

@@ -4,7 +4,7 @@ use super::start;
 use super::yard::*;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{JobState, Parameter, Queue, Quota, Status, Task, User};
+use yardmaster::core::event::{JobState, Quota, Status, Task, User};
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
@@ -15,22 +15,11 @@ use yardmaster::wire::record;
 /// Queues for analysis, with room and pilots.
 pub(super) fn build(yard: &Yard, count: u32) {
     yard.build(count);
-    for at in 0..count {
-        let queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
-        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
-    }
+    yard.open_to_analysis(count);
 }
 
 pub(super) fn parameter(yard: &Yard, component: &str, key: &str, value: &str) {
-    let parameter = Parameter {
-        app: "pandaserver".into(),
-        component: component.into(),
-        key: key.into(),
-        value: value.into(),
-        changed_at: yard.now,
-        ..Parameter::default()
-    };
-    yard.say(Topic::Parameter, key, |out| record::write(out, &parameter));
+    yard.set(component, key, value);
 }
 
 /// A job of a user's, of another type than the task's.
@@ -139,7 +128,7 @@ fn an_owners_own_cap_and_quota_count() {
         cap_running_jobs: Some(2),
         ..User::default()
     };
-    yard.say(Topic::User, "user/ann", |out| record::write(out, &user));
+    yard.configure(&user);
     let quota = |yard: &Yard, subject: &str, expression: &str, used_bytes| {
         let quota = Quota {
             subject: subject.into(),

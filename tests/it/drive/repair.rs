@@ -58,7 +58,7 @@ fn story(jump: i64) -> Story {
     for at in 0..3 {
         let queue = queue(&format!("QUEUE_{at:02}"), yard.now + 2);
         let queue = Queue { analysis: true, max_rss_mb: 2_000, ..queue };
-        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
+        yard.configure(&queue);
     }
     parameter(&yard, "prio_mgr", "CAP_RUNNING_USER_JOBS", "2");
     let kept = PaperStore::default();

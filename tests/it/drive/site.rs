@@ -4,36 +4,23 @@
 use super::start;
 use super::yard::*;
 use std::time::Duration;
-use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{JobState, Parameter, Queue, Share, Status};
+use yardmaster::core::event::{JobState, Share, Status};
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::throttle::Action;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
 use yardmaster::drive::Drive;
-use yardmaster::wire::record;
 
 /// Two queues for analysis; a share that may use a fifth; classes by a single slot.
 fn build(yard: &Yard) {
     yard.build(2);
-    for at in 0..2 {
-        let queue = Queue { analysis: true, ..queue(&format!("QUEUE_{at:02}"), yard.now + 1) };
-        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
-    }
+    yard.open_to_analysis(2);
     for (name, value) in [("MC", 80.0), ("User Analysis", 20.0)] {
         let share = Share { name: name.into(), value, changed_at: yard.now, ..Share::default() };
-        yard.say(Topic::Share, name, |out| record::write(out, &share));
+        yard.configure(&share);
     }
-    let parameter = Parameter {
-        app: "pandaserver".into(),
-        component: "analy_eval".into(),
-        key: "USER_USAGE_THRESHOLD_A".into(),
-        value: "1".into(),
-        changed_at: yard.now,
-        ..Parameter::default()
-    };
-    yard.say(Topic::Parameter, "threshold", |out| record::write(out, &parameter));
+    yard.set("analy_eval", "USER_USAGE_THRESHOLD_A", "1");
 }
 
 fn ask(yard: &Yard, subject: &str) {

@@ -2,11 +2,9 @@
 
 use super::start;
 use super::yard::*;
-use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Dataset, DatasetReplica, Input, JobState, Queue, Status, Task};
 use yardmaster::core::output::decision::Outcome;
 use yardmaster::core::unit::{MINUTE, SECOND};
-use yardmaster::wire::record;
 
 const FULL: u32 = 50;
 
@@ -46,7 +44,7 @@ fn what_changes_elsewhere_wakes_nobody_and_what_falls_here_does() {
             // Only the first reads where the data lie.
             queue.endpoints.read = vec![format!("ELSEWHERE_{at}")];
         }
-        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
+        yard.configure(&queue);
     }
     let names: Vec<String> = (0..FULL).map(|at| format!("c{at}")).collect();
     for name in &names {
@@ -98,7 +96,7 @@ fn an_overloaded_queue_wakes_nobody_by_what_goes_on_there() {
         queue.endpoints.read = vec![read];
         // The other is for other work.
         queue.cores = if at == 0 { 1 } else { 8 };
-        yard.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
+        yard.configure(&queue);
     }
     let names: Vec<String> = (0..130).map(|at| format!("c{at}")).collect();
     for (at, name) in names.iter().enumerate() {

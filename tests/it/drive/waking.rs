@@ -15,11 +15,8 @@ use yardmaster::core::event::{
 };
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome as Answer};
-use yardmaster::core::output::progress::LaneFlags;
-use yardmaster::core::policy::Policy;
-use yardmaster::core::state::close::Closing;
-use yardmaster::core::state::{Setting, State};
 use yardmaster::core::unit::{MINUTE, Millis, SECOND};
+use yardmaster::sim::scenario::feed;
 use yardmaster::wire::topology::{self, Topology};
 
 const QUEUES: usize = 6;
@@ -39,17 +36,9 @@ struct Twins {
 impl Twins {
     fn new(wake_candidates: usize, rules: &str) -> Twins {
         let text = topology::ATLAS.replace("rules = \"documented\"", rules);
-        let topology = Topology::parse("atlas.toml", &text).unwrap();
-        let engine = || {
-            let policies = topology.policies.iter();
-            let policies: Vec<Policy> =
-                policies.map(|spec| Policy::compile(spec).unwrap()).collect();
-            let mut limits = topology.limits.clone();
-            limits.wake_candidates_per_cycle = wake_candidates;
-            let silence = [None; Topic::ALL.len()];
-            let setting = Setting { domain: "atlas".into(), limits, silence };
-            Engine::new(State::new(setting), policies)
-        };
+        let mut topology = Topology::parse("atlas.toml", &text).unwrap();
+        topology.limits.wake_candidates_per_cycle = wake_candidates;
+        let engine = || feed::engine(&topology);
         Twins {
             engines: [engine(), engine()],
             now: DAWN,
@@ -70,10 +59,8 @@ impl Twins {
         self.number += 1;
         let (mut answers, mut throttles) = (Vec::new(), Vec::new());
         for (twin, engine) in self.engines.iter_mut().enumerate() {
-            let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
-            let flags = engine.state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect();
-            let (number, now) = (self.number, self.now);
-            engine.state.close(&Closing { epoch: 1, number, now, flags });
+            feed::close_at_end(&mut engine.state, self.now);
+            assert_eq!(engine.state.number, self.number);
             if twin == 1 {
                 engine.forget_derived();
             }

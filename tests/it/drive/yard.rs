@@ -1,5 +1,6 @@
 //! A small yard on paper: a broker, a handful of queues, requests, jobs, and a clock.
 
+use std::cell::Cell;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
@@ -11,8 +12,9 @@ use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::{Note, Paper, PaperLog};
+use yardmaster::sim::scenario::records;
 use yardmaster::wire::avro::{Arena, Codec};
-use yardmaster::wire::record;
+use yardmaster::wire::record::{self, Layout};
 use yardmaster::wire::topology;
 
 /// The yard's first moment.
@@ -21,11 +23,22 @@ pub const T0: i64 = 1_760_000_000_000;
 /// Header of a record that no process published.
 const STRAY: &str = "stray";
 
-/// A clock for reports and checkpoints: every look at it is a second later.
+thread_local! {
+    static LOOKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A clock for reports and checkpoints, of each thread its own: every look at it is a second later,
+/// so that every cycle is copied.
 pub fn stopwatch() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static LOOKS: AtomicU64 = AtomicU64::new(0);
-    LOOKS.fetch_add(1, Ordering::Relaxed) * 1_000_000_000
+    LOOKS.with(|looks| {
+        looks.set(looks.get() + 1);
+        looks.get() * 1_000_000_000
+    })
+}
+
+/// Sets this thread's clock back to its beginning.
+pub fn reset_stopwatch() {
+    LOOKS.with(|looks| looks.set(0));
 }
 
 pub fn terms() -> EpochConfig {
@@ -43,9 +56,13 @@ pub fn terms_with(changes: &[(&str, &str)]) -> EpochConfig {
 }
 
 pub fn config(instance: &str) -> Config {
+    config_with(instance, terms())
+}
+
+pub fn config_with(instance: &str, terms: EpochConfig) -> Config {
     Config {
         instance: instance.into(),
-        terms: terms(),
+        terms,
         stopwatch,
         verify: false,
         keeps: true,
@@ -94,10 +111,35 @@ impl Yard {
     pub fn build(&self, count: u32) {
         for at in 0..count {
             let queue = queue(&format!("QUEUE_{at:02}"), self.now);
-            self.say(Topic::Queue, &queue.name, |out| record::write(out, &queue));
-            let storage = storage(&queue.endpoints.write[0], &queue.site, self.now);
-            self.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
+            self.configure(&queue);
+            self.configure(&storage(&queue.endpoints.write[0], &queue.site, self.now));
             self.pilot(&queue.name, "node1");
+        }
+    }
+
+    /// Appends a configuration record under its name.
+    pub fn configure<T: Layout>(&self, record: &T) {
+        self.say(T::TOPIC, &record.name(), |out| record::write(out, record));
+    }
+
+    /// Appends a run-time parameter of PanDA's server.
+    pub fn set(&self, component: &str, key: &str, value: &str) {
+        let parameter = Parameter {
+            app: "pandaserver".into(),
+            component: component.into(),
+            key: key.into(),
+            value: value.into(),
+            changed_at: self.now,
+            ..Parameter::default()
+        };
+        self.say(Topic::Parameter, key, |out| record::write(out, &parameter));
+    }
+
+    /// Opens the first `count` queues to analysis.
+    pub fn open_to_analysis(&self, count: u32) {
+        for at in 0..count {
+            let queue = queue(&format!("QUEUE_{at:02}"), self.now + 1);
+            self.configure(&Queue { analysis: true, ..queue });
         }
     }
 
@@ -194,66 +236,19 @@ pub fn lead<L: Log, S: Store>(
 pub fn queue(name: &str, at: i64) -> Queue {
     let site = if name.ends_with(['0', '2', '4', '6', '8']) { "NORTH" } else { "SOUTH" };
     Queue {
-        name: name.into(),
-        unified: name.into(),
-        changed_at: at,
-        production: true,
         cloud: "US".into(),
-        site: site.into(),
-        storage_site: site.into(),
-        cores: 1,
-        core_power_mhs06: 10_000,
-        workflow: "pull_ups".into(),
         wn_connectivity: "full#IPv4".into(),
-        direct_access_lan: true,
         releases: vec!["ANY".into()],
-        jobseed: "std".into(),
-        endpoints: Endpoints {
-            read: vec![format!("{site}_{name}_DATADISK")],
-            write: vec![format!("{site}_{name}_DATADISK")],
-        },
-        ..Queue::default()
+        ..records::queue(name, site, &format!("{site}_{name}_DATADISK"), at)
     }
 }
 
 pub fn storage(name: &str, site: &str, at: i64) -> Storage {
-    Storage {
-        name: name.into(),
-        changed_at: at,
-        site: site.into(),
-        kind: "DATADISK".into(),
-        total_bytes: 1 << 50,
-        free_bytes: 1 << 49,
-        read_lan: true,
-        write_lan: true,
-        read_wan: true,
-        write_wan: true,
-        ..Storage::default()
-    }
+    Storage { total_bytes: 1 << 50, free_bytes: 1 << 49, ..records::storage(name, site, at) }
 }
 
 pub fn task(subject: &str, jobs: u32, at: i64) -> Task {
-    Task {
-        subject: subject.into(),
-        task: subject.split('/').next().unwrap().into(),
-        domain: "atlas".into(),
-        policy: "production-job".into(),
-        asked_at: at,
-        changed_at: at,
-        jobs,
-        priority: 500,
-        task_priority: 500,
-        label: "managed".into(),
-        processing_type: "simul".into(),
-        working_group: "AP_MCGN".into(),
-        user: "prodsys".into(),
-        gshare: "MC 16 simul".into(),
-        resource_type: "SCORE".into(),
-        nucleus: "NORTH".into(),
-        core_count: Some(1),
-        atom_events: 1,
-        ..Task::default()
-    }
+    Task { nucleus: "NORTH".into(), atom_events: 1, ..records::request(subject, jobs, at) }
 }
 
 /// A task of Ann's.
@@ -287,23 +282,11 @@ pub fn job<'a>(
     at: i64,
 ) -> JobState<'a> {
     JobState {
-        job,
-        status,
-        changed_at: at,
         task: "1",
         request,
-        queue,
-        user: "prodsys",
-        group: "AP_MCGN",
-        gshare: "MC 16 simul",
-        resource_type: "SCORE",
         nucleus: "NORTH",
         workflow: "pull_ups",
-        label: "managed",
-        cores: 1,
-        priority: 500,
-        created_at: at,
-        ..JobState::default()
+        ..records::job(job, queue, status, at)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Site, Status, Storage, Task};
 use yardmaster::core::judge::view::Grid;
-use yardmaster::core::policy::{Policy, PolicySpec, Rules, kind};
+use yardmaster::core::policy::Rules;
 use yardmaster::core::state::State;
 
 fn site(state: &mut State, name: &str, output: &str) {
@@ -31,10 +31,8 @@ fn stuck(state: &mut State, grid: &mut Grid) -> u32 {
     close(state, state.now.max(DAWN) + 1);
     grid.update(state, grid.world().queues.is_empty());
     state.touched = Default::default();
-    let flavour = kind("atlas-production-job").expect("built in");
-    let spec = PolicySpec::full("production-job", flavour, Rules::Panda);
-    let policy = Policy::compile(&spec).expect("the defaults are allowed");
-    let (resolved, task) = (policy.unchanged(), Task::default());
+    let (policy, resolved) = policy("atlas-production-job", Rules::Panda);
+    let task = Task::default();
     let view = grid.view(state);
     let (case, survey) = view.case(&policy, &resolved, &task);
     view.look(&case, &survey).one(0).stuck_transferring

@@ -7,23 +7,13 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Queue, Share, Status, Task};
 use yardmaster::core::id::Key;
 use yardmaster::core::judge::view::Grid;
-use yardmaster::core::policy::{
-    Policy, PolicySpec, Resolved, Rules, Slots, Totals, UserView, kind,
-};
+use yardmaster::core::policy::{Rules, Slots, Totals, UserView};
 use yardmaster::core::state::State;
 use yardmaster::core::state::record::Job;
 use yardmaster::core::unit::{HOUR, MINUTE};
 
 const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
-
-fn policy() -> (Policy, Resolved) {
-    let flavour = kind("atlas-analysis-job").expect("built in");
-    let spec = PolicySpec::full("analysis-job", flavour, Rules::Documented);
-    let policy = Policy::compile(&spec).expect("the defaults are allowed");
-    let resolved = policy.unchanged();
-    (policy, resolved)
-}
 
 /// Live jobs with their queue, share, user and group.
 fn jobs(state: &State) -> Vec<(&Job, [&str; 4])> {
@@ -118,7 +108,7 @@ fn windows(state: &State, task: &Task, queue: &str) -> (f64, [u32; 3]) {
 
 #[test]
 fn owners_have_what_their_jobs_sum_up_to() {
-    let (policy, resolved) = policy();
+    let (policy, resolved) = policy("atlas-analysis-job", Rules::Documented);
     let (mut present, mut started, mut ended) = (0, 0, 0);
     let mut classes = BTreeSet::new();
     for seed in 0..16 {
@@ -191,7 +181,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
 /// share leaves of its 96 is given to it: 16 more, times 24 of 25 (spec atlas 10.4).
 #[test]
 fn a_share_is_used_as_its_jobs_run() {
-    let (policy, resolved) = policy();
+    let (policy, resolved) = policy("atlas-analysis-job", Rules::Documented);
     let mut state = state();
     let queue = Queue { analysis: true, ..crate::drive::yard::queue("ash", DAWN) };
     fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));

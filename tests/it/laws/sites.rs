@@ -9,7 +9,7 @@ use yardmaster::core::event::{Event, JobState, Queue, Status, Task};
 use yardmaster::core::judge::view::Grid;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::math::student::point95;
-use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
+use yardmaster::core::policy::Rules;
 use yardmaster::core::state::State;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
 
@@ -22,14 +22,6 @@ const QUEUES: [(&str, &str, &str, Millis); 6] = [
     ("oak", "GRID", "pull_ups", 8 * HOUR),
     ("yew", "GRID", "pull_ups", 2 * HOUR),
 ];
-
-fn policy(rules: Rules) -> (Policy, Resolved) {
-    let flavour = kind("atlas-analysis-job").expect("built in");
-    let spec = PolicySpec::full("analysis-job", flavour, rules);
-    let policy = Policy::compile(&spec).expect("the defaults are allowed");
-    let resolved = policy.unchanged();
-    (policy, resolved)
-}
 
 fn grid(limits: Limits) -> State {
     let mut state = state_with(limits);
@@ -58,7 +50,7 @@ fn classes(state: &State, rules: Rules) -> BTreeMap<&'static str, i8> {
 
 /// The class of each queue's site.
 fn seen(state: &State, grid: &Grid, rules: Rules) -> BTreeMap<&'static str, i8> {
-    let (policy, resolved) = policy(rules);
+    let (policy, resolved) = policy("atlas-analysis-job", rules);
     let task = Task { gshare: "User Analysis".into(), ..Task::default() };
     let view = grid.view(state);
     let (case, survey) = view.case(&policy, &resolved, &task);

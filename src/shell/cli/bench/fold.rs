@@ -1,14 +1,15 @@
 //! Decode and fold, from memory.
 
-use super::{Figures, cpu_seconds, median, resident_bytes};
+use super::{Figures, cpu_seconds, resident_bytes};
 use crate::core::state::State;
-use crate::core::state::close::Closing;
 use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
 use crate::shell::cli::place::Read;
 use crate::shell::clock;
 use crate::sim::load::Load;
+use crate::sim::scenario::feed::close;
+use crate::sim::scenario::median;
 use crate::wire::avro::{Arena, Codec};
 
 /// Records in one measured batch.
@@ -21,7 +22,6 @@ struct Line {
     state: State,
     codec: Codec,
     arena: Arena,
-    number: u64,
 }
 
 /// Measures folding at `jobs` live jobs, and how its cost grows from 10 k to 5 M.
@@ -32,7 +32,6 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
             state: State::new(read.terms()?.setting),
             codec: Codec::default(),
             arena: Arena::default(),
-            number: 0,
         };
         let mut load = Load::new(7, jobs, START);
         for from in (0..jobs).step_by(BATCH) {
@@ -73,10 +72,8 @@ impl Line {
         let Line { state, codec, arena, .. } = self;
         fold_batch(state, codec, arena, batch, &batch.records, &mut garbled);
         // A cycle each 10,000 records, as the loop makes them.
-        self.number += 1;
         let now = batch.records.last().map_or(START, |record| record.appended_at);
-        let (epoch, flags) = (1, Vec::new());
-        self.state.close(&Closing { epoch, number: self.number, now, flags });
+        close(&mut self.state, now, Vec::new());
         self.state.touched = Default::default();
     }
 

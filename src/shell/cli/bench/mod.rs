@@ -121,12 +121,6 @@ impl Bench {
     }
 }
 
-/// The middle of some figures.
-pub(crate) fn median(figures: &mut [f64]) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
-}
-
 /// CPU time of this thread; s.
 pub(crate) fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,10 +1,11 @@
 //! Replay of a directory log, its recorded decisions included.
 
-use super::{Figures, median};
+use super::Figures;
 use crate::shell::cli::demo::record;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::replay::rebuild;
 use crate::shell::ports::AnyStore;
+use crate::sim::scenario::median;
 use std::path::Path;
 
 /// Measures the replay of --dir, or of a log that the simulated grid makes first.

@@ -1,16 +1,17 @@
 //! Very many requests that wait: what they take of memory and store, and of a cycle.
 
-use super::judge::engine;
 use super::world::request;
-use super::{Figures, median, resident_bytes};
+use super::{Figures, resident_bytes};
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;
 use crate::core::event::{Event, JobState, Status, Task};
 use crate::core::output::Output;
-use crate::core::state::close::Closing;
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use crate::shell::cli::place::Read;
 use crate::shell::clock::stopwatch;
+use crate::sim::scenario::feed::{close, fold};
+use crate::sim::scenario::simulated::engine;
+use crate::sim::scenario::{median, records};
 use crate::wire::stored::{Head, Restore, page, pages, write_head};
 
 const QUEUES: usize = 700;
@@ -56,16 +57,15 @@ struct Crowd {
     domain: String,
     queues: Vec<String>,
     now: Millis,
-    offset: u64,
     deferred: usize,
 }
 
 impl Crowd {
     fn new(read: &Read) -> anyhow::Result<Crowd> {
-        let engine = engine(read, QUEUES)?;
+        let engine = engine(read.terms()?, QUEUES)?;
         let queues = engine.state.facts.queues.iter().map(|(name, _)| name.to_owned()).collect();
         let (now, domain) = (engine.state.now + SECOND, read.topology.domain.clone());
-        let mut crowd = Crowd { engine, domain, queues, now, offset: 1 << 40, deferred: 0 };
+        let mut crowd = Crowd { engine, domain, queues, now, deferred: 0 };
         (0..QUEUES).for_each(|queue| (0..READY_JOBS).for_each(|job| crowd.job(queue, job)));
         crowd.cycle();
         crowd.deferred = 0;
@@ -73,37 +73,23 @@ impl Crowd {
     }
 
     fn read(&mut self, topic: Topic, event: &Event<'_>) {
-        self.offset += 1;
-        self.engine.state.fold(Lane::new(topic, 0), self.offset, self.now, event);
+        fold(&mut self.engine.state, Lane::new(topic, 0), self.now, event);
     }
 
     fn job(&mut self, queue: usize, number: usize) {
         let (name, queue) = (format!("8{queue:03}{number:05}"), self.queues[queue].clone());
         let state = JobState {
-            job: &name,
-            status: Status::Activated,
-            changed_at: self.now,
             task: "39000000",
-            queue: &queue,
-            user: "prodsys",
-            group: "AP_MCGN",
-            gshare: GSHARE,
-            resource_type: "SCORE",
-            label: "managed",
-            cores: 1,
-            priority: 500,
-            created_at: self.now,
             activated_at: self.now,
-            ..JobState::default()
+            gshare: GSHARE,
+            ..records::job(&name, &queue, Status::Activated, self.now)
         };
         self.read(Topic::JobState, &Event::JobState(state));
     }
 
     /// Closes a cycle and answers; s until the last answer.
     fn cycle(&mut self) -> f64 {
-        let state = &mut self.engine.state;
-        let (number, now) = (state.number + 1, self.now);
-        state.close(&Closing { epoch: 1, number, now, flags: Vec::new() });
+        close(&mut self.engine.state, self.now, Vec::new());
         let began = stopwatch();
         self.engine.settle();
         while let Some(output) = self.engine.next_output() {

@@ -2,7 +2,7 @@
 
 use super::super::yard::*;
 use super::{NUCLEI, QUEUES};
-use crate::world::{Chance, text};
+use crate::world::{Chance, parameter, text};
 use yardmaster::core::event::{
     Dataset, DatasetReplica, FullChain, JobState, Link, LinkQueued, Options, OutputDataset,
     Parameter, Pilot, Queue, QueueStatus, Status, Storage, Task, TaskPhase,
@@ -182,12 +182,5 @@ pub fn task_of(number: u32, theme: &Theme, chance: &mut Chance, now: Millis) -> 
 }
 
 pub fn parameter_of(chance: &mut Chance, now: Millis) -> Parameter {
-    Parameter {
-        app: "jedi".into(),
-        component: "jobbroker".into(),
-        key: "NQUEUELIMIT".into(),
-        vo: "atlas".into(),
-        value: chance.of(&["20", "200"]).into(),
-        changed_at: now,
-    }
+    parameter("NQUEUELIMIT", chance.of(&["20", "200"]), now)
 }

@@ -1,0 +1,46 @@
+//! A state that is fed from memory, without a log: events at the next offset, cycles closed by
+//! whoever feeds it.
+
+use crate::core::cut::{Lane, Topic};
+use crate::core::engine::Engine;
+use crate::core::event::Event;
+use crate::core::limits::Limits;
+use crate::core::output::progress::LaneFlags;
+use crate::core::policy::Policy;
+use crate::core::state::close::Closing;
+use crate::core::state::{Setting, State};
+use crate::core::unit::Millis;
+use crate::wire::topology::Topology;
+
+/// The setting of a domain in which no topic is ever silent for too long.
+pub fn setting(domain: &str, limits: Limits) -> Setting {
+    Setting { domain: domain.to_owned(), limits, silence: [None; Topic::ALL.len()] }
+}
+
+/// An engine that knows nothing yet, with the policies and limits of a topology.
+pub fn engine(topology: &Topology) -> Engine {
+    // cannot fail: a topology that was read has policies that compile.
+    let compile = |spec| Policy::compile(spec).expect("a topology's policies are right");
+    let policies = topology.policies.iter().map(compile).collect();
+    let setting = setting(&topology.domain, topology.limits.clone());
+    Engine::new(State::new(setting), policies)
+}
+
+/// Folds an event at the next offset of a lane.
+pub fn fold(state: &mut State, lane: Lane, appended_at: Millis, event: &Event<'_>) {
+    let offset = state.next(lane);
+    state.fold(lane, offset, appended_at, event);
+}
+
+/// Closes the next cycle of the first epoch.
+pub fn close(state: &mut State, now: Millis, flags: Vec<(Lane, LaneFlags)>) {
+    let number = state.number + 1;
+    state.close(&Closing { epoch: 1, number, now, flags });
+}
+
+/// The same with every lane that was ever read at its end.
+pub fn close_at_end(state: &mut State, now: Millis) {
+    let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
+    let flags = state.times.lanes.iter().map(|(lane, _)| (lane, at_end)).collect();
+    close(state, now, flags);
+}

@@ -1,0 +1,61 @@
+//! The simulated grid after two hours, its queues repeated under other names until there are
+//! enough.
+
+use super::feed::close;
+use crate::core::cut::{Lane, Topic};
+use crate::core::engine::Engine;
+use crate::core::event::Event;
+use crate::core::output::progress::LaneFlags;
+use crate::core::state::State;
+use crate::core::unit::{HOUR, Millis};
+use crate::drive::epoch_config::EpochConfig;
+use crate::sim::grid::{Facts, Grid, Plan, Unfit};
+use crate::wire::avro::{Arena, Codec};
+
+const START: Millis = 1_760_400_000_000;
+
+/// An engine that has read all that the grid said, requests and load included.
+///
+/// # Errors
+/// No grid can be made of so many queues.
+pub fn engine(terms: EpochConfig, queues: usize) -> Result<Engine, Unfit> {
+    let facts = repeated(queues);
+    let domain = terms.setting.domain.clone();
+    let plan = Plan { seed: 3, scale: 0.02, start: START, hours: 6, domain, facts };
+    let mut grid = Grid::new(plan)?;
+    let mut state = State::new(terms.setting);
+    let codec = Codec::default();
+    let mut records = Vec::new();
+    grid.advance(START + 2 * HOUR, &[], &mut records);
+    let mut arena = Arena::default();
+    for (offset, record) in records.iter().enumerate() {
+        let lane = Lane::new(record.topic, 0);
+        let key = Some(record.key.as_slice());
+        let event = codec.read(record.topic, key, record.value.as_deref(), &mut arena);
+        if matches!(event, Event::Garbled(_)) {
+            continue;
+        }
+        state.fold(lane, offset as u64, record.at, &event);
+        arena.clear();
+    }
+    let at_end = LaneFlags { at_end: true, ..LaneFlags::default() };
+    let inputs = Topic::ALL.iter().filter(|topic| !topic.is_own());
+    let flags = inputs.map(|topic| (Lane::new(*topic, 0), at_end)).collect();
+    close(&mut state, START + 2 * HOUR, flags);
+    Ok(Engine::new(state, terms.policies))
+}
+
+/// The built-in grid with so many queues.
+fn repeated(queues: usize) -> Facts {
+    let mut facts = Facts::built_in();
+    let originals = facts.queues.clone();
+    for at in originals.len()..queues {
+        let mut queue = originals[at % originals.len()].clone();
+        let copy = at / originals.len();
+        queue.name = format!("{}_{copy}", queue.name);
+        queue.unified = format!("{}_{copy}", queue.unified);
+        facts.queues.push(queue);
+    }
+    facts.queues.truncate(queues);
+    facts
+}
