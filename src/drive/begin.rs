@@ -28,9 +28,10 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut spans = log.lanes()?;
         spans.retain(|span| !span.lane.topic.is_own() || span.lane.topic.is_read_back());
         let (mut keeper, mut loaded) =
-            Checkpointer::load(&mut store, &config.terms, config.stopwatch, config.keeps)?;
+            Checkpointer::load(&mut store, &config.epoch_config, config.stopwatch, config.keeps)?;
         log.know(&keeper.writers);
-        let (repairs, newest_now) = known_repairs(&mut log, &spans, &config.terms.setting.domain)?;
+        let (repairs, newest_now) =
+            known_repairs(&mut log, &spans, &config.epoch_config.setting.domain)?;
         if let Some((state, head)) = &loaded
             && let Some(why) = match repaired_since(state, &repairs) {
                 None => disagreement(&mut log, &spans, state, head)?,
@@ -45,8 +46,9 @@ impl<L: Log, S: Store> Drive<L, S> {
             loaded = None;
         }
         let fresh = loaded.is_none();
-        let (state, head) = loaded
-            .unwrap_or_else(|| (State::new(config.terms.setting.clone()), Default::default()));
+        let (state, head) = loaded.unwrap_or_else(|| {
+            (State::new(config.epoch_config.setting.clone()), Default::default())
+        });
         let cut = read_from(&spans, &state, &head.bounds);
         log.assign(&cut)?;
         let (names_at_start, made_at_start) = (state.names.len(), keeper.made());
@@ -67,7 +69,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             inputs: spans.into_iter().filter(|span| !span.lane.topic.is_own()).collect(),
             published_next: BTreeMap::new(),
             gaps: Default::default(),
-            compact_after: config.terms.compact_after,
+            compact_after: config.epoch_config.compact_after,
             newest_now,
             repairs,
             wanting: None,
@@ -84,7 +86,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         drive.report.notices.append(&mut drive.keeper.notices);
         drive.report.notices.extend(drive.repairs.list().iter().map(notice_of));
         drive.note_many_names();
-        drive.take_terms(&head.policies)?;
+        drive.take_epoch_config(&head.policies)?;
         if drive.config.counters.is_some() {
             let notes = drive.keeper.notes.clone();
             drive.engine.state.take_notes(&notes);
@@ -95,16 +97,16 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Goes by a topology's text from now on; an empty one is ours. A text of another version that
     /// this one cannot read is no error: the cycles under it are folded by our own configuration,
     /// and a notice says so, since the state may differ from what it was then.
-    pub(super) fn take_terms(&mut self, text: &str) -> Result<(), Halt> {
-        let ours = &self.config.terms;
+    pub(super) fn take_epoch_config(&mut self, text: &str) -> Result<(), Halt> {
+        let ours = &self.config.epoch_config;
         let text = if text.is_empty() { &ours.text } else { text };
         if *text == self.epoch_text {
             return Ok(());
         }
         let read = || EpochConfig::of("the topology in progress", text);
-        let terms = if *text == ours.text { Ok(ours.clone()) } else { read() };
-        self.is_unread = terms.is_err();
-        let terms = terms.unwrap_or_else(|mistakes| {
+        let epoch_config = if *text == ours.text { Ok(ours.clone()) } else { read() };
+        self.is_unread = epoch_config.is_err();
+        let epoch_config = epoch_config.unwrap_or_else(|mistakes| {
             self.was_unread = true;
             self.report.notices.push(format!(
                 "the topology published in progress cannot be read by this version: {}; its cycles \
@@ -115,20 +117,20 @@ impl<L: Log, S: Store> Drive<L, S> {
             ours.clone()
         });
         let text = text.to_owned();
-        let empty = State::new(terms.setting.clone());
+        let empty = State::new(epoch_config.setting.clone());
         let mut state = std::mem::replace(&mut self.engine.state, empty);
-        if state.setting != terms.setting {
-            state = self.rebuilt(&state, &terms)?;
+        if state.setting != epoch_config.setting {
+            state = self.rebuilt(&state, &epoch_config)?;
             self.keeper.begin_again();
         }
-        self.codec = Codec::new(terms.setting.limits.max_record_bytes);
+        self.codec = Codec::new(epoch_config.setting.limits.max_record_bytes);
         for writer in &self.keeper.writers {
             // What is wrong with it was reported when it was read.
             let _ = self.codec.learn_number(writer);
         }
-        self.compact_after = terms.compact_after;
+        self.compact_after = epoch_config.compact_after;
         self.epoch_hash = hash_of(&text);
-        self.engine = Engine::new(state, terms.policies);
+        self.engine = Engine::new(state, epoch_config.policies);
         self.epoch_text = text;
         Ok(())
     }
@@ -136,7 +138,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// What is known as our own topology has it, if that differs: made before another leader is
     /// fenced, for nothing is published meanwhile.
     pub(super) fn rebuilt_for_lead(&mut self) -> Result<Option<State>, Halt> {
-        let (ours, state) = (&self.config.terms, &self.engine.state);
+        let (ours, state) = (&self.config.epoch_config, &self.engine.state);
         if state.number == 0 || state.setting == ours.setting {
             return Ok(None);
         }
@@ -150,10 +152,10 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(Some(rebuilt))
     }
 
-    /// The same records in a state of other terms. Deadlines and windows depend on limits: they are
-    /// made again from the records, as they would be after a restart.
-    fn rebuilt(&self, state: &State, terms: &EpochConfig) -> Result<State, Halt> {
-        let mut again = remade(state, State::new(terms.setting.clone()))?;
+    /// The same records in a state of another configuration. Deadlines and windows depend on
+    /// limits: they are made again from the records, as they would be after a restart.
+    fn rebuilt(&self, state: &State, epoch_config: &EpochConfig) -> Result<State, Halt> {
+        let mut again = remade(state, State::new(epoch_config.setting.clone()))?;
         if self.config.counters.is_some() {
             again.take_notes(&state.notes());
         }

@@ -55,7 +55,7 @@ impl Checkpointer {
     /// The stored state, if it can be used; else a notice says why not.
     pub fn load<S: Store>(
         store: &mut S,
-        terms: &EpochConfig,
+        epoch_config: &EpochConfig,
         stopwatch: fn() -> u64,
         keeps: bool,
     ) -> Result<(Checkpointer, Option<(State, Head)>), Halt> {
@@ -79,7 +79,7 @@ impl Checkpointer {
             notices: Vec::new(),
             took_ns: Vec::new(),
         };
-        let mut loading = Loading::new(terms);
+        let mut loading = Loading::new(epoch_config);
         if !store.show(&mut |piece| loading.take(piece))? {
             keeper.copied_ns = stopwatch();
             return Ok((keeper, None));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn keeper(state: &State) -> Checkpointer {
-        let terms = EpochConfig {
+        let epoch_config = EpochConfig {
             text: String::new(),
             hash: String::new(),
             setting: state.setting.clone(),
@@ -296,7 +296,7 @@ mod tests {
             compact_after: [None; Topic::ALL.len()],
         };
         let mut empty = Disk { takes: 0, busy_until: 0, counters: 0 };
-        Checkpointer::load(&mut empty, &terms, || CLOCK.get(), true).unwrap().0
+        Checkpointer::load(&mut empty, &epoch_config, || CLOCK.get(), true).unwrap().0
     }
 
     /// How often counters are written in ten minutes.

@@ -24,7 +24,7 @@ pub struct EpochConfig {
 }
 
 impl EpochConfig {
-    /// The terms of a topology text, as published in `progress` or as read from a file.
+    /// The configuration of a topology text, as published in `progress` or as read from a file.
     ///
     /// # Errors
     /// Every mistake in the text, a line each.

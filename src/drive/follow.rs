@@ -89,7 +89,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         self.learn_repairs(&progress)?;
         if let Some(text) = &progress.policies {
-            self.take_terms(text)?;
+            self.take_epoch_config(text)?;
         }
         self.check_policy_hash(&progress);
         self.is_half_folded = true;

@@ -301,7 +301,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             now,
             instance: self.config.instance.clone(),
             full,
-            policy_hash: self.config.terms.hash.clone(),
+            policy_hash: self.config.epoch_config.hash.clone(),
             engine: ENGINE_REVISION,
             quiet,
             now_repairs: self.repairs.list().to_vec(),

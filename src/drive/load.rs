@@ -18,7 +18,7 @@ type Lines = Vec<(Vec<u8>, Vec<u8>)>;
 /// A state that comes piece by piece. Nothing of it counts before the store has confirmed that all
 /// pieces add up, so a fault of one is reported only then.
 pub(super) struct Loading<'a> {
-    terms: &'a EpochConfig,
+    epoch_config: &'a EpochConfig,
     /// Of the last checkpoint.
     pub(super) sequence: u64,
     /// Of the oldest checkpoint that still has deltas.
@@ -44,10 +44,10 @@ pub(super) struct Loaded {
 }
 
 impl<'a> Loading<'a> {
-    pub(super) fn new(terms: &'a EpochConfig) -> Loading<'a> {
+    pub(super) fn new(epoch_config: &'a EpochConfig) -> Loading<'a> {
         let restore = Err("what the store kept has no head".to_owned());
         Loading {
-            terms,
+            epoch_config,
             sequence: 0,
             first_delta: None,
             counters: Vec::new(),
@@ -62,7 +62,7 @@ impl<'a> Loading<'a> {
         match piece {
             Piece::Head(sequence, head) => {
                 self.sequence = sequence;
-                self.restore = begin(head, self.terms);
+                self.restore = begin(head, self.epoch_config);
             }
             Piece::Base(stored::WRITERS_PAGE, page) => match stored::read_writers(page) {
                 Ok(writers) => self.writers = writers,
@@ -100,13 +100,13 @@ impl<'a> Loading<'a> {
 const UNREADABLE: &str = "what the store kept cannot be read by this version";
 
 /// An empty state by the topology of the head, and the head in it.
-fn begin(head: &[u8], terms: &EpochConfig) -> Result<Restore, String> {
-    let policies =
-        stored::policies_of(head, &terms.setting.domain).map_err(|_| UNREADABLE.to_owned())?;
-    let is_ours = policies.is_empty() || policies == terms.text;
+fn begin(head: &[u8], epoch_config: &EpochConfig) -> Result<Restore, String> {
+    let policies = stored::policies_of(head, &epoch_config.setting.domain)
+        .map_err(|_| UNREADABLE.to_owned())?;
+    let is_ours = policies.is_empty() || policies == epoch_config.text;
     let theirs = if is_ours { None } else { EpochConfig::of("", policies).ok() };
     // A configuration that this version cannot read is reported by the drive; ours stands in.
-    let setting = theirs.map_or_else(|| terms.setting.clone(), |theirs| theirs.setting);
+    let setting = theirs.map_or_else(|| epoch_config.setting.clone(), |theirs| theirs.setting);
     Restore::begin(State::new(setting), head).map_err(|_| UNREADABLE.to_owned())
 }
 

@@ -51,7 +51,7 @@ pub struct Config {
     /// This process: host, process id and a start stamp.
     pub instance: String,
     /// The topology it would lead by.
-    pub terms: EpochConfig,
+    pub epoch_config: EpochConfig,
     /// A stopwatch; ns. For reports only: no decision reads it.
     pub stopwatch: fn() -> u64,
     /// Time since some fixed moment; ms. Never steps, whatever happens to the host's clock, which a
@@ -233,7 +233,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Reports that records alone hold more names than `names_max` allows: that ends no process.
     fn note_many_names(&mut self) {
-        let (held, most) = (self.names_at_start, self.config.terms.setting.limits.names_max);
+        let (held, most) = (self.names_at_start, self.config.epoch_config.setting.limits.names_max);
         if held > most {
             self.report.notices.push(format!(
                 "{held} names are of records that are remembered, more than names_max allows \

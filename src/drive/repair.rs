@@ -61,7 +61,7 @@ pub struct Answers {
 /// Looks for a `now` ahead of real time, and repairs it.
 pub struct ClockRepair<L: Log> {
     log: L,
-    terms: EpochConfig,
+    epoch_config: EpochConfig,
     instance: String,
     /// Whether the log's append times are a broker's, and not of this machine's clock.
     has_broker: bool,
@@ -69,8 +69,13 @@ pub struct ClockRepair<L: Log> {
 
 impl<L: Log> ClockRepair<L> {
     /// For a log and the topology that its leader has.
-    pub fn new(log: L, terms: EpochConfig, instance: String, has_broker: bool) -> ClockRepair<L> {
-        ClockRepair { log, terms, instance, has_broker }
+    pub fn new(
+        log: L,
+        epoch_config: EpochConfig,
+        instance: String,
+        has_broker: bool,
+    ) -> ClockRepair<L> {
+        ClockRepair { log, epoch_config, instance, has_broker }
     }
 
     /// Ends it and gives the log back.
@@ -147,7 +152,7 @@ impl<L: Log> ClockRepair<L> {
         repair: &NowRepair,
         answers: &mut Answers,
     ) -> Result<(), Halt> {
-        let domain = &self.terms.setting.domain;
+        let domain = &self.epoch_config.setting.domain;
         let mut counted: BTreeSet<DecisionId> = BTreeSet::new();
         let from = span.stable_end.saturating_sub(window).max(span.first);
         read_lane(&mut self.log, span, from, &mut |codec, value, _| {
@@ -173,7 +178,7 @@ impl<L: Log> ClockRepair<L> {
     }
 
     fn allowed(&self) -> Millis {
-        self.terms.setting.limits.clock_skew_ms
+        self.epoch_config.setting.limits.clock_skew_ms
     }
 
     /// The newest cycles: back to one that is not ahead of real time, and to a full cut.
@@ -183,7 +188,7 @@ impl<L: Log> ClockRepair<L> {
         let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) else {
             return Ok(Vec::new());
         };
-        let domain = &self.terms.setting.domain;
+        let domain = &self.epoch_config.setting.domain;
         newest_cycles(&mut self.log, span, domain, &|cycles| {
             let has_cut = cycles.iter().any(|seen| seen.progress.full);
             let begins = first_ahead(cycles, &repairs_of(cycles), clock, allowed);
@@ -207,10 +212,10 @@ impl<L: Log> ClockRepair<L> {
             flags.extend(progress.flags.iter().copied());
         }
         let text = cycles.iter().rev().find_map(|seen| seen.progress.policies.as_ref());
-        let text = text.unwrap_or(&self.terms.text);
+        let text = text.unwrap_or(&self.epoch_config.text);
         let newest = &newest.progress;
         Ok(Progress {
-            domain: self.terms.setting.domain.clone(),
+            domain: self.epoch_config.setting.domain.clone(),
             epoch: newest.epoch + 1,
             number: newest.number + 1,
             now: newest.now,
@@ -240,7 +245,7 @@ impl<L: Log> ClockRepair<L> {
         let found = spans.iter().find(|span| span.lane == lane);
         let mut appended_at = None;
         if let Some(span) = found {
-            let domain = &self.terms.setting.domain;
+            let domain = &self.epoch_config.setting.domain;
             let newest = newest_cycles(&mut self.log, span, domain, &|seen| !seen.is_empty())?;
             let is_it = |seen: &&Seen| {
                 seen.progress.number == progress.number && seen.progress.instance == self.instance

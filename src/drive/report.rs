@@ -38,9 +38,10 @@ pub struct Report {
     /// Time each checkpoint took to copy; ns.
     pub checkpoint_ns: Vec<u64>,
     /// Decisions and throttles made again: same, different, and not verifiable (of another engine
-    /// revision, under terms this version cannot read, or of what the log no longer holds).
+    /// revision, under a configuration this version cannot read, or of what the log no longer
+    /// holds).
     pub verified: [u64; 3],
-    /// Of those not verifiable: under terms this version cannot read.
+    /// Of those not verifiable: under a configuration this version cannot read.
     pub unread: u64,
     /// Where they differ, the first few.
     pub differences: Vec<String>,

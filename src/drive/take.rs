@@ -64,7 +64,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Hash of this process's own topology, as it would be published.
     pub fn topology_hash(&self) -> &str {
-        &self.config.terms.hash
+        &self.config.epoch_config.hash
     }
 
     /// Takes the lead: fences the leader before, folds all it published, opens an epoch. If our
@@ -116,8 +116,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         let newest = self.own.newest.as_ref();
         let epoch = newest.map_or(0, |newest| newest.epoch).max(state.epoch) + 1;
         self.role = Role::Leader(Box::new(Lead::new(epoch, speak_after, &spans, clock)));
-        let text = self.config.terms.text.clone();
-        self.take_terms(&text)?;
+        let text = self.config.epoch_config.text.clone();
+        self.take_epoch_config(&text)?;
         let now = self.engine.state.now;
         let mut progress = self.close_cycle(now, true);
         past.iter().for_each(|published| self.fold_published(published));

@@ -87,8 +87,8 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// A difference is an error only if all was there to decide by: not where the log does not
     /// reach back, nor where compaction may have taken what was known at the time, nor after cycles
-    /// that were counted by other terms than they were made under, nor in a cycle of another engine
-    /// revision. Returns whether it is one.
+    /// that were counted under another configuration than they were made under, nor in a cycle of
+    /// another engine revision. Returns whether it is one.
     fn count_difference(&mut self, progress: &Progress) -> bool {
         let now = progress.now;
         let is_compacted = |topic: &Topic| {

@@ -30,7 +30,7 @@ struct Sheet {
     /// The broker's clock.
     now: Millis,
     /// The term of each producer: raised by every `lead`.
-    terms: BTreeMap<String, u64>,
+    epoch_config: BTreeMap<String, u64>,
 }
 
 /// One lane. An entry's index is its offset.
@@ -207,14 +207,14 @@ impl Paper {
     pub fn fork(&self) -> Paper {
         let sheet = self.sheet();
         let lanes = sheet.lanes.iter().map(|(lane, strand)| (*lane, strand.copy())).collect();
-        let copy = Sheet { lanes, now: sheet.now, terms: sheet.terms.clone() };
+        let copy = Sheet { lanes, now: sheet.now, epoch_config: sheet.epoch_config.clone() };
         Paper { sheet: Arc::new(Mutex::new(copy)) }
     }
 
     /// Takes the lead for a producer: the term under which the caller may publish.
     fn lead(&self, producer: &str) -> u64 {
         let mut sheet = self.sheet();
-        let term = sheet.terms.entry(producer.to_string()).or_insert(0);
+        let term = sheet.epoch_config.entry(producer.to_string()).or_insert(0);
         *term += 1;
         *term
     }
@@ -227,7 +227,7 @@ impl Paper {
         records: Vec<OutputRecord>,
     ) -> Result<(), LogError> {
         let mut sheet = self.sheet();
-        let current = sheet.terms.get(producer).copied().unwrap_or(0);
+        let current = sheet.epoch_config.get(producer).copied().unwrap_or(0);
         if current != term {
             let text = format!("{producer} is in term {current}, this process led in term {term}");
             return Err(LogError::Fenced(text));

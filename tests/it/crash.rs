@@ -2,6 +2,7 @@
 
 mod anew;
 pub mod check;
+mod epoch_config;
 mod limits;
 mod lost;
 mod negative;
@@ -14,7 +15,6 @@ mod recorded;
 mod standby;
 mod storm;
 mod stray;
-mod terms;
 
 use check::*;
 use play::*;

@@ -68,7 +68,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The `ordinal`-th answer to (subject, attempt) in a domain: a base value. Nothing is said
+    /// The `ordinal`-th answer to (subject, attempt) in a domain: a base value. It states nothing
     /// of any candidate, and all else is empty or 0.
     pub fn new(domain: &str, subject: &str, attempt: u32, ordinal: u32, outcome: Outcome) -> Self {
         Decision {

@@ -212,7 +212,7 @@ impl Live {
         let writer = log.writer()?;
         let config = Config {
             instance: "demo".to_owned(),
-            terms: read.terms()?,
+            epoch_config: read.epoch_config()?,
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: true,

@@ -53,7 +53,7 @@ impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.place.read()?;
-        let Looked { decisions, throttles, terms, now, strays } = self.look(&read)?;
+        let Looked { decisions, throttles, epoch_config, now, strays } = self.look(&read)?;
         if strays > 0 {
             eprintln!(
                 "passed over {strays} records that are copies, or no outputs of the cycles they \
@@ -75,11 +75,11 @@ impl Explain {
             });
             if self.all || is_last {
                 let kinds = kinds_of(&decision.policy, &read.topology.policies);
-                let terms = terms.get(&decision.epoch);
-                let policies = terms.iter().flat_map(|terms| &terms.policies);
+                let epoch_config = epoch_config.get(&decision.epoch);
+                let policies = epoch_config.iter().flat_map(|epoch_config| &epoch_config.policies);
                 let context = Context {
                     kinds: &kinds,
-                    limits: terms.map(|terms| &terms.setting.limits),
+                    limits: epoch_config.map(|epoch_config| &epoch_config.setting.limits),
                     policy: policies.into_iter().find(|it| it.hash() == decision.policy_hash),
                 };
                 let fates = match self.fates {
@@ -130,8 +130,8 @@ impl Explain {
         let newest = newest(&mut log)?;
         let now = newest.as_ref().map_or(0, |progress| progress.now);
         let epochs = found.iter().map(|decision| decision.epoch).collect();
-        let terms = terms_of(&mut log, read, newest, epochs)?;
-        Ok(Looked { decisions: found, throttles, terms, now, strays })
+        let epoch_config = epoch_configs_of(&mut log, read, newest, epochs)?;
+        Ok(Looked { decisions: found, throttles, epoch_config, now, strays })
     }
 }
 
@@ -140,7 +140,7 @@ struct Looked {
     decisions: Vec<Decision>,
     throttles: Throttles,
     /// By epoch of a decision, the topology that was in force, where the log has it.
-    terms: BTreeMap<u64, EpochConfig>,
+    epoch_config: BTreeMap<u64, EpochConfig>,
     /// The `now` of the last cycle.
     now: Millis,
     /// How many records were passed over.
@@ -216,21 +216,21 @@ fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
 /// The topologies that were in force in some epochs. The one given is that of the newest epoch
 /// where its hash is the published one; all others are read from the first cycles of their epochs.
 /// One that cannot be read is left out: nothing in a text is taken from it then.
-fn terms_of(
+fn epoch_configs_of(
     log: &mut impl Log,
     read: &Read,
     newest: Option<Progress>,
     mut epochs: BTreeSet<u64>,
 ) -> anyhow::Result<BTreeMap<u64, EpochConfig>> {
-    let mut terms = BTreeMap::new();
-    if let (Some(newest), Ok(given)) = (newest, read.terms())
+    let mut epoch_config = BTreeMap::new();
+    if let (Some(newest), Ok(given)) = (newest, read.epoch_config())
         && newest.policy_hash == given.hash
         && epochs.remove(&newest.epoch)
     {
-        terms.insert(newest.epoch, given);
+        epoch_config.insert(newest.epoch, given);
     }
     if epochs.is_empty() {
-        return Ok(terms);
+        return Ok(epoch_config);
     }
     records(log, Topic::Progress, u64::MAX, |codec, value| {
         let progress = value.and_then(|value| codec.read_progress(value).ok());
@@ -238,10 +238,10 @@ fn terms_of(
         let text = progress.policies.as_deref();
         let published = text.and_then(|text| EpochConfig::of("progress", text).ok());
         if let Some(published) = published.filter(|it| it.hash == progress.policy_hash) {
-            terms.entry(progress.epoch).or_insert(published);
+            epoch_config.entry(progress.epoch).or_insert(published);
         }
     })?;
-    Ok(terms)
+    Ok(epoch_config)
 }
 
 /// How far before its end `progress` is read to find its newest record: markers lie between.

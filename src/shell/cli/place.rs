@@ -77,7 +77,7 @@ impl Read {
     }
 
     /// What a drive goes by.
-    pub fn terms(&self) -> anyhow::Result<EpochConfig> {
+    pub fn epoch_config(&self) -> anyhow::Result<EpochConfig> {
         EpochConfig::of(&self.name, &self.text)
             .map_err(|mistakes| Usage(mistakes.join("\n")).into())
     }

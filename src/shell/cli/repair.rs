@@ -62,7 +62,7 @@ impl Clock {
         let log = self.place.log(&read.topology, mode)?;
         let instance = format!("repair:{}:{}", std::process::id(), clock::now());
         let has_broker = self.place.bootstrap_server.is_some();
-        let mut repair = ClockRepair::new(log, read.terms()?, instance, has_broker);
+        let mut repair = ClockRepair::new(log, read.epoch_config()?, instance, has_broker);
         let Some(plan) = repair.look(clock::now())? else {
             println!("nothing to repair: the now of the last cycle has come");
             return Ok(ExitCode::SUCCESS);

@@ -61,7 +61,7 @@ impl Replay {
         println!("verified {same} same, {different} different, {other} not verifiable");
         if rebuilt.unread > 0 {
             let unread = rebuilt.unread;
-            println!("  {unread} not verifiable: made under terms this version cannot read");
+            println!("  {unread} not verifiable: made under epoch_config this version cannot read");
         }
         for difference in rebuilt.differences.drain(..) {
             println!("  {difference}");
@@ -86,7 +86,7 @@ pub struct Rebuilt {
     pub seconds: f64,
     /// Decisions and throttles made again: same, different, not verifiable.
     pub verified: [u64; 3],
-    /// Of those not verifiable: under terms this version cannot read.
+    /// Of those not verifiable: under a configuration this version cannot read.
     pub unread: u64,
     /// The first differences.
     pub differences: Vec<String>,
@@ -105,7 +105,7 @@ pub fn rebuild(
     let log = place.log(&read.topology, Mode::Read)?;
     let config = Config {
         instance: format!("replay:{}", std::process::id()),
-        terms: read.terms()?,
+        epoch_config: read.epoch_config()?,
         stopwatch: clock::stopwatch,
         verify,
         keeps: false,

@@ -172,7 +172,7 @@ impl Run {
         }
         let config = Config {
             instance: instance(),
-            terms: read.terms()?,
+            epoch_config: read.epoch_config()?,
             stopwatch: clock::stopwatch,
             uptime: Some(clock::uptime),
             verify: false,

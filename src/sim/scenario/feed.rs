@@ -1,5 +1,5 @@
 //! A state that is fed from memory, without a log: events at the next offset, cycles closed by
-//! whoever feeds it.
+//! the caller.
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::engine::Engine;

@@ -14,16 +14,16 @@ use crate::wire::avro::{Arena, Codec};
 
 const START: Millis = 1_760_400_000_000;
 
-/// An engine that has read all that the grid said, requests and load included.
+/// An engine that has read all that the grid published, requests and load included.
 ///
 /// # Errors
 /// No grid can be made of so many queues.
-pub fn engine(terms: EpochConfig, queues: usize) -> Result<Engine, Unfit> {
+pub fn engine(epoch_config: EpochConfig, queues: usize) -> Result<Engine, Unfit> {
     let facts = repeated(queues);
-    let domain = terms.setting.domain.clone();
+    let domain = epoch_config.setting.domain.clone();
     let plan = Plan { seed: 3, scale: 0.02, start: START, hours: 6, domain, facts };
     let mut grid = Grid::new(plan)?;
-    let mut state = State::new(terms.setting);
+    let mut state = State::new(epoch_config.setting);
     let codec = Codec::default();
     let mut records = Vec::new();
     grid.advance(START + 2 * HOUR, &[], &mut records);
@@ -42,7 +42,7 @@ pub fn engine(terms: EpochConfig, queues: usize) -> Result<Engine, Unfit> {
     let inputs = Topic::ALL.iter().filter(|topic| !topic.is_own());
     let flags = inputs.map(|topic| (Lane::new(*topic, 0), at_end)).collect();
     close(&mut state, START + 2 * HOUR, flags);
-    Ok(Engine::new(state, terms.policies))
+    Ok(Engine::new(state, epoch_config.policies))
 }
 
 /// The built-in grid with so many queues.

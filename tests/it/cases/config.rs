@@ -33,16 +33,16 @@ pub fn config(rules: &str, lines: &[Line]) -> Result<EpochConfig, String> {
     }
     let text = table.to_string();
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(terms) = known.get(&text) {
-        return Ok(terms.clone());
+    if let Some(epoch_config) = known.get(&text) {
+        return Ok(epoch_config.clone());
     }
-    let terms = EpochConfig::of("case", &text).map_err(|mistakes| {
+    let epoch_config = EpochConfig::of("case", &text).map_err(|mistakes| {
         let set = lines.iter().rfind(|line| line.words[0] == "set");
         let mistakes = mistakes.join("; ");
         set.map_or_else(|| mistakes.clone(), |line| line.error(&mistakes))
     })?;
-    known.insert(text, terms.clone());
-    Ok(terms)
+    known.insert(text, epoch_config.clone());
+    Ok(epoch_config)
 }
 
 /// Those made so far, by their text: most cases share one.

@@ -72,8 +72,8 @@ struct CaseRun<'a> {
 
 impl<'a> CaseRun<'a> {
     fn new(base: &'a Base, lines: &[Line], rules: &str) -> Result<CaseRun<'a>, String> {
-        let terms = config(rules, lines)?;
-        let engine = Engine::new(State::new(terms.setting), terms.policies);
+        let epoch_config = config(rules, lines)?;
+        let engine = Engine::new(State::new(epoch_config.setting), epoch_config.policies);
         let grid = Grid::new(base, lines)?;
         let (facts, decisions, text, reasons) = Default::default();
         let mut case_run = CaseRun { grid, engine, now: NOW, facts, decisions, text, reasons };

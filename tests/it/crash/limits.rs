@@ -1,7 +1,7 @@
 //! Limits: what hits one is said, counted, survivable.
 
 use super::check::*;
-use crate::drive::yard::{Yard, config, job, lead, queue, task, terms_with};
+use crate::drive::yard::{Yard, config, epoch_config_with, job, lead, queue, task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
@@ -14,7 +14,7 @@ use yardmaster::sim::paper::{Note, PaperLog};
 use yardmaster::wire::record;
 
 fn begin(yard: &Yard, changes: &[(&str, &str)]) -> Drive<PaperLog, PaperStore> {
-    let config = Config { terms: terms_with(changes), ..config("one") };
+    let config = Config { epoch_config: epoch_config_with(changes), ..config("one") };
     Drive::start(yard.log(), PaperStore::default(), config).unwrap()
 }
 
@@ -100,7 +100,8 @@ fn those_who_wake_share_the_budget_and_none_is_lost() {
     check_words(&yard);
     // A rebuild wakes the same ones at the same cycles.
     let mut other = config("two");
-    other.terms = terms_with(&[("judgements_per_cycle = 256", "judgements_per_cycle = 1")]);
+    other.epoch_config =
+        epoch_config_with(&[("judgements_per_cycle = 256", "judgements_per_cycle = 1")]);
     other.verify = true;
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
@@ -147,7 +148,7 @@ fn the_decisions_of_a_cycle_are_bounded_by_their_bytes_and_none_is_lost() {
     assert!(bytes.values().all(|bytes| *bytes <= (1 << 20) + 100_000), "{bytes:?}");
     check_words(&yard);
     let mut other = config("two");
-    other.terms = terms_with(&changes);
+    other.epoch_config = epoch_config_with(&changes);
     other.verify = true;
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
@@ -191,7 +192,7 @@ fn a_request_beyond_the_most_that_may_wait_is_rejected_by_name() {
     let assigned = |decision: &&Decision| matches!(decision.outcome, Outcome::Assign(_));
     assert_eq!(yard.decisions().iter().filter(assigned).count(), 4);
     let mut other = config("two");
-    other.terms = terms_with(&changes);
+    other.epoch_config = epoch_config_with(&changes);
     other.verify = true;
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);
@@ -247,7 +248,7 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
     assert!((240_000..242_000).contains(&after), "{after}");
     // A rebuild wakes it at the same cycle.
     let mut other = config("two");
-    other.terms = terms_with(&changes);
+    other.epoch_config = epoch_config_with(&changes);
     other.verify = true;
     let mut again = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     follow_to_end(&mut again);

@@ -2,7 +2,7 @@
 
 use super::check::*;
 use super::play::*;
-use crate::drive::yard::{Yard, config_with, lead, queue, task, terms_with};
+use crate::drive::yard::{Yard, config_with, epoch_config_with, lead, queue, task};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
@@ -190,7 +190,7 @@ fn compacted_inputs_give_the_right_state() {
 fn verify_compacted(compact_after: &str) -> [u64; 3] {
     let config = |name: &str, verify: bool| {
         let changes = [("compact_after_hours = 336", compact_after)];
-        Config { verify, keeps: false, ..config_with(name, terms_with(&changes)) }
+        Config { verify, keeps: false, ..config_with(name, epoch_config_with(&changes)) }
     };
     let mut yard = Yard::new();
     let say = |yard: &Yard, max_rss_mb: u32| {

@@ -3,7 +3,7 @@
 
 use super::ports::{Late, Watch};
 use crate::drive::yard::{
-    Yard, config_with, job, queue, reset_stopwatch, sent, storage, task, terms_with,
+    Yard, config_with, epoch_config_with, job, queue, reset_stopwatch, sent, storage, task,
 };
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub const SHORT: [(&str, &str); 2] = [
 
 pub fn config(instance: &str) -> Config {
     static TERMS: OnceLock<EpochConfig> = OnceLock::new();
-    config_with(instance, TERMS.get_or_init(|| terms_with(&SHORT)).clone())
+    config_with(instance, TERMS.get_or_init(|| epoch_config_with(&SHORT)).clone())
 }
 
 pub type Driven = Drive<Late<Faulty<PaperLog>>, FaultyStore<Watch>>;

@@ -20,7 +20,7 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(store: &PaperStore, paper: &Paper) -> Watch {
-        let setting = config("").terms.setting;
+        let setting = config("").epoch_config.setting;
         let codec = Codec::new(usize::MAX);
         Watch { store: store.clone(), paper: paper.clone(), setting, codec }
     }

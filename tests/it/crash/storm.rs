@@ -4,7 +4,7 @@
 use super::check::*;
 use super::play::Reached;
 use super::ports::Dice;
-use crate::drive::yard::{Yard, config_with, job, queue, storage, task, terms_with};
+use crate::drive::yard::{Yard, config_with, epoch_config_with, job, queue, storage, task};
 use crate::world::parameter;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
@@ -31,7 +31,7 @@ const SHORT: [(&str, &str); 8] = [
 const QUEUES: usize = 7;
 
 fn config(instance: &str) -> Config {
-    config_with(instance, terms_with(&SHORT))
+    config_with(instance, epoch_config_with(&SHORT))
 }
 
 fn name_of(at: usize) -> String {

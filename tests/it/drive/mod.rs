@@ -162,8 +162,8 @@ fn a_leader_that_was_fenced_stops() {
 fn a_backlog_is_folded_cycle_after_cycle() {
     let mut yard = Yard::new();
     yard.build(4);
-    let terms = terms_with(&[("\nbatch_records = 10_000", "\nbatch_records = 3")]);
-    let config = Config { terms, ..config("one") };
+    let epoch_config = epoch_config_with(&[("\nbatch_records = 10_000", "\nbatch_records = 3")]);
+    let config = Config { epoch_config, ..config("one") };
     let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
     lead(&mut yard, &mut drive, 20).unwrap();
     assert!(drive.leads() && !drive.has_backlog());

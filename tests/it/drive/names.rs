@@ -9,8 +9,8 @@ use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::store::PaperStore;
 
 fn small(instance: &str) -> Config {
-    let terms = terms_with(&[("names_max = 5_000_000", "names_max = 1_000")]);
-    Config { terms, ..config(instance) }
+    let epoch_config = epoch_config_with(&[("names_max = 5_000_000", "names_max = 1_000")]);
+    Config { epoch_config, ..config(instance) }
 }
 
 fn follow<L: Log, S: Store>(drive: &mut Drive<L, S>) {

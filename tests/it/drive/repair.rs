@@ -96,7 +96,7 @@ fn story(jump: i64) -> Story {
 }
 
 fn repair(yard: &Yard) -> ClockRepair<PaperLog> {
-    ClockRepair::new(yard.log(), terms(), "a repair".to_owned(), true)
+    ClockRepair::new(yard.log(), epoch_config(), "a repair".to_owned(), true)
 }
 
 fn execute(yard: &Yard) -> Option<Plan> {
@@ -307,7 +307,7 @@ fn a_repair_that_the_newest_record_does_not_name_is_found() {
             epoch: last.epoch + 1,
             number: last.number + number,
             instance: "an older version".to_owned(),
-            policies: (number == 1).then(|| terms().text),
+            policies: (number == 1).then(|| epoch_config().text),
             engine: 2,
             now_repairs: Vec::new(),
             ..of_epoch

@@ -45,8 +45,8 @@ fn config_that_tells(number: usize) -> Config {
     if !number.is_multiple_of(3) {
         changes.push(("counters_per_cycle = 5_000", "counters_per_cycle = 3"));
     }
-    let terms = terms_with(&changes);
-    Config { counters: Some(TELL), terms, ..config(&format!("life {number}")) }
+    let epoch_config = epoch_config_with(&changes);
+    Config { counters: Some(TELL), epoch_config, ..config(&format!("life {number}")) }
 }
 
 /// What a reader of the topic knows; counters of 0 are left out.
@@ -169,7 +169,8 @@ fn many_counters_are_published_in_slices_and_requests_come_first() {
         ("judgements_per_cycle = 256", "judgements_per_cycle = 2"),
     ];
     let tell = CounterPublishing { interval: 60_000, ..TELL };
-    let config = Config { counters: Some(tell), terms: terms_with(&few), ..config("one") };
+    let config =
+        Config { counters: Some(tell), epoch_config: epoch_config_with(&few), ..config("one") };
     let mut drive = Drive::start(yard.log(), PaperStore::default(), config).unwrap();
     for _ in 0..2_000 {
         lead(&mut yard, &mut drive, 1).unwrap();

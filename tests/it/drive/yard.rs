@@ -41,12 +41,12 @@ pub fn reset_stopwatch() {
     LOOKS.with(|looks| looks.set(0));
 }
 
-pub fn terms() -> EpochConfig {
-    terms_with(&[])
+pub fn epoch_config() -> EpochConfig {
+    epoch_config_with(&[])
 }
 
 /// The topology of ATLAS with some lines written otherwise.
-pub fn terms_with(changes: &[(&str, &str)]) -> EpochConfig {
+pub fn epoch_config_with(changes: &[(&str, &str)]) -> EpochConfig {
     let mut text = topology::ATLAS.to_owned();
     for (old, new) in changes {
         assert!(text.contains(old), "the topology has no {old:?}");
@@ -56,13 +56,13 @@ pub fn terms_with(changes: &[(&str, &str)]) -> EpochConfig {
 }
 
 pub fn config(instance: &str) -> Config {
-    config_with(instance, terms())
+    config_with(instance, epoch_config())
 }
 
-pub fn config_with(instance: &str, terms: EpochConfig) -> Config {
+pub fn config_with(instance: &str, epoch_config: EpochConfig) -> Config {
     Config {
         instance: instance.into(),
-        terms,
+        epoch_config,
         stopwatch,
         verify: false,
         keeps: true,

@@ -56,8 +56,8 @@ pub fn framed(yard: &Yard, topology: &Topology) -> Framed {
 }
 
 pub fn config_of(instance: &str, url: &str) -> Config {
-    let terms = EpochConfig::of("test.toml", &topology_text(&[url], "t.")).unwrap();
-    Config { terms, ..config(instance) }
+    let epoch_config = EpochConfig::of("test.toml", &topology_text(&[url], "t.")).unwrap();
+    Config { epoch_config, ..config(instance) }
 }
 
 /// A record of a number: as our own writers make it, in Confluent framing.

@@ -52,7 +52,7 @@ fn schemas_are_checked_and_registered_by_the_program_and_read_by_their_numbers()
     append(&yard, Topic::Heartbeat, "8", &beat(u32::MAX >> 1, "8"));
     yard.ask(&task("1/1", 10, yard.now));
     let config = Config {
-        terms: EpochConfig::of("real.toml", &text).unwrap(),
+        epoch_config: EpochConfig::of("real.toml", &text).unwrap(),
         ..crate::drive::yard::config("one")
     };
     let mut drive = Drive::start(framed(&yard, &topology), PaperStore::default(), config).unwrap();

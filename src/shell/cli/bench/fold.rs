@@ -29,7 +29,7 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
     for (jobs, name) in [(10_000, "10k"), (jobs, "main"), (5_000_000, "5m")] {
         let before = resident_bytes();
         let mut line = Line {
-            state: State::new(read.terms()?.setting),
+            state: State::new(read.epoch_config()?.setting),
             codec: Codec::default(),
             arena: Arena::default(),
         };

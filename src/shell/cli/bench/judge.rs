@@ -12,7 +12,7 @@ use crate::sim::scenario::simulated::engine;
 /// requests that the simulated grid makes of itself.
 pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
     for queues in [300, 1000] {
-        let mut engine = engine(read.terms()?, queues)?;
+        let mut engine = engine(read.epoch_config()?, queues)?;
         let mut all = Vec::new();
         for _ in 0..rounds.max(3) {
             let now = engine.state.now + HOUR + 1;

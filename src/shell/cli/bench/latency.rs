@@ -95,12 +95,12 @@ fn conf(place: &Place, read: &Read) -> anyhow::Result<KafkaConf> {
 type Thread = std::thread::JoinHandle<anyhow::Result<()>>;
 
 fn spawn_leader(conf: KafkaConf, read: &Read, stop: Arc<AtomicBool>) -> anyhow::Result<Thread> {
-    let terms = read.terms()?;
+    let epoch_config = read.epoch_config()?;
     Ok(std::thread::spawn(move || {
         let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
         let config = Config {
             instance: "bench".to_owned(),
-            terms,
+            epoch_config,
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: false,

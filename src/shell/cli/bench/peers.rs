@@ -164,8 +164,8 @@ fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
 }
 
 fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
-    let mut terms = read.terms()?;
-    let limits = &mut terms.setting.limits;
+    let mut epoch_config = read.epoch_config()?;
+    let limits = &mut epoch_config.setting.limits;
     // Where every cycle publishes all that changed, fewer and larger ones publish a counter less
     // often.
     limits.batch_records = if task.publish_ms == 0 { 200_000 } else { 50_000 };
@@ -175,7 +175,7 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     let publish_ms = CounterPublishing { interval: task.publish_ms, is_early: true, write };
     Ok(Config {
         instance: task.id.clone(),
-        terms,
+        epoch_config,
         stopwatch: clock::stopwatch,
         uptime: None,
         verify: false,

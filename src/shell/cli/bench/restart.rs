@@ -54,10 +54,10 @@ pub fn measure(
     figures.insert("counters_made_seconds".into(), seconds(began, clock::stopwatch()));
     drive.finish(clock::now())?;
     drop((drive, writer, lines));
-    let mut terms = read.terms()?;
-    terms.setting.limits.node_window_ms += HOUR;
-    terms.text.push_str("\n# another topology\n");
-    let (mut drive, _writer) = start_with(&dir, read, terms)?;
+    let mut epoch_config = read.epoch_config()?;
+    epoch_config.setting.limits.node_window_ms += HOUR;
+    epoch_config.text.push_str("\n# another topology\n");
+    let (mut drive, _writer) = start_with(&dir, read, epoch_config)?;
     let began = clock::stopwatch();
     lead(&mut drive)?;
     figures.insert("lead_with_another_topology_seconds".into(), seconds(began, clock::stopwatch()));
@@ -70,20 +70,20 @@ pub fn measure(
 }
 
 fn start(dir: &Path, read: &Read) -> anyhow::Result<(Drive<AnyLog, AnyStore>, DirWriter)> {
-    start_with(dir, read, read.terms()?)
+    start_with(dir, read, read.epoch_config()?)
 }
 
 fn start_with(
     dir: &Path,
     read: &Read,
-    terms: EpochConfig,
+    epoch_config: EpochConfig,
 ) -> anyhow::Result<(Drive<AnyLog, AnyStore>, DirWriter)> {
     let topics = dir_topics(&read.topology);
     let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
     let writer = log.writer()?;
     let config = Config {
         instance: "bench".to_owned(),
-        terms,
+        epoch_config,
         stopwatch: clock::stopwatch,
         verify: false,
         keeps: true,

@@ -62,7 +62,7 @@ struct Crowd {
 
 impl Crowd {
     fn new(read: &Read) -> anyhow::Result<Crowd> {
-        let engine = engine(read.terms()?, QUEUES)?;
+        let engine = engine(read.epoch_config()?, QUEUES)?;
         let queues = engine.state.facts.queues.iter().map(|(name, _)| name.to_owned()).collect();
         let (now, domain) = (engine.state.now + SECOND, read.topology.domain.clone());
         let mut crowd = Crowd { engine, domain, queues, now, deferred: 0 };
@@ -162,8 +162,11 @@ impl Crowd {
             pages(state).into_iter().map(|(kind, number)| page(state, kind, number)).collect();
         let bytes = chunks.iter().map(Vec::len).sum::<usize>();
         figures.insert(name("store_mb"), bytes as f64 / 1e6);
-        let terms = read.terms()?;
-        self.engine = Engine::new(crate::core::state::State::new(terms.setting), terms.policies);
+        let epoch_config = read.epoch_config()?;
+        self.engine = Engine::new(
+            crate::core::state::State::new(epoch_config.setting),
+            epoch_config.policies,
+        );
         let began = stopwatch();
         let fresh = self.engine.state.clone();
         let fault = |_| anyhow::anyhow!("what was written cannot be read");

@@ -86,6 +86,6 @@ mod tests {
     fn every_policy_waits_for_its_timer() {
         let read = by_timer(Read::open(None).unwrap()).unwrap();
         assert!(read.topology.policies.iter().all(|policy| policy.wake == Wake::Timer));
-        assert!(read.terms().is_ok());
+        assert!(read.epoch_config().is_ok());
     }
 }

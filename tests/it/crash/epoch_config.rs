@@ -2,7 +2,7 @@
 
 use super::check::*;
 use super::play::Reached;
-use crate::drive::yard::{Yard, config_with, job, lead, task, terms_with};
+use crate::drive::yard::{Yard, config_with, epoch_config_with, job, lead, task};
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
@@ -14,7 +14,7 @@ use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::record::write_job_state;
 
 fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
-    config_with(instance, terms_with(changes))
+    config_with(instance, epoch_config_with(changes))
 }
 
 fn reached<L: Log, S: Store>(drive: &Drive<L, S>) -> Reached {
@@ -110,12 +110,12 @@ fn a_process_with_another_topology_rebuilds_before_it_fences_and_looks_again() {
 /// A topology of a later version, with a limit and a filter that this one does not know.
 fn unreadable(instance: &str) -> Config {
     let mut config = config(instance, &[]);
-    config.terms.text += "\n[limits_of_tomorrow]\nfilters = [\"full_moon\"]\n";
+    config.epoch_config.text += "\n[limits_of_tomorrow]\nfilters = [\"full_moon\"]\n";
     config
 }
 
 #[test]
-fn terms_of_another_version_stop_nobody_and_verify_nothing() {
+fn an_epoch_config_of_another_version_stops_nobody_and_verify_nothing() {
     let mut yard = Yard::new();
     yard.build(2);
     let store = PaperStore::default();
@@ -143,7 +143,7 @@ fn terms_of_another_version_stop_nobody_and_verify_nothing() {
     assert_eq!(report.decisions().count(), 3);
     let told = report.notices.iter().filter(|it| it.contains("limits_of_tomorrow")).count();
     assert_eq!(told, 1, "{:?}", report.notices);
-    // What the later version kept is of use too, and its successor leads by terms of its own.
+    // What the later version kept is of use too, and its successor leads by a configuration of its own.
     let mut old = Drive::start(yard.log(), store, config("old", &[])).unwrap();
     assert_eq!(reached(&old).digest, known.digest);
     let notices = old.take_report().notices;
@@ -165,7 +165,7 @@ fn a_policy_hash_that_does_not_fit_the_published_text_is_named() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut other = config("other", &[]);
-    other.terms.hash = "0123456789abcdef".into();
+    other.epoch_config.hash = "0123456789abcdef".into();
     let mut drive = Drive::start(yard.log(), PaperStore::default(), other).unwrap();
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.ask(&task("1/1", 20, yard.now));
