@@ -14,8 +14,9 @@ use std::time::Duration;
 use tempfile::TempDir;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::drive::port::{Log, LogError};
-use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
+use yardmaster::shell::dirlog::envelope::{EARLIER, Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
+use yardmaster::wire::avro::ENVELOPE;
 
 fn topics() -> Vec<DirTopic> {
     let topic =
@@ -113,7 +114,7 @@ fn another_avro_tool_reads_the_files() {
     let field = |name: &str| &fields.iter().find(|(field, _)| field == name).unwrap().1;
     assert_eq!(*field("offset"), Value::Long(2999));
     assert_eq!(*field("timestamp"), Value::TimestampMillis(77));
-    assert_eq!(*field("timestamp_type"), Value::Enum(0, "CREATE".into()));
+    assert_eq!(*field("timestamp_type"), Value::Enum(0, "create_time".into()));
     let key = Value::Bytes(2999u64.to_be_bytes().to_vec());
     assert_eq!(*field("key"), Value::Union(1, Box::new(key)));
     let Value::Array(headers) = field("headers") else { panic!() };
@@ -123,12 +124,22 @@ fn another_avro_tool_reads_the_files() {
 
 #[test]
 fn files_of_another_avro_tool_are_read() {
+    // The same layout with other words about it.
+    let schema = ENVELOPE.replace("as it stood on the bus", "as was");
+    assert_ne!(schema, ENVELOPE);
+    files_of_another_schema_are_read(&schema, "log_append_time");
+}
+
+#[test]
+fn files_of_earlier_versions_are_read() {
+    files_of_another_schema_are_read(EARLIER, "APPEND");
+}
+
+fn files_of_another_schema_are_read(schema: &str, append: &str) {
     let dir = TempDir::new().unwrap();
     let path = file_of(dir.path(), JOBS);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let schema = include_str!("../../src/shell/dirlog/envelope.avsc");
-    // The same shape with other words about it.
-    let schema = apache_avro::Schema::parse_str(&schema.replace("As it was", "as was")).unwrap();
+    let schema = apache_avro::Schema::parse_str(schema).unwrap();
     let mut writer = apache_avro::Writer::new(&schema, Vec::new()).unwrap();
     for offset in [3i64, 4, 9] {
         let field = |name: &str, value| (name.to_string(), value);
@@ -136,7 +147,7 @@ fn files_of_another_avro_tool_are_read() {
         let record = Value::Record(vec![
             field("offset", Value::Long(offset)),
             field("timestamp", Value::TimestampMillis(5)),
-            field("timestamp_type", Value::Enum(1, "APPEND".into())),
+            field("timestamp_type", Value::Enum(1, append.into())),
             field("key", null()),
             field("value", Value::Union(1, Box::new(Value::Bytes(vec![offset as u8])))),
             field("headers", Value::Array(vec![])),
@@ -155,6 +166,13 @@ fn files_of_another_avro_tool_are_read() {
     reading.take(&mut log, 10, Duration::ZERO);
     let offsets: Vec<u64> = reading.lanes[&JOBS].iter().map(|(offset, ..)| *offset).collect();
     assert_eq!(offsets, [4, 9]);
+    let mut writer = DirWriter::open(dir.path(), &topics(), options()).unwrap();
+    assert_eq!(writer.append(JOBS, None, Some(b"later"), &[], 6).unwrap(), 10);
+    writer.flush().unwrap();
+    drop(writer);
+    let bytes = fs::read(&path).unwrap();
+    let read = apache_avro::Reader::new(&bytes[..]).unwrap().map(Result::unwrap);
+    assert_eq!(read.count(), 4, "another tool reads what was appended");
 
     let other = apache_avro::Schema::parse_str("\"string\"").unwrap();
     let writer = apache_avro::Writer::new(&other, Vec::new()).unwrap();

@@ -1,10 +1,11 @@
 //! Appends blocks to one lane's file.
 
-use super::envelope::{self, Envelope, SCHEMA};
+use super::envelope::{self, Envelope};
 use super::file::{Edge, LaneFile, trouble};
 use super::ocf;
 use crate::core::cut::Lane;
 use crate::drive::port::LogError;
+use crate::wire::avro::ENVELOPE;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -147,7 +148,7 @@ fn open_or_make(path: &Path, topic: &str, lane: Lane, sync: bool) -> Result<Lane
     if let Some(found) = LaneFile::with(path, open()?)? {
         return Ok(found);
     }
-    let header = ocf::header(SCHEMA, &ocf::sync_of(topic, lane.partition));
+    let header = ocf::header(ENVELOPE, &ocf::sync_of(topic, lane.partition));
     let made = file
         .set_len(0)
         .and_then(|()| file.write_all_at(&header, 0))

@@ -4,8 +4,18 @@ use super::ocf::{get_bytes, get_long, put_bytes, put_long};
 use crate::core::unit::Millis;
 use std::ops::Range;
 
-/// The schema of every file of a directory log.
-pub const SCHEMA: &str = include_str!("envelope.avsc");
+/// The schema in files of earlier versions, without its docs: the same layout under other names.
+/// Such files are read, and appended to.
+pub const EARLIER: &str = concat!(
+    r#"{"name":"yardmaster.log.Envelope","type":"record","fields":[{"name":"offset","type":"long"},"#,
+    r#"{"name":"timestamp","type":{"type":"long","logicalType":"timestamp-millis"}},"#,
+    r#"{"name":"timestamp_type","type":"#,
+    r#"{"name":"yardmaster.log.TimestampType","type":"enum","symbols":["CREATE","APPEND"]}},"#,
+    r#"{"name":"key","type":["null","bytes"]},{"name":"value","type":["null","bytes"]},"#,
+    r#"{"name":"headers","type":{"type":"array","items":{"name":"yardmaster.log.Header","#,
+    r#""type":"record","fields":[{"name":"name","type":"string"},"#,
+    r#"{"name":"value","type":"bytes"}]}}}]}"#,
+);
 
 /// What set a time stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

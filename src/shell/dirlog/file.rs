@@ -1,8 +1,9 @@
 //! One lane's file: where its blocks are, found without reading it all.
 
-use super::envelope::{self, SCHEMA};
+use super::envelope::{self, EARLIER};
 use super::ocf::{self, HEADER_BYTES_MAX, Next, SYNC, Sync};
 use crate::drive::port::LogError;
+use crate::wire::avro::ENVELOPE;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
@@ -80,7 +81,7 @@ impl LaneFile {
         }
         let Some(header) = header else {
             // A crash may have left part of our own header; anything else is not ours.
-            let ours = ocf::header(SCHEMA, &[0; SYNC]);
+            let ours = ocf::header(ENVELOPE, &[0; SYNC]);
             let known = head.len().min(ours.len() - SYNC);
             if head.len() < ours.len() && head[..known] == ours[..known] {
                 return Ok(None);
@@ -374,20 +375,24 @@ fn check(path: &Path, header: &ocf::Header) -> Result<(), LogError> {
             String::from_utf8_lossy(&header.codec)
         )));
     }
-    if header.schema == SCHEMA.as_bytes() || same_shape(&header.schema) {
+    if header.schema == ENVELOPE.as_bytes() || has_its_layout(&header.schema) {
         return Ok(());
     }
     Err(LogError::Stop(format!(
-        "{}: its schema is not that of the envelope of a directory log (yardmaster.log.Envelope): \
+        "{}: its schema is not that of the envelope of a directory log (org.yardmaster.Envelope): \
          move it away, or convert it",
         path.display()
     )))
 }
 
-/// Whether a schema gives the same bytes as ours, whatever its docs and spacing are.
-fn same_shape(schema: &[u8]) -> bool {
+/// Whether a schema gives the same bytes as that of the envelope, whatever its docs and spacing
+/// are.
+fn has_its_layout(schema: &[u8]) -> bool {
     let form = |text: &str| {
         apache_avro::Schema::parse_str(text).ok().map(|schema| schema.canonical_form())
     };
-    std::str::from_utf8(schema).ok().and_then(form).is_some_and(|found| form(SCHEMA) == Some(found))
+    let found = std::str::from_utf8(schema).ok().and_then(form);
+    found.is_some_and(|found| {
+        [ENVELOPE, EARLIER].into_iter().any(|ours| form(ours).as_ref() == Some(&found))
+    })
 }

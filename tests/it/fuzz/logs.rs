@@ -7,6 +7,7 @@ use yardmaster::core::cut::{Cut, Lane, Topic};
 use yardmaster::drive::port::{Batch, Log};
 use yardmaster::shell::dirlog::envelope::{self, Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode, ends, ocf};
+use yardmaster::wire::avro::ENVELOPE;
 
 const JOBS: Lane = Lane::new(Topic::JobState, 0);
 
@@ -46,7 +47,7 @@ fn the_parts_of_a_file_are_read_or_not_there() {
         }
         ocf::Next::Damaged => false,
     });
-    let header = ocf::header(envelope::SCHEMA, &sync);
+    let header = ocf::header(ENVELOPE, &sync);
     feed("header", 1, &[header], |bytes| ocf::parse_header(bytes).is_some());
     let covered = [b"decision/0=12,dead-letter/3=0".to_vec(), b"progress/0=1".to_vec()];
     feed("ends", 1, &covered, |bytes| {
