@@ -57,7 +57,7 @@ impl EpochConfig {
 /// First 16 hex digits of a text's SHA-256.
 pub fn hash_of(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest[..8])
 }
 
 /// The text without the parts on how broker and registry are reached, which decide nothing and may

@@ -4,6 +4,7 @@ pub mod ahead;
 pub mod answers;
 pub mod cli;
 pub mod clock;
+pub mod commit;
 pub mod dirlog;
 pub mod http;
 pub mod intake;

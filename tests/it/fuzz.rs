@@ -35,7 +35,7 @@ fn feed(name: &str, share: u64, corpus: &[Vec<u8>], mut read: impl FnMut(&[u8]) 
         match catch_unwind(AssertUnwindSafe(|| read(&bytes))) {
             Ok(read) => could += u64::from(read),
             Err(_) => {
-                let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                let hex = hex::encode(&bytes);
                 panic!("{name}: panics at input {at} of seed {seed}: {hex}");
             }
         }

@@ -18,7 +18,7 @@ const ROOMS: [(&str, &[&str]); 5] = [
 ];
 
 /// What only the last room may touch: clock, environment, files, network, threads, dice, output.
-const WORLD: [&str; 14] = [
+const WORLD: [&str; 17] = [
     "std::time::Instant",
     "std::time::SystemTime",
     "std::env",
@@ -30,6 +30,9 @@ const WORLD: [&str; 14] = [
     "std::io::stdout",
     "std::io::stderr",
     "rand",
+    "jiff::Timestamp::now",
+    "jiff::Zoned",
+    "jiff::tz",
     "println!",
     "eprintln!",
     "dbg!",
@@ -268,11 +271,14 @@ fn no_world(file: &File, code: &str) -> Vec<String> {
     found.map(|(line, path)| file.complaint(line, format!("`{path}` outside the shell"))).collect()
 }
 
-/// `core` stands on std and sha2; optional crates are the shell's.
+/// What `core` stands on beside std: crates that read no clock, no environment and no file.
+const PURE: [&str; 3] = ["hex", "jiff", "sha2"];
+
+/// `core` stands on std and a few pure crates; optional crates are the shell's.
 fn own_crates(file: &File, code: &str, crates: &BTreeMap<String, bool>) -> Vec<String> {
     let Some(room) = file.room().filter(|room| *room != "shell") else { return Vec::new() };
     let barred = |(name, optional): &(&String, &bool)| match room {
-        "core" => *name != "sha2",
+        "core" => !PURE.contains(&name.as_str()),
         _ => **optional,
     };
     let barred = crates.iter().filter(barred).map(|(name, _)| name);

@@ -13,7 +13,7 @@ use crate::core::policy::note::Note;
 use crate::core::policy::phrase::{limit, phrase};
 use crate::core::policy::{Filter, Flavour, Policy};
 use crate::core::request::admit::remedy;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::core::unit::{Millis, SECOND};
 use std::fmt::Write;
 
 /// Queues shown of an assignment.
@@ -53,28 +53,12 @@ pub fn explain_fates(decision: &Decision, context: &Context<'_>) -> String {
     if lines.is_empty() { lines } else { format!("not chosen:\n{lines}") }
 }
 
-/// A moment as `2025-10-15T12:00:00.000Z`.
+/// A moment as `2025-10-15T12:00:00.000Z`; as a number of ms if it is beyond the year 9999.
 pub fn iso(at: Millis) -> String {
-    let (days, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
-    let (year, month, day) = civil(days);
-    let (hour, minute) = (rest / HOUR, rest % HOUR / MINUTE);
-    let (second, milli) = (rest % MINUTE / SECOND, rest % SECOND);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
-}
-
-/// Year, month and day of a number of days since 1970-01-01, in the Gregorian calendar. Counted
-/// from 0000-03-01, so that a leap day ends its year; 400 years are 146,097 days.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let from_march = days + 719_468;
-    let (era, day_of_era) = (from_march.div_euclid(146_097), from_march.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
+    match jiff::Timestamp::from_millisecond(at) {
+        Ok(moment) => format!("{moment:.3}"),
+        Err(_) => format!("{at} ms since 1970"),
+    }
 }
 
 impl Context<'_> {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::output::decision::DecisionId;
 use crate::core::policy::{Arg, PolicySpec, Rules, kind};
+use crate::core::unit::HOUR;
 
 fn kinds() -> [&'static Flavour; 1] {
     [kind("atlas-production-job").expect("built in")]

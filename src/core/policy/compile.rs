@@ -388,5 +388,5 @@ fn text_of_values(text: &mut String, indent: &str, params: &[Param], values: &Va
 
 fn hash_of(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest[..8])
 }

@@ -11,7 +11,6 @@ use crate::core::state::rows::NO_ROW;
 use crate::core::state::window::Window;
 use crate::core::state::{Book, State};
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
@@ -116,11 +115,7 @@ impl<'a> Sink<'a> {
     }
 
     fn hex(self) -> String {
-        let mut hex = String::new();
-        for byte in self.hasher.finalize() {
-            let _ = write!(hex, "{byte:02x}");
-        }
-        hex
+        hex::encode(self.hasher.finalize())
     }
 
     /// Where the reading stands: cycle, time, and since when all is known. The last is written on

@@ -24,11 +24,12 @@ pub use writer::DirWriter;
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
+use crate::shell::commit::CommitThread;
 use ends::SharedEnds;
 use ends::{Ends, Follower};
 use file::LaneFile;
 use home::Home;
-use publish::{PublishThread, no_such_lane};
+use publish::{OwnLanes, no_such_lane};
 use reader::{Bounds, LaneReader};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,7 +52,7 @@ pub struct DirLog {
     follower: Follower,
     /// How far own lanes are covered, as published by this process; only when it may write.
     covered: SharedEnds,
-    publishing: Option<PublishThread>,
+    commits: Option<CommitThread>,
     leads: bool,
     notices: Vec<String>,
 }
@@ -72,15 +73,24 @@ impl DirLog {
             readers: BTreeMap::new(),
             turn: 0,
             covered: SharedEnds::default(),
-            publishing: None,
+            commits: None,
             leads: false,
             notices: Vec::new(),
         };
         if mode == Mode::Write {
             log.notices.extend(log.home.mend_inputs()?);
-            log.publishing = Some(PublishThread::start(&log.home, &log.covered, &mut log.notices)?);
+            log.start()?;
         }
         Ok(log)
+    }
+
+    /// Cuts the own lanes back to what is covered and starts the thread that writes them.
+    fn start(&mut self) -> Result<(), LogError> {
+        let mut lanes = OwnLanes::open(&self.home, &self.covered, &mut self.notices)?;
+        self.commits = Some(CommitThread::start("dirlog", move |outputs, progress| {
+            lanes.publish(&outputs, &progress)
+        })?);
+        Ok(())
     }
 
     /// The producers' side of the same directory; one at a time.
@@ -221,8 +231,8 @@ impl Log for DirLog {
             )));
         }
         // Let go of the old thread before the new one opens the same files.
-        self.publishing = None;
-        self.publishing = Some(PublishThread::start(&self.home, &self.covered, &mut self.notices)?);
+        self.commits = None;
+        self.start()?;
         self.leads = true;
         Ok(())
     }
@@ -232,18 +242,18 @@ impl Log for DirLog {
         outputs: Vec<OutputRecord>,
         progress: OutputRecord,
     ) -> Result<(), LogError> {
-        match &mut self.publishing {
+        match &mut self.commits {
             Some(thread) if self.leads => thread.publish(outputs, progress),
             _ => Err(LogError::Stop("publish came before lead".into())),
         }
     }
 
     fn is_settled(&mut self) -> bool {
-        self.publishing.as_mut().is_none_or(PublishThread::is_settled)
+        self.commits.as_mut().is_none_or(CommitThread::is_settled)
     }
 
     fn settle(&mut self) -> Result<(), LogError> {
-        let settled = self.publishing.as_mut().map_or(Ok(()), PublishThread::settle);
+        let settled = self.commits.as_mut().map_or(Ok(()), CommitThread::settle);
         self.leads &= settled.is_ok();
         settled
     }

@@ -1,4 +1,4 @@
-//! The thread that makes a cycle durable: outputs first, then the `progress` record that covers
+//! How a cycle is written to a directory: outputs first, then the `progress` record that covers
 //! them. A crash in between leaves outputs that nothing covers; they are cut back.
 
 use super::append::Appender;
@@ -7,129 +7,38 @@ use super::envelope::{Envelope, Stamp};
 use super::{Clock, Home};
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LogError, OutputRecord};
+use crate::shell::commit::Committed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::JoinHandle;
 
-/// Publishes to the own lanes of a directory.
-pub struct PublishThread {
-    orders: Option<Sender<(Vec<OutputRecord>, OutputRecord)>>,
-    answers: Receiver<Result<(), LogError>>,
-    thread: Option<JoinHandle<()>>,
-    /// Whether an answer is awaited, and the answer once it is here.
-    waiting: bool,
-    answer: Option<Result<(), LogError>>,
-}
-
-/// What the thread has.
-struct OwnLanes {
+/// The own lanes of a directory, open for writing.
+pub struct OwnLanes {
     lanes: BTreeMap<Lane, Appender>,
     covered: SharedEnds,
     sync: bool,
     clock: Clock,
 }
 
-impl PublishThread {
-    /// Cuts own lanes back to what is covered and starts the thread. `notices` gets what was
-    /// cut.
-    pub fn start(
+impl OwnLanes {
+    /// Opens the own lanes of a directory and cuts them back to what is covered. `notices` gets what
+    /// was cut.
+    pub fn open(
         home: &Home,
         covered: &SharedEnds,
         notices: &mut Vec<String>,
-    ) -> Result<PublishThread, LogError> {
+    ) -> Result<OwnLanes, LogError> {
         let lanes = recover(home, notices)?;
         let ends: Ends = lanes.iter().map(|(lane, file)| (*lane, file.next)).collect();
         *covered.lock().unwrap_or_else(PoisonError::into_inner) = ends;
         let (clock, sync) = (home.options.clock.clone(), home.options.sync);
-        let mut own_lanes = OwnLanes { lanes, covered: covered.clone(), sync, clock };
-        let (orders, inbox) = channel::<(Vec<OutputRecord>, OutputRecord)>();
-        let (outbox, answers) = channel();
-        let work = move || {
-            for (outputs, progress) in inbox {
-                let published = own_lanes.publish(outputs, progress);
-                let failed = published.is_err();
-                if outbox.send(published).is_err() || failed {
-                    return;
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("dirlog".into()).spawn(work);
-        let thread = thread.map_err(|error| {
-            LogError::Stop(format!("cannot start the thread that writes the log: {error}"))
-        })?;
-        Ok(PublishThread {
-            orders: Some(orders),
-            answers,
-            thread: Some(thread),
-            waiting: false,
-            answer: None,
-        })
+        Ok(OwnLanes { lanes, covered: covered.clone(), sync, clock })
     }
 
-    /// Gives a cycle to the thread.
-    pub fn publish(
-        &mut self,
-        outputs: Vec<OutputRecord>,
-        progress: OutputRecord,
-    ) -> Result<(), LogError> {
-        if self.waiting {
-            return Err(LogError::Stop("publish came before the one before was settled".into()));
-        }
-        match &self.orders {
-            Some(orders) if orders.send((outputs, progress)).is_ok() => {
-                self.waiting = true;
-                Ok(())
-            }
-            _ => Err(gone()),
-        }
-    }
-
-    /// Whether `settle` would not wait.
-    pub fn is_settled(&mut self) -> bool {
-        if self.waiting && self.answer.is_none() {
-            self.answer = match self.answers.try_recv() {
-                Ok(answer) => Some(answer),
-                Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Disconnected) => Some(Err(gone())),
-            };
-        }
-        !self.waiting || self.answer.is_some()
-    }
-
-    /// Waits for the cycle.
-    pub fn settle(&mut self) -> Result<(), LogError> {
-        if !self.waiting {
-            return Ok(());
-        }
-        self.waiting = false;
-        match self.answer.take() {
-            Some(answer) => answer,
-            None => self.answers.recv().unwrap_or_else(|_| Err(gone())),
-        }
-    }
-}
-
-impl Drop for PublishThread {
-    /// Waits for the thread: the lock of the directory must not be let go while it writes.
-    fn drop(&mut self) {
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported where it happened.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl OwnLanes {
-    fn publish(
-        &mut self,
-        outputs: Vec<OutputRecord>,
-        progress: OutputRecord,
-    ) -> Result<(), LogError> {
+    /// Writes a cycle: its outputs, then its `progress` record.
+    pub fn publish(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Committed {
         let now = (self.clock)();
         let mut touched = BTreeSet::new();
-        for output in &outputs {
+        for output in outputs {
             touched.insert(output.lane);
             self.push(output, &output.headers, now)?;
         }
@@ -140,7 +49,7 @@ impl OwnLanes {
         ends.retain(|lane, _| lane.topic != Topic::Progress);
         let mut headers = progress.headers.clone();
         headers.push((ENDS_HEADER.to_string(), ends::to_text(&ends).into_bytes()));
-        self.push(&progress, &headers, now)?;
+        self.push(progress, &headers, now)?;
         self.write(progress.lane)?;
         ends.insert(progress.lane, self.lanes[&progress.lane].next);
         self.covered.lock().unwrap_or_else(PoisonError::into_inner).extend(ends);
@@ -234,8 +143,4 @@ fn last_true(
 
 pub(super) fn no_such_lane(lane: Lane) -> LogError {
     LogError::Stop(format!("the directory has no lane {lane}: name its topic in the topology"))
-}
-
-fn gone() -> LogError {
-    LogError::Stop("the thread that writes the log is gone: take the lead again".into())
 }

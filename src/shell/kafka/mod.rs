@@ -6,7 +6,6 @@
 //! transactional id.
 
 mod admin;
-mod commit;
 mod conf;
 mod extent;
 mod group;
@@ -18,6 +17,7 @@ mod reader;
 mod reading;
 mod remedy;
 mod source;
+mod txn;
 mod watch;
 mod whole;
 mod writer;
@@ -30,7 +30,7 @@ pub use writer::KafkaWriter;
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
-use commit::CommitThread;
+use crate::shell::commit::CommitThread;
 use conf::Role;
 use health::Width;
 use leaders::Leaders;
@@ -40,6 +40,7 @@ use reading::Reading;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use txn::TxnProducer;
 
 /// A Kafka as a log.
 pub struct KafkaLog {
@@ -160,7 +161,10 @@ impl Log for KafkaLog {
 
     fn lead(&mut self) -> Result<(), LogError> {
         self.silence();
-        self.commits = Some(CommitThread::start(&self.conf)?);
+        let mut producer = TxnProducer::lead(&self.conf)?;
+        self.commits = Some(CommitThread::start("kafka-commit", move |outputs, progress| {
+            producer.publish(&outputs, &progress)
+        })?);
         self.leads.store(true, Ordering::Relaxed);
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! Foreign topics as intake reads them, and its producer: what is published and the offsets of what
 //! it was made of are one transaction.
 
-use super::commit::TxnProducer;
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::group::{Committed, Group, metadata};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
+use super::txn::TxnProducer;
 use crate::core::limits::BATCH_BYTES;
 use crate::core::unit::Millis;
 use crate::drive::intake::Records;

@@ -152,13 +152,14 @@ fn open_head<'a>(
 }
 
 fn open_cell<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, Trouble> {
-    frame::unframe(key, value).map_err(|what| Trouble::damage(&format!("cell {} {what}", hex(key))))
+    frame::unframe(key, value)
+        .map_err(|what| Trouble::damage(&format!("cell {} {what}", hex::encode(key))))
 }
 
 /// Checks a cell and notes it; returns whether it is wanted. Head and format have been read.
 fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bool, Trouble> {
     let Some(kind) = Key::parse(key) else {
-        return Err(Trouble::damage(&format!("cell {} is none of ours", hex(key))));
+        return Err(Trouble::damage(&format!("cell {} is none of ours", hex::encode(key))));
     };
     if matches!(kind, Key::Head | Key::Format) {
         return Ok(false);
@@ -186,8 +187,4 @@ fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bo
     }
     index.seal.add(framed.checksum);
     Ok(want == Want::All || matches!(kind, Key::Counter(_)))
-}
-
-fn hex(key: &[u8]) -> String {
-    key.iter().map(|byte| format!("{byte:02x}")).collect()
 }

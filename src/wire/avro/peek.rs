@@ -191,8 +191,8 @@ impl<'s> Walker<'_, 's> {
             Base::Float => return at.float().map(|it| it.to_string()),
             Base::Double => return at.double().map(|it| it.to_string()),
             Base::String => return at.string().map(|text| format!("\"{}\"", short(text))),
-            Base::Bytes => return at.bytes().map(hex),
-            Base::Fixed(size) => return at.take(size).map(hex),
+            Base::Bytes => return at.bytes().map(shown),
+            Base::Fixed(size) => return at.take(size).map(shown),
             Base::Enum => {
                 let Schema::Enum(words) = schema else { return Err(Fault::Malformed) };
                 let index = at.index()?;
@@ -219,8 +219,8 @@ fn short(text: &str) -> String {
     shown
 }
 
-fn hex(bytes: &[u8]) -> String {
-    let shown: String = bytes.iter().take(TEXT_MAX / 2).map(|byte| format!("{byte:02x}")).collect();
+fn shown(bytes: &[u8]) -> String {
+    let shown = hex::encode(&bytes[..bytes.len().min(TEXT_MAX / 2)]);
     match bytes.len().saturating_sub(TEXT_MAX / 2) {
         0 => format!("0x{shown}"),
         left => format!("0x{shown}... ({left} more bytes)"),

@@ -113,10 +113,7 @@ impl Letter {
 pub fn shown(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.escape_debug().to_string(),
-        Err(_) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("0x{hex}")
-        }
+        Err(_) => format!("0x{}", hex::encode(bytes)),
     }
 }
 

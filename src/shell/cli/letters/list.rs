@@ -1,7 +1,8 @@
 //! The list of dead letters.
 
 use super::letter::Letter;
-use super::{Filter, each_letter, moment, open};
+use super::{Filter, each_letter, open};
+use crate::core::explain::iso;
 use crate::drive::port::LogError;
 use crate::shell::cli::Ended;
 use crate::shell::cli::place::Place;
@@ -63,7 +64,7 @@ fn row([at, from, reason, bytes, key]: [&str; 5]) -> String {
 }
 
 fn line_of(letter: &Letter) -> String {
-    let (at, from) = (moment(letter.at), letter.from());
+    let (at, from) = (iso(letter.at), letter.from());
     row([&at, &from, &letter.reason, &letter.bytes(), &letter.key_text()])
 }
 

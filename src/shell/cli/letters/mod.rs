@@ -112,11 +112,6 @@ fn origin(text: &str) -> Result<Origin, String> {
     Origin::parse(text).ok_or_else(|| "give TOPIC/PARTITION/OFFSET, as in job-state/3/1017".into())
 }
 
-/// A moment as text.
-fn moment(at: Millis) -> String {
-    jiff::Timestamp::from_millisecond(at).map_or_else(|_| at.to_string(), |it| it.to_string())
-}
-
 /// Hands over every letter the filter admits, oldest first within a partition.
 fn each_letter(
     log: &mut Whole,

@@ -3,7 +3,8 @@
 use super::home::Home;
 use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
-use super::{Filter, each_letter, moment, open, origin};
+use super::{Filter, each_letter, open, origin};
+use crate::core::explain::iso;
 use crate::shell::cli::place::{Place, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::Mode;
@@ -81,7 +82,7 @@ fn text_of(letter: &Letter, peeked: &Peek, now: &str, read: &Read, most: usize) 
     };
     line("from", &letter.from());
     line("reason", &letter.reason);
-    line("published", &moment(letter.at));
+    line("published", &iso(letter.at));
     line(
         "letter",
         &format!("{}/{}/{}", letter.lane.topic.name(), letter.lane.partition, letter.offset),
@@ -124,13 +125,12 @@ fn dump(bytes: &[u8], most: usize) -> String {
 fn json_text(letter: &Letter, peeked: &Peek, now: &str) -> serde_json::Value {
     let mut value = json_of(letter);
     let headers = letter.headers.iter().map(|(name, value)| json!([name, shown(value)]));
-    let hex: String = letter.value.iter().map(|byte| format!("{byte:02x}")).collect();
     value["now"] = json!(now);
     value["headers"] = headers.collect();
     value["framing"] = json!(peeked.framing);
     value["decoded"] = json!(peeked.lines);
     value["stopped"] = json!(peeked.stopped);
-    value["hex"] = json!(hex);
+    value["hex"] = json!(hex::encode(&letter.value));
     value
 }
 

@@ -1,17 +1,16 @@
-//! Publishes in transactions. A thread does it, so that the next batch is folded meanwhile.
+//! Publishes in transactions.
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
 use crate::drive::port::{LogError, OutputRecord};
+use crate::shell::commit::Committed;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, TopicPartitionList};
 use std::collections::BTreeSet;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Between two looks at what is still on its way. A commit that waits for the client's own flush
@@ -22,18 +21,6 @@ const NAP: Duration = Duration::from_micros(200);
 const TRIES: Duration = Duration::from_secs(60);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
-
-type Committed = Result<(), LogError>;
-type Cycle = (Vec<OutputRecord>, OutputRecord);
-
-/// The leader's producer: it ends with the first error, and another `lead` makes another.
-pub(super) struct CommitThread {
-    orders: Option<Sender<Cycle>>,
-    answers: Receiver<Committed>,
-    thread: Option<JoinHandle<()>>,
-    waiting: bool,
-    answer: Option<Committed>,
-}
 
 /// Remembers the first record that did not get through.
 #[derive(Clone, Default)]
@@ -75,83 +62,6 @@ pub(super) struct TxnProducer {
     conf: KafkaConf,
 }
 
-impl CommitThread {
-    /// Takes the lead: another process with the same transactional id is fenced from here on.
-    pub fn start(conf: &KafkaConf) -> Result<CommitThread, LogError> {
-        let mut producer = TxnProducer::lead(conf)?;
-        let (orders, inbox) = channel::<Cycle>();
-        let (outbox, answers) = channel();
-        let work = move || {
-            for (outputs, progress) in inbox {
-                let committed = producer.publish(&outputs, &progress);
-                let failed = committed.is_err();
-                if outbox.send(committed).is_err() || failed {
-                    return;
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("kafka-commit".into()).spawn(work);
-        let thread = thread.map_err(|error| {
-            LogError::Stop(format!("cannot start the thread that commits: {error}"))
-        })?;
-        let (orders, thread) = (Some(orders), Some(thread));
-        Ok(CommitThread { orders, answers, thread, waiting: false, answer: None })
-    }
-
-    /// Gives a cycle to the thread.
-    pub fn publish(
-        &mut self,
-        outputs: Vec<OutputRecord>,
-        progress: OutputRecord,
-    ) -> Result<(), LogError> {
-        if self.waiting {
-            return Err(LogError::Stop("publish came before the one before was settled".into()));
-        }
-        match &self.orders {
-            Some(orders) if orders.send((outputs, progress)).is_ok() => {
-                self.waiting = true;
-                Ok(())
-            }
-            _ => Err(gone()),
-        }
-    }
-
-    /// Whether `settle` would not wait.
-    pub fn is_settled(&mut self) -> bool {
-        if self.waiting && self.answer.is_none() {
-            self.answer = match self.answers.try_recv() {
-                Ok(answer) => Some(answer),
-                Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Disconnected) => Some(Err(gone())),
-            };
-        }
-        !self.waiting || self.answer.is_some()
-    }
-
-    /// Waits for the cycle.
-    pub fn settle(&mut self) -> Result<(), LogError> {
-        if !self.waiting {
-            return Ok(());
-        }
-        self.waiting = false;
-        match self.answer.take() {
-            Some(answer) => answer,
-            None => self.answers.recv().unwrap_or_else(|_| Err(gone())),
-        }
-    }
-}
-
-impl Drop for CommitThread {
-    /// Waits for what is being published: it ends well or badly, but not halfway through our exit.
-    fn drop(&mut self) {
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported where it happened.
-            let _ = thread.join();
-        }
-    }
-}
-
 impl TxnProducer {
     /// Another process with the same transactional id is fenced from here on, and what it left
     /// unfinished is ended.
@@ -168,7 +78,8 @@ impl TxnProducer {
         Ok(producer)
     }
 
-    fn publish(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Committed {
+    /// Publishes a cycle in one transaction.
+    pub fn publish(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Committed {
         self.transact(
             |producer| {
                 outputs.iter().chain([progress]).try_for_each(|output| producer.send(output))
@@ -320,8 +231,4 @@ impl TxnProducer {
         };
         refusal(code, &what).unwrap_or(LogError::Aborted(format!("{code}: {text}")))
     }
-}
-
-fn gone() -> LogError {
-    LogError::Aborted("the producer is gone: take the lead again".into())
 }
