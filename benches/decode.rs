@@ -60,7 +60,7 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
             record::write_job_state(&mut out, &state);
         }
         Topic::Heartbeat => {
-            let beat = Heartbeat {
+            let heartbeat = Heartbeat {
                 job: &job,
                 at,
                 cpu_s: 13_820,
@@ -69,7 +69,7 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 events: 412,
                 ..Heartbeat::default()
             };
-            record::write_heartbeat(&mut out, &beat);
+            record::write_heartbeat(&mut out, &heartbeat);
         }
         Topic::Transfer => {
             let transfer = Transfer {

@@ -97,7 +97,7 @@ impl Grid {
             8..14 => {
                 let at = self.draw(self.jobs.len());
                 let (job, events) = (self.jobs[at].0, self.draw(1000) as u32);
-                let beat = Heartbeat {
+                let heartbeat = Heartbeat {
                     job: &name_of(job),
                     at: self.now,
                     cpu_s: events * 3,
@@ -106,7 +106,7 @@ impl Grid {
                     events,
                     ..Heartbeat::default()
                 };
-                record::write_heartbeat(out, &beat);
+                record::write_heartbeat(out, &heartbeat);
                 Topic::Heartbeat
             }
             14..16 => {

@@ -4,7 +4,7 @@ pub use crate::core::topic::Topic;
 
 use std::collections::BTreeMap;
 
-/// One partition of one topic: an ordered strand.
+/// One partition of one topic: an ordered input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane {
     /// The topic.

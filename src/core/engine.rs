@@ -9,7 +9,7 @@ use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
 use crate::core::judge::size::bytes_of;
 use crate::core::judge::view::Grid;
-use crate::core::judge::work::WorkBook;
+use crate::core::judge::work::WorkTable;
 use crate::core::output::Output;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
@@ -28,7 +28,7 @@ pub struct Engine {
     policies: Policies,
     grid: Grid,
     /// Work that remains at nuclei; kept where a policy judges nuclei.
-    work: WorkBook,
+    work: WorkTable,
     requests: Requests,
     cycle: CycleQueue,
     throttle_evaluation: ThrottleEvaluation,
@@ -47,7 +47,7 @@ impl Engine {
             requests: Requests::new(&policies),
             policies,
             grid: Grid::default(),
-            work: WorkBook::default(),
+            work: WorkTable::default(),
             cycle: CycleQueue::default(),
             throttle_evaluation: ThrottleEvaluation::default(),
             throttles: None,
@@ -101,10 +101,10 @@ impl Engine {
         let Engine { state, policies, grid, work, requests, cycle, .. } = self;
         let judging = Judging { view: grid.view(state), policies, work };
         match is_cold {
-            true => requests.place_all(judging),
-            false => subjects.iter().for_each(|subject| requests.place(subject, judging)),
+            true => requests.update_all(judging),
+            false => subjects.iter().for_each(|subject| requests.update(subject, judging)),
         }
-        due.iter().for_each(|subject| requests.place(subject, judging));
+        due.iter().for_each(|subject| requests.update(subject, judging));
         let woken = requests.woken(judging);
         let beyond = cycle.begin(requests.ready(), woken, &state.setting.limits);
         requests.postpone(&beyond, true);
@@ -117,7 +117,7 @@ impl Engine {
     fn begin_cut(&mut self, is_cold: bool) -> Vec<String> {
         let Engine { state, policies, grid, work, requests, throttle_evaluation, .. } = self;
         if is_cold {
-            *work = WorkBook::default();
+            *work = WorkTable::default();
         }
         work.begin_cycle();
         grid.update(state, is_cold);

@@ -153,7 +153,7 @@ impl Checkpointer {
         if !is_due || self.pending.is_some() || self.ready.is_some() && !is_last {
             return;
         }
-        // Each is a cell of its own: a great many of them must not keep the store writing all the
+        // Each is a record of its own: a great many of them must not keep the store writing all the
         // time.
         let has_rested =
             now.saturating_sub(self.counters_ns) >= COUNTERS_REST * self.counters_took_ns;

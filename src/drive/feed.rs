@@ -41,7 +41,7 @@ impl Run {
 
 /// One lane's waiting records.
 #[derive(Default)]
-struct Strand {
+struct LaneBuffer {
     runs: VecDeque<Run>,
     waiting: usize,
     /// Memory of the waiting records; bytes.
@@ -49,7 +49,7 @@ struct Strand {
     /// Everything below was delivered to the feed, or is not there.
     seen: u64,
     flags: LaneFlags,
-    is_held: bool,
+    is_paused: bool,
 }
 
 /// Batches whose memory is kept for others, and the most memory of one of them; bytes.
@@ -61,7 +61,7 @@ const RECORD_BYTES: usize = std::mem::size_of::<Raw>();
 /// Waiting records of all lanes.
 #[derive(Default)]
 pub struct Feed {
-    strands: BTreeMap<Lane, Strand>,
+    buffers: BTreeMap<Lane, LaneBuffer>,
     waiting: usize,
     /// Memory of all waiting records; bytes.
     bytes: usize,
@@ -78,9 +78,9 @@ pub struct Feed {
 impl Feed {
     /// Nothing waits; each lane is read from its offset in `cut` on.
     pub fn new(cut: &Cut) -> Feed {
-        let strand = |next: &u64| Strand { seen: *next, ..Strand::default() };
-        let strands = cut.0.iter().map(|(lane, next)| (*lane, strand(next))).collect();
-        Feed { strands, ..Feed::default() }
+        let buffer = |next: &u64| LaneBuffer { seen: *next, ..LaneBuffer::default() };
+        let buffers = cut.0.iter().map(|(lane, next)| (*lane, buffer(next))).collect();
+        Feed { buffers, ..Feed::default() }
     }
 
     /// An empty batch, with the memory of one that was drawn if there is any: fresh memory costs
@@ -118,57 +118,57 @@ impl Feed {
             let length =
                 batch.records[start..].iter().take_while(|record| record.lane == lane).count();
             let end = start + length;
-            let strand = self.strands.entry(lane).or_default();
-            strand.seen = strand.seen.max(batch.records[end - 1].offset + 1);
-            strand.waiting += length;
-            strand.flags.at_end = false;
+            let buffer = self.buffers.entry(lane).or_default();
+            buffer.seen = buffer.seen.max(batch.records[end - 1].offset + 1);
+            buffer.waiting += length;
+            buffer.flags.at_end = false;
             let run = Run { batch: Rc::clone(&batch), records: start..end };
-            strand.bytes += run.bytes(length);
+            buffer.bytes += run.bytes(length);
             self.bytes += run.bytes(length);
-            strand.runs.push_back(run);
+            buffer.runs.push_back(run);
             self.waiting += length;
             self.inputs += if lane.topic.is_own() { 0 } else { length };
             start = end;
         }
         for mark in &batch.marks {
-            let strand = self.strands.entry(mark.lane).or_default();
-            strand.seen = strand.seen.max(mark.position);
-            strand.flags = mark.flags;
+            let buffer = self.buffers.entry(mark.lane).or_default();
+            buffer.seen = buffer.seen.max(mark.position);
+            buffer.flags = mark.flags;
         }
     }
 
     /// Whether every record of a lane below `next` was delivered.
     pub fn has(&self, lane: Lane, next: u64) -> bool {
-        self.strands.get(&lane).is_some_and(|strand| strand.seen >= next)
+        self.buffers.get(&lane).is_some_and(|buffer| buffer.seen >= next)
     }
 
     /// What is known of a lane's end, if all that was delivered were drawn.
     pub fn flags(&self, lane: Lane) -> LaneFlags {
-        self.strands.get(&lane).map_or_else(LaneFlags::default, |strand| LaneFlags {
-            at_end: strand.flags.at_end && strand.waiting == 0,
-            ..strand.flags
+        self.buffers.get(&lane).map_or_else(LaneFlags::default, |buffer| LaneFlags {
+            at_end: buffer.flags.at_end && buffer.waiting == 0,
+            ..buffer.flags
         })
     }
 
     /// Whether a lane is read at all.
     pub fn knows(&self, lane: Lane) -> bool {
-        self.strands.contains_key(&lane)
+        self.buffers.contains_key(&lane)
     }
 
     /// Everything below was delivered.
     pub fn seen(&self, lane: Lane) -> u64 {
-        self.strands.get(&lane).map_or(0, |strand| strand.seen)
+        self.buffers.get(&lane).map_or(0, |buffer| buffer.seen)
     }
 
     /// The first offset of a lane that was not drawn yet.
     pub fn next(&self, lane: Lane) -> u64 {
-        let front = self.strands.get(&lane).and_then(|strand| strand.runs.front());
+        let front = self.buffers.get(&lane).and_then(|buffer| buffer.runs.front());
         front.map_or_else(|| self.seen(lane), |run| run.batch.records[run.records.start].offset)
     }
 
     /// Lanes there are.
     pub fn lanes(&self) -> impl Iterator<Item = Lane> {
-        self.strands.keys().copied()
+        self.buffers.keys().copied()
     }
 
     /// How many records wait in all.
@@ -183,15 +183,15 @@ impl Feed {
 
     /// How many records wait in a lane.
     pub fn waiting_in(&self, lane: Lane) -> usize {
-        self.strands.get(&lane).map_or(0, |strand| strand.waiting)
+        self.buffers.get(&lane).map_or(0, |buffer| buffer.waiting)
     }
 
     /// Draws the lane's next records below `until`, at most `max`, and appends them to `runs`.
     /// Returns how many.
     pub fn draw(&mut self, lane: Lane, until: u64, mut max: usize, runs: &mut Vec<Run>) -> usize {
-        let Some(strand) = self.strands.get_mut(&lane) else { return 0 };
+        let Some(buffer) = self.buffers.get_mut(&lane) else { return 0 };
         let mut drawn = 0;
-        while let Some(run) = strand.runs.front_mut() {
+        while let Some(run) = buffer.runs.front_mut() {
             let records = &run.batch.records[run.records.clone()];
             // One after the other: what is passed is folded next, so it is wanted near anyway.
             let is_below = |record: &&Raw| record.offset < until;
@@ -200,7 +200,7 @@ impl Feed {
                 break;
             }
             let bytes = run.bytes(below);
-            strand.bytes -= bytes;
+            buffer.bytes -= bytes;
             self.bytes -= bytes;
             let start = run.records.start;
             runs.push(Run { batch: Rc::clone(&run.batch), records: start..start + below });
@@ -208,10 +208,10 @@ impl Feed {
             drawn += below;
             max -= below;
             if run.records.is_empty() {
-                strand.runs.pop_front();
+                buffer.runs.pop_front();
             }
         }
-        strand.waiting -= drawn;
+        buffer.waiting -= drawn;
         self.waiting -= drawn;
         self.inputs -= if lane.topic.is_own() { 0 } else { drawn };
         drawn
@@ -223,27 +223,27 @@ impl Feed {
     }
 
     /// Lanes that run more than `most` records ahead, or hold more than their share of `most_bytes`
-    /// while all lanes together hold more than that, and are not held yet; and lanes that are held
-    /// and ran half empty; both noted as done.
+    /// while all lanes together hold more than that, and are not paused yet; and lanes that are
+    /// paused and ran half empty; both noted as done.
     pub fn balance(&mut self, most: usize, most_bytes: usize) -> (Vec<Lane>, Vec<Lane>) {
-        let (lanes, total) = (self.strands.len(), self.bytes);
+        let (lanes, total) = (self.buffers.len(), self.bytes);
         let all = std::mem::take(&mut self.is_unsure);
-        let (mut hold, mut release) = (Vec::new(), Vec::new());
-        for (lane, strand) in &mut self.strands {
-            let part = if strand.is_held { 2 } else { 1 };
+        let (mut pause, mut resume) = (Vec::new(), Vec::new());
+        for (lane, buffer) in &mut self.buffers {
+            let part = if buffer.is_paused { 2 } else { 1 };
             let share = most_bytes / lanes.max(1) / part;
             let is_far =
-                strand.waiting > most / part || total > most_bytes / part && strand.bytes > share;
-            if is_far != strand.is_held || all {
-                strand.is_held = is_far;
-                if is_far { hold.push(*lane) } else { release.push(*lane) }
+                buffer.waiting > most / part || total > most_bytes / part && buffer.bytes > share;
+            if is_far != buffer.is_paused || all {
+                buffer.is_paused = is_far;
+                if is_far { pause.push(*lane) } else { resume.push(*lane) }
             }
         }
-        (hold, release)
+        (pause, resume)
     }
 
     /// Whether the log did what `balance` asked for is not known: the next one names all lanes.
-    pub fn forget_held(&mut self) {
+    pub fn forget_paused(&mut self) {
         self.is_unsure = true;
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled, longest_name};
-use crate::core::fold::Ahead;
+use crate::core::fold::Prefetch;
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -28,7 +28,7 @@ pub fn fold_records<'a>(
 ) {
     let mut group: Vec<(&Batch, &Raw)> = Vec::with_capacity(GROUP);
     let mut run: Vec<Next<'_>> = Vec::with_capacity(GROUP);
-    let mut ahead = Ahead::default();
+    let mut prefetch = Prefetch::default();
     let mut folded = 0;
     loop {
         group.clear();
@@ -45,14 +45,15 @@ pub fn fold_records<'a>(
             let prepared = codec.prepare(raw.lane.topic, value, arena);
             run.push(Next { place, batch, raw, value, prepared });
         }
-        ahead.clear();
+        prefetch.clear();
         for Next { raw, value, prepared, .. } in &run {
             let topic = raw.lane.topic;
-            ahead.note(topic, codec.sought(prepared, topic, *value, arena));
+            prefetch.note(topic, codec.sought(prepared, topic, *value, arena));
         }
-        ahead.look(state);
+        prefetch.look(state);
         let named = garbled.len();
-        for (Next { place, batch, raw, value, prepared }, sought) in run.iter().zip(ahead.run()) {
+        for (Next { place, batch, raw, value, prepared }, sought) in run.iter().zip(prefetch.run())
+        {
             let topic = raw.lane.topic;
             let mut corrected = false;
             let event = match value {
@@ -232,7 +233,7 @@ mod tests {
     fn topics_are_sorted_and_the_state_is_the_same() {
         let mut batch = Batch::default();
         for number in 0..300u64 {
-            let mut beat = Vec::new();
+            let mut heartbeat = Vec::new();
             let name = (number % 50).to_string();
             let published = Heartbeat {
                 job: &name,
@@ -243,10 +244,10 @@ mod tests {
                 events: 3,
                 ..Heartbeat::default()
             };
-            write_heartbeat(&mut beat, &published);
+            write_heartbeat(&mut heartbeat, &published);
             let (topic, value) = match number % 3 {
                 0 => (Topic::JobState, job(&name)),
-                1 => (Topic::Heartbeat, beat),
+                1 => (Topic::Heartbeat, heartbeat),
                 _ => (Topic::Transfer, vec![number as u8]),
             };
             batch.push(Lane::new(topic, 0), number, 10_000, None, Some(&value));

@@ -72,18 +72,18 @@ impl<'a> Loading<'a> {
                 Ok(notes) => self.notes = notes,
                 Err(_) => self.restore = Err(UNREADABLE.to_owned()),
             },
-            Piece::Base(_, cells) => self.chunk(cells),
-            Piece::Delta(sequence, cells) => {
+            Piece::Base(_, records) => self.chunk(records),
+            Piece::Delta(sequence, records) => {
                 self.first_delta.get_or_insert(sequence);
-                self.chunk(cells);
+                self.chunk(records);
             }
             Piece::Counter(key, value) => self.counters.push((key.to_vec(), value.to_vec())),
         }
     }
 
-    fn chunk(&mut self, cells: &[u8]) {
+    fn chunk(&mut self, records: &[u8]) {
         if let Ok(restore) = &mut self.restore
-            && restore.chunk(cells).is_err()
+            && restore.chunk(records).is_err()
         {
             self.restore = Err(UNREADABLE.to_owned());
         }

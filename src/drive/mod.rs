@@ -284,13 +284,13 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Pauses lanes that run too far ahead, resumes those that were paused long enough.
     fn balance(&mut self, most: usize, most_bytes: usize) -> Result<(), Halt> {
-        let (hold, release) = self.feed.balance(most, most_bytes);
-        for (lanes, held) in [(hold, true), (release, false)] {
+        let (pause, resume) = self.feed.balance(most, most_bytes);
+        for (lanes, paused) in [(pause, true), (resume, false)] {
             if !lanes.is_empty()
-                && let Err(error) = self.log.hold(&lanes, held)
+                && let Err(error) = self.log.set_paused(&lanes, paused)
             {
                 // Whether it was done is not known: all lanes are named again next time.
-                self.feed.forget_held();
+                self.feed.forget_paused();
                 return Err(error.into());
             }
         }

@@ -171,8 +171,8 @@ pub trait Log {
     /// below the first readable one is `LogError::OutOfRange`.
     fn assign(&mut self, from: &Cut) -> Result<(), LogError>;
 
-    /// Holds lanes back (they deliver nothing) or lets them go on where they stopped.
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError>;
+    /// Pauses lanes (they deliver nothing) or resumes them where they stopped.
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError>;
 
     /// Appends to `batch` what there is, at most `max` records and no further one once the batch
     /// has no room ([`Batch::has_room`]), waiting at most `wait` for the first. Returns with an
@@ -195,7 +195,7 @@ pub trait Log {
 
     /// How many records that were read wait for the schema registry, and why; `None` when none
     /// does. A log without a registry holds nothing back.
-    fn held_back(&self) -> Option<(u64, String)> {
+    fn waiting_for_registry(&self) -> Option<(u64, String)> {
         None
     }
 
@@ -275,15 +275,15 @@ pub enum LogError {
     Stop(String),
 }
 
-/// What is stored at a confirmed cycle: a set of changed cells, part of a rolling rewrite of all
-/// cells, and the head. The store sees bytes only.
+/// What is stored at a confirmed cycle: a set of changed records, part of a rolling rewrite of all
+/// records, and the head. The store sees bytes only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Epoch, number, now, cut and the like, encoded.
     pub head: Vec<u8>,
-    /// Changed cells since the last checkpoint, in chunks of about 32 KiB.
+    /// Changed records since the last checkpoint, in chunks of about 32 KiB.
     pub deltas: Vec<Vec<u8>>,
-    /// Whole pages of cells, rewritten in turn, each under its page number.
+    /// Whole pages of records, rewritten in turn, each under its page number.
     pub bases: Vec<(u64, Vec<u8>)>,
     /// Checkpoints before this one's sequence number minus `useful` are covered by bases: their
     /// deltas can go.
@@ -330,8 +330,8 @@ impl Kept {
                 self.sequence = sequence;
                 self.head = head.to_vec();
             }
-            Piece::Base(page, cells) => self.bases.push((page, cells.to_vec())),
-            Piece::Delta(sequence, cells) => self.deltas.push((sequence, cells.to_vec())),
+            Piece::Base(page, records) => self.bases.push((page, records.to_vec())),
+            Piece::Delta(sequence, records) => self.deltas.push((sequence, records.to_vec())),
             Piece::Counter(key, value) => self.counters.push((key.to_vec(), value.to_vec())),
         }
     }
@@ -339,8 +339,8 @@ impl Kept {
     /// Shows all pieces.
     fn show(&self, take: &mut dyn FnMut(Piece<'_>)) {
         take(Piece::Head(self.sequence, &self.head));
-        self.bases.iter().for_each(|(page, cells)| take(Piece::Base(*page, cells)));
-        self.deltas.iter().for_each(|(sequence, cells)| take(Piece::Delta(*sequence, cells)));
+        self.bases.iter().for_each(|(page, records)| take(Piece::Base(*page, records)));
+        self.deltas.iter().for_each(|(sequence, records)| take(Piece::Delta(*sequence, records)));
         self.counters.iter().for_each(|(key, value)| take(Piece::Counter(key, value)));
     }
 }

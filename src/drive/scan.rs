@@ -59,7 +59,7 @@ pub(super) fn read_lane<L: Log>(
         let marks = batch.marks.iter().map(|mark| mark.position);
         position = marks.fold(position, u64::max);
         idle = if batch.records.is_empty() { idle + 1 } else { 0 };
-        if let Some((_, why)) = log.held_back().filter(|_| idle > LOOKS_HELD_BACK) {
+        if let Some((_, why)) = log.waiting_for_registry().filter(|_| idle > LOOKS_HELD_BACK) {
             return Err(Halt::Log(LogError::Unanswered(why)));
         }
         if idle > LOOKS_MAX {

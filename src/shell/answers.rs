@@ -9,7 +9,7 @@
 use crate::core::state::State;
 use crate::core::state::audit::audit;
 use crate::core::state::counters::{copy_for_counters, counters};
-use crate::shell::http::{Answer, Ask};
+use crate::shell::http::{Answer, Question};
 use crate::wire::counter::to_json;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
@@ -28,8 +28,8 @@ type Work = fn(&str, &State) -> Answer;
 
 /// Questions that wait for an answer, and the thread that works on one.
 pub struct Answers {
-    asked: Receiver<Ask>,
-    waiting: Vec<Ask>,
+    asked: Receiver<Question>,
+    waiting: Vec<Question>,
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
     work: Work,
@@ -37,39 +37,40 @@ pub struct Answers {
 
 impl Answers {
     /// Nothing was asked yet.
-    pub fn new(asked: Receiver<Ask>) -> Answers {
+    pub fn new(asked: Receiver<Question>) -> Answers {
         let (waiting, rests_until) = (Vec::new(), Instant::now());
         Answers { asked, waiting, worker: None, rests_until, work }
     }
 
     /// Takes questions up, and begins to answer them if the state is that of a cycle's end.
     pub fn turn(&mut self, state: &State, is_cycle_end: bool) {
-        for ask in self.asked.try_iter() {
-            if VERBS.contains(&ask.verb.as_str()) {
-                self.waiting.push(ask);
+        for question in self.asked.try_iter() {
+            if VERBS.contains(&question.verb.as_str()) {
+                self.waiting.push(question);
             } else {
-                let what = format!("{:?} is not known; there is: {}", ask.verb, VERBS.join(", "));
-                ask.answer(Answer::Unknown(what));
+                let what =
+                    format!("{:?} is not known; there is: {}", question.verb, VERBS.join(", "));
+                question.answer(Answer::Unknown(what));
             }
         }
-        self.waiting.retain(|ask| !ask.is_gone());
+        self.waiting.retain(|question| !question.is_gone());
         let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
         let is_resting = Instant::now() < self.rests_until;
         if self.waiting.is_empty() || is_working || is_resting || !is_cycle_end {
             return;
         }
         let began = Instant::now();
-        let copy = match self.waiting.iter().any(|ask| ask.verb == "audit") {
+        let copy = match self.waiting.iter().any(|question| question.verb == "audit") {
             true => state.clone(),
             false => copy_for_counters(state),
         };
         let took = began.elapsed();
         self.rests_until = Instant::now() + took * REST;
         tracing::debug!("copied the state in {took:?} to answer questions");
-        let (asks, work) = (std::mem::take(&mut self.waiting), self.work);
+        let (questions, work) = (std::mem::take(&mut self.waiting), self.work);
         let worker = std::thread::Builder::new()
             .name("answers".to_owned())
-            .spawn(move || answer_all(asks, &copy, work));
+            .spawn(move || answer_all(questions, &copy, work));
         // Without a thread no question is answered: the clients get an error.
         self.worker = worker
             .map_err(|error| tracing::error!("cannot start the thread that answers: {error}"))
@@ -77,16 +78,16 @@ impl Answers {
     }
 }
 
-fn answer_all(mut asks: Vec<Ask>, state: &State, work: Work) {
+fn answer_all(mut questions: Vec<Question>, state: &State, work: Work) {
     for verb in VERBS {
-        let (these, others): (Vec<Ask>, Vec<Ask>) =
-            asks.into_iter().partition(|ask| ask.verb == verb);
-        asks = others;
-        if these.iter().all(Ask::is_gone) {
+        let (these, others): (Vec<Question>, Vec<Question>) =
+            questions.into_iter().partition(|question| question.verb == verb);
+        questions = others;
+        if these.iter().all(Question::is_gone) {
             continue;
         }
         let answer = work(verb, state);
-        these.into_iter().for_each(|ask| ask.answer(answer.clone()));
+        these.into_iter().for_each(|question| question.answer(answer.clone()));
     }
 }
 
@@ -138,20 +139,20 @@ mod tests {
         let silence = [None; Topic::ALL.len()];
         let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
         let mut state = State::new(setting);
-        let (asks, asked) = sync_channel(32);
+        let (questions, asked) = sync_channel(32);
         let mut answers = Answers { work: slow, ..Answers::new(asked) };
-        let ask = |verb| {
-            let (ask, reply) = Ask::new(verb);
-            asks.send(ask).unwrap();
+        let question = |verb| {
+            let (question, reply) = Question::new(verb);
+            questions.send(question).unwrap();
             reply
         };
         // A cycle that is half folded is not shown.
-        let mut first = ask("audit");
+        let mut first = question("audit");
         answers.turn(&state, false);
         assert!(answers.worker.is_none());
         answers.turn(&state, true);
-        let mut later: Vec<_> = (0..15).map(|_| ask("audit")).collect();
-        drop(ask("audit"));
+        let mut later: Vec<_> = (0..15).map(|_| question("audit")).collect();
+        drop(question("audit"));
         for number in 1..=100 {
             state.number = number;
             answers.turn(&state, true);

@@ -27,7 +27,7 @@ pub const ADDRESS: &str = "127.0.0.1:9187";
 /// How long a question may wait for the loop's answer.
 pub const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// How many questions may wait for the loop at a time.
-const ASKS_MAX: usize = 16;
+const QUESTIONS_MAX: usize = 16;
 /// How long requests under way may take to end when the server stops.
 const END_MAX: Duration = Duration::from_secs(1);
 /// How often observations are tidied up, scraped or not.
@@ -38,7 +38,7 @@ const JSON: &str = "application/json";
 
 /// A question from outside: `/v1/{verb}?{query}`. To be answered at a cycle's boundary.
 #[derive(Debug)]
-pub struct Ask {
+pub struct Question {
     /// What is asked for, such as `counters`.
     pub verb: String,
     /// The query's parameters; of one given twice the last.
@@ -62,12 +62,12 @@ pub enum Answer {
     Wrong(String),
 }
 
-impl Ask {
+impl Question {
     /// A question, and where its answer comes out.
     #[cfg(test)]
-    pub fn new(verb: &str) -> (Ask, oneshot::Receiver<Answer>) {
+    pub fn new(verb: &str) -> (Question, oneshot::Receiver<Answer>) {
         let (reply, answer) = oneshot::channel();
-        (Ask { verb: verb.to_owned(), query: BTreeMap::new(), reply }, answer)
+        (Question { verb: verb.to_owned(), query: BTreeMap::new(), reply }, answer)
     }
 
     /// Whether no client waits for the answer any more.
@@ -94,7 +94,7 @@ pub struct Server {
 struct Shared {
     scrape: Scrape,
     status: Arc<Status>,
-    asks: SyncSender<Ask>,
+    asks: SyncSender<Question>,
     answer_max: Duration,
 }
 
@@ -106,14 +106,14 @@ impl Server {
         scrape: Scrape,
         status: Arc<Status>,
         door: Door,
-    ) -> Result<(Server, Receiver<Ask>), HttpError> {
+    ) -> Result<(Server, Receiver<Question>), HttpError> {
         let fail = |source| HttpError { address, source };
         let listener = TcpListener::bind(address).map_err(fail)?;
         listener.set_nonblocking(true).map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
-        let (asks, asked) = sync_channel(ASKS_MAX);
+        let (asks, asked) = sync_channel(QUESTIONS_MAX);
         let shared = Shared { scrape, status, asks, answer_max: door.answer_max };
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
@@ -194,7 +194,7 @@ fn router(shared: Shared) -> Router {
         .route("/metrics", get(metrics))
         .route("/livez", get(async || (StatusCode::OK, "alive\n")))
         .route("/readyz", get(readyz))
-        .route("/v1/{verb}", get(ask))
+        .route("/v1/{verb}", get(question))
         .fallback(async || {
             let there_is = "try /metrics, /livez, /readyz, /v1/audit, /v1/counters";
             problem(StatusCode::NOT_FOUND, "there is nothing of that name", there_is)
@@ -218,14 +218,14 @@ async fn readyz(State(shared): State<Shared>) -> Response {
     (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }
 
-async fn ask(
+async fn question(
     State(shared): State<Shared>,
     Path(verb): Path<String>,
     Query(query): Query<BTreeMap<String, String>>,
 ) -> Response {
     let (reply, answer) = oneshot::channel();
     let later = "ask again later";
-    if shared.asks.try_send(Ask { verb, query, reply }).is_err() {
+    if shared.asks.try_send(Question { verb, query, reply }).is_err() {
         return problem(StatusCode::SERVICE_UNAVAILABLE, "too many questions wait", later);
     }
     match tokio::time::timeout(shared.answer_max, answer).await {

@@ -1,7 +1,7 @@
 //! Intake against a Kafka: read back, go on where it was, read, publish; again and again.
 
 use crate::core::cut::{Cut, Lane, Topic};
-use crate::drive::intake::{Intake, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, Tally};
+use crate::drive::intake::{Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
@@ -21,7 +21,7 @@ const BACK_RECORDS: usize = 50_000;
 #[derive(Clone, Debug, Default)]
 pub struct IntakeReport {
     /// Counts since the last report.
-    pub tally: Tally,
+    pub counts: IntakeCounts,
     /// Jobs that wait for their task's facts.
     pub waiting: usize,
     /// Jobs that are to be published again, since their task is known now or its facts changed.
@@ -82,7 +82,7 @@ pub fn live(
         producer.publish(&records)?;
         records.clear();
         report(IntakeReport {
-            tally: intake.take_tally(),
+            counts: intake.take_counts(),
             waiting: intake.waiting(),
             queued: intake.queued(),
             is_reading_back: false,
@@ -113,23 +113,23 @@ fn read_back(
     goes_on: &dyn Fn() -> bool,
 ) -> Result<bool, LogError> {
     let spans = log.lanes()?;
-    let mut place = Cut(spans.iter().map(|span| (span.lane, span.first)).collect());
+    let mut cut = Cut(spans.iter().map(|span| (span.lane, span.first)).collect());
     let ends: BTreeMap<Lane, u64> = spans.iter().map(|it| (it.lane, it.stable_end)).collect();
-    log.assign(&place)?;
+    log.assign(&cut)?;
     let mut batch = Batch::default();
-    let is_behind = |place: &Cut| ends.iter().any(|(lane, end)| place.next(*lane) < Some(*end));
-    while is_behind(&place) {
+    let is_behind = |cut: &Cut| ends.iter().any(|(lane, end)| cut.next(*lane) < Some(*end));
+    while is_behind(&cut) {
         if !goes_on() {
             return Ok(false);
         }
         batch.clear();
         log.take(&mut batch, BACK_RECORDS, WAIT_BACK)?;
         learn(intake, &batch, records);
-        batch.records.iter().for_each(|it| place.advance(it.lane, it.offset + 1));
-        batch.marks.iter().for_each(|mark| place.advance(mark.lane, mark.position));
+        batch.records.iter().for_each(|it| cut.advance(it.lane, it.offset + 1));
+        batch.marks.iter().for_each(|mark| cut.advance(mark.lane, mark.position));
     }
-    place.0.retain(|lane, _| lane.topic != Topic::JobState);
-    log.assign(&place)?;
+    cut.0.retain(|lane, _| lane.topic != Topic::JobState);
+    log.assign(&cut)?;
     Ok(true)
 }
 

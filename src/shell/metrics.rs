@@ -42,20 +42,20 @@ const METADATA: Metadata<'static> = Metadata::new("yardmaster", Level::INFO, Non
 pub struct Metrics {
     recorder: PrometheusRecorder,
     queues: Arc<Queues>,
-    events: Vec<Tally>,
-    oddities: BTreeMap<(Topic, Oddity), Tally>,
-    strays: BTreeMap<(Topic, Stray), Tally>,
+    events: Vec<PendingCounter>,
+    oddities: BTreeMap<(Topic, Oddity), PendingCounter>,
+    strays: BTreeMap<(Topic, Stray), PendingCounter>,
     decisions: Pairs,
     rejections: Pairs,
     throttles: Pairs,
     standing: BTreeMap<&'static str, Gauge>,
-    restored: Tally,
-    lead_changes: Tally,
+    restored: PendingCounter,
+    lead_changes: PendingCounter,
     restore_ratio: Gauge,
-    intake: BTreeMap<(Dialect, Taken), Tally>,
-    intake_dropped: Option<Tally>,
+    intake: BTreeMap<(Dialect, Taken), PendingCounter>,
+    intake_dropped: Option<PendingCounter>,
     intake_waiting: Option<[Gauge; 2]>,
-    held_back: Gauge,
+    waiting_for_registry: Gauge,
     topics: BTreeMap<(Topic, Metric), Gauge>,
     fold: Histogram,
     judge: Histogram,
@@ -66,12 +66,12 @@ pub struct Metrics {
 }
 
 /// A counter and what was not yet added to it.
-struct Tally {
+struct PendingCounter {
     pending: u64,
     counter: Counter,
 }
 
-impl Tally {
+impl PendingCounter {
     fn add(&mut self) {
         if self.pending > 0 {
             self.counter.increment(std::mem::take(&mut self.pending));
@@ -83,7 +83,7 @@ impl Tally {
 struct Pairs {
     metric: Metric,
     count: usize,
-    tallies: BTreeMap<String, BTreeMap<String, Tally>>,
+    counters: BTreeMap<String, BTreeMap<String, PendingCounter>>,
 }
 
 /// Load of one queue, by [`Status::index`].
@@ -121,20 +121,20 @@ impl Metrics {
         let histogram = |metric| recorder.register_histogram(&key(metric, &[]), &METADATA);
         Metrics {
             queues: Arc::new(Queues { shown_max: queues_max, loads: Mutex::default() }),
-            events: events.map(|labels| tally(&recorder, Metric::Events, &labels)).collect(),
+            events: events.map(|labels| pending(&recorder, Metric::Events, &labels)).collect(),
             oddities: BTreeMap::new(),
             strays: BTreeMap::new(),
             decisions: Pairs::new(Metric::Decisions),
             rejections: Pairs::new(Metric::Rejections),
             throttles: Pairs::new(Metric::Throttles),
             standing: BTreeMap::new(),
-            restored: tally(&recorder, Metric::RestoredRecords, &[]),
-            lead_changes: tally(&recorder, Metric::LeadChanges, &[]),
+            restored: pending(&recorder, Metric::RestoredRecords, &[]),
+            lead_changes: pending(&recorder, Metric::LeadChanges, &[]),
             restore_ratio: recorder.register_gauge(&key(Metric::RestoreRatio, &[]), &METADATA),
             intake: BTreeMap::new(),
             intake_dropped: None,
             intake_waiting: None,
-            held_back: recorder.register_gauge(&key(Metric::HeldBack, &[]), &METADATA),
+            waiting_for_registry: recorder.register_gauge(&key(Metric::HeldBack, &[]), &METADATA),
             topics: BTreeMap::new(),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
@@ -157,14 +157,14 @@ impl Metrics {
     }
 
     /// Records that wait for the schema registry.
-    pub fn record_held_back(&mut self, count: u64) {
-        self.held_back.set(count as f64);
+    pub fn record_waiting_for_registry(&mut self, count: u64) {
+        self.waiting_for_registry.set(count as f64);
     }
 
     /// Oddities, as the core counted them.
     pub fn record_oddities(&mut self, seen: &[(Topic, Oddity, u64)]) {
         for (topic, oddity, count) in seen {
-            let new = || tally(&self.recorder, Metric::Oddities, &[topic.name(), oddity.name()]);
+            let new = || pending(&self.recorder, Metric::Oddities, &[topic.name(), oddity.name()]);
             self.oddities.entry((*topic, *oddity)).or_insert_with(new).pending += count;
         }
     }
@@ -172,7 +172,7 @@ impl Metrics {
     /// Records on our own topics that were passed over.
     pub fn record_strays(&mut self, seen: &StrayCounts) {
         for ((topic, stray), count) in seen {
-            let new = || tally(&self.recorder, Metric::Strays, &[topic.name(), stray.name()]);
+            let new = || pending(&self.recorder, Metric::Strays, &[topic.name(), stray.name()]);
             self.strays.entry((*topic, *stray)).or_insert_with(new).pending += count;
         }
     }
@@ -264,13 +264,13 @@ impl Metrics {
         for dialect in Dialect::ALL {
             for taken in Taken::ALL {
                 let labels = [dialect.name(), taken.name()];
-                let new = || tally(recorder, Metric::IntakeRecords, &labels);
-                let count = report.tally.of(dialect, *taken);
+                let new = || pending(recorder, Metric::IntakeRecords, &labels);
+                let count = report.counts.of(dialect, *taken);
                 self.intake.entry((dialect, *taken)).or_insert_with(new).pending += count;
             }
         }
-        let dropped = || tally(recorder, Metric::IntakeDropped, &[]);
-        self.intake_dropped.get_or_insert_with(dropped).pending += report.tally.dropped;
+        let dropped = || pending(recorder, Metric::IntakeDropped, &[]);
+        self.intake_dropped.get_or_insert_with(dropped).pending += report.counts.dropped;
         let gauges = [Metric::IntakeWaiting, Metric::IntakeQueued];
         let new = || gauges.map(|it| recorder.register_gauge(&key(it, &[]), &METADATA));
         let [waiting, queued] = self.intake_waiting.get_or_insert_with(new);
@@ -303,34 +303,34 @@ impl Metrics {
 
     /// Adds what was counted to what is exported. Once per batch.
     pub fn add(&mut self) {
-        self.events.iter_mut().for_each(Tally::add);
-        self.oddities.values_mut().for_each(Tally::add);
-        self.strays.values_mut().for_each(Tally::add);
+        self.events.iter_mut().for_each(PendingCounter::add);
+        self.oddities.values_mut().for_each(PendingCounter::add);
+        self.strays.values_mut().for_each(PendingCounter::add);
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
-        pairs.into_iter().flat_map(|it| it.tallies.values_mut()).for_each(|by_second| {
-            by_second.values_mut().for_each(Tally::add);
+        pairs.into_iter().flat_map(|it| it.counters.values_mut()).for_each(|by_second| {
+            by_second.values_mut().for_each(PendingCounter::add);
         });
         self.restored.add();
         self.lead_changes.add();
-        self.intake.values_mut().chain(&mut self.intake_dropped).for_each(Tally::add);
+        self.intake.values_mut().chain(&mut self.intake_dropped).for_each(PendingCounter::add);
     }
 }
 
 impl Pairs {
     fn new(metric: Metric) -> Pairs {
-        Pairs { metric, count: 0, tallies: BTreeMap::new() }
+        Pairs { metric, count: 0, counters: BTreeMap::new() }
     }
 
     /// Allocates only when a pair is seen for the first time.
     fn count(&mut self, recorder: &PrometheusRecorder, first: &str, second: &str, count: u64) {
-        if let Some(tally) = self.tallies.get_mut(first).and_then(|it| it.get_mut(second)) {
-            tally.pending += count;
+        if let Some(pending) = self.counters.get_mut(first).and_then(|it| it.get_mut(second)) {
+            pending.pending += count;
             return;
         }
         let (first, second) = if self.count < PAIRS_MAX { (first, second) } else { (OTHER, OTHER) };
         self.count += 1;
-        let by_second = self.tallies.entry(first.to_string()).or_default();
-        let new = || tally(recorder, self.metric, &[first, second]);
+        let by_second = self.counters.entry(first.to_string()).or_default();
+        let new = || pending(recorder, self.metric, &[first, second]);
         by_second.entry(second.to_string()).or_insert_with(new).pending += count;
     }
 }
@@ -413,8 +413,11 @@ fn recorder() -> PrometheusRecorder {
     recorder
 }
 
-fn tally(recorder: &PrometheusRecorder, metric: Metric, labels: &[&str]) -> Tally {
-    Tally { pending: 0, counter: recorder.register_counter(&key(metric, labels), &METADATA) }
+fn pending(recorder: &PrometheusRecorder, metric: Metric, labels: &[&str]) -> PendingCounter {
+    PendingCounter {
+        pending: 0,
+        counter: recorder.register_counter(&key(metric, labels), &METADATA),
+    }
 }
 
 /// The key of a metric with the values of its labels, in the order of the table.

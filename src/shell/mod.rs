@@ -1,6 +1,5 @@
 //! Everything that touches the world: Kafka, disk, clock, HTTP, command line.
 
-pub mod ahead;
 pub mod answers;
 pub mod cli;
 pub mod clock;
@@ -12,10 +11,11 @@ pub mod kafka;
 pub mod metrics;
 pub mod pages;
 pub mod ports;
+pub mod read_ahead;
 pub mod registry;
 pub mod rivals;
+pub mod scan;
 pub mod serve;
 pub mod status;
 pub mod store;
 pub mod stuck;
-pub mod whole;

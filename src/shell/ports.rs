@@ -4,9 +4,9 @@ use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{
     Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Piece, Store, StoreError,
 };
-use crate::shell::ahead::ReadAhead;
 use crate::shell::dirlog::DirLog;
 use crate::shell::kafka::KafkaLog;
+use crate::shell::read_ahead::ReadAhead;
 use crate::shell::registry::FramedLog;
 use crate::shell::store::SledStore;
 use crate::wire::avro::Writer;
@@ -57,8 +57,8 @@ impl Log for AnyLog {
         either!(self, log => log.assign(from))
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        either!(self, log => log.hold(lanes, held))
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
+        either!(self, log => log.set_paused(lanes, paused))
     }
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
@@ -69,8 +69,8 @@ impl Log for AnyLog {
         either!(self, log => log.know(writers))
     }
 
-    fn held_back(&self) -> Option<(u64, String)> {
-        either!(self, log => log.held_back())
+    fn waiting_for_registry(&self) -> Option<(u64, String)> {
+        either!(self, log => log.waiting_for_registry())
     }
 
     fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {

@@ -105,7 +105,7 @@ impl Show {
     /// Counts what became of foreign messages.
     pub fn count_intake(&mut self, report: &IntakeReport) {
         self.metrics.record_intake(report);
-        let dropped = report.tally.dropped;
+        let dropped = report.counts.dropped;
         if dropped > 0 {
             tracing::warn!(
                 "intake: {dropped} jobs forgotten, or not waiting for their task: the limits \
@@ -115,9 +115,9 @@ impl Show {
     }
 
     /// Reports how many records wait for the schema registry, and why.
-    pub fn tell_held_back(&mut self, held: Option<(u64, String)>) {
+    pub fn tell_waiting_for_registry(&mut self, held: Option<(u64, String)>) {
         let (count, why) = held.map_or((0, None), |(count, why)| (count, Some(why)));
-        self.metrics.record_held_back(count);
+        self.metrics.record_waiting_for_registry(count);
         self.status.update(|status| status.waits_for_schemas = why);
     }
 

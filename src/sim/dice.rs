@@ -13,7 +13,7 @@ pub struct Dice {
 pub type Quantiles = [f64; 7];
 
 /// Where the figures of [`Quantiles`] stand.
-const PLACES: [f64; 7] = [0.05, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99];
+const QUANTILES: [f64; 7] = [0.05, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99];
 
 impl Dice {
     /// Dice for one purpose: streams of one seed and different purposes have nothing in common.
@@ -56,7 +56,7 @@ impl Dice {
         self.unit() < p
     }
 
-    /// A place in a list of weights, in proportion to them; 0 when all are 0.
+    /// An index into a list of weights, in proportion to them; 0 when all are 0.
     pub fn weighted(&mut self, weights: impl Iterator<Item = f64> + Clone) -> usize {
         let mut rest = self.unit() * weights.clone().sum::<f64>();
         let mut last = 0;
@@ -96,12 +96,13 @@ impl Dice {
     /// 5th to the 99th. The rarest hundredth is cut off.
     pub fn measured(&mut self, quantiles: &Quantiles) -> f64 {
         let unit = self.unit();
-        let (mut place, mut value) = (0.0, quantiles[0] / 2.0);
-        for (next_place, next_value) in PLACES.iter().zip(quantiles) {
-            if unit < *next_place {
-                return value + (next_value - value) * (unit - place) / (next_place - place);
+        let (mut quantile, mut value) = (0.0, quantiles[0] / 2.0);
+        for (next_quantile, next_value) in QUANTILES.iter().zip(quantiles) {
+            if unit < *next_quantile {
+                return value
+                    + (next_value - value) * (unit - quantile) / (next_quantile - quantile);
             }
-            (place, value) = (*next_place, *next_value);
+            (quantile, value) = (*next_quantile, *next_value);
         }
         value
     }
@@ -137,9 +138,9 @@ mod tests {
         let mut dice = Dice::new(1, "measured");
         let wanted = [69.0, 136.0, 255.0, 4_490.0, 15_265.0, 39_938.0, 172_800.0];
         let drawn: Vec<f64> = (0..100_000).map(|_| dice.measured(&wanted)).collect();
-        for (place, value) in PLACES.iter().zip(wanted) {
+        for (quantile, value) in QUANTILES.iter().zip(wanted) {
             let below = drawn.iter().filter(|drawn| **drawn < value).count() as f64;
-            assert!((below / 100_000.0 - place).abs() < 0.005, "{value}: {below}");
+            assert!((below / 100_000.0 - quantile).abs() < 0.005, "{value}: {below}");
         }
         assert!(drawn.iter().all(|drawn| (34.0..=172_800.0).contains(drawn)));
     }

@@ -66,7 +66,7 @@ impl Load {
                     let status = live[self.roll(4) as usize];
                     self.job(&mut batch, job, status);
                 }
-                8..=13 => self.beat(&mut batch, job),
+                8..=13 => self.heartbeat(&mut batch, job),
                 14..=15 => self.transfer(&mut batch, job),
                 _ => self.pilot(&mut batch),
             }
@@ -122,11 +122,11 @@ impl Load {
         self.push(batch, Topic::JobState, &name);
     }
 
-    fn beat(&mut self, batch: &mut Batch, job: u64) {
+    fn heartbeat(&mut self, batch: &mut Batch, job: u64) {
         self.now += 1;
         let name = (FIRST_JOB + job).to_string();
         let disk_io_kbps = 100 + self.roll(900) as u32;
-        let beat = Heartbeat {
+        let heartbeat = Heartbeat {
             job: &name,
             at: self.now,
             cpu_s: 1000,
@@ -135,7 +135,7 @@ impl Load {
             events: 10,
             ..Heartbeat::default()
         };
-        record::write_heartbeat(&mut self.bytes, &beat);
+        record::write_heartbeat(&mut self.bytes, &heartbeat);
         self.push(batch, Topic::Heartbeat, &name);
     }
 

@@ -26,16 +26,16 @@ pub struct Paper {
 /// What lies on the broker.
 #[derive(Default)]
 struct Sheet {
-    lanes: BTreeMap<Lane, Strand>,
+    lanes: BTreeMap<Lane, PaperLane>,
     /// The broker's clock.
     now: Millis,
     /// The term of each producer: raised by every `lead`.
-    epoch_config: BTreeMap<String, u64>,
+    producer_epochs: BTreeMap<String, u64>,
 }
 
 /// One lane. An entry's index is its offset.
 #[derive(Default)]
-struct Strand {
+struct PaperLane {
     /// Below this nothing can be read any more.
     first: u64,
     entries: Vec<Entry>,
@@ -73,7 +73,7 @@ impl Paper {
     /// A broker with these lanes, all empty, at time 0.
     pub fn new(lanes: &[Lane]) -> Paper {
         let paper = Paper::default();
-        paper.sheet().lanes.extend(lanes.iter().map(|lane| (*lane, Strand::default())));
+        paper.sheet().lanes.extend(lanes.iter().map(|lane| (*lane, PaperLane::default())));
         paper
     }
 
@@ -87,7 +87,7 @@ impl Paper {
         let mut sheet = self.sheet();
         sheet.lanes.remove(&lane);
         if again {
-            sheet.lanes.insert(lane, Strand::default());
+            sheet.lanes.insert(lane, PaperLane::default());
         }
     }
 
@@ -117,16 +117,16 @@ impl Paper {
     ) -> u64 {
         let mut sheet = self.sheet();
         let appended_at = at.unwrap_or(sheet.now);
-        let strand = sheet.strand(lane);
+        let paper_lane = sheet.paper_lane(lane);
         let note = Note {
-            offset: strand.end(),
+            offset: paper_lane.end(),
             appended_at,
             key: key.map(<[u8]>::to_vec),
             value: value.map(<[u8]>::to_vec),
             headers: headers.to_vec(),
         };
-        strand.entries.push(Entry::Record(note));
-        strand.end() - 1
+        paper_lane.entries.push(Entry::Record(note));
+        paper_lane.end() - 1
     }
 
     /// Somebody else opens a transaction on a lane and writes one record into it. Until
@@ -134,42 +134,42 @@ impl Paper {
     pub fn open(&self, lane: Lane, value: &[u8]) -> u64 {
         let mut sheet = self.sheet();
         let appended_at = sheet.now;
-        let strand = sheet.strand(lane);
-        let offset = strand.end();
+        let paper_lane = sheet.paper_lane(lane);
+        let offset = paper_lane.end();
         let value = Some(value.to_vec());
         let note = Note { offset, appended_at, key: None, value, headers: Vec::new() };
-        strand.entries.push(Entry::Pending(note));
-        strand.open.get_or_insert(offset);
+        paper_lane.entries.push(Entry::Pending(note));
+        paper_lane.open.get_or_insert(offset);
         offset
     }
 
     /// Ends the open transaction of a lane: its records become readable, or are gone.
     pub fn close(&self, lane: Lane, commit: bool) {
         let mut sheet = self.sheet();
-        let strand = sheet.strand(lane);
-        if strand.open.take().is_none() {
+        let paper_lane = sheet.paper_lane(lane);
+        if paper_lane.open.take().is_none() {
             return;
         }
-        for entry in &mut strand.entries {
+        for entry in &mut paper_lane.entries {
             *entry = match std::mem::replace(entry, Entry::Gap) {
                 Entry::Pending(note) if commit => Entry::Record(note),
                 Entry::Pending(_) | Entry::Gap => Entry::Gap,
                 Entry::Record(note) => Entry::Record(note),
             };
         }
-        strand.entries.push(Entry::Gap);
+        paper_lane.entries.push(Entry::Gap);
     }
 
     /// Retention: what lies below `first` is gone.
     pub fn forget(&self, lane: Lane, first: u64) {
         let mut sheet = self.sheet();
-        let strand = sheet.strand(lane);
-        strand.first = strand.first.max(first.min(strand.end()));
+        let paper_lane = sheet.paper_lane(lane);
+        paper_lane.first = paper_lane.first.max(first.min(paper_lane.end()));
     }
 
     /// Takes one record away, as compaction does, or damage.
     pub fn remove(&self, lane: Lane, offset: u64) {
-        if let Some(entry) = self.sheet().strand(lane).entries.get_mut(offset as usize) {
+        if let Some(entry) = self.sheet().paper_lane(lane).entries.get_mut(offset as usize) {
             *entry = Entry::Gap;
         }
     }
@@ -177,44 +177,45 @@ impl Paper {
     /// Writes another value over a record: for tests that must notice it.
     pub fn rewrite(&self, lane: Lane, offset: u64, value: Option<Vec<u8>>) {
         let mut sheet = self.sheet();
-        if let Some(Entry::Record(note)) = sheet.strand(lane).entries.get_mut(offset as usize) {
+        if let Some(Entry::Record(note)) = sheet.paper_lane(lane).entries.get_mut(offset as usize) {
             note.value = value;
         }
     }
 
     /// Makes a lane fail to be read, or readable again.
     pub fn set_unreadable(&self, lane: Lane, unreadable: bool) {
-        self.sheet().strand(lane).unreadable = unreadable;
+        self.sheet().paper_lane(lane).unreadable = unreadable;
     }
 
     /// Every record of a lane that a committed reader sees, oldest first.
     pub fn records(&self, lane: Lane) -> Vec<Note> {
         let mut sheet = self.sheet();
-        let strand = sheet.strand(lane);
-        let stable = strand.stable_end() as usize;
-        let readable = strand.entries[..stable].iter().skip(strand.first as usize);
+        let paper_lane = sheet.paper_lane(lane);
+        let stable = paper_lane.stable_end() as usize;
+        let readable = paper_lane.entries[..stable].iter().skip(paper_lane.first as usize);
         readable.filter_map(Entry::note).cloned().collect()
     }
 
     /// The lanes with their extent.
     pub fn spans(&self) -> Vec<LaneSpan> {
         let sheet = self.sheet();
-        sheet.lanes.iter().map(|(lane, strand)| strand.span(*lane)).collect()
+        sheet.lanes.iter().map(|(lane, paper_lane)| paper_lane.span(*lane)).collect()
     }
 
     /// A copy of the broker as it is now, with nothing shared: a test can let two futures begin
     /// at the same past.
     pub fn fork(&self) -> Paper {
         let sheet = self.sheet();
-        let lanes = sheet.lanes.iter().map(|(lane, strand)| (*lane, strand.copy())).collect();
-        let copy = Sheet { lanes, now: sheet.now, epoch_config: sheet.epoch_config.clone() };
+        let lanes =
+            sheet.lanes.iter().map(|(lane, paper_lane)| (*lane, paper_lane.copy())).collect();
+        let copy = Sheet { lanes, now: sheet.now, producer_epochs: sheet.producer_epochs.clone() };
         Paper { sheet: Arc::new(Mutex::new(copy)) }
     }
 
     /// Takes the lead for a producer: the term under which the caller may publish.
     fn lead(&self, producer: &str) -> u64 {
         let mut sheet = self.sheet();
-        let term = sheet.epoch_config.entry(producer.to_string()).or_insert(0);
+        let term = sheet.producer_epochs.entry(producer.to_string()).or_insert(0);
         *term += 1;
         *term
     }
@@ -227,7 +228,7 @@ impl Paper {
         records: Vec<OutputRecord>,
     ) -> Result<(), LogError> {
         let mut sheet = self.sheet();
-        let current = sheet.epoch_config.get(producer).copied().unwrap_or(0);
+        let current = sheet.producer_epochs.get(producer).copied().unwrap_or(0);
         if current != term {
             let text = format!("{producer} is in term {current}, this process led in term {term}");
             return Err(LogError::Fenced(text));
@@ -238,15 +239,15 @@ impl Paper {
         let appended_at = sheet.now;
         let mut touched: Vec<Lane> = records.iter().map(|record| record.lane).collect();
         for OutputRecord { lane, key, value, headers } in records {
-            let strand = sheet.strand(lane);
-            let offset = strand.end();
+            let paper_lane = sheet.paper_lane(lane);
+            let offset = paper_lane.end();
             let note = Note { offset, appended_at, key: Some(key), value, headers };
-            strand.entries.push(Entry::Record(note));
+            paper_lane.entries.push(Entry::Record(note));
         }
         touched.sort_unstable();
         touched.dedup();
         for lane in touched {
-            sheet.strand(lane).entries.push(Entry::Gap);
+            sheet.paper_lane(lane).entries.push(Entry::Gap);
         }
         Ok(())
     }
@@ -258,15 +259,15 @@ impl Paper {
 }
 
 impl Sheet {
-    fn strand(&mut self, lane: Lane) -> &mut Strand {
+    fn paper_lane(&mut self, lane: Lane) -> &mut PaperLane {
         match self.lanes.get_mut(&lane) {
-            Some(strand) => strand,
+            Some(paper_lane) => paper_lane,
             None => panic!("the paper has no lane {lane}: name it in Paper::new"),
         }
     }
 }
 
-impl Strand {
+impl PaperLane {
     fn end(&self) -> u64 {
         self.entries.len() as u64
     }
@@ -285,14 +286,14 @@ impl Strand {
         readable.iter().rev().find_map(Entry::note).map_or(0, |note| note.appended_at)
     }
 
-    fn copy(&self) -> Strand {
+    fn copy(&self) -> PaperLane {
         let entries = self.entries.iter().map(|entry| match entry {
             Entry::Record(note) => Entry::Record(note.clone()),
             Entry::Pending(note) => Entry::Pending(note.clone()),
             Entry::Gap => Entry::Gap,
         });
         let entries = entries.collect();
-        Strand { first: self.first, entries, open: self.open, unreadable: self.unreadable }
+        PaperLane { first: self.first, entries, open: self.open, unreadable: self.unreadable }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yardmaster::core::policy::Rules;
-use yardmaster::sim::conform::{Recorded, Tally};
+use yardmaster::sim::conform::{Recorded, Summary};
 
 /// By hand, for files of recorded cases: `YARDMASTER_CASES=FILE[:FILE...]` (unpacked) and
 /// `YARDMASTER_RULES=panda|documented`, with `--ignored --nocapture`.
@@ -14,7 +14,7 @@ fn recorded_cases_agree() {
         Ok("panda") => Rules::Panda,
         _ => Rules::Documented,
     };
-    let mut tally = Tally::default();
+    let mut summary = Summary::default();
     for path in files.split(':') {
         for line in std::fs::read_to_string(path).expect("a file of cases").lines() {
             let case = Recorded::read(line).expect("a case");
@@ -23,15 +23,15 @@ fn recorded_cases_agree() {
                 continue;
             }
             let Some(agreement) = case.compare(&judged, rules) else { continue };
-            tally.add(&agreement);
+            summary.add(&agreement);
             if !agreement.is_whole() {
                 println!("{} {}", case.id, case.rule());
                 agreement.differences.iter().for_each(|line| println!("    {line}"));
             }
         }
     }
-    println!("{tally}");
-    assert_eq!(tally.whole, tally.cases);
+    println!("{summary}");
+    assert_eq!(summary.whole, summary.cases);
 }
 
 fn queue(site: &str, status: &str) -> Value {

@@ -214,7 +214,7 @@ fn held_lanes_lose_nothing<W: World>(world: &mut W, log: &mut W::L, reading: &mu
     }
     // Some of it is read, more of it is already on its way, when the lane is held.
     reading.until(log, 10, |reading| reading.count(JOBS) >= before + 10);
-    log.hold(&[JOBS], true).unwrap();
+    log.set_paused(&[JOBS], true).unwrap();
     let stopped = reading.count(JOBS);
     world.append(MORE_JOBS, None, Some(b"goes on"));
     let others = reading.count(MORE_JOBS);
@@ -223,10 +223,10 @@ fn held_lanes_lose_nothing<W: World>(world: &mut W, log: &mut W::L, reading: &mu
         reading.take(log, 100, Duration::from_millis(20));
     }
     assert_eq!(reading.count(JOBS), stopped, "a held lane delivers nothing");
-    log.hold(&[JOBS], false).unwrap();
+    log.set_paused(&[JOBS], false).unwrap();
     reading.until(log, 100, |reading| reading.count(JOBS) >= before + 100);
-    log.hold(&[JOBS], true).unwrap();
-    log.hold(&[JOBS], false).unwrap();
+    log.set_paused(&[JOBS], true).unwrap();
+    log.set_paused(&[JOBS], false).unwrap();
     reading.until(log, 100, |reading| reading.count(JOBS) >= before + 500 && reading.at_end(JOBS));
     let offsets: Vec<u64> = reading.lanes[&JOBS].iter().map(|(offset, ..)| *offset).collect();
     assert_eq!(offsets, (0..600).collect::<Vec<u64>>(), "no gap, nothing twice");
@@ -244,7 +244,7 @@ fn the_end_of_a_lane_is_known_though_it_is_not_read<W: World>(world: &mut W, log
         ends.into_iter().find(|(known, _)| *known == lane).map(|(_, end)| end)
     };
     assert_eq!(end(log, JOBS), Some(600));
-    log.hold(&[MORE_JOBS], true).unwrap();
+    log.set_paused(&[MORE_JOBS], true).unwrap();
     let before = end(log, MORE_JOBS).unwrap();
     for _ in 0..10 {
         world.append(MORE_JOBS, None, Some(b"nobody reads this yet"));
@@ -254,7 +254,7 @@ fn the_end_of_a_lane_is_known_though_it_is_not_read<W: World>(world: &mut W, log
         assert!(start.elapsed() < PATIENCE, "{:?} after {before}", end(log, MORE_JOBS));
         std::thread::sleep(Duration::from_millis(20));
     }
-    log.hold(&[MORE_JOBS], false).unwrap();
+    log.set_paused(&[MORE_JOBS], false).unwrap();
 }
 
 fn reading_begins_where_it_is_told<W: World>(world: &mut W, reading: &Reading) {

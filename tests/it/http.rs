@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::Topic;
-use yardmaster::shell::http::{ADDRESS, Answer, Ask, Door, Server};
+use yardmaster::shell::http::{ADDRESS, Answer, Door, Question, Server};
 use yardmaster::shell::metrics::{EventOutcome, Metrics};
 use yardmaster::shell::status::Status;
 
@@ -14,7 +14,7 @@ fn door(answer_max: Duration) -> Door {
     Door { answer_max, connections_max: 4, hosts: vec!["metrics.example.org".to_owned()] }
 }
 
-fn start(answer_max: Duration) -> (Server, Receiver<Ask>, Arc<Status>) {
+fn start(answer_max: Duration) -> (Server, Receiver<Question>, Arc<Status>) {
     let status = Arc::new(Status::default());
     let mut metrics = Metrics::new(10);
     metrics.record_events(Topic::Task, EventOutcome::Folded, 3);

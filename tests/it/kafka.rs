@@ -333,13 +333,13 @@ fn holding_a_lane_at_its_end_loses_nothing() {
     let mut reading = Reading::new();
     for round in 0..20u32 {
         reading.until(&mut log, 100, |reading| reading.at_end(JOBS));
-        log.hold(&[JOBS], true).unwrap();
+        log.set_paused(&[JOBS], true).unwrap();
         for number in 0..round % 4 {
             world.put(JOBS, &(round * 10 + number).to_be_bytes());
         }
         world.writer.flush().unwrap();
         reading.take(&mut log, 100, Duration::from_millis(5));
-        log.hold(&[JOBS], false).unwrap();
+        log.set_paused(&[JOBS], false).unwrap();
         world.put(JOBS, &(round * 10 + 9).to_be_bytes());
         world.writer.flush().unwrap();
         let wanted: usize = (0..=round).map(|round| round as usize % 4 + 1).sum();

@@ -1,8 +1,6 @@
 //! One binary for all tests that use the crate from outside.
 
 #[cfg(feature = "shell")]
-mod ahead;
-#[cfg(feature = "shell")]
 mod archive;
 #[cfg(feature = "shell")]
 mod broker;
@@ -30,6 +28,8 @@ mod laws;
 #[cfg(feature = "shell")]
 mod letters;
 mod logs;
+#[cfg(feature = "shell")]
+mod read_ahead;
 mod reasons;
 #[cfg(feature = "shell")]
 mod registry;

@@ -132,7 +132,7 @@ fn bend(dir: &Path, change: impl FnOnce(&sled::Db)) {
     db.flush().unwrap();
 }
 
-/// A cell as the format's documentation gives it: so the format is pinned here.
+/// A record as the format's documentation gives it: so the format is pinned here.
 fn framed(key: &[u8], sequence: u64, payload: &[u8]) -> Vec<u8> {
     let mut value = [b"YM\x01", &key[..1], &sequence.to_le_bytes(), payload].concat();
     let checksum = crc32c::crc32c_append(crc32c::crc32c(key), &value);
@@ -220,7 +220,7 @@ fn dropping_the_store_ends_what_is_under_way() {
 }
 
 #[test]
-fn the_tree_holds_the_cells_the_documentation_names_and_no_others() {
+fn the_tree_holds_the_records_the_documentation_names_and_no_others() {
     let (_temp, dir) = kept(60);
     let db = sled_of(&dir);
     let kept = expected(60);
@@ -235,8 +235,8 @@ fn the_tree_holds_the_cells_the_documentation_names_and_no_others() {
     let found: Vec<Vec<u8>> = db.iter().keys().map(|key| key.unwrap().to_vec()).collect();
     assert_eq!(found, keys);
     let page = base_key(60 % PAGES);
-    let cell = db.get(&page).unwrap().unwrap();
-    assert_eq!(&cell[..], framed(&page, 60, &bytes("base", 60 % PAGES, 60)));
+    let record = db.get(&page).unwrap().unwrap();
+    assert_eq!(&record[..], framed(&page, 60, &bytes("base", 60 % PAGES, 60)));
     assert_eq!(db.tree_names(), vec![sled::IVec::from("__sled__default")]);
 }
 

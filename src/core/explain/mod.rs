@@ -144,7 +144,7 @@ fn header(text: &mut String, decision: &Decision) -> Written {
                 "assigned: {jobs} jobs to {queues} of {listed} queues; {rejected} rejected"
             )
         }
-        Outcome::Defer { until } if is_held(decision) => {
+        Outcome::Defer { until } if waits_as_whole(decision) => {
             let until = iso(*until);
             writeln!(text, "deferred as a whole, no queue was looked at; asked again by {until}")
         }
@@ -200,16 +200,16 @@ fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written
 }
 
 /// Whether no candidate was looked at.
-fn is_held(decision: &Decision) -> bool {
-    let is_held =
-        |note: &String| matches!(Note::read(note), Some(Note::Held(_) | Note::HeldOtherwise(_)));
-    decision.counts.is_empty() && decision.notes.iter().any(is_held)
+fn waits_as_whole(decision: &Decision) -> bool {
+    let waits_as_whole =
+        |note: &String| matches!(Note::read(note), Some(Note::Wait(_) | Note::WaitOtherwise(_)));
+    decision.counts.is_empty() && decision.notes.iter().any(waits_as_whole)
 }
 
 /// The objections nearest to falling: those of filters that read what moves, by how far what was
 /// measured is from what would pass.
 fn waits(text: &mut String, decision: &Decision, context: &Context<'_>) -> Written {
-    if is_held(decision) {
+    if waits_as_whole(decision) {
         return writeln!(text, "waits for: what the note on `held` names to change");
     }
     let moves = |fate: &&Fate| {

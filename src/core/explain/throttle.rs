@@ -20,7 +20,7 @@ pub fn explain_throttle(throttle: &Throttle, now: Millis) -> String {
 pub fn throttle_of(note: &str) -> Option<(&str, &str)> {
     match Note::read(note)? {
         Note::Throttled { rule, subject } => Some((rule, subject)),
-        Note::Held(_) | Note::HeldOtherwise(_) => None,
+        Note::Wait(_) | Note::WaitOtherwise(_) => None,
     }
 }
 

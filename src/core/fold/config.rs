@@ -6,7 +6,7 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Configuration, Configured, Touches, each_configuration};
 use crate::core::oddity::Oddity;
 use crate::core::state::record::Fact;
-use crate::core::state::{Book, State};
+use crate::core::state::{NamedTable, State};
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
@@ -19,14 +19,14 @@ pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
 
 /// Joins a record with what a lane held of its name.
 fn join<T: Configured>(
-    book: &mut Book<Fact<T>>,
+    table: &mut NamedTable<Fact<T>>,
     name: &str,
     (lane, bound): (Lane, Millis),
     new: &T,
 ) -> Option<Oddity> {
     let new = &new.bounded(bound);
     let make = || Fact { name: name.to_owned(), held: Vec::new() };
-    let fact = book.at(name, make)?;
+    let fact = table.at(name, make)?;
     match fact.held.iter_mut().find(|(held, _)| *held == lane) {
         None => {
             fact.held.push((lane, new.clone()));
@@ -43,15 +43,15 @@ fn join<T: Configured>(
 }
 
 /// Removes what a lane held of a name.
-fn remove<T: Configured>(book: &mut Book<Fact<T>>, name: &str, lane: Lane) -> Touches {
-    if book.of(name).is_some() {
+fn remove<T: Configured>(table: &mut NamedTable<Fact<T>>, name: &str, lane: Lane) -> Touches {
+    if table.of(name).is_some() {
         let make = || Fact { name: name.to_owned(), held: Vec::new() };
-        let is_empty = book.at(name, make).is_some_and(|fact| {
+        let is_empty = table.at(name, make).is_some_and(|fact| {
             fact.held.retain(|(held, _)| *held != lane);
             fact.held.is_empty()
         });
         if is_empty {
-            book.remove(name);
+            table.remove(name);
         }
     }
     T::removed(name)

@@ -19,21 +19,21 @@ impl State {
         let age = self.now.saturating_sub(decision.now);
         let clock = self.times.of(Topic::JobState).clock.saturating_sub(age);
         let lifetime = self.setting.limits.reservation_lifetime_ms;
-        let Some(ask) = self.ask(&decision.subject) else { return };
-        ask.heard_at = ask.heard_at.max(decision.now);
-        let known = ask.answer.as_ref().map(|answer| (answer.attempt, answer.ordinal));
+        let Some(request) = self.request_at(&decision.subject) else { return };
+        request.heard_at = request.heard_at.max(decision.now);
+        let known = request.answer.as_ref().map(|answer| (answer.attempt, answer.ordinal));
         if known.is_some_and(|known| known >= (decision.attempt, decision.ordinal)) {
             return self.odd(Topic::Decision, Oddity::Repeated);
         }
-        let before = ask.answer.take().filter(|answer| answer.attempt == decision.attempt);
+        let before = request.answer.take().filter(|answer| answer.attempt == decision.attempt);
         let answer = answer(decision, before, &mut self.blockers);
-        let Some(ask) = self.ask(&decision.subject) else { return };
-        ask.answer = Some(answer);
+        let Some(request) = self.request_at(&decision.subject) else { return };
+        request.answer = Some(answer);
         let reservation = reservation(decision, clock).filter(|reservation| {
-            age < lifetime && !ask.outcomes.contains_key(&reservation.decision)
+            age < lifetime && !request.outcomes.contains_key(&reservation.decision)
         });
         if let Some(reservation) = reservation {
-            ask.reservations.push(reservation.clone());
+            request.reservations.push(reservation.clone());
             self.open_reservation(&decision.subject, &reservation);
         }
         if let Outcome::Defer { until } = decision.outcome {

@@ -74,7 +74,7 @@ impl State {
             self.odd(Topic::JobState, Oddity::Backwards);
         }
         if old.status.is_none() {
-            self.stubs.remove(&(old.beat.at, old.key));
+            self.stubs.remove(&(old.heartbeat.at, old.key));
             self.met_jobs.push(old.key);
         }
         if let Some(held) = self.jobs.slab.get_mut(slot) {
@@ -172,7 +172,7 @@ impl State {
             ended_at: event.ended_at.min(bound),
             input_bytes: event.input_bytes,
             output_bytes: event.output_bytes,
-            beat: old.map_or_else(LastHeartbeat::default, |old| old.beat),
+            heartbeat: old.map_or_else(LastHeartbeat::default, |old| old.heartbeat),
             attempt: event.attempt,
             revision: event.revision,
             priority: event.priority,
@@ -233,7 +233,7 @@ impl State {
 
     pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, sought: Sought, bound: Millis) {
         let key = sought.key;
-        let beat = LastHeartbeat {
+        let heartbeat = LastHeartbeat {
             attempt: event.attempt,
             at: event.at.min(bound).max(0),
             events: event.events,
@@ -242,23 +242,23 @@ impl State {
             rss_mb: event.rss_mb,
         };
         let Some(slot) = self.jobs.find_sought(sought) else {
-            return self.meet_beat(key, event.job, beat);
+            return self.note_stub(key, event.job, heartbeat);
         };
         if !self.is_same_job(key, event.job) {
             return self.odd(Topic::Heartbeat, Oddity::NameMeeting);
         }
         let Some(job) = self.jobs.slab.get(slot) else { return };
-        match beat.cmp(&job.beat) {
+        match heartbeat.cmp(&job.heartbeat) {
             Ordering::Less => return self.odd(Topic::Heartbeat, Oddity::Stale),
             Ordering::Equal => return self.odd(Topic::Heartbeat, Oddity::Repeated),
             Ordering::Greater => {}
         }
         let Some(job) = self.jobs.slab.get_mut(slot) else { return };
-        let (old_at, before) = (job.beat.at, job.disk_io_per_core());
-        job.beat = beat;
+        let (old_at, before) = (job.heartbeat.at, job.disk_io_per_core());
+        job.heartbeat = heartbeat;
         if job.status.is_none() {
             self.stubs.remove(&(old_at, key));
-            self.stubs.insert((beat.at, key));
+            self.stubs.insert((heartbeat.at, key));
         } else if before != job.disk_io_per_core() {
             self.ledger.job_disk(job.load, before, job.disk_io_per_core());
             self.touched.load.add(self.ledger.queue_of(job));
@@ -267,11 +267,11 @@ impl State {
 
     /// A sign of life of a job that is not known: remembered as a stub, however old, until the
     /// cut; the job may be published before that.
-    fn meet_beat(&mut self, key: Key, name: &str, beat: LastHeartbeat) {
+    fn note_stub(&mut self, key: Key, name: &str, heartbeat: LastHeartbeat) {
         self.odd(Topic::Heartbeat, Oddity::UnknownJob);
         self.note_job_name(key, name);
-        self.jobs.insert(Job { beat, ..Job::stub(key) });
-        self.stubs.insert((beat.at, key));
+        self.jobs.insert(Job { heartbeat, ..Job::stub(key) });
+        self.stubs.insert((heartbeat.at, key));
     }
 }
 

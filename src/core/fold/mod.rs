@@ -4,17 +4,17 @@
 //! forgetting happens once a cycle, in `close`. Within a cycle the order in which lanes were
 //! merged is nothing.
 
-mod ahead;
 mod config;
 mod decision;
 mod job;
 mod pilot;
+mod prefetch;
 mod task;
 mod throttle;
 mod transfer;
 
-pub use ahead::{Ahead, Sought};
 pub use config::is_newer;
+pub use prefetch::{Prefetch, Sought};
 
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Event;

@@ -19,11 +19,11 @@ impl State {
         new.changed_at = new.changed_at.min(bound);
         new.asked_at = new.asked_at.min(bound);
         let subject = new.subject.clone();
-        let Some(ask) = self.ask(&subject) else { return };
-        let before = match &ask.task {
+        let Some(request) = self.request_at(&subject) else { return };
+        let before = match &request.task {
             Some(old) if *old == new => return self.odd(Topic::Task, Oddity::Repeated),
             Some(old) if !is_newer(&new, old) => return self.odd(Topic::Task, Oddity::Stale),
-            _ => ask.task.replace(new),
+            _ => request.task.replace(new),
         };
         if let Some(before) = before.filter(|before| before.task != event.task) {
             self.forget_chunk(&before.task, &subject);
@@ -47,13 +47,13 @@ impl State {
         let latest = now.saturating_add(self.setting.limits.own_time_ahead_ms);
         self.times.lanes.bound(Topic::Task, latest, now);
         let is_ahead = |subject: &&String| {
-            let task = self.requests.of(subject).and_then(|ask| ask.task.as_ref());
+            let task = self.requests.of(subject).and_then(|request| request.task.as_ref());
             task.is_some_and(|task| task.changed_at.max(task.asked_at) > latest)
         };
         let ahead: Vec<String> = self.touched.subjects.iter().filter(is_ahead).cloned().collect();
         for subject in ahead {
-            let ask = self.requests.at(&subject, Default::default);
-            if let Some(task) = ask.and_then(|ask| ask.task.as_mut()) {
+            let request = self.requests.at(&subject, Default::default);
+            if let Some(task) = request.and_then(|request| request.task.as_mut()) {
                 for time in [&mut task.changed_at, &mut task.asked_at] {
                     *time = if *time > latest { now } else { *time };
                 }
@@ -66,20 +66,20 @@ impl State {
     pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
         let at = event.at.min(bound);
         if self.requests.of(&event.subject).is_none()
-            && self.answered.book.of(&event.subject).is_none()
+            && self.answered.table.of(&event.subject).is_none()
         {
             self.odd(Topic::Outcome, Oddity::UnknownDecision);
         }
-        let Some(ask) = self.ask(&event.subject) else { return };
-        ask.heard_at = ask.heard_at.max(at);
-        if ask.outcomes.get(&event.decision).is_some_and(|known| *known >= event.kind) {
+        let Some(request) = self.request_at(&event.subject) else { return };
+        request.heard_at = request.heard_at.max(at);
+        if request.outcomes.get(&event.decision).is_some_and(|known| *known >= event.kind) {
             return self.odd(Topic::Outcome, Oddity::Repeated);
         }
-        ask.outcomes.insert(event.decision, event.kind);
-        let open = ask.reservations.len();
-        ask.reservations.retain(|reservation| reservation.decision != event.decision);
+        request.outcomes.insert(event.decision, event.kind);
+        let open = request.reservations.len();
+        request.reservations.retain(|reservation| reservation.decision != event.decision);
         // An outcome that names another subject's decision ends nothing.
-        if ask.reservations.len() < open {
+        if request.reservations.len() < open {
             self.close_reservation(event.decision);
         }
         self.subject_changed(event.subject.clone());
@@ -87,7 +87,7 @@ impl State {
 
     /// The record of a subject, made when there is none. What was kept of an earlier answer is
     /// known again.
-    pub(super) fn ask(&mut self, subject: &str) -> Option<&mut RequestState> {
+    pub(super) fn request_at(&mut self, subject: &str) -> Option<&mut RequestState> {
         let answered = self.answered.remove(subject);
         self.requests.at(subject, || RequestState {
             subject: subject.to_owned(),
@@ -124,9 +124,9 @@ impl State {
     /// end of itself or of its task, or after its last record if no end is ever published.
     pub(crate) fn subject_over(&self, subject: &str) -> Option<Millis> {
         let limits = &self.setting.limits;
-        let ask = self.requests.of(subject)?;
-        let Some(task) = ask.task.as_ref() else {
-            return Some(ask.heard_at.saturating_add(limits.request_lifetime_ms));
+        let request = self.requests.of(subject)?;
+        let Some(task) = request.task.as_ref() else {
+            return Some(request.heard_at.saturating_add(limits.request_lifetime_ms));
         };
         Some(match self.ended_at(task) {
             Some(ended) => ended.saturating_add(limits.answered_request_lifetime_ms),

@@ -33,7 +33,7 @@ impl Judging<'_> {
         }
         let (jobs, resolved) = (as_jobs(task), ready.check.as_ref()?);
         let (case, survey) = self.view.case(check, resolved, &jobs);
-        let candidates = self.view.gather(&case, &survey, world.places(|_| true).into());
+        let candidates = self.view.gather(&case, &survey, world.queue_indices(|_| true).into());
         let check = JobCheck::new(check, resolved, &case, &candidates);
         let runs = |queues: &[u32]| check.runs(queues);
         let case = world.task_case(task, state.now, parent(state, task), &runs);
@@ -66,8 +66,8 @@ impl Judging<'_> {
         decision.notes = ready.resolved.notes.clone();
         decision.notes.extend(doubts(self.view, task, false));
         decision.notes.extend(time_notes(state));
-        if let Some(held) = &found.choice.held {
-            decision.notes.push(Note::Held(held.reason).to_string());
+        if let Some(held) = &found.choice.wait {
+            decision.notes.push(Note::Wait(held.reason).to_string());
         }
         add_fates(&mut decision, policy, &found);
         decision.outcome = match found.nucleus {
@@ -101,8 +101,10 @@ impl Judging<'_> {
             .policies
             .index(&decision.policy)
             .is_some_and(|at| self.policies.at(at).flavour.judges_nuclei());
-        let ask = self.view.state.requests.of(&decision.subject);
-        let task = ask.and_then(|ask| ask.task.as_ref()).filter(|task| task.nucleus.is_empty());
+        let request = self.view.state.requests.of(&decision.subject);
+        let task = request
+            .and_then(|request| request.task.as_ref())
+            .filter(|task| task.nucleus.is_empty());
         if let (true, Outcome::Assign(_), Some(task)) = (is_of_nucleus, &decision.outcome, task) {
             self.work.add(task, &decision.nucleus);
         }
@@ -113,10 +115,11 @@ impl Judging<'_> {
 fn parent<'a>(state: &'a State, task: &Task) -> Option<(FullChain, &'a str)> {
     let name = task.options.parent_task.as_str();
     let chunks = state.chunks.get(name).into_iter().flatten().map(String::as_str);
-    let asks = std::iter::once(name).chain(chunks).filter_map(|subject| state.requests.of(subject));
-    let known = asks.filter_map(|ask| {
-        let task = ask.task.as_ref()?;
-        Some((task.options.full_chain, nucleus_of(task, ask.answer.as_ref())))
+    let requests =
+        std::iter::once(name).chain(chunks).filter_map(|subject| state.requests.of(subject));
+    let known = requests.filter_map(|request| {
+        let task = request.task.as_ref()?;
+        Some((task.options.full_chain, nucleus_of(task, request.answer.as_ref())))
     });
     // One that knows the nucleus before one that does not.
     known.max_by_key(|(_, nucleus)| !nucleus.is_empty())

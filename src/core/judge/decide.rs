@@ -28,12 +28,12 @@ impl Judging<'_> {
         no_room: Option<Refusal>,
         evaluation: Option<Evaluation>,
     ) -> Option<Decision> {
-        let ask = self.view.state.requests.of(subject)?;
-        let task = ask.task.as_ref()?;
-        if !is_open(ask) {
+        let request = self.view.state.requests.of(subject)?;
+        let task = request.task.as_ref()?;
+        if !is_open(request) {
             return None;
         }
-        let decision = self.answer(ask, task, number, evaluation)?;
+        let decision = self.answer(request, task, number, evaluation)?;
         let is_first_deferral = !decision.outcome.is_final() && decision.ordinal == 1;
         match no_room.filter(|_| is_first_deferral) {
             Some(refusal) => Some(self.refuse(task, None, number, &refusal)),
@@ -43,15 +43,15 @@ impl Judging<'_> {
 
     fn answer(
         self,
-        ask: &RequestState,
+        request: &RequestState,
         task: &Task,
         number: u32,
         evaluation: Option<Evaluation>,
     ) -> Option<Decision> {
-        if let Some(refusal) = self.view.state.refusal(ask) {
-            return Some(self.refuse(task, ask.answer.as_ref(), number, &refusal));
+        if let Some(refusal) = self.view.state.refusal(request) {
+            return Some(self.refuse(task, request.answer.as_ref(), number, &refusal));
         }
-        let before = ask.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
+        let before = request.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
         let Some(at) = self.policies.index(&task.policy) else {
             let all = self.policies.all().iter();
             let names: Vec<&str> = all.map(|policy| policy.spec.name.as_str()).collect();
@@ -65,9 +65,9 @@ impl Judging<'_> {
             None if self.policies.at(at).flavour.judges_nuclei() => {
                 self.assign(at, task, blank, None)
             }
-            None => Some(self.place(at, task, blank, before, None)),
+            None => Some(self.choose_queues(at, task, blank, before, None)),
             Some(Evaluation::Queues(judgement)) => {
-                Some(self.place(at, task, blank, before, Some(judgement)))
+                Some(self.choose_queues(at, task, blank, before, Some(judgement)))
             }
         }
     }
@@ -133,7 +133,7 @@ impl Judging<'_> {
     }
 
     /// The queues that a request's jobs go to, or what keeps them from each.
-    fn place(
+    fn choose_queues(
         self,
         at: usize,
         task: &Task,
@@ -151,9 +151,9 @@ impl Judging<'_> {
         decision.notes = resolved.notes.clone();
         decision.notes.extend(doubts(self.view, task, true));
         decision.notes.extend(time_notes(state));
-        if let Some(held) = &judgement.held {
-            decision.notes.push(Note::Held(held.reason).to_string());
-            decision.notes.extend(throttled(task, held));
+        if let Some(wait) = &judgement.wait {
+            decision.notes.push(Note::Wait(wait.reason).to_string());
+            decision.notes.extend(throttled(task, wait));
         }
         decision.outcome = if judgement.ranked.is_empty() {
             Outcome::Defer { until: state.now + policy.spec.defer }

@@ -6,8 +6,8 @@ mod site;
 use crate::core::cut::Topic;
 use crate::core::event::{Link, Queue, Scope, Status, Task};
 use crate::core::id::{Key, Name};
-use crate::core::judge::caches::{Outlook, Places, SiteClasses, find};
-use crate::core::judge::stock::There;
+use crate::core::judge::caches::{Outlook, RowHints, SiteClasses, find};
+use crate::core::judge::input_availability::InputAvailability;
 use crate::core::judge::view::CutView;
 use crate::core::judge::world::{QueueView, World};
 use crate::core::policy::{
@@ -29,7 +29,7 @@ pub struct Survey {
     user: Option<Name>,
     task: Key,
     /// Where each queue's counters were when last looked at.
-    places: Arc<[Places]>,
+    hints: Arc<[RowHints]>,
     /// The links to the nucleus at this cut.
     outlook: Arc<Outlook>,
     /// Classes of sites at this cut, of a case whose kind classifies them.
@@ -90,7 +90,7 @@ impl<'a> CutView<'a> {
             resource_type,
             user: state.known_name(&task.user),
             task: Key::of(task.task.as_bytes()),
-            places: caches.places(gshare, resource_type, world.queues.len()),
+            hints: caches.row_hints(gshare, resource_type, world.queues.len()),
             outlook: caches.outlook(nucleus, asked.express, || {
                 let activity = activity(asked.express);
                 let (queued, queued_until) = world.queued_into(state, state.now, nucleus, activity);
@@ -161,15 +161,15 @@ impl<'a> CutView<'a> {
         view
     }
 
-    /// The queues on a list (places in `queues`) as candidates.
+    /// The queues on a list (indices into `queues`) as candidates.
     pub fn gather(
         self,
         case: &'a Case<'a>,
         survey: &'a Survey,
         list: Cow<'a, [u32]>,
     ) -> Gathered<'a> {
-        let stock = self.world.stock(case.task, case.scope);
-        Gathered { look: self.look(case, survey), list, stock }
+        let input_availability = self.world.input_availability(case.task, case.scope);
+        Gathered { look: self.look(case, survey), list, input_availability }
     }
 
     /// Makes candidates of single queues.
@@ -213,7 +213,7 @@ impl World {
 pub struct Gathered<'a> {
     look: Look<'a>,
     list: Cow<'a, [u32]>,
-    stock: Vec<There>,
+    input_availability: Vec<InputAvailability>,
 }
 
 impl Candidates for Gathered<'_> {
@@ -222,14 +222,14 @@ impl Candidates for Gathered<'_> {
     }
 
     #[inline]
-    fn at(&self, place: u32) -> Candidate<'_> {
-        let at = self.list[place as usize];
-        let there = self.stock.get(at as usize).copied().unwrap_or_default();
+    fn at(&self, index: u32) -> Candidate<'_> {
+        let at = self.list[index as usize];
+        let there = self.input_availability.get(at as usize).copied().unwrap_or_default();
         self.look.candidate(at, there)
     }
 
-    fn queue(&self, place: u32) -> &Queue {
-        &self.look.view.world.queues[self.list[place as usize] as usize].queue
+    fn queue(&self, index: u32) -> &Queue {
+        &self.look.view.world.queues[self.list[index as usize] as usize].queue
     }
 }
 
@@ -241,24 +241,24 @@ pub struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// One queue as a candidate, by its place.
+    /// One queue as a candidate, by its index.
     pub fn one(&self, at: u32) -> Candidate<'a> {
         self.candidate(at, self.view.world.there(at, self.case.task, self.case.scope))
     }
 
     #[inline]
-    fn candidate(&self, at: u32, there: There) -> Candidate<'a> {
+    fn candidate(&self, at: u32, there: InputAvailability) -> Candidate<'a> {
         let CutView { world, state, .. } = self.view;
         let (ledger, survey) = (&state.ledger, self.survey);
         let view = &world.queues[at as usize];
         let unified = view.unified.0;
-        let places = survey.places.get(at as usize);
-        let at_queue = find(&ledger.queue, places.map(|it| &it.queue), [unified, 0, 0, 0]);
+        let hints = survey.hints.get(at as usize);
+        let at_queue = find(&ledger.queue, hints.map(|it| &it.queue), [unified, 0, 0, 0]);
         let at_share = survey.gshare.and_then(|gshare| {
-            find(&ledger.share, places.map(|it| &it.share), [unified, gshare.0, 0, 0])
+            find(&ledger.share, hints.map(|it| &it.share), [unified, gshare.0, 0, 0])
         });
         let of_type = survey.gshare.zip(survey.resource_type).and_then(|(gshare, kind)| {
-            find(&ledger.load, places.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
+            find(&ledger.load, hints.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
         });
         let (inputs, outputs) = view.stores(self.case.scope);
         let (output, input) = match self.case.scope {

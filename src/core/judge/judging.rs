@@ -2,7 +2,7 @@
 
 use crate::core::judge::policies::Policies;
 use crate::core::judge::view::CutView;
-use crate::core::judge::work::WorkBook;
+use crate::core::judge::work::WorkTable;
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -12,5 +12,5 @@ pub(crate) struct Judging<'a> {
     /// The policies that answer.
     pub(crate) policies: &'a Policies,
     /// Work that remains at nuclei; kept where a policy judges nuclei.
-    pub(crate) work: &'a WorkBook,
+    pub(crate) work: &'a WorkTable,
 }

@@ -75,6 +75,6 @@ fn unreadable_notes(state: &State) -> impl Iterator<Item = String> {
 /// Since when intake has read all of the foreign topics; 0: from the beginning.
 fn intake_knows_since(state: &State) -> Millis {
     let name = history_since(&state.setting.domain, 0).name();
-    let fact = state.facts.parameters.of(&name).and_then(|held| held.current(is_newer));
+    let fact = state.facts.parameters.of(&name).and_then(|wait| wait.current(is_newer));
     fact.and_then(|fact| fact.value.parse().ok()).unwrap_or(0)
 }

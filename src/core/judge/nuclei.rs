@@ -5,7 +5,7 @@ use crate::core::event::{Dataset, FullChain, Task};
 use crate::core::judge::gather::PRODUCTION;
 use crate::core::judge::world::{NucleusView, World};
 use crate::core::policy::task::{
-    Held, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,
+    InputAtNucleus, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,
 };
 use crate::core::policy::{
     Applicable, Bare, Candidate, Candidates, Case, Policy, Resolved, Stores,
@@ -106,16 +106,16 @@ impl World {
             output: self.storage_of(view.output),
             queued_files: 0,
             queued_until: None,
-            held: Held::default(),
+            held: InputAtNucleus::default(),
             work: 0.0,
             work_ahead: 0.0,
         }
     }
 
     /// What of some datasets lies at endpoints that a nucleus reads.
-    fn held(&self, view: &NucleusView, groups: &[Vec<&Dataset>]) -> Held {
-        Held::of(groups, |endpoint| {
-            let at = self.storage_place(endpoint)?;
+    fn held(&self, view: &NucleusView, groups: &[Vec<&Dataset>]) -> InputAtNucleus {
+        InputAtNucleus::of(groups, |endpoint| {
+            let at = self.storage_index(endpoint)?;
             let reads = view.inputs.contains(&at) || view.outputs.contains(&at);
             self.storage_of(Some(at)).filter(|_| reads)
         })
@@ -154,7 +154,7 @@ pub struct JobCheck<'a, C: Candidates + ?Sized> {
     resolved: &'a Resolved,
     /// The task as its jobs would ask, without a nucleus.
     case: &'a Case<'a>,
-    /// All queues, each at its place.
+    /// All queues, each at its index.
     candidates: &'a C,
 }
 

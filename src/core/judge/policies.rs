@@ -83,7 +83,7 @@ impl Policies {
         let look_up = |component: &str, name: &str| view.state.parameter(component, name);
         let policy = &self.all[index];
         let resolved = policy.resolve(&look_up, gshare);
-        let list = view.world.places(|queue| policy.lists(queue, &resolved));
+        let list = view.world.queue_indices(|queue| policy.lists(queue, &resolved));
         let check = self.check(index).map(|check| check.resolve(&look_up, gshare));
         let ready = Arc::new(Ready { resolved, list, check });
         self.ready.borrow_mut()[index].insert(gshare.to_owned(), ready.clone());

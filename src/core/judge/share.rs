@@ -36,9 +36,9 @@ pub struct Node {
     pub throttled: bool,
     /// Number of PanDA's work queue for it; 0 when it has none.
     pub queue_id: u64,
-    /// Place of its parent; `None` below the root.
+    /// Index of its parent; `None` below the root.
     pub parent: Option<usize>,
-    /// Places of its children, in tree order; none for a leaf.
+    /// RowHints of its children, in tree order; none for a leaf.
     pub children: Vec<usize>,
     rules: Rules,
 }
@@ -101,9 +101,9 @@ impl Tree {
         let mut to_do: Vec<(Option<usize>, &Share)> =
             below_root.into_iter().rev().map(|share| (None, share)).collect();
         while let Some((parent, share)) = to_do.pop() {
-            let place = tree.put(parent, share);
+            let index = tree.put(parent, share);
             let below = children.remove(share.name.as_str()).unwrap_or_default();
-            to_do.extend(below.into_iter().rev().map(|share| (Some(place), share)));
+            to_do.extend(below.into_iter().rev().map(|share| (Some(index), share)));
         }
         let is_in = |name: &&&str| !tree.by_name.contains_key(**name);
         tree.strays = published.keys().filter(is_in).map(|name| (*name).to_owned()).collect();
@@ -112,7 +112,7 @@ impl Tree {
     }
 
     fn put(&mut self, parent: Option<usize>, share: &Share) -> usize {
-        let place = self.nodes.len();
+        let index = self.nodes.len();
         let rules = self.rules(share);
         self.nodes.push(Node {
             name: share.name.clone(),
@@ -124,11 +124,11 @@ impl Tree {
             rules,
         });
         match parent {
-            Some(parent) => self.nodes[parent].children.push(place),
-            None => self.roots.push(place),
+            Some(parent) => self.nodes[parent].children.push(index),
+            None => self.roots.push(index),
         }
-        self.by_name.insert(share.name.clone(), place);
-        place
+        self.by_name.insert(share.name.clone(), index);
+        index
     }
 
     fn rules(&mut self, share: &Share) -> Rules {
@@ -153,14 +153,14 @@ impl Tree {
     fn normalise(&mut self) {
         let roots = self.roots.clone();
         self.divide(&roots, WHOLE);
-        for place in 0..self.nodes.len() {
-            let children = self.nodes[place].children.clone();
-            self.divide(&children, self.nodes[place].value);
+        for index in 0..self.nodes.len() {
+            let children = self.nodes[index].children.clone();
+            self.divide(&children, self.nodes[index].value);
         }
     }
 
     fn divide(&mut self, siblings: &[usize], whole: f64) {
-        let value = |place: &usize| self.nodes[*place].value;
+        let value = |index: &usize| self.nodes[*index].value;
         let largest = siblings.iter().map(value).fold(0.0, f64::max);
         let mut parts: Vec<f64> = siblings.iter().map(value).collect();
         let ratio = |parts: &[f64]| whole / parts.iter().sum::<f64>();
@@ -170,8 +170,8 @@ impl Tree {
             parts = parts.iter().map(part).collect();
         }
         let ratio = if whole == 0.0 { 0.0 } else { ratio(&parts) };
-        for (place, part) in siblings.iter().zip(parts) {
-            self.nodes[*place].value = part * ratio;
+        for (index, part) in siblings.iter().zip(parts) {
+            self.nodes[*index].value = part * ratio;
         }
     }
 
@@ -180,7 +180,7 @@ impl Tree {
         &self.nodes
     }
 
-    /// Places of the nodes below the root, in tree order.
+    /// RowHints of the nodes below the root, in tree order.
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }
@@ -190,7 +190,7 @@ impl Tree {
         self.nodes.iter().filter(|node| node.children.is_empty())
     }
 
-    /// The place of a node.
+    /// The index of a node.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
@@ -202,11 +202,11 @@ impl Tree {
     }
 
     /// The node below the root that a node is in, or is.
-    pub fn level_1(&self, mut place: usize) -> usize {
-        while let Some(parent) = self.nodes[place].parent {
-            place = parent;
+    pub fn level_1(&self, mut index: usize) -> usize {
+        while let Some(parent) = self.nodes[index].parent {
+            index = parent;
         }
-        place
+        index
     }
 
     /// The leaf a task belongs to: the one it names if there is such a leaf, else the first that

@@ -12,7 +12,7 @@ const CPU_UNKNOWN: f64 = 300.0;
 
 /// Work that remains at each nucleus. Derived from the requests.
 #[derive(Default)]
-pub(crate) struct WorkBook(RefCell<Sums>);
+pub(crate) struct WorkTable(RefCell<Sums>);
 
 #[derive(Default)]
 struct Sums {
@@ -23,7 +23,7 @@ struct Sums {
     sums: BTreeMap<Box<str>, Sum>,
     /// Nuclei with a request that changed since their sum was made.
     stale: BTreeSet<Box<str>>,
-    /// Nuclei with a request that changed since [`WorkBook::take_changed`].
+    /// Nuclei with a request that changed since [`WorkTable::take_changed`].
     changed: BTreeSet<Box<str>>,
     /// Tasks with a request that changed, whose nuclei are not among `stale` and `changed` yet.
     tasks: BTreeSet<String>,
@@ -50,7 +50,7 @@ impl Sum {
     }
 }
 
-impl WorkBook {
+impl WorkTable {
     /// Begins a cycle: sums are brought up to date when they are first asked for in it.
     pub(crate) fn begin_cycle(&mut self) {
         self.0.get_mut().is_fresh = false;
@@ -86,8 +86,9 @@ impl WorkBook {
 
 impl Sums {
     fn note(&mut self, state: &State, subject: &str) {
-        let ask = state.requests.of(subject);
-        let nucleus = ask.and_then(|ask| standing(state, ask)).map(|(_, nucleus)| nucleus);
+        let request = state.requests.of(subject);
+        let nucleus =
+            request.and_then(|request| standing(state, request)).map(|(_, nucleus)| nucleus);
         let before = match nucleus {
             Some(nucleus) => self.nucleus_of.insert(subject.to_owned(), nucleus.into()),
             None => self.nucleus_of.remove(subject),
@@ -102,7 +103,8 @@ impl Sums {
             self.requests.entry(nucleus.into()).or_default().insert(subject.to_owned());
             self.touch(nucleus);
         }
-        let task = ask.and_then(|ask| ask.task.as_ref()).map_or(subject, |task| &task.task);
+        let task =
+            request.and_then(|request| request.task.as_ref()).map_or(subject, |task| &task.task);
         self.tasks.insert(task.to_owned());
     }
 
@@ -145,9 +147,9 @@ impl Sums {
 }
 
 /// A request that has a nucleus and has not ended, and that nucleus.
-fn standing<'a>(state: &State, ask: &'a RequestState) -> Option<(&'a Task, &'a str)> {
-    let task = ask.task.as_ref().filter(|task| task.phase == TaskPhase::Asking)?;
-    let nucleus = nucleus_of(task, ask.answer.as_ref());
+fn standing<'a>(state: &State, request: &'a RequestState) -> Option<(&'a Task, &'a str)> {
+    let task = request.task.as_ref().filter(|task| task.phase == TaskPhase::Asking)?;
+    let nucleus = nucleus_of(task, request.answer.as_ref());
     (!nucleus.is_empty() && state.ended_at(task).is_none()).then_some((task, nucleus))
 }
 

@@ -54,7 +54,7 @@ pub struct NucleusView {
     pub active: bool,
     /// Whether it takes full chains: as stated for its first queue.
     pub bare: Bare,
-    /// Its production queues, by their places.
+    /// Its production queues, by their indices.
     pub queues: Vec<u32>,
     /// Endpoints it writes: output of its queues that lies at its site.
     pub(in crate::core) outputs: Vec<u32>,
@@ -331,27 +331,27 @@ impl World {
         self.storage_of(self.storage_at.get(name).copied())
     }
 
-    /// The place of a storage endpoint.
-    pub(in crate::core) fn storage_place(&self, name: &str) -> Option<u32> {
+    /// The index of a storage endpoint.
+    pub(in crate::core) fn storage_index(&self, name: &str) -> Option<u32> {
         self.storage_at.get(name).copied()
     }
 
-    /// The place of a queue.
+    /// The index of a queue.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
     }
 
-    /// The places of the queues that `admits` lets through.
-    pub fn places(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
+    /// The indices of the queues that `admits` lets through.
+    pub fn queue_indices(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
         let views = (0..).zip(&self.queues);
         views.filter(|(_, view)| admits(&view.queue)).map(|(at, _)| at).collect()
     }
 
-    /// The places of the queues on the candidate list of a task that names some.
+    /// The indices of the queues on the candidate list of a task that names some.
     pub fn admitted(&self, policy: &Policy, case: &Case<'_>, resolved: &Resolved) -> Vec<u32> {
         let bound = self.find(&case.task.options.chunk_site);
         let home = bound.map(|at| &self.queues[at as usize].queue);
-        self.places(|queue| policy.admits(case, home, queue, resolved))
+        self.queue_indices(|queue| policy.admits(case, home, queue, resolved))
     }
 
     /// Whether a name stands for several queues: a unified queue and its parts.
@@ -387,7 +387,7 @@ impl World {
         readers.get(endpoint).map_or(&[], Vec::as_slice)
     }
 
-    /// A storage endpoint by its place.
+    /// A storage endpoint by its index.
     pub(in crate::core) fn storage_of(&self, at: Option<u32>) -> Option<&Storage> {
         at.and_then(|at| self.storages[at as usize].as_ref())
     }

@@ -4,7 +4,7 @@
 //! Patterns come with facts and may be hostile. So a match follows all alternatives at once: its
 //! work is at most length of the program times length of the text, and both are bounded.
 
-mod ahead;
+mod lookahead;
 mod parse;
 mod write;
 
@@ -145,7 +145,7 @@ impl Pattern {
         if !is_read(text) {
             return false;
         }
-        let holds = ahead::holds(&self.looks, text);
+        let holds = lookahead::holds(&self.looks, text);
         let mut here = Places::new(self.program.len());
         let mut next = Places::new(self.program.len());
         let mut spot = Spot { at: 0, rest: text, holds: &holds };

@@ -21,7 +21,7 @@ pub struct Applicable {
 /// A filter that is asked before weighing.
 #[derive(Clone, Copy)]
 pub(super) struct Early {
-    /// Its place in the policy's list.
+    /// Its index in the policy's list.
     pub(super) at: u16,
     /// Whether what it objects to may be over soon.
     pub(super) temporary: bool,
@@ -32,7 +32,7 @@ pub(super) struct Early {
 /// A filter that is asked after weighing.
 #[derive(Clone, Copy)]
 pub(super) struct Late {
-    /// Its place in the policy's list.
+    /// Its index in the policy's list.
     pub(super) at: u16,
     /// How it judges.
     pub(super) judge: After,
@@ -41,7 +41,7 @@ pub(super) struct Late {
 /// A filter that judges all candidates together.
 #[derive(Clone, Copy)]
 pub(super) struct Together {
-    /// Its place in the policy's list.
+    /// Its index in the policy's list.
     pub(super) at: u16,
     /// How many of the filters before weighing come first.
     pub(super) behind: usize,

@@ -18,7 +18,7 @@ pub struct Policy {
     pub spec: PolicySpec,
     /// Its kind.
     pub flavour: &'static Flavour,
-    /// Filters in the order of the topology file: a filter's index is its place here.
+    /// Filters in the order of the topology file: a filter's index is that here.
     pub(super) filters: Vec<&'static Filter>,
     /// Weights in the order of the topology file.
     pub(super) weights: Vec<&'static Weight>,

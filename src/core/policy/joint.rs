@@ -31,10 +31,10 @@ struct First {
 }
 
 impl First {
-    fn note(&mut self, place: u32, ahead: bool, preferred: bool) {
+    fn note(&mut self, index: u32, ahead: bool, preferred: bool) {
         for (is_one, list) in [(ahead, &mut self.ahead), (preferred, &mut self.preferred)] {
-            if is_one && !list.contains(&place) {
-                list.push(place);
+            if is_one && !list.contains(&index) {
+                list.push(index);
             }
         }
     }
@@ -50,13 +50,13 @@ struct Joint<'a> {
 }
 
 impl<'a> Joint<'a> {
-    fn places(&self) -> impl Iterator<Item = u32> + use<'a> {
+    fn indices(&self) -> impl Iterator<Item = u32> + use<'a> {
         let stands = self.stands.clone();
         (0..).zip(stands).filter(|(_, stand)| !matches!(stand, Stand::Out(..))).map(|(at, _)| at)
     }
 
-    fn object(&mut self, place: u32, filter: u16, objection: Objection, temporary: bool) {
-        let stand = &mut self.stands[place as usize];
+    fn object(&mut self, index: u32, filter: u16, objection: Objection, temporary: bool) {
+        let stand = &mut self.stands[index as usize];
         match (&stand, temporary) {
             (Stand::Open | Stand::Doubtful(..), true) => {
                 *stand = Stand::Doubtful(filter, objection)
@@ -66,10 +66,10 @@ impl<'a> Joint<'a> {
         }
     }
 
-    fn rows(&self, places: &[u32], weighed: &[Weighed]) -> Vec<Row<'a>> {
-        let row = |(at, place): (usize, &u32)| Row {
-            candidate: &self.candidates[*place as usize],
-            doubtful: matches!(self.stands[*place as usize], Stand::Doubtful(..)),
+    fn rows(&self, indices: &[u32], weighed: &[Weighed]) -> Vec<Row<'a>> {
+        let row = |(at, index): (usize, &u32)| Row {
+            candidate: &self.candidates[*index as usize],
+            doubtful: matches!(self.stands[*index as usize], Stand::Doubtful(..)),
             ahead: false,
             preferred: false,
             weight: weighed.get(at).map_or(1.0, |weighed| weighed.total),
@@ -77,7 +77,7 @@ impl<'a> Joint<'a> {
             verdict: Verdict::Pass,
             factor: 1.0,
         };
-        places.iter().enumerate().map(row).collect()
+        indices.iter().enumerate().map(row).collect()
     }
 }
 
@@ -99,19 +99,19 @@ impl Policy {
                 *stand = Stand::Out(filter, objection);
             }
         }
-        let (mut places, mut weighed) = self.weigh_all(&joint, resolved);
+        let (mut indices, mut weighed) = self.weigh_all(&joint, resolved);
         let mut left = Vec::new();
-        for (place, weighed) in places.drain(..).zip(weighed.drain(..)) {
-            joint.weights[place as usize] = weighed.0.total;
+        for (index, weighed) in indices.drain(..).zip(weighed.drain(..)) {
+            joint.weights[index as usize] = weighed.0.total;
             match self.walk_after(
                 case,
-                &candidates[place as usize],
+                &candidates[index as usize],
                 resolved,
                 &weighed.0,
                 &applicable.after,
             ) {
-                Some((filter, objection)) => joint.object(place, filter, objection, false),
-                None => left.push((place, weighed)),
+                Some((filter, objection)) => joint.object(index, filter, objection, false),
+                None => left.push((index, weighed)),
             }
         }
         let first = self.ask_last(&mut joint, &mut left, resolved, &applicable.last);
@@ -127,24 +127,24 @@ impl Policy {
             let filters = &before[from..until];
             from = until;
             if !filters.is_empty() {
-                for place in joint.places() {
-                    let candidate = &joint.candidates[place as usize];
+                for index in joint.indices() {
+                    let candidate = &joint.candidates[index as usize];
                     let found = self.walk_before(joint.case, candidate, resolved, filters);
                     if let Some((filter, objection)) = found {
                         let temporary = self.filters[usize::from(filter)].temporary;
-                        joint.object(place, filter, objection, temporary);
+                        joint.object(index, filter, objection, temporary);
                     }
                 }
             }
             let Some(Together { at: filter, judge, .. }) = whole.copied() else { continue };
-            let places: Vec<u32> = joint.places().collect();
-            let mut rows = joint.rows(&places, &[]);
+            let indices: Vec<u32> = joint.indices().collect();
+            let mut rows = joint.rows(&indices, &[]);
             judge(joint.case, &mut rows, &resolved.filters[usize::from(filter)]);
             let temporary = self.filters[usize::from(filter)].temporary;
             let verdicts: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
-            for (place, verdict) in places.into_iter().zip(verdicts) {
+            for (index, verdict) in indices.into_iter().zip(verdicts) {
                 if let Verdict::Object(objection) = verdict {
-                    joint.object(place, filter, bounded(objection), temporary);
+                    joint.object(index, filter, bounded(objection), temporary);
                 }
             }
         }
@@ -156,26 +156,26 @@ impl Policy {
         joint: &Joint<'_>,
         resolved: &Resolved,
     ) -> (Vec<u32>, Vec<(Weighed, Vec<f64>)>) {
-        let places: Vec<u32> = joint.places().collect();
+        let indices: Vec<u32> = joint.indices().collect();
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for (weight, values) in self.weights.iter().zip(&resolved.weights) {
             if let Weigh::Whole(weigh) = weight.weigh {
-                let mut rows = joint.rows(&places, &[]);
+                let mut rows = joint.rows(&indices, &[]);
                 weigh(joint.case, &mut rows, values);
                 columns.push(rows.iter().map(|row| row.factor).collect());
             }
         }
         // Factors that are left out count as 1.
         let is_plain = columns.iter().flatten().all(|factor| *factor == 1.0);
-        let weigh = |(at, place): (usize, &u32)| {
+        let weigh = |(at, index): (usize, &u32)| {
             let own = columns.iter().filter(|_| !is_plain).map(|column| column[at]);
             let (factors, mut weighed): (Vec<f64>, _) = (own.collect(), Weighed::default());
-            let candidate = &joint.candidates[*place as usize];
+            let candidate = &joint.candidates[*index as usize];
             self.weigh(joint.case, candidate, resolved, &mut weighed, &factors);
             (weighed, factors)
         };
-        let weighed = places.iter().enumerate().map(weigh).collect();
-        (places, weighed)
+        let weighed = indices.iter().enumerate().map(weigh).collect();
+        (indices, weighed)
     }
 
     /// The filters that are asked last. Which candidates go before all others.
@@ -188,10 +188,10 @@ impl Policy {
     ) -> First {
         let mut first = First::default();
         for Together { at: filter, judge, .. } in last {
-            let places: Vec<u32> = left.iter().map(|(place, _)| *place).collect();
+            let indices: Vec<u32> = left.iter().map(|(index, _)| *index).collect();
             let weighed: Vec<Weighed> = left.iter().map(|(_, it)| it.0.clone()).collect();
-            let mut rows = joint.rows(&places, &weighed);
-            for (row, at) in rows.iter_mut().zip(&places) {
+            let mut rows = joint.rows(&indices, &weighed);
+            for (row, at) in rows.iter_mut().zip(&indices) {
                 row.ahead = first.ahead.contains(at);
                 row.preferred = first.preferred.contains(at);
             }
@@ -199,13 +199,13 @@ impl Policy {
             let found: Vec<(bool, bool, Verdict)> =
                 rows.into_iter().map(|row| (row.ahead, row.preferred, row.verdict)).collect();
             let mut found = found.iter();
-            left.retain(|(place, _)| match found.next() {
+            left.retain(|(index, _)| match found.next() {
                 Some((_, _, Verdict::Object(objection))) => {
-                    joint.object(*place, *filter, bounded(*objection), false);
+                    joint.object(*index, *filter, bounded(*objection), false);
                     false
                 }
                 Some((ahead, preferred, Verdict::Pass)) => {
-                    first.note(*place, *ahead, *preferred);
+                    first.note(*index, *ahead, *preferred);
                     true
                 }
                 None => true,
@@ -224,18 +224,18 @@ impl Policy {
         let mut judgement =
             Judgement { counts: vec![0; self.filters.len()], ..Judgement::default() };
         judgement.pass = joint.case.pass;
-        for (place, stand) in (0..).zip(&joint.stands) {
+        for (index, stand) in (0..).zip(&joint.stands) {
             if let Stand::Out(filter, objection) = *stand {
                 judgement.counts[usize::from(filter)] += 1;
-                let weight = joint.weights[place as usize];
-                judgement.fates.push(Refused { candidate: place, filter, objection, weight });
+                let weight = joint.weights[index as usize];
+                judgement.fates.push(Refused { candidate: index, filter, objection, weight });
             }
         }
         judgement.passed = left.len() as u32;
         let most = self.most(joint.case);
         // Those ahead have no weight and go first, then those that are preferred.
-        let is_ahead = |place: &u32| before.ahead.contains(place);
-        let rank = |place: &u32| match (is_ahead(place), before.preferred.contains(place)) {
+        let is_ahead = |index: &u32| before.ahead.contains(index);
+        let rank = |index: &u32| match (is_ahead(index), before.preferred.contains(index)) {
             (true, _) => 0,
             (false, true) => 1,
             (false, false) => 2,
@@ -249,15 +249,15 @@ impl Policy {
             best(&mut some, joint.candidates, most - chosen.len());
             chosen.extend(some);
         }
-        for (_, place) in chosen {
-            let factors = left.iter().find(|(at, _)| *at == place).map(|(_, it)| it.1.as_slice());
+        for (_, index) in chosen {
+            let factors = left.iter().find(|(at, _)| *at == index).map(|(_, it)| it.1.as_slice());
             let mut weighed = Weighed::kept();
-            let candidate = &joint.candidates[place as usize];
+            let candidate = &joint.candidates[index as usize];
             self.weigh(joint.case, candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
-            if is_ahead(&place) {
+            if is_ahead(&index) {
                 weighed.total = 0.0;
             }
-            judgement.ranked.push(Chosen { candidate: place, weighed });
+            judgement.ranked.push(Chosen { candidate: index, weighed });
         }
         judgement
     }

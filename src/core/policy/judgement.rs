@@ -7,14 +7,14 @@ use super::weighed::Weighed;
 use crate::core::event::Queue;
 
 /// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
-/// The same place gives the same candidate throughout a judgement.
+/// The same index gives the same candidate throughout a judgement.
 pub trait Candidates {
     /// How many there are.
     fn count(&self) -> usize;
-    /// The candidate at a place below the count.
-    fn at(&self, place: u32) -> Candidate<'_>;
-    /// The queue of the candidate at a place below the count.
-    fn queue(&self, place: u32) -> &Queue;
+    /// The candidate at an index below the count.
+    fn at(&self, index: u32) -> Candidate<'_>;
+    /// The queue of the candidate at an index below the count.
+    fn queue(&self, index: u32) -> &Queue;
 }
 
 impl Candidates for [Candidate<'_>] {
@@ -22,12 +22,12 @@ impl Candidates for [Candidate<'_>] {
         self.len()
     }
 
-    fn at(&self, place: u32) -> Candidate<'_> {
-        self[place as usize]
+    fn at(&self, index: u32) -> Candidate<'_> {
+        self[index as usize]
     }
 
-    fn queue(&self, place: u32) -> &Queue {
-        self[place as usize].queue
+    fn queue(&self, index: u32) -> &Queue {
+        self[index as usize].queue
     }
 }
 
@@ -41,7 +41,7 @@ pub struct Judgement {
     /// Per filter of the policy, how many candidates it was the first to refuse.
     pub counts: Vec<u32>,
     /// Why no candidate was looked at: the task as a whole must wait.
-    pub held: Option<Wait>,
+    pub wait: Option<Wait>,
     /// How many passed, those beyond the policy's `candidates_max` included.
     pub passed: u32,
     /// The pass it was found in, from 1; 0 where no candidate was looked at.
@@ -51,7 +51,7 @@ pub struct Judgement {
 /// A candidate that passed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// Its place in the list of candidates.
+    /// Its index in the list of candidates.
     pub candidate: u32,
     /// Its weight.
     pub weighed: Weighed,
@@ -60,7 +60,7 @@ pub struct Chosen {
 /// A candidate that did not pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refused {
-    /// Its place in the list of candidates.
+    /// Its index in the list of candidates.
     pub candidate: u32,
     /// The filter that objected first, by its index in the policy.
     pub filter: u16,

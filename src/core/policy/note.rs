@@ -8,9 +8,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note<'a> {
     /// The request waits as a whole.
-    Held(WaitReason),
+    Wait(WaitReason),
     /// It waits as a whole for a reason of another version.
-    HeldOtherwise(&'a str),
+    WaitOtherwise(&'a str),
     /// By which rule it waits, and which subject that holds, as the key of a throttle has it.
     Throttled {
         /// The rule's name.
@@ -26,7 +26,7 @@ impl<'a> Note<'a> {
         if let Some(rest) = text.strip_prefix("held(") {
             let name = rest.strip_suffix(')').unwrap_or(rest);
             let known = WaitReason::ALL.into_iter().find(|reason| reason.name() == name);
-            return Some(known.map_or(Note::HeldOtherwise(name), Note::Held));
+            return Some(known.map_or(Note::WaitOtherwise(name), Note::Wait));
         }
         let (rule, rest) = text.strip_prefix("throttled(")?.split_once(", ")?;
         // What follows are the figures; a name may have commas in it.
@@ -38,7 +38,7 @@ impl<'a> Note<'a> {
     pub fn with_figures(&self, figures: &str) -> String {
         match self {
             Note::Throttled { rule, subject } => format!("throttled({rule}, {subject}, {figures})"),
-            Note::Held(_) | Note::HeldOtherwise(_) => self.to_string(),
+            Note::Wait(_) | Note::WaitOtherwise(_) => self.to_string(),
         }
     }
 }
@@ -46,8 +46,8 @@ impl<'a> Note<'a> {
 impl fmt::Display for Note<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Note::Held(reason) => write!(f, "held({})", reason.name()),
-            Note::HeldOtherwise(name) => write!(f, "held({name})"),
+            Note::Wait(reason) => write!(f, "held({})", reason.name()),
+            Note::WaitOtherwise(name) => write!(f, "held({name})"),
             Note::Throttled { rule, subject } => write!(f, "throttled({rule}, {subject})"),
         }
     }
@@ -60,9 +60,9 @@ mod tests {
     #[test]
     fn notes_are_read_as_they_were_written() {
         for reason in WaitReason::ALL {
-            assert_eq!(Note::read(&Note::Held(reason).to_string()), Some(Note::Held(reason)));
+            assert_eq!(Note::read(&Note::Wait(reason).to_string()), Some(Note::Wait(reason)));
         }
-        assert_eq!(Note::read("held(moonphase)"), Some(Note::HeldOtherwise("moonphase")));
+        assert_eq!(Note::read("held(moonphase)"), Some(Note::WaitOtherwise("moonphase")));
         let note = Note::Throttled { rule: "A1", subject: "user/Ann, Bob & Co" };
         let text = note.with_figures("3 of 2 jobs");
         assert_eq!(text, "throttled(A1, user/Ann, Bob & Co, 3 of 2 jobs)");

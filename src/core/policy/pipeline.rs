@@ -119,8 +119,8 @@ impl Policy {
         resolved: &Resolved,
         passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
-        if let Some(held) = self.held(case, resolved) {
-            return held;
+        if let Some(waiting) = self.waiting(case, resolved) {
+            return waiting;
         }
         match self.flavour.plan {
             None => self.judge_pass(case, candidates, resolved),
@@ -128,9 +128,9 @@ impl Policy {
         }
     }
 
-    fn held(&self, case: &Case<'_>, resolved: &Resolved) -> Option<Judgement> {
-        let held = Some((self.flavour.waits)(case, &resolved.own)?);
-        Some(Judgement { held, counts: vec![0; self.filters.len()], ..Judgement::default() })
+    fn waiting(&self, case: &Case<'_>, resolved: &Resolved) -> Option<Judgement> {
+        let wait = Some((self.flavour.waits)(case, &resolved.own)?);
+        Some(Judgement { wait, counts: vec![0; self.filters.len()], ..Judgement::default() })
     }
 
     /// Whether the verdict on one candidate depends on the others.
@@ -148,7 +148,7 @@ impl Policy {
         passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
         let all: Vec<Candidate<'_>> =
-            (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
+            (0..candidates.count() as u32).map(|index| candidates.at(index)).collect();
         let mut case = (plan.first_pass)(case, &all, &resolved.own);
         loop {
             let judgement = self.judge_among(&case, &all, resolved);
@@ -173,7 +173,7 @@ impl Policy {
             return self.judge_each(case, candidates, resolved, &applicable);
         }
         let all: Vec<Candidate<'_>> =
-            (0..candidates.count() as u32).map(|place| candidates.at(place)).collect();
+            (0..candidates.count() as u32).map(|index| candidates.at(index)).collect();
         self.judge_all(case, &all, resolved, &applicable)
     }
 
@@ -208,8 +208,8 @@ impl Policy {
         };
         let mut passed: Vec<(f64, u32)> = Vec::with_capacity(count);
         let mut weighed = Weighed::default();
-        for place in 0..count as u32 {
-            let candidate = candidates.at(place);
+        for index in 0..count as u32 {
+            let candidate = candidates.at(index);
             let found =
                 self.walk_before(case, &candidate, resolved, &applicable.before).or_else(|| {
                     self.weigh(case, &candidate, resolved, &mut weighed, &[]);
@@ -219,17 +219,17 @@ impl Policy {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;
                     let weight = self.weight_by(filter, &weighed);
-                    judgement.fates.push(Refused { candidate: place, filter, objection, weight });
+                    judgement.fates.push(Refused { candidate: index, filter, objection, weight });
                 }
-                None => passed.push((weighed.total, place)),
+                None => passed.push((weighed.total, index)),
             }
         }
         judgement.passed = passed.len() as u32;
         best(&mut passed, candidates, self.most(case));
-        for (_, place) in passed {
+        for (_, index) in passed {
             let mut weighed = Weighed::kept();
-            self.weigh(case, &candidates.at(place), resolved, &mut weighed, &[]);
-            judgement.ranked.push(Chosen { candidate: place, weighed });
+            self.weigh(case, &candidates.at(index), resolved, &mut weighed, &[]);
+            judgement.ranked.push(Chosen { candidate: index, weighed });
         }
         judgement
     }
@@ -275,7 +275,7 @@ pub(super) fn best<C: Candidates + ?Sized>(
     candidates: &C,
     most: usize,
 ) {
-    let name = |place: u32| candidates.queue(place).name.as_str();
+    let name = |index: u32| candidates.queue(index).name.as_str();
     let order =
         |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then_with(|| name(a.1).cmp(name(b.1)));
     if passed.len() > most && most > 0 {

@@ -14,7 +14,7 @@ mod laws;
 #[cfg(test)]
 mod numbers;
 #[cfg(test)]
-mod places;
+mod objections;
 #[cfg(test)]
 mod sizes;
 #[cfg(test)]
@@ -55,7 +55,9 @@ fn says_with(
     assert_eq!(resolved.notes, Vec::<String>::new());
     let is_it = |at: &usize| policy.filter(*at).is_some_and(|entry| entry.name == filter);
     let at = (0..policy.filter_count()).find(is_it).expect("a filter of that name");
-    policy.ask(at, case, candidate, &resolved).map(|objection| objection.reason.name.to_string())
+    policy
+        .objection_of(at, case, candidate, &resolved)
+        .map(|objection| objection.reason.name.to_string())
 }
 
 /// A sample task, changed.

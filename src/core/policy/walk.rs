@@ -42,7 +42,7 @@ impl Policy {
 
     /// The objection of one filter to a candidate, the others left aside; `None` of a filter that
     /// is not there or does not apply.
-    pub fn ask(
+    pub fn objection_of(
         &self,
         filter: usize,
         case: &Case<'_>,

@@ -118,9 +118,9 @@ impl Age {
 
 /// Whether a subject still waits for a final answer: it asks and has none, or it was deferred and
 /// then took its request back or raised its attempt.
-pub fn is_open(ask: &RequestState) -> bool {
-    let Some(task) = &ask.task else { return false };
-    match &ask.answer {
+pub fn is_open(request: &RequestState) -> bool {
+    let Some(task) = &request.task else { return false };
+    match &request.answer {
         Some(answer) if answer.attempt > task.attempt => false,
         Some(answer) if answer.attempt == task.attempt => !answer.is_final,
         Some(answer) if !answer.is_final => true,
@@ -130,9 +130,9 @@ pub fn is_open(ask: &RequestState) -> bool {
 
 impl State {
     /// Why an open request is rejected at this cut without a judgement.
-    pub fn refusal(&self, ask: &RequestState) -> Option<Refusal> {
-        let task = ask.task.as_ref()?;
-        let answer = ask.answer.as_ref();
+    pub fn refusal(&self, request: &RequestState) -> Option<Refusal> {
+        let task = request.task.as_ref()?;
+        let answer = request.answer.as_ref();
         if answer.is_some_and(|answer| answer.attempt < task.attempt && !answer.is_final) {
             return Some(Refusal::Superseded { by: task.attempt });
         }
@@ -152,7 +152,7 @@ impl State {
 
     /// When a request or its task ended; `None` while both go on.
     pub(crate) fn ended_at(&self, task: &Task) -> Option<Millis> {
-        let of_task = self.requests.of(&task.task).and_then(|ask| ask.task.as_ref());
+        let of_task = self.requests.of(&task.task).and_then(|request| request.task.as_ref());
         [Some(task), of_task]
             .into_iter()
             .flatten()

@@ -4,9 +4,9 @@
 pub mod admit;
 pub mod blockers;
 pub(in crate::core) mod cycle;
-mod held;
 pub(in crate::core) mod requests;
 pub(in crate::core) mod throttles;
 pub(in crate::core) mod touch;
 pub(in crate::core) mod waiting;
 mod wake;
+mod whole_waits;

@@ -101,13 +101,13 @@ impl Requests {
     }
 
     /// Makes all of it from the state.
-    pub(crate) fn place_all(&mut self, judging: Judging<'_>) {
+    pub(crate) fn update_all(&mut self, judging: Judging<'_>) {
         self.ready.clear();
         self.ready_at.clear();
         self.ready_again.clear();
         self.waiting = WaitingList::default();
         for subject in judging.view.state.requests.by_name.keys() {
-            self.place(subject, judging);
+            self.update(subject, judging);
         }
     }
 
@@ -115,12 +115,12 @@ impl Requests {
     /// placed with all others, when judging begins.
     pub(crate) fn note_answer(&mut self, subject: &str, judging: Judging<'_>) {
         if !self.is_cold {
-            self.place(subject, judging);
+            self.update(subject, judging);
         }
     }
 
-    /// Puts a subject where it belongs.
-    pub(crate) fn place(&mut self, subject: &str, judging: Judging<'_>) {
+    /// Sorts a subject in again: ready, waiting, or neither.
+    pub(crate) fn update(&mut self, subject: &str, judging: Judging<'_>) {
         self.waiting.remove(subject);
         if let Some(turn) = self.ready_at.remove(subject) {
             self.ready.remove(&turn);
@@ -128,18 +128,18 @@ impl Requests {
         self.ready_again.remove(subject);
         self.note_change(subject, judging);
         let state = judging.view.state;
-        let Some(ask) = state.requests.of(subject) else { return };
-        let Some(turn) = turn_of(ask) else { return };
-        match standing(ask, state, judging.policies) {
+        let Some(request) = state.requests.of(subject) else { return };
+        let Some(turn) = turn_of(request) else { return };
+        match standing(request, state, judging.policies) {
             Standing::Closed => {}
             Standing::Ready => {
-                if ask.answer.as_ref().is_some_and(|answer| !answer.is_final) {
+                if request.answer.as_ref().is_some_and(|answer| !answer.is_final) {
                     self.ready_again.insert(subject.to_owned());
                 }
                 self.ready_at.insert(subject.to_owned(), turn.clone());
                 self.ready.insert(turn);
             }
-            Standing::Waiting => self.waiting.insert(waiting(ask, turn, judging)),
+            Standing::Waiting => self.waiting.insert(waiting(request, turn, judging)),
         }
     }
 
@@ -149,7 +149,7 @@ impl Requests {
             return;
         }
         let state = judging.view.state;
-        let task = state.requests.of(subject).and_then(|ask| ask.task.as_ref());
+        let task = state.requests.of(subject).and_then(|request| request.task.as_ref());
         self.waiting.cool_children(subject);
         if let Some(task) = task.filter(|task| task.task != subject) {
             self.waiting.cool_children(&task.task);
@@ -186,8 +186,8 @@ impl Requests {
 
     /// The waiting requests that have their turn in a cycle and whose candidates were not looked
     /// at: each as a whole must wait.
-    pub(crate) fn held_in_turn(&self, cycle: u64) -> impl Iterator<Item = &str> {
-        let held = self.waiting.in_turn(cycle, self.parts).filter(|waiting| waiting.is_held);
+    pub(crate) fn whole_waits_in_turn(&self, cycle: u64) -> impl Iterator<Item = &str> {
+        let held = self.waiting.in_turn(cycle, self.parts).filter(|waiting| waiting.waits_as_whole);
         held.map(|waiting| waiting.turn.2.as_str())
     }
 
@@ -197,14 +197,14 @@ impl Requests {
     }
 }
 
-fn standing(ask: &RequestState, state: &State, policies: &Policies) -> Standing {
-    let Some(task) = ask.task.as_ref().filter(|_| is_open(ask)) else {
+fn standing(request: &RequestState, state: &State, policies: &Policies) -> Standing {
+    let Some(task) = request.task.as_ref().filter(|_| is_open(request)) else {
         return Standing::Closed;
     };
-    if state.refusal(ask).is_some() {
+    if state.refusal(request).is_some() {
         return Standing::Ready;
     }
-    match &ask.answer {
+    match &request.answer {
         None => Standing::Ready,
         Some(answer) if answer.attempt < task.attempt => Standing::Ready,
         Some(answer) if answer.until <= state.now => Standing::Ready,
@@ -215,14 +215,14 @@ fn standing(ask: &RequestState, state: &State, policies: &Policies) -> Standing 
     }
 }
 
-fn waiting(ask: &RequestState, turn: Turn, judging: Judging<'_>) -> Waiting {
-    let answer = ask.answer.as_ref();
-    let index = ask.task.as_ref().and_then(|task| judging.policies.index(&task.policy));
+fn waiting(request: &RequestState, turn: Turn, judging: Judging<'_>) -> Waiting {
+    let answer = request.answer.as_ref();
+    let index = request.task.as_ref().and_then(|task| judging.policies.index(&task.policy));
     let policy = index.map(|at| judging.policies.at(at));
     let dwell = policy.map_or(0, |policy| policy.spec.dwell);
     Waiting {
         turn,
-        slot: judging.view.state.requests.slot(&ask.subject),
+        slot: judging.view.state.requests.slot(&request.subject),
         policy: index.unwrap_or(0),
         rests_until: answer.map_or(0, |answer| answer.now + dwell),
         queues: QueueBlockers::default(),
@@ -233,15 +233,15 @@ fn waiting(ask: &RequestState, turn: Turn, judging: Judging<'_>) -> Waiting {
         turns_at: None,
         parent: policy
             .filter(|policy| policy.flavour.judges_nuclei())
-            .and(ask.task.as_ref())
+            .and(request.task.as_ref())
             .map_or_else(String::new, |task| task.options.parent_task.clone()),
-        is_held: answer.is_some_and(|answer| answer.blockers.is_empty()),
+        waits_as_whole: answer.is_some_and(|answer| answer.blockers.is_empty()),
         prepared: None,
         first_pass: None,
     }
 }
 
-fn turn_of(ask: &RequestState) -> Option<Turn> {
-    let task = ask.task.as_ref()?;
-    Some((Reverse(task.priority), task.asked_at, ask.subject.clone()))
+fn turn_of(request: &RequestState) -> Option<Turn> {
+    let task = request.task.as_ref()?;
+    Some((Reverse(task.priority), task.asked_at, request.subject.clone()))
 }

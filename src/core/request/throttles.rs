@@ -15,9 +15,9 @@ use crate::core::output::throttle::{
 use crate::core::policy::Policy;
 use crate::core::policy::rule::Rule;
 use crate::core::policy::throttling::{self, Gauge, Margin, Step, Throttling};
-use crate::core::request::held::evaluates_held;
 use crate::core::request::requests::Requests;
 use crate::core::request::waiting::has_turn;
+use crate::core::request::whole_waits::evaluates_whole_waits;
 use crate::core::state::State;
 use crate::core::state::ledger::GROUP;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -96,7 +96,7 @@ impl ThrottleEvaluation {
     pub(crate) fn begin_cycle(&mut self, judging: Judging<'_>, is_cold: bool) {
         let state = judging.view.state;
         self.judged.clear();
-        self.with_held = evaluates_held(state);
+        self.with_held = evaluates_whole_waits(state);
         let Some(throttler) = Throttler::of(judging) else { return };
         let touched = &state.touched;
         let everyone = is_cold || touched.everyone || touched.queues || touched.settings;
@@ -130,13 +130,13 @@ impl ThrottleEvaluation {
             subjects.extend(state.chunks.get(subject).into_iter().flatten().map(String::as_str));
         }
         for subject in subjects {
-            let task = state.requests.of(subject).and_then(|ask| ask.task.as_ref());
-            let asks = task.filter(|task| {
-                let whole = state.requests.of(&task.task).and_then(|ask| ask.task.as_ref());
+            let task = state.requests.of(subject).and_then(|request| request.task.as_ref());
+            let requests = task.filter(|task| {
+                let whole = state.requests.of(&task.task).and_then(|request| request.task.as_ref());
                 let is_over = whole.is_some_and(|whole| whole.phase == TaskPhase::Ended);
                 task.phase == TaskPhase::Asking && task.policy == policy && !is_over
             });
-            let owner = asks.map(owner_of).map(|(kind, name)| (kind, name.to_owned()));
+            let owner = requests.map(owner_of).map(|(kind, name)| (kind, name.to_owned()));
             self.note_owner(subject, owner);
         }
     }
@@ -151,8 +151,8 @@ impl ThrottleEvaluation {
         let Some(throttler) = Throttler::of(judging) else { return VecDeque::new() };
         let budget = judging.view.state.setting.limits.throttles_per_cycle;
         while let Some(subject) = self.owners.pop_first() {
-            let asks = self.asking.contains_key(&subject);
-            let of_owner = throttler.of_owner(&subject, asks);
+            let requests = self.asking.contains_key(&subject);
+            let of_owner = throttler.of_owner(&subject, requests);
             if throttles.len() + of_owner.len() > budget {
                 self.owners.insert(subject);
                 break;
@@ -186,7 +186,7 @@ impl ThrottleEvaluation {
         // Where requests take turns, so do these.
         let (number, parts) = (state.number, requests.parts());
         if self.with_held || parts > 1 {
-            tasks.extend(requests.held_in_turn(number).filter_map(task));
+            tasks.extend(requests.whole_waits_in_turn(number).filter_map(task));
             let stands = state.throttles.iter().filter(|(_, it)| it.stands(state.now));
             let of_tasks = stands.filter(|(_, it)| it.kind == SubjectKind::Task);
             let in_turn = of_tasks.filter(|(_, it)| has_turn(&it.subject, number, parts));
@@ -204,20 +204,20 @@ impl ThrottleEvaluation {
 
 impl Throttler<'_> {
     /// What is published of an owner; `asks`: whether it has a request that may ask for more.
-    fn of_owner(&self, subject: &Subject, asks: bool) -> Vec<Throttle> {
+    fn of_owner(&self, subject: &Subject, requests: bool) -> Vec<Throttle> {
         let (kind, owner) = subject;
         let view = self.judging.view;
         let known = |rule: Rule| view.state.throttles.of(&name(*kind, owner, rule.name()));
         let stands = |rule: Rule| known(rule).is_some_and(|it| it.stands(view.state.now));
         // Most have nothing to be held, and are not held.
-        if !asks && !Rule::OF_OWNERS.into_iter().any(stands) {
+        if !requests && !Rule::OF_OWNERS.into_iter().any(stands) {
             return Vec::new();
         }
         let facts = view.owner((*kind, owner.as_str()));
         let gauges = (self.throttling.of_owner)(&facts, *kind, &self.own.resolved.own);
         let throttle = |rule: Rule| {
             let gauge = gauges.iter().find(|gauge| gauge.rule == rule);
-            self.throttle(subject, rule, gauge, asks)
+            self.throttle(subject, rule, gauge, requests)
         };
         Rule::OF_OWNERS.into_iter().filter_map(throttle).collect()
     }
@@ -238,12 +238,12 @@ impl Throttler<'_> {
         subject: &Subject,
         rule: Rule,
         gauge: Option<&Gauge>,
-        asks: bool,
+        requests: bool,
     ) -> Option<Throttle> {
         let (state, margin, policy) = (self.judging.view.state, &self.margin, self.policy);
         let (kind, named) = subject;
         let before = state.throttles.of(&name(*kind, named, rule.name()));
-        let step = throttling::step(before, gauge, asks, margin, state.now)?;
+        let step = throttling::step(before, gauge, requests, margin, state.now)?;
         let (measured, limit) = gauge.map_or((0.0, 0.0), |it| (it.measured, it.limit));
         let ordinal = before.map_or(1, |before| before.ordinal.saturating_add(1));
         let text = rule.text();

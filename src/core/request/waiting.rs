@@ -35,7 +35,7 @@ pub(crate) struct Waiting {
     /// The task that its task was made of, where its answer depends on that.
     pub(crate) parent: String,
     /// No candidate was evaluated: the request as a whole must wait.
-    pub(crate) is_held: bool,
+    pub(crate) waits_as_whole: bool,
     /// What the last joint evaluation of all candidates found out first.
     pub(crate) prepared: Option<Box<Prepared>>,
     /// Where that evaluation took a second pass over the candidates: the first one, in which none
@@ -285,7 +285,7 @@ mod tests {
             recheck_at: None,
             turns_at: None,
             parent: String::new(),
-            is_held: false,
+            waits_as_whole: false,
             prepared: None,
             first_pass: None,
         }

@@ -12,10 +12,10 @@ use crate::core::judge::evaluation::Evaluation;
 use crate::core::judge::judging::Judging;
 use crate::core::policy::Wake;
 use crate::core::request::cycle::Woken;
-use crate::core::request::held::evaluates_held;
 use crate::core::request::requests::Requests;
 use crate::core::request::touch;
 use crate::core::request::waiting::{Waiting, parts};
+use crate::core::request::whole_waits::evaluates_whole_waits;
 use crate::core::state::State;
 use look::Look;
 
@@ -37,13 +37,13 @@ impl Requests {
         let parts = parts(self.waiting.len(), world.queues.len(), most);
         self.parts = parts;
         // Where requests take turns, those that are held are evaluated in their turn.
-        let with_held = parts > 1 || evaluates_held(state);
+        let with_held = parts > 1 || evaluates_whole_waits(state);
         let mut woken = Woken::default();
         let mut list = std::mem::take(&mut self.waiting);
         for slot in list.part(state.number, parts) {
             let Some(waiting) = list.in_slot(slot) else { continue };
             if waiting.rests_until <= state.now
-                && (with_held || !waiting.is_held)
+                && (with_held || !waiting.waits_as_whole)
                 && let Some(Evaluated::Wakes(evaluation)) = self.evaluate(waiting, judging)
             {
                 woken.push(waiting.turn.clone(), evaluation);
@@ -72,7 +72,7 @@ impl Requests {
         let has_input =
             is_joint && touch::has_storage(self.touch_log.of_all(None, waiting.evaluated_in));
         let is_stirred = !stirred.is_empty() || !stirred_first.is_empty() || has_input;
-        if !waiting.is_cold && !waiting.is_held && !is_stirred {
+        if !waiting.is_cold && !waiting.waits_as_whole && !is_stirred {
             waiting.evaluated_in = state.number;
             // No blocker is left whose objection expires.
             waiting.recheck_at = waiting.recheck_at.filter(|at| *at > state.now);
@@ -81,10 +81,10 @@ impl Requests {
         let ready = judging.policies.ready(at, &task.gshare, judging.view);
         waiting.turns_at = (policy.flavour.turns_at)(task, state.now, &ready.resolved.own);
         // What was folded since it was held may let other queues in.
-        waiting.is_cold |= waiting.is_held;
+        waiting.is_cold |= waiting.waits_as_whole;
         let (case, survey) = judging.view.case(policy, &ready.resolved, task);
         // One that is held by now gets a decision that says so where a throttle may be the cause.
-        if (waiting.is_held || !is_joint) && policy.waits(&case, &ready.resolved) {
+        if (waiting.waits_as_whole || !is_joint) && policy.waits(&case, &ready.resolved) {
             return Some(Evaluated::Blocked);
         }
         let view = judging.view;
@@ -116,6 +116,7 @@ impl Requests {
 
 /// The task record of a deferred request.
 fn task_of<'a>(state: &'a State, waiting: &Waiting) -> Option<&'a Task> {
-    let ask = state.requests.slab.get(waiting.slot).filter(|ask| ask.subject == waiting.turn.2);
-    ask?.task.as_ref()
+    let request =
+        state.requests.slab.get(waiting.slot).filter(|request| request.subject == waiting.turn.2);
+    request?.task.as_ref()
 }

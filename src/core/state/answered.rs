@@ -1,10 +1,10 @@
 //! What is kept of a request after the rest was forgotten: that it was answered, and how far.
 //!
 //! Without it, a request that is published again would get a second final answer under the name of
-//! the first. There may be hundreds of thousands, so a record holds nothing else.
+//! the first. InputAvailability may be hundreds of thousands, so a record holds nothing else.
 
 use crate::core::content::content;
-use crate::core::state::Book;
+use crate::core::state::NamedTable;
 use crate::core::state::record::Answer;
 use crate::core::unit::Millis;
 use std::collections::BTreeSet;
@@ -26,9 +26,9 @@ pub struct Answered {
 
 /// Answers whose requests were forgotten.
 #[derive(Clone, Debug, Default)]
-pub struct AnswerBook {
+pub struct AnswerTable {
     /// The records.
-    pub book: Book<Answered>,
+    pub table: NamedTable<Answered>,
     /// Slots by the time of the answer; derived.
     by_age: BTreeSet<(Millis, u32)>,
 }
@@ -55,20 +55,20 @@ impl Answered {
     }
 }
 
-impl AnswerBook {
+impl AnswerTable {
     /// Keeps what is left of an answer.
     pub fn insert(&mut self, answered: Answered) {
         self.remove(&answered.subject);
         let (subject, now) = (answered.subject.clone(), answered.now);
-        let slot = self.book.slab.insert(answered);
-        self.book.by_name.insert(subject, slot);
+        let slot = self.table.slab.insert(answered);
+        self.table.by_name.insert(subject, slot);
         self.by_age.insert((now, slot));
     }
 
     /// Takes a record out.
     pub fn remove(&mut self, subject: &str) -> Option<Answered> {
-        let slot = self.book.by_name.remove(subject)?;
-        let answered = self.book.slab.remove(slot)?;
+        let slot = self.table.by_name.remove(subject)?;
+        let answered = self.table.slab.remove(slot)?;
         self.by_age.remove(&(answered.now, slot));
         Some(answered)
     }
@@ -77,17 +77,17 @@ impl AnswerBook {
     pub fn forget_until(&mut self, horizon: Millis) {
         while let Some((now, slot)) = self.by_age.first().copied().filter(|it| it.0 <= horizon) {
             self.by_age.remove(&(now, slot));
-            if let Some(answered) = self.book.slab.remove(slot) {
-                self.book.by_name.remove(&answered.subject);
+            if let Some(answered) = self.table.slab.remove(slot) {
+                self.table.by_name.remove(&answered.subject);
             }
         }
     }
 
     /// Finds every record again after the slots were filled from a store.
     pub fn settle(&mut self) {
-        self.book.slab.settle();
-        for (slot, answered) in self.book.slab.iter() {
-            self.book.by_name.insert(answered.subject.clone(), slot);
+        self.table.slab.settle();
+        for (slot, answered) in self.table.slab.iter() {
+            self.table.by_name.insert(answered.subject.clone(), slot);
             self.by_age.insert((answered.now, slot));
         }
     }

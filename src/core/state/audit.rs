@@ -4,7 +4,7 @@
 use crate::core::id::{Key, Name};
 use crate::core::output::decision::DecisionId;
 use crate::core::state::State;
-use crate::core::state::ledger::{Ledger, Rate, Tally};
+use crate::core::state::ledger::{EndedJobs, Ledger, Rate};
 use crate::core::state::record::{Job, TransferState};
 use crate::core::state::reservation::Seen;
 use crate::core::state::reserve::seen_row;
@@ -27,7 +27,7 @@ pub struct Drift {
 pub fn recount(state: &State) -> Ledger {
     let mut fresh = Ledger {
         now: state.ledger.now,
-        tally_reach: state.ledger.tally_reach,
+        ended_reach: state.ledger.ended_reach,
         ..Ledger::default()
     };
     restore_left(state, &mut fresh);
@@ -41,8 +41,8 @@ pub fn recount(state: &State) -> Ledger {
     }
     state.nodes.slab.iter().for_each(|(_, node)| fresh.node(node, 1));
     state.workers.slab.iter().for_each(|(_, workers)| fresh.workers(workers, 1));
-    for (_, ask) in state.requests.iter() {
-        for reservation in &ask.reservations {
+    for (_, request) in state.requests.iter() {
+        for reservation in &request.reservations {
             for (queue, jobs) in &reservation.queues {
                 if let (Some(queue), Some(gshare)) =
                     (state.known_name(queue), state.known_name(&reservation.gshare))
@@ -77,8 +77,8 @@ fn move_job(state: &State, fresh: &mut Ledger, job: &Job) -> Job {
 
 /// What forgotten records left behind in windows is no record's any more: it is taken over.
 fn restore_left(state: &State, fresh: &mut Ledger) {
-    for (key, tally) in state.ledger.tally.iter() {
-        for (which, window) in tally.ended.iter().enumerate() {
+    for (key, jobs) in state.ledger.ended.iter() {
+        for (which, window) in jobs.ended.iter().enumerate() {
             for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
                 fresh.restore_tally(key, which, bucket.number, bucket.left);
             }
@@ -137,13 +137,13 @@ pub fn audit(state: &State) -> Vec<Drift> {
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
     see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
-    see("tally", &numbered, pair(&kept.tally, &fresh.tally, tally_text));
+    see("ended_jobs", &numbered, pair(&kept.ended, &fresh.ended, ended_text));
     see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
     see("waits", &names(1), pair(&kept.waits, &fresh.waits, |waits| format!("{waits:?}")));
     see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
     see("into", &names(2), pair(&kept.into, &fresh.into, |flow| format!("{flow:?}")));
     see("rate", &names(2), pair(&kept.rate, &fresh.rate, rate_text));
-    for (kind, pairs) in held(kept, &fresh) {
+    for (kind, pairs) in referenced(kept, &fresh) {
         see(kind, &|key| format!("held {key:?}"), pairs);
     }
     lists(state, &mut drifts);
@@ -152,14 +152,14 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
+fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
-        for (key, held) in kept.held() {
+        for (key, held) in kept.referenced() {
             pairs.entry(key).or_insert_with(nothing).0 = held.to_string();
         }
-        for (key, held) in fresh.held() {
+        for (key, held) in fresh.referenced() {
             pairs.entry(key).or_insert_with(nothing).1 = held.to_string();
         }
         pairs
@@ -173,7 +173,7 @@ fn held(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
         ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),
-        ("tally", both(&kept.tally, &fresh.tally)),
+        ("ended_jobs", both(&kept.ended, &fresh.ended)),
         ("starts", both(&kept.starts, &fresh.starts)),
         ("waits", both(&kept.waits, &fresh.waits)),
         ("flow", both(&kept.flow, &fresh.flow)),
@@ -194,20 +194,20 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         .slab
         .iter()
         .filter(|(_, job)| job.status.is_none())
-        .map(|(_, job)| (job.beat.at, job.key))
+        .map(|(_, job)| (job.heartbeat.at, job.key))
         .collect();
     see("stubs", format!("{:?}", state.stubs), format!("{stubs:?}"));
     let reservations: BTreeSet<DecisionId> = state
         .requests
         .iter()
-        .flat_map(|(_, ask)| &ask.reservations)
+        .flat_map(|(_, request)| &request.reservations)
         .map(|it| it.decision)
         .collect();
     let opened: BTreeSet<DecisionId> = state.opened.keys().copied().collect();
     see("reservations", format!("{opened:?}"), format!("{reservations:?}"));
     let mut chunks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (subject, ask) in state.requests.iter() {
-        if let Some(task) = &ask.task {
+    for (subject, request) in state.requests.iter() {
+        if let Some(task) = &request.task {
             chunks.entry(&task.task).or_default().insert(subject);
         }
     }
@@ -225,8 +225,8 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
     }
 }
 
-fn tally_text(tally: &Tally) -> String {
-    format!("{tally:?}")
+fn ended_text(jobs: &EndedJobs) -> String {
+    format!("{jobs:?}")
 }
 
 fn rate_text(rate: &Rate) -> String {

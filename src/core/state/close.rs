@@ -121,7 +121,7 @@ impl State {
             .slab
             .iter()
             .filter(|(_, job)| job.status.is_some_and(|status| !status.is_ended()))
-            .filter(|(_, job)| job.changed_at.max(job.beat.at) <= horizon)
+            .filter(|(_, job)| job.changed_at.max(job.heartbeat.at) <= horizon)
             .map(|(slot, job)| (slot, *job))
             .collect();
         for (slot, job) in silent {
@@ -230,13 +230,13 @@ impl State {
             if self.requests.of(&subject).is_none() {
                 continue;
             }
-            let Some(ask) = self.requests.at(&subject, Default::default) else { continue };
-            let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut ask.reservations)
+            let Some(request) = self.requests.at(&subject, Default::default) else { continue };
+            let (over, open): (Vec<_>, Vec<_>) = std::mem::take(&mut request.reservations)
                 .into_iter()
                 .partition(|reservation| reserve::is_over(reservation, clock, lifetime));
             let next =
                 open.iter().map(|reservation| reservation.clock.saturating_add(lifetime)).min();
-            ask.reservations = open;
+            request.reservations = open;
             for reservation in over {
                 self.close_reservation(reservation.decision);
             }
@@ -270,16 +270,16 @@ impl State {
     }
 
     fn forget_subject(&mut self, subject: &str) {
-        let Some(ask) = self.requests.remove(subject) else { return };
-        for reservation in &ask.reservations {
+        let Some(request) = self.requests.remove(subject) else { return };
+        for reservation in &request.reservations {
             self.close_reservation(reservation.decision);
         }
-        if let Some(task) = &ask.task {
+        if let Some(task) = &request.task {
             self.forget_chunk(&task.task, subject);
             // What depends on the task is to be looked at.
             self.touched.subjects.insert(task.task.clone());
         }
-        if let Some(answer) = &ask.answer {
+        if let Some(answer) = &request.answer {
             self.answered.insert(Answered::of(subject, answer));
         }
         self.touched.subjects.insert(subject.to_owned());

@@ -61,7 +61,7 @@ pub fn counters_at_most(state: &State) -> usize {
         + ledger.nucleus.len()
         + ledger.queue.len()
         + ledger.who.len()
-        + ledger.tally.len()
+        + ledger.ended.len()
         + ledger.starts.len()
         + ledger.waits.len()
         + ledger.flow.len()
@@ -181,13 +181,13 @@ fn people(state: &State, all: &mut Vec<Counter>) {
 }
 
 fn tasks(state: &State, all: &mut Vec<Counter>) {
-    for (key, tally) in state.ledger.tally.iter() {
+    for (key, jobs) in state.ledger.ended.iter() {
         let task = Key(u64::from(key[0]) | u64::from(key[1]) << 32);
         let queue = state.names.text(Name(key[2])).to_owned();
         let sum = |window: &Window| window.sum(i64::MIN, i64::MAX) as i64;
         let mut figures = Vec::new();
         for (name, window) in
-            ["jobs_finished", "jobs_failed", "jobs_closed"].iter().zip(&tally.ended)
+            ["jobs_finished", "jobs_failed", "jobs_closed"].iter().zip(&jobs.ended)
         {
             figure(&mut figures, name, sum(window));
         }

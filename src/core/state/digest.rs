@@ -9,7 +9,7 @@ use crate::core::id::{Key, Name};
 use crate::core::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
 use crate::core::state::rows::NO_ROW;
 use crate::core::state::window::Window;
-use crate::core::state::{Book, State};
+use crate::core::state::{NamedTable, State};
 use sha2::{Digest as _, Sha256};
 
 /// Revision of the digest: two states that are the same have the same digest only where it was
@@ -25,7 +25,7 @@ pub fn digest(state: &State) -> String {
     let facts = &state.facts;
     macro_rules! books {
         ($($kind:ident $field:ident,)*) => {
-            $(sink.book(Topic::$kind.name(), &facts.$field);)*
+            $(sink.table(Topic::$kind.name(), &facts.$field);)*
         };
     }
     each_configuration!(books);
@@ -93,8 +93,8 @@ impl<'a> Sink<'a> {
     }
 
     /// Records by name.
-    fn book<T: Contained>(&mut self, kind: &str, book: &Book<T>) {
-        self.contents(kind, book.iter().map(|record| content_of(&record)));
+    fn table<T: Contained>(&mut self, kind: &str, table: &NamedTable<T>) {
+        self.contents(kind, table.iter().map(|record| content_of(&record)));
     }
 
     /// All that is no configuration.
@@ -102,14 +102,14 @@ impl<'a> Sink<'a> {
         self.jobs();
         self.transfers();
         self.capacity();
-        self.book("ask", &self.state.requests);
-        self.book("answered", &self.state.answered.book);
-        self.book("throttle", &self.state.throttles);
+        self.table("ask", &self.state.requests);
+        self.table("answered", &self.state.answered.table);
+        self.table("throttle", &self.state.throttles);
         self.left();
     }
 
     /// What holds of each configuration record.
-    fn facts<T: Configured>(&mut self, kind: &str, facts: &Book<Fact<T>>) {
+    fn facts<T: Configured>(&mut self, kind: &str, facts: &NamedTable<Fact<T>>) {
         let current = |(name, fact): (&str, &Fact<T>)| content_of(&(name, fact.current(is_newer)));
         self.contents(kind, facts.iter().map(current));
     }
@@ -165,10 +165,10 @@ impl<'a> Sink<'a> {
             job.sample as i64,
             job.input_bytes as i64,
             job.output_bytes as i64,
-            job.beat.at,
-            i64::from(job.beat.attempt) << 32 | i64::from(job.beat.events),
-            i64::from(job.beat.cpu_s) << 32 | i64::from(job.beat.disk_io_kbps),
-            i64::from(job.beat.rss_mb),
+            job.heartbeat.at,
+            i64::from(job.heartbeat.attempt) << 32 | i64::from(job.heartbeat.events),
+            i64::from(job.heartbeat.cpu_s) << 32 | i64::from(job.heartbeat.disk_io_kbps),
+            i64::from(job.heartbeat.rss_mb),
             i64::from(job.attempt) << 32 | i64::from(job.revision),
             i64::from(job.priority),
             i64::from(job.cores),
@@ -200,7 +200,7 @@ impl<'a> Sink<'a> {
     fn transfers(&mut self) {
         let mut all: Vec<&TransferState> =
             self.state.transfers.slab.iter().map(|(_, held)| held).collect();
-        all.sort_unstable_by_key(|held| held.key);
+        all.sort_unstable_by_key(|wait| wait.key);
         self.number(all.len() as i64);
         for held in all {
             let flow = self.state.ledger.flow.key(held.flow);
@@ -247,10 +247,10 @@ impl<'a> Sink<'a> {
     fn left(&mut self) {
         let state = self.state;
         let mut left: Vec<Content> = Vec::new();
-        for (key, tally) in state.ledger.tally.iter() {
+        for (key, jobs) in state.ledger.ended.iter() {
             let task = Key(u64::from(key[0]) | u64::from(key[1]) << 32);
             let name = format!("tally {} {}", task.0, state.names.text(Name(key[2])));
-            tally.ended.iter().enumerate().for_each(|(at, w)| lines(&mut left, &name, at, w));
+            jobs.ended.iter().enumerate().for_each(|(at, w)| lines(&mut left, &name, at, w));
         }
         for (key, starts) in state.ledger.starts.iter() {
             let name = format!("starts {}", state.names.text(Name(key[0])));

@@ -6,16 +6,16 @@
 //! what forgotten ones left behind), and [`crate::core::state::audit`] can prove it.
 
 mod count;
+mod ended;
 mod flow;
-mod tally;
 mod wait;
 mod who;
 
 pub use count::{AtQueue, AtShare, Count, Flow, JobsAndCores, Load};
-pub use flow::{RATE_GRAINS, Rate};
-pub use tally::{
-    START_GRAIN, START_REACH, TALLY_GRAIN, Tally, start_of, starts_per_hour, tally_of,
+pub use ended::{
+    ENDED_GRAIN, EndedJobs, START_GRAIN, START_REACH, ended_index, start_of, starts_per_hour,
 };
+pub use flow::{RATE_GRAINS, Rate};
 pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
 pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
 
@@ -48,7 +48,7 @@ pub struct Ledger {
     /// By (request or task, queue): jobs seen, against reservations.
     pub seen: Rows<Seen>,
     /// By (task, queue).
-    pub tally: Rows<Tally>,
+    pub ended: Rows<EndedJobs>,
     /// By queue: jobs that started, by the time they did.
     pub starts: Rows<Window>,
     /// By queue: how long sample jobs waited, by the time they started, and wait.
@@ -65,8 +65,8 @@ pub struct Ledger {
     pub open_reservations: OpenReservations,
     /// Windows drop what is older than this; set by the cycle.
     pub now: Millis,
-    /// Reach of [`Tally`] windows.
-    pub tally_reach: Millis,
+    /// Reach of [`EndedJobs`] windows.
+    pub ended_reach: Millis,
 }
 
 /// A state's place in a note of changes.
@@ -129,7 +129,7 @@ impl Ledger {
             self.shift(new, (from, old.cores), (to, new.cores));
         }
         self.job_disk(new.load, old.disk_io_per_core(), new.disk_io_per_core());
-        let (before, now) = (tally_of(from), tally_of(to));
+        let (before, now) = (ended_index(from), ended_index(to));
         if before != now || before.is_some() && old.over_at() != new.over_at() {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
             before.into_iter().for_each(|which| self.job_tally(old, which, -1));
@@ -182,7 +182,7 @@ impl Ledger {
     /// A job's contributions, put in (`sign` 1) or taken out (-1).
     pub fn job(&mut self, job: &Job, sign: i32) {
         self.job_counts(job, sign);
-        if let Some(which) = job.status.and_then(tally_of) {
+        if let Some(which) = job.status.and_then(ended_index) {
             self.job_tally(job, which, i64::from(sign));
         }
         if let Some(bucket) = start_of(job) {
@@ -197,22 +197,22 @@ impl Ledger {
     fn job_counts(&mut self, job: &Job, sign: i32) {
         let Some(status) = job.status else { return };
         let more = sign > 0;
-        self.load.hold(job.load, more);
+        self.load.count_reference(job.load, more);
         self.load.note(job.load, bit(status));
         let load = self.load.at(job.load);
         load.count.add(status, job.cores, sign);
         let (queue_row, share_row) = (load.queue, load.share);
-        self.share.hold(share_row, more);
+        self.share.count_reference(share_row, more);
         let jobs = &mut self.share.at(share_row).jobs[status.index()];
         *jobs = jobs.wrapping_add_signed(sign);
-        self.queue.hold(queue_row, more);
+        self.queue.count_reference(queue_row, more);
         let queue = self.queue.at(queue_row);
         queue.count.add(status, job.cores, sign);
         queue.disk(job.disk_io_per_core(), sign);
         self.add_who(job.user, share_row, (status, job.cores), sign);
         self.add_who(job.group, share_row, (status, job.cores), sign);
         if job.nucleus != NO_ROW {
-            self.nucleus.hold(job.nucleus, more);
+            self.nucleus.count_reference(job.nucleus, more);
             self.nucleus.note(job.nucleus, bit(status));
             self.nucleus.at(job.nucleus).add(status, job.cores, sign);
             if status == Status::Transferring {
@@ -220,7 +220,7 @@ impl Ledger {
             }
         }
         if job.seen != NO_ROW {
-            self.seen.hold(job.seen, more);
+            self.seen.count_reference(job.seen, more);
             self.count_seen(job, sign);
         }
     }
@@ -228,7 +228,7 @@ impl Ledger {
     /// A job's output is on its way to its nucleus, or no more.
     fn job_bound(&mut self, job: &Job, more: bool) {
         let row = self.bound.row([job.names[0].0, job.names[5].0, 0, 0]);
-        self.bound.hold(row, more);
+        self.bound.count_reference(row, more);
         let jobs = self.bound.at(row);
         *jobs = if more { jobs.wrapping_add(1) } else { jobs.wrapping_sub(1) };
     }
@@ -252,7 +252,7 @@ impl Ledger {
     /// A node's contributions.
     pub fn node(&mut self, node: &Node, sign: i32) {
         let row = self.queue.row([node.queue.0, 0, 0, 0]);
-        self.queue.hold(row, sign > 0);
+        self.queue.count_reference(row, sign > 0);
         let queue = self.queue.at(row);
         if node.asked_at != 0 {
             queue.asked = queue.asked.wrapping_add_signed(sign);
@@ -265,7 +265,7 @@ impl Ledger {
     /// A worker report's contributions.
     pub fn workers(&mut self, workers: &Workers, sign: i32) {
         let row = self.queue.row([workers.queue.0, 0, 0, 0]);
-        self.queue.hold(row, sign > 0);
+        self.queue.count_reference(row, sign > 0);
         let queue = self.queue.at(row);
         let add = |sum: &mut u32, amount: u32| {
             *sum = if sign > 0 { sum.wrapping_add(amount) } else { sum.wrapping_sub(amount) };
@@ -280,15 +280,15 @@ impl Ledger {
         let now = now.max(self.now);
         let first = |grain, reach| bucket_of(now.saturating_sub(reach), grain);
         let moved = |grain, reach| first(grain, reach) != self.first(grain, reach);
-        let tallies = moved(TALLY_GRAIN, self.tally_reach);
+        let tallies = moved(ENDED_GRAIN, self.ended_reach);
         let starts = moved(START_GRAIN, START_REACH);
         let waits = moved(WAIT_GRAIN, WAIT_REACH);
         let rates = moved(RATE_GRAINS[0].0, RATE_GRAINS[0].1);
         self.now = now;
         if tallies {
-            let reach = self.tally_reach;
-            expire_rows(&mut self.tally, Tally::is_empty, |tally| {
-                tally.ended.iter_mut().for_each(|w| w.expire(first(TALLY_GRAIN, reach)));
+            let reach = self.ended_reach;
+            expire_rows(&mut self.ended, EndedJobs::is_empty, |jobs| {
+                jobs.ended.iter_mut().for_each(|w| w.expire(first(ENDED_GRAIN, reach)));
             });
         }
         if starts {
@@ -321,7 +321,7 @@ impl Ledger {
         self.nucleus.sweep();
         self.bound.sweep();
         self.seen.sweep();
-        self.tally.sweep();
+        self.ended.sweep();
         self.starts.sweep();
         self.waits.sweep();
         self.flow.sweep();

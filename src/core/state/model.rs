@@ -12,7 +12,7 @@ use crate::core::oddity::Oddities;
 use crate::core::output::decision::DecisionId;
 use crate::core::output::throttle::{Subject, Throttle};
 use crate::core::request::blockers::BlockerTable;
-use crate::core::state::answered::AnswerBook;
+use crate::core::state::answered::AnswerTable;
 use crate::core::state::ledger::Ledger;
 use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
 use crate::core::state::slab::{Index, Slab};
@@ -57,7 +57,7 @@ impl<T: Keyed> Table<T> {
     /// The slot of a record.
     #[inline]
     pub fn find(&self, key: Key) -> Option<u32> {
-        self.index.find(key.0, |slot| self.slab.get(slot).is_some_and(|held| held.key() == key))
+        self.index.find(key.0, |slot| self.slab.get(slot).is_some_and(|wait| wait.key() == key))
     }
 
     /// The same, where a look ahead may have seen the slot.
@@ -113,20 +113,20 @@ impl Keyed for Workers {
 
 /// Records of one kind, found by name.
 #[derive(Clone, Debug)]
-pub struct Book<T> {
+pub struct NamedTable<T> {
     /// The records.
     pub slab: Slab<T>,
     /// Where each is, in order of names.
     pub by_name: BTreeMap<String, u32>,
 }
 
-impl<T> Default for Book<T> {
+impl<T> Default for NamedTable<T> {
     fn default() -> Self {
-        Book { slab: Slab::default(), by_name: BTreeMap::new() }
+        NamedTable { slab: Slab::default(), by_name: BTreeMap::new() }
     }
 }
 
-impl<T> Book<T> {
+impl<T> NamedTable<T> {
     /// The record of a name.
     pub fn of(&self, name: &str) -> Option<&T> {
         self.by_name.get(name).and_then(|slot| self.slab.get(*slot))
@@ -197,7 +197,7 @@ macro_rules! facts {
         #[derive(Clone, Debug, Default)]
         pub struct Facts {
             $(#[doc = concat!("See [`", stringify!($kind), "`].")]
-            pub $field: Book<Fact<$kind>>,)*
+            pub $field: NamedTable<Fact<$kind>>,)*
         }
     };
 }
@@ -237,15 +237,15 @@ pub struct State {
     /// Slot figures, by (queue, gshare, resource type).
     pub slots: BTreeMap<(Name, Name, Name), Slots>,
     /// Requests, answers, reservations.
-    pub requests: Book<RequestState>,
+    pub requests: NamedTable<RequestState>,
     /// Answers whose requests were forgotten.
-    pub answered: AnswerBook,
+    pub answered: AnswerTable,
     /// What the blockers of their answers refer to; derived.
     pub blockers: BlockerTable,
     /// Subjects of each task; derived.
     pub chunks: BTreeMap<String, BTreeSet<String>>,
     /// The newest throttle of each subject and rule.
-    pub throttles: Book<Throttle>,
+    pub throttles: NamedTable<Throttle>,
     /// Cycle of the newest throttle that was lifted; derived.
     pub lifted_in: u64,
     /// Configuration.
@@ -351,7 +351,7 @@ impl State {
     /// Nothing known yet.
     pub fn new(setting: Setting) -> State {
         let mut ledger =
-            Ledger { tally_reach: setting.limits.done_jobs_window_ms, ..Ledger::default() };
+            Ledger { ended_reach: setting.limits.done_jobs_window_ms, ..Ledger::default() };
         ledger.owner.watch();
         State {
             setting,
@@ -369,11 +369,11 @@ impl State {
             nodes: Table::default(),
             workers: Table::default(),
             slots: BTreeMap::new(),
-            requests: Book::default(),
-            answered: AnswerBook::default(),
+            requests: NamedTable::default(),
+            answered: AnswerTable::default(),
             blockers: BlockerTable::default(),
             chunks: BTreeMap::new(),
-            throttles: Book::default(),
+            throttles: NamedTable::default(),
             lifted_in: 0,
             facts: Facts::default(),
             marks: BTreeMap::new(),

@@ -14,15 +14,16 @@ use std::collections::BTreeMap;
 
 /// A job: its newest state, and its last sign of life.
 ///
-/// There are millions, met in no order, so what lies together is what is looked at together: the
-/// first 64 bytes are all that a heartbeat needs, the next are what a change of state needs too.
+/// InputAvailability are millions, met in no order, so what lies together is what is looked at
+/// together: the first 64 bytes are all that a heartbeat needs, the next are what a change of state
+/// needs too.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Job {
     /// Its number.
     pub key: Key,
     /// The heartbeat part.
-    pub beat: LastHeartbeat,
+    pub heartbeat: LastHeartbeat,
     /// Which try it is.
     pub attempt: u32,
     /// Cores, at least 1.
@@ -141,7 +142,7 @@ impl Job {
             ended_at: 0,
             input_bytes: 0,
             output_bytes: 0,
-            beat: LastHeartbeat::default(),
+            heartbeat: LastHeartbeat::default(),
             attempt: 0,
             revision: 0,
             priority: 0,
@@ -164,9 +165,11 @@ impl Job {
     /// Disk I/O per core, if it runs and its heartbeat of this attempt reports it; B/s per core.
     pub fn disk_io_per_core(&self) -> Option<u64> {
         let runs = self.status == Some(Status::Running);
-        let is_known =
-            self.beat.at != 0 && self.beat.attempt == self.attempt && self.beat.disk_io_kbps != 0;
-        (runs && is_known).then(|| u64::from(self.beat.disk_io_kbps) * 1000 / u64::from(self.cores))
+        let is_known = self.heartbeat.at != 0
+            && self.heartbeat.attempt == self.attempt
+            && self.heartbeat.disk_io_kbps != 0;
+        (runs && is_known)
+            .then(|| u64::from(self.heartbeat.disk_io_kbps) * 1000 / u64::from(self.cores))
     }
 
     /// When it ended, for windows and forgetting: the payload's end, else the state's time.

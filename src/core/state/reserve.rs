@@ -70,10 +70,10 @@ impl Ledger {
             }
         };
         for row in [request_row, task_row] {
-            self.seen.hold(row, true);
+            self.seen.count_reference(row, true);
             self.seen.at(row).watch.push(id);
         }
-        self.share.hold(share_row, true);
+        self.share.count_reference(share_row, true);
         self.settle_open(id);
         id
     }
@@ -83,11 +83,11 @@ impl Ledger {
         let open = self.open_reservations.all[id as usize];
         for row in [open.request_row, open.task_row] {
             self.seen.at(row).watch.retain(|watched| *watched != id);
-            self.seen.hold(row, false);
+            self.seen.count_reference(row, false);
         }
         let share = self.share.at(open.share_row);
         share.reserved = share.reserved.wrapping_sub(open.waiting);
-        self.share.hold(open.share_row, false);
+        self.share.count_reference(open.share_row, false);
         self.open_reservations.free.push(id);
         Name(self.share.key(open.share_row)[0])
     }

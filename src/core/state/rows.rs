@@ -128,14 +128,14 @@ impl<V: Default> Rows<V> {
 
     /// One more counts in the row, or one less.
     #[inline]
-    pub fn hold(&mut self, row: u32, more: bool) {
-        let held = &mut self.rows[row as usize];
+    pub fn count_reference(&mut self, number: u32, more: bool) {
+        let row = &mut self.rows[number as usize];
         if more {
-            held.refs += 1;
+            row.refs += 1;
         } else {
-            held.refs -= 1;
-            if held.refs == 0 {
-                self.idle.push(row);
+            row.refs -= 1;
+            if row.refs == 0 {
+                self.idle.push(number);
             }
         }
     }
@@ -237,7 +237,7 @@ impl<V: Default> Rows<V> {
     }
 
     /// Live rows with how many records count in each.
-    pub fn held(&self) -> impl Iterator<Item = (RowKey, u32)> {
+    pub fn referenced(&self) -> impl Iterator<Item = (RowKey, u32)> {
         self.rows.iter().filter(|row| row.live && row.refs > 0).map(|row| (row.key, row.refs))
     }
 
@@ -245,7 +245,7 @@ impl<V: Default> Rows<V> {
     pub fn change_each(&mut self, mut change: impl FnMut(&mut V) -> bool) {
         for at in 0..self.rows.len() {
             if self.rows[at].live && change(&mut self.rows[at].value) {
-                self.hold(at as u32, false);
+                self.count_reference(at as u32, false);
             }
         }
     }

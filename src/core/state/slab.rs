@@ -311,12 +311,12 @@ mod tests {
         for step in 0..200_000u64 {
             state = stir(state ^ step);
             let key = state % 3000;
-            let found = index.find(key, |slot| slab.get(slot).is_some_and(|held| held.0 == key));
+            let found = index.find(key, |slot| slab.get(slot).is_some_and(|wait| wait.0 == key));
             assert_eq!(found.is_some(), plain.contains_key(&key));
             match found {
                 Some(slot) if state & 1 << 40 == 0 => {
                     index.remove(key, slot);
-                    assert_eq!(slab.remove(slot).map(|held| held.1), plain.remove(&key));
+                    assert_eq!(slab.remove(slot).map(|wait| wait.1), plain.remove(&key));
                 }
                 Some(slot) => {
                     if let Some(held) = slab.get_mut(slot) {

@@ -135,7 +135,7 @@ impl Intake {
             return;
         }
         if self.waiting_count >= self.limits.intake_waiting_max {
-            self.tally.dropped += 1;
+            self.counts.dropped += 1;
             return;
         }
         if let Some(job) = self.jobs.held.get_mut(&number) {

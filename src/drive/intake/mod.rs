@@ -9,15 +9,15 @@
 //! No clock, no log: bytes come in, and go out as [`Records`].
 
 mod again;
+mod counts;
 mod facts;
 mod jobs;
 mod number;
 mod records;
 mod stateless;
-mod tally;
 
+pub use counts::{IntakeCounts, Taken};
 pub use records::{Entry, Headers, Records};
-pub use tally::{Taken, Tally};
 
 use crate::core::cut::Topic;
 use crate::core::event::{
@@ -82,7 +82,7 @@ pub struct Intake {
     shared: HashSet<Arc<Facts>>,
     is_reading_back: bool,
     has_published: bool,
-    tally: Tally,
+    counts: IntakeCounts,
     /// Facts of a job of which none are known.
     nothing: Facts,
 }
@@ -106,7 +106,7 @@ impl Intake {
             shared: HashSet::new(),
             is_reading_back: true,
             has_published: false,
-            tally: Tally::default(),
+            counts: IntakeCounts::default(),
             nothing: Facts::default(),
         }
     }
@@ -128,8 +128,8 @@ impl Intake {
     }
 
     /// Counts since this was last asked.
-    pub fn take_tally(&mut self) -> Tally {
-        std::mem::take(&mut self.tally)
+    pub fn take_counts(&mut self) -> IntakeCounts {
+        std::mem::take(&mut self.counts)
     }
 
     /// Takes a record of one of our own topics in. A job's state counts until all was read back
@@ -187,7 +187,7 @@ impl Intake {
     ) {
         let before = records.len();
         let Some(value) = value else {
-            return self.tally.count(dialect, Taken::Ignored);
+            return self.counts.count(dialect, Taken::Ignored);
         };
         let message = match value.len() > self.limits.max_record_bytes {
             true => Err(format!(
@@ -207,7 +207,7 @@ impl Intake {
             Ok(Foreign::Other) => false,
             Err(why) => {
                 self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, records);
-                return self.tally.count(dialect, Taken::DeadLetter);
+                return self.counts.count(dialect, Taken::DeadLetter);
             }
         };
         let taken = match (records.len() > before, is_known) {
@@ -215,7 +215,7 @@ impl Intake {
             (false, true) => Taken::Known,
             (false, false) => Taken::Ignored,
         };
-        self.tally.count(dialect, taken);
+        self.counts.count(dialect, taken);
     }
 
     /// Refuses a message with a name that no record of ours may have.
@@ -258,7 +258,7 @@ impl Intake {
         if let Some((gone, job)) = self.jobs.forget(self.limits.intake_jobs_max) {
             // One that is over and complete is forgotten as a matter of course.
             if !job.status.is_ended() || job.waits || job.is_outdated {
-                self.tally.dropped += 1;
+                self.counts.dropped += 1;
             }
             if job.waits {
                 self.leave(job.task, gone);

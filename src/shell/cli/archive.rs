@@ -7,11 +7,11 @@
 
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LaneSpan, Log, LogError};
-use crate::shell::cli::place::{self, Place, Read};
+use crate::shell::cli::log_args::{self, LogArgs, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::envelope::Envelope;
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, DirWriter, Mode};
-use crate::shell::kafka::{KafkaWhole, TopicMap};
+use crate::shell::kafka::{KafkaScan, TopicMap};
 use crate::wire::avro::Codec;
 use crate::wire::topology::Topology;
 use clap::Args;
@@ -56,7 +56,7 @@ impl Archive {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = Read::open(self.topology.as_deref())?;
-        place::may_hold_log(&self.dir, &place::dir_topics(&read.topology))?;
+        log_args::may_hold_log(&self.dir, &log_args::dir_topics(&read.topology))?;
         let log = self.log(&read)?;
         for name in log.absent() {
             eprintln!("{name}: not there, not copied; nothing reads or writes it yet");
@@ -89,26 +89,26 @@ impl Archive {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn log(&self, read: &Read) -> anyhow::Result<KafkaWhole> {
-        let place = Place {
+    fn log(&self, read: &Read) -> anyhow::Result<KafkaScan> {
+        let log_args = LogArgs {
             bootstrap_server: Some(self.bootstrap_server.clone()),
             dir: None,
             topology: None,
             command_config: self.command_config.clone(),
             property: self.property.clone(),
         };
-        let mut conf = place.kafka(&read.topology)?;
+        let mut conf = log_args.kafka(&read.topology)?;
         let name = |topic: &Topic| read.topology.topic(*topic).name.clone();
         let all = Topic::ALL.iter().map(|topic| TopicMap { topic: *topic, name: name(topic) });
         conf.topics = all.collect();
-        Ok(KafkaWhole::open(conf, &Topic::read().collect::<Vec<_>>())?)
+        Ok(KafkaScan::open(conf, &Topic::read().collect::<Vec<_>>())?)
     }
 
     /// One directory holds one log: refuses a directory with anything else in it, and an archive
     /// whose last records are not those of this Kafka.
     fn check(
         &self,
-        log: &KafkaWhole,
+        log: &KafkaScan,
         topics: &[DirTopic],
         spans: &[LaneSpan],
     ) -> anyhow::Result<()> {
@@ -138,9 +138,7 @@ impl Archive {
                 .into());
             };
             let mut values = [None, None];
-            held.read_whole(known.lane, last, known.end, &mut |record| {
-                keep(&mut values[0], record)
-            })?;
+            held.scan(known.lane, last, known.end, &mut |record| keep(&mut values[0], record))?;
             log.read(there.lane, last, known.end, &mut |record| keep(&mut values[1], record))?;
             // An offset without a record: a transaction's marker, or compaction took it.
             let is_gone = !is_progress && values.iter().any(Option::is_none);
@@ -162,7 +160,7 @@ fn keep(value: &mut Option<Vec<u8>>, record: &Envelope<'_>) -> Result<(), LogErr
     Ok(())
 }
 
-fn ends_of_progress(log: &KafkaWhole) -> Result<Vec<LaneSpan>, LogError> {
+fn ends_of_progress(log: &KafkaScan) -> Result<Vec<LaneSpan>, LogError> {
     let mut spans = log.spans()?;
     spans.retain(|span| span.lane.topic == Topic::Progress);
     Ok(spans)
@@ -170,7 +168,7 @@ fn ends_of_progress(log: &KafkaWhole) -> Result<Vec<LaneSpan>, LogError> {
 
 /// Epoch and number of the last cycle to be copied. Decisions of later ones may be there by now;
 /// without their cycle they would be outputs that were never confirmed.
-fn newest_cycle(log: &KafkaWhole, progress: &[LaneSpan]) -> Result<(u64, u64), LogError> {
+fn newest_cycle(log: &KafkaScan, progress: &[LaneSpan]) -> Result<(u64, u64), LogError> {
     let codec = Codec::default();
     let mut newest = (0, 0);
     for span in progress {
@@ -228,7 +226,7 @@ impl<'a> Copy<'a> {
     }
 
     /// Copies what is missing of a lane.
-    fn lane(&mut self, log: &KafkaWhole, span: &LaneSpan) -> Result<(), LogError> {
+    fn lane(&mut self, log: &KafkaScan, span: &LaneSpan) -> Result<(), LogError> {
         let lane = span.lane;
         let next = self.writer.next(lane)?;
         let mut from = next.max(span.first);

@@ -3,7 +3,7 @@
 use crate::core::state::audit::{Drift, audit};
 use crate::core::state::counters::counters;
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::Place;
+use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::replay::rebuild;
 use crate::shell::ports::AnyStore;
 use crate::shell::store::SledStore;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct Audit {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Where the store lies.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
@@ -36,9 +36,9 @@ pub struct Audit {
 impl Audit {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
-        self.place.check()?;
-        let dir = self.place.store(self.store.as_deref(), &read.topology.domain);
+        let read = self.log_args.read()?;
+        self.log_args.check()?;
+        let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         let mut drifts = Vec::new();
         let mut asked = None;
         let mut kept = BTreeMap::new();
@@ -52,13 +52,14 @@ impl Audit {
         }
         let at_cycle = kept.remove("cycle").and_then(|number| number.parse::<u64>().ok());
         let mut compared = 0;
-        let rebuilt = rebuild(&self.place, &read, AnyStore::Nothing, false, at_cycle, |drive| {
-            let lines = counters(drive.state());
-            let recount: BTreeMap<String, String> =
-                lines.iter().map(|line| (line.key(), to_json(line))).collect();
-            compared = recount.len().max(kept.len()).max(1);
-            drifts.extend(compare(&kept, &recount));
-        })?;
+        let rebuilt =
+            rebuild(&self.log_args, &read, AnyStore::Nothing, false, at_cycle, |drive| {
+                let lines = counters(drive.state());
+                let recount: BTreeMap<String, String> =
+                    lines.iter().map(|line| (line.key(), to_json(line))).collect();
+                compared = recount.len().max(kept.len()).max(1);
+                drifts.extend(compare(&kept, &recount));
+            })?;
         if let (Some(number), 0) = (at_cycle, compared) {
             drifts.push(Drift {
                 counter: "store cycle".into(),

@@ -2,7 +2,7 @@
 
 use super::{Ended, Usage};
 use crate::core::policy::Rules;
-use crate::sim::conform::{Recorded, Tally};
+use crate::sim::conform::{Recorded, Summary};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use flate2::read::MultiGzDecoder;
@@ -44,7 +44,7 @@ impl Conformance {
             Reading::Documented => Rules::Documented,
             Reading::Panda => Rules::Panda,
         };
-        let mut tally = Tally::default();
+        let mut summary = Summary::default();
         let (mut beyond, mut alone) = (Vec::new(), 0);
         for path in &self.files {
             for (number, line) in (1..).zip(lines(path)?) {
@@ -52,14 +52,15 @@ impl Conformance {
                 if line.trim().is_empty() {
                     continue;
                 }
-                let place = |error: String| Usage(format!("{}:{number}: {error}", path.display()));
-                let case = Recorded::read(&line).map_err(place)?;
-                let judged = case.judge(rules).map_err(place)?;
+                let located =
+                    |error: String| Usage(format!("{}:{number}: {error}", path.display()));
+                let case = Recorded::read(&line).map_err(located)?;
+                let judged = case.judge(rules).map_err(located)?;
                 let why_not = case.out_of_scope();
                 let found = case.compare(&judged, rules);
                 let agreement = found.as_ref().filter(|_| why_not.is_none());
                 if let Some(agreement) = agreement {
-                    tally.add(agreement);
+                    summary.add(agreement);
                 } else if let (Some(why), true) = (why_not, found.is_some()) {
                     beyond.push(format!("{} ({why})", case.id));
                 } else {
@@ -84,8 +85,8 @@ impl Conformance {
         if alone > 0 && !self.json {
             println!("judged, with nothing to compare with: {alone}");
         }
-        println!("{tally}");
-        Ok(if tally.whole == tally.cases { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        println!("{summary}");
+        Ok(if summary.whole == summary.cases { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 

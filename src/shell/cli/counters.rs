@@ -1,6 +1,6 @@
 //! `counters`: the counters as last kept, or as they are in a running process.
 
-use crate::shell::cli::place::Place;
+use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::store::SledStore;
 use anyhow::Context;
@@ -21,7 +21,7 @@ use std::time::Duration;
 #[derive(Args)]
 pub struct Counters {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Where the store lies.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
@@ -74,10 +74,10 @@ impl By {
 impl Counters {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
-        let dir = self.place.store(self.store.as_deref(), &read.topology.domain);
+        let read = self.log_args.read()?;
+        let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if self.store.is_none() {
-            self.place.check()?;
+            self.log_args.check()?;
         }
         if !dir.is_dir() {
             let dir = dir.display();

@@ -9,7 +9,7 @@ use crate::core::output::throttle::Throttle;
 use crate::core::state::audit::audit;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::{Config, Drive};
-use crate::shell::cli::place::{Read, dir_topics, open_store};
+use crate::shell::cli::log_args::{Read, dir_topics, open_store};
 use crate::shell::cli::{Ended, Usage, complaints, import};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
@@ -184,7 +184,7 @@ struct Live {
     now: Millis,
     /// Decisions published and not yet obeyed.
     decisions: Vec<Decision>,
-    tally: Tally,
+    totals: Totals,
     reported_ns: u64,
     reported_events: u64,
     is_quiet: bool,
@@ -193,7 +193,7 @@ struct Live {
 
 /// What the demo counts for its summary.
 #[derive(Default)]
-struct Tally {
+struct Totals {
     events: u64,
     outcomes: BTreeMap<&'static str, u64>,
     rejected: BTreeMap<String, u64>,
@@ -236,7 +236,7 @@ impl Live {
             partitions: topics.iter().map(|(topic, it)| (*topic, it.partitions)).collect(),
             now: START,
             decisions: Vec::new(),
-            tally: Tally::default(),
+            totals: Totals::default(),
             reported_ns: clock::stopwatch(),
             reported_events: 0,
             is_quiet: false,
@@ -286,9 +286,9 @@ impl Live {
             self.drive.lead(self.now)?;
             self.drive.settle(self.now)?;
             let report = self.show.report(&mut self.drive);
-            self.tally.count(report.decisions());
-            self.tally.count_throttles(report.throttles());
-            self.tally.events += report.events.values().sum::<u64>();
+            self.totals.count(report.decisions());
+            self.totals.count_throttles(report.throttles());
+            self.totals.events += report.events.values().sum::<u64>();
             self.decisions.extend(report.decisions().cloned());
             if !self.drive.has_more() {
                 return Ok(());
@@ -302,18 +302,18 @@ impl Live {
     fn progress(&mut self) {
         let now = clock::stopwatch();
         let seconds = (now - self.reported_ns) as f64 / 1e9;
-        let rate = (self.tally.events - self.reported_events) as f64 / seconds.max(1e-9);
-        (self.reported_ns, self.reported_events) = (now, self.tally.events);
+        let rate = (self.totals.events - self.reported_events) as f64 / seconds.max(1e-9);
+        (self.reported_ns, self.reported_events) = (now, self.totals.events);
         let summary = self.grid.summary();
         let simulated = self.now - START;
-        let decisions: u64 = self.tally.outcomes.values().sum();
+        let decisions: u64 = self.totals.outcomes.values().sum();
         println!(
             "day {} {:02}:{:02}  {rate:>8.0} events/s  {:>9} events  {decisions:>6} decisions  {:>7} \
              running  {:>3.0} % of cores busy  {} waiting",
             simulated / DAY,
             simulated % DAY / HOUR,
             simulated % HOUR / MINUTE,
-            self.tally.events,
+            self.totals.events,
             summary.running,
             100.0 * summary.cpu_use_recent,
             summary.chunks_waiting,
@@ -323,7 +323,7 @@ impl Live {
     fn end(mut self) -> Ended {
         self.drive.finish(self.now)?;
         let drifts = audit(self.drive.state());
-        self.tally.print(&self.grid.summary(), self.drive.state().number);
+        self.totals.print(&self.grid.summary(), self.drive.state().number);
         for drift in drifts.iter().take(10) {
             println!("  drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
         }
@@ -337,7 +337,7 @@ impl Live {
     }
 }
 
-impl Tally {
+impl Totals {
     fn count<'a>(&mut self, decisions: impl Iterator<Item = &'a Decision>) {
         for decision in decisions {
             *self.outcomes.entry(decision.outcome.name()).or_default() += 1;

@@ -13,7 +13,7 @@ use crate::core::unit::Millis;
 use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::{Batch, Log};
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::dirlog::Mode;
 use crate::wire::avro::{Arena, Codec, unframed};
 use clap::Args;
@@ -22,10 +22,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Explains why a task's work went where it went, or why it waits: counts per filter, the best
-/// candidates with every factor of their weight, what a deferral waits for. Of a throttle
-/// (of a user, a working group, a task) it shows the rule, what was measured, since when,
-/// until when, and what lifts it; of a task's owner too, where its task waits for that. Read from
-/// the decisions and throttles in the log; where several claim the same place, copies and those
+/// candidates with every factor of their weight, what a deferral waits for. Of a throttle (of a
+/// user, a working group, a task) it shows the rule, what was measured, since when, until when, and
+/// what lifts it; of a task's owner too, where its task waits for that. Read from the decisions and
+/// throttles in the log; where several have the same subject, attempt and ordinal, copies and those
 /// that are no output of the cycle they claim are passed over. Exits 1 when there is none of that
 /// name.
 ///
@@ -40,7 +40,7 @@ pub struct Explain {
     /// which.
     name: String,
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Every decision and every throttle record, not only the last one.
     #[arg(long)]
     all: bool,
@@ -52,7 +52,7 @@ pub struct Explain {
 impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
+        let read = self.log_args.read()?;
         let Looked { decisions, throttles, epoch_config, now, strays } = self.look(&read)?;
         if strays > 0 {
             eprintln!(
@@ -99,7 +99,7 @@ impl Explain {
     /// Decisions about what is named, in order; throttles of it, and of those that its
     /// decisions name, by (rule, subject) and in order.
     fn look(&self, read: &Read) -> anyhow::Result<Looked> {
-        let mut log = self.place.log(&read.topology, Mode::Read)?;
+        let mut log = self.log_args.log(&read.topology, Mode::Read)?;
         let found = outputs(&mut log, Topic::Decision, |event| match event {
             Event::Output(Output::Decision(it))
                 if it.task == self.name || it.subject == self.name =>
@@ -108,8 +108,8 @@ impl Explain {
             }
             _ => None,
         })?;
-        let place = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
-        let (mut found, mut strays) = without_strays(&mut log, found, place, |it| it.cycle)?;
+        let key = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
+        let (mut found, mut strays) = without_strays(&mut log, found, key, |it| it.cycle)?;
         join(&mut found);
         let notes = found.iter().flat_map(|decision| &decision.notes);
         let named: BTreeSet<(&str, &str)> = notes.filter_map(|note| throttle_of(note)).collect();
@@ -120,8 +120,8 @@ impl Explain {
             let is_named = named.contains(&(throttle.rule.as_str(), key.as_str()));
             (is_asked || is_named).then_some(*throttle)
         })?;
-        let place = |it: &Throttle| (it.name(), it.cycle, it.ordinal);
-        let (words, more) = without_strays(&mut log, words, place, |it| it.cycle)?;
+        let key = |it: &Throttle| (it.name(), it.cycle, it.ordinal);
+        let (words, more) = without_strays(&mut log, words, key, |it| it.cycle)?;
         strays += more;
         let mut throttles = Throttles::new();
         for throttle in words {
@@ -172,17 +172,17 @@ fn outputs<T>(
     Ok(found)
 }
 
-/// Those found, each once and in the order of their places, and how many were passed over. Where
-/// several claim one place, the one that `progress` lists is taken, or the first if none is listed
-/// any more. The log's cycles are read only if there is such a place.
+/// Those found, each once and in the order of their keys, and how many were passed over. Where
+/// several claim one key, the one that `progress` lists is taken, or the first if none is listed
+/// any more. The log's cycles are read only if there is such a key.
 fn without_strays<T>(
     log: &mut impl Log,
     mut found: Vec<(u64, T)>,
-    place: impl Fn(&T) -> (String, u64, u32),
+    key: impl Fn(&T) -> (String, u64, u32),
     cycle: impl Fn(&T) -> u64,
 ) -> anyhow::Result<(Vec<T>, usize)> {
-    found.sort_by_key(|(_, it)| place(it));
-    let is_same = |a: &(u64, T), b: &(u64, T)| place(&a.1) == place(&b.1);
+    found.sort_by_key(|(_, it)| key(it));
+    let is_same = |a: &(u64, T), b: &(u64, T)| key(&a.1) == key(&b.1);
     let contested = found.chunk_by(is_same).filter(|group| group.len() > 1);
     let cycles: BTreeSet<u64> = contested.flatten().map(|(_, it)| cycle(it)).collect();
     let mut listed = BTreeSet::new();
@@ -194,10 +194,10 @@ fn without_strays<T>(
             }
         })?;
     }
-    // Of those of one place the listed one comes first.
-    found.sort_by_key(|(hash, it)| (place(it), !listed.contains(&(cycle(it), *hash))));
+    // Of those of one key the listed one comes first.
+    found.sort_by_key(|(hash, it)| (key(it), !listed.contains(&(cycle(it), *hash))));
     let count = found.len();
-    found.dedup_by(|later, first| place(&later.1) == place(&first.1));
+    found.dedup_by(|later, first| key(&later.1) == key(&first.1));
     let strays = count - found.len();
     Ok((found.into_iter().map(|(_, it)| it).collect(), strays))
 }

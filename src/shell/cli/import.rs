@@ -3,7 +3,7 @@
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::Configuration;
 use crate::core::unit::Millis;
-use crate::shell::cli::place::{Place, Read, dir_topics, may_hold_log};
+use crate::shell::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
 use crate::shell::cli::{Ended, Usage, complaints};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, Mode};
@@ -70,7 +70,7 @@ struct Files {
     #[arg(long, value_name = "FILE")]
     sites: Vec<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Show what would be published, and publish nothing.
     #[arg(long)]
     dry_run: bool,
@@ -107,7 +107,7 @@ impl Import {
             *counts.entry(event.topic().name()).or_default() += 1;
         }
         if !files.dry_run {
-            publish(&files.place, &imported.records)?;
+            publish(&files.log_args, &imported.records)?;
         }
         let did = if files.dry_run { "would be published" } else { "published" };
         for (topic, count) in counts {
@@ -222,7 +222,7 @@ fn jobs(files: &Files) -> Ended {
         complaints += imported.complaints.len();
         if !files.dry_run {
             let rows = rows.into_iter().map(|row| (Topic::JobState, row.job, row.value));
-            append(&files.place, rows)?;
+            append(&files.log_args, rows)?;
         }
     }
     println!("{}: {count} records {did}", Topic::JobState.name());
@@ -230,23 +230,23 @@ fn jobs(files: &Files) -> Ended {
     Ok(files.ended(count, complaints))
 }
 
-fn publish(place: &Place, records: &[Configuration]) -> anyhow::Result<()> {
-    append(place, records.iter().map(encode))
+fn publish(log_args: &LogArgs, records: &[Configuration]) -> anyhow::Result<()> {
+    append(log_args, records.iter().map(encode))
 }
 
 /// Appends records: topic, key and bytes.
 fn append(
-    place: &Place,
+    log_args: &LogArgs,
     encoded: impl Iterator<Item = (Topic, String, Vec<u8>)>,
 ) -> anyhow::Result<()> {
-    let Read { topology, .. } = place.read()?;
-    place.check()?;
+    let Read { topology, .. } = log_args.read()?;
+    log_args.check()?;
     let encoded: Vec<(Topic, String, Vec<u8>)> = encoded.collect();
     let topics: Vec<Topic> = encoded.iter().map(|(topic, ..)| *topic).collect();
     let ours = Ours::find(&topology, &topics)?;
     let encoded = encoded.into_iter();
     let encoded = encoded.map(|(topic, key, bytes)| (topic, key, ours.frame(topic, bytes)));
-    if let Some(dir) = &place.dir {
+    if let Some(dir) = &log_args.dir {
         let topics = dir_topics(&topology);
         may_hold_log(dir, &topics)?;
         let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
@@ -258,7 +258,7 @@ fn append(
         writer.flush()?;
         return Ok(());
     }
-    let writer = KafkaWriter::open(&place.kafka(&topology)?)?;
+    let writer = KafkaWriter::open(&log_args.kafka(&topology)?)?;
     for (topic, key, bytes) in encoded {
         let name = &topology.topic(topic).name;
         writer.append(name, None, Some(key.as_bytes()), Some(&bytes), &[], None)?;

@@ -1,7 +1,7 @@
 //! `intake`: foreign messages become records, in a process of their own or beside `run`.
 
 use crate::drive::port::LogError;
-use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::http::Door;
 use crate::shell::intake::{IntakeReport, live};
@@ -26,7 +26,7 @@ use std::time::Duration;
 #[derive(Args)]
 pub struct Intake {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Where metrics, /livez and /readyz are served; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9188")]
     http: SocketAddr,
@@ -43,13 +43,13 @@ pub struct Intake {
 impl Intake {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
-        if self.place.dir.is_some() {
+        let read = self.log_args.read()?;
+        if self.log_args.dir.is_some() {
             return Err(
                 Usage("intake reads a Kafka: give --bootstrap-server HOST:PORT".into()).into()
             );
         }
-        let conf = self.place.kafka(&read.topology)?;
+        let conf = self.log_args.kafka(&read.topology)?;
         if read.topology.intake.sources.is_empty() {
             let why = format!("{}: no [[intake.source]]: name at least one topic", read.name);
             return Err(Usage(why).into());
@@ -130,15 +130,15 @@ pub(super) struct Beside {
 
 impl Beside {
     /// Starts the thread if the topology has it so and the log is a Kafka.
-    pub(super) fn start(place: &Place, read: &Read) -> anyhow::Result<Option<Beside>> {
+    pub(super) fn start(log_args: &LogArgs, read: &Read) -> anyhow::Result<Option<Beside>> {
         if !read.topology.intake.in_run {
             return Ok(None);
         }
-        if place.dir.is_some() {
+        if log_args.dir.is_some() {
             tracing::warn!("intake: left out, since it reads a Kafka and this is a directory");
             return Ok(None);
         }
-        let conf = place.kafka(&read.topology)?;
+        let conf = log_args.kafka(&read.topology)?;
         let (leads, ends, report) = (Arc::default(), Arc::default(), Arc::default());
         let mut beside = Beside { leads, ends, report, down: Arc::default(), thread: None };
         let work = beside.work(conf, read);
@@ -168,7 +168,7 @@ impl Beside {
                     let mut sum = report.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut new = new;
                     if let Some(before) = sum.take() {
-                        new.tally.add(&before.tally);
+                        new.counts.add(&before.counts);
                     }
                     *sum = Some(new);
                 });

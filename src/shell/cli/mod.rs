@@ -11,7 +11,7 @@ mod explain;
 mod import;
 mod intake;
 mod letters;
-mod place;
+mod log_args;
 mod repair;
 mod replay;
 mod run;

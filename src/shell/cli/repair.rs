@@ -4,7 +4,7 @@ use crate::core::explain::iso;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::repair::{Answers, ClockRepair, Plan};
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::Place;
+use crate::shell::cli::log_args::LogArgs;
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use clap::{Args, Subcommand};
@@ -39,7 +39,7 @@ enum What {
 #[command(verbatim_doc_comment)]
 struct Clock {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Do it.
     #[arg(long)]
     execute: bool,
@@ -56,12 +56,12 @@ impl Repair {
 
 impl Clock {
     fn run(self) -> Ended {
-        let read = self.place.read()?;
-        self.place.check()?;
+        let read = self.log_args.read()?;
+        self.log_args.check()?;
         let mode = if self.execute { Mode::Write } else { Mode::Read };
-        let log = self.place.log(&read.topology, mode)?;
+        let log = self.log_args.log(&read.topology, mode)?;
         let instance = format!("repair:{}:{}", std::process::id(), clock::now());
-        let has_broker = self.place.bootstrap_server.is_some();
+        let has_broker = self.log_args.bootstrap_server.is_some();
         let mut repair = ClockRepair::new(log, read.epoch_config()?, instance, has_broker);
         let Some(plan) = repair.look(clock::now())? else {
             println!("nothing to repair: the now of the last cycle has come");

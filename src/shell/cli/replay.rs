@@ -4,7 +4,7 @@ use crate::core::state::digest::digest;
 use crate::drive::port::{Log, Store};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::{Place, Read, open_store};
+use crate::shell::cli::log_args::{LogArgs, Read, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -22,7 +22,7 @@ use std::time::Duration;
 #[derive(Args)]
 pub struct Replay {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Make every recorded decision and throttle again from its cycle, and compare byte for byte.
     #[arg(long)]
     verify: bool,
@@ -37,12 +37,12 @@ pub struct Replay {
 impl Replay {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
+        let read = self.log_args.read()?;
         let store = match self.from_store {
-            true => open_store(&self.place.store(self.store.as_deref(), &read.topology.domain))?,
+            true => open_store(&self.log_args.store(self.store.as_deref(), &read.topology.domain))?,
             false => AnyStore::Nothing,
         };
-        let mut rebuilt = rebuild(&self.place, &read, store, self.verify, None, |_| ())?;
+        let mut rebuilt = rebuild(&self.log_args, &read, store, self.verify, None, |_| ())?;
         let state = rebuilt.drive.state();
         println!("cycles {}", state.number);
         println!("events {}", rebuilt.events);
@@ -95,14 +95,14 @@ pub struct Rebuilt {
 /// Follows a log to the end of what was published. `look` sees the state once as it was at the end
 /// of cycle `at`, if there is such a cycle.
 pub fn rebuild(
-    place: &Place,
+    log_args: &LogArgs,
     read: &Read,
     store: AnyStore,
     verify: bool,
     mut at: Option<u64>,
     mut look: impl FnMut(&Drive<AnyLog, AnyStore>),
 ) -> anyhow::Result<Rebuilt> {
-    let log = place.log(&read.topology, Mode::Read)?;
+    let log = log_args.log(&read.topology, Mode::Read)?;
     let config = Config {
         instance: format!("replay:{}", std::process::id()),
         epoch_config: read.epoch_config()?,

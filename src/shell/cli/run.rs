@@ -7,7 +7,7 @@ use crate::drive::port::{Log, LogError, StoreError};
 use crate::drive::{Config, Drive, Halt};
 use crate::shell::cli::Ended;
 use crate::shell::cli::intake::Beside;
-use crate::shell::cli::place::{Place, Read, open_store};
+use crate::shell::cli::log_args::{LogArgs, Read, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use crate::shell::http::Door;
@@ -36,7 +36,7 @@ use std::time::Duration;
 #[derive(Args)]
 pub struct Run {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Where the store lies; leader and standby have stores of their own.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
@@ -66,15 +66,15 @@ enum End {
 impl Run {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
-        self.place.check()?;
-        if self.place.bootstrap_server.is_some() {
-            self.place.kafka(&read.topology)?;
+        let read = self.log_args.read()?;
+        self.log_args.check()?;
+        if self.log_args.bootstrap_server.is_some() {
+            self.log_args.kafka(&read.topology)?;
         }
-        if self.place.dir.is_some() {
-            self.place.check_dir(&read.topology, self.create)?;
+        if self.log_args.dir.is_some() {
+            self.log_args.check_dir(&read.topology, self.create)?;
         }
-        let store = self.place.store(self.store.as_deref(), &read.topology.domain);
+        let store = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if self.dry_run {
             let domain = &read.topology.domain;
             println!("would serve domain {domain} with its store in {}", store.display());
@@ -82,7 +82,7 @@ impl Run {
             return Ok(ExitCode::SUCCESS);
         }
         if self.create {
-            self.place.create(&read.topology)?;
+            self.log_args.create(&read.topology)?;
         }
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT] {
@@ -92,7 +92,7 @@ impl Run {
         let mut show = Show::new(limits.metric_labels_max);
         let bound = show.listen(self.http, Door::new(&limits, &self.http_host))?;
         tracing::info!("serving metrics and questions on http://{bound}");
-        let beside = Beside::start(&self.place, &read)?;
+        let beside = Beside::start(&self.log_args, &read)?;
         let progress = &read.topology.topic(Topic::Progress).name;
         let mut rivals = Rivals::new(&read.topology.domain, progress, &limits);
         let mut pause = Duration::from_millis(200);
@@ -185,10 +185,10 @@ impl Run {
 
     /// The log, and whether counters are published on it: they are on a Kafka that has their topic.
     fn log(&self, read: &Read) -> anyhow::Result<(AnyLog, bool)> {
-        if self.place.bootstrap_server.is_none() {
-            return Ok((self.place.log(&read.topology, Mode::Write)?, false));
+        if self.log_args.bootstrap_server.is_none() {
+            return Ok((self.log_args.log(&read.topology, Mode::Write)?, false));
         }
-        let mut conf = self.place.kafka(&read.topology)?;
+        let mut conf = self.log_args.kafka(&read.topology)?;
         let name = read.topology.topic(Topic::Counter).name.clone();
         let has_counters = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
         if has_counters {
@@ -199,7 +199,7 @@ impl Run {
             );
         }
         let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
-        Ok((self.place.framed(log, &read.topology, Mode::Write)?, has_counters))
+        Ok((self.log_args.framed(log, &read.topology, Mode::Write)?, has_counters))
     }
 }
 
@@ -301,7 +301,7 @@ fn serve(
         } else {
             show.status.update(|status| status.broker_unreachable_since = None);
         }
-        show.tell_held_back(drive.log().held_back());
+        show.tell_waiting_for_registry(drive.log().waiting_for_registry());
         show.tell_stuck(stuck, &drive.stuck_lanes().collect());
         if drive.leads() {
             drive.lead(clock::now())?;

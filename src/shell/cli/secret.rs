@@ -11,21 +11,21 @@ const VARIABLES: [(&str, &str); 2] = [
     ("YARDMASTER_SSL_KEY_PASSWORD", "ssl.key.password"),
 ];
 
-/// Refuses a secret that stands where others read it. `place` is where it was found.
-pub fn is_hidden(name: &str, value: &str, place: &str) -> Result<(), Usage> {
+/// Refuses a secret that stands where others read it. `source` is where it was found.
+pub fn is_hidden(name: &str, value: &str, source: &str) -> Result<(), Usage> {
     if !is_secret(name) || reference(value).is_some() {
         return Ok(());
     }
     let variable = VARIABLES.iter().find(|(_, property)| *property == name);
     let variable = variable.map(|(variable, _)| format!(", or set {variable}"));
     Err(Usage(format!(
-        "{place}: {name} is a secret, and others can read it there; put it into the file of \
+        "{source}: {name} is a secret, and others can read it there; put it into the file of \
          --command-config, or give {name}=${{file:PATH}} or ${{env:NAME}}{}",
         variable.unwrap_or_default()
     )))
 }
 
-/// Puts contents in the place of `${file:PATH}` and `${env:NAME}`, and adds what the environment
+/// Puts contents in place of `${file:PATH}` and `${env:NAME}`, and adds what the environment
 /// says.
 pub fn resolve(properties: &mut BTreeMap<String, String>) -> Result<(), Usage> {
     for (variable, property) in VARIABLES {

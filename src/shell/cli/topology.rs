@@ -2,7 +2,7 @@
 
 use crate::core::cut::Topic;
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::Place;
+use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::schemas;
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 use crate::wire::topology::{
@@ -25,7 +25,7 @@ enum What {
     /// Example: yardmaster topology describe --mermaid
     Describe {
         #[command(flatten)]
-        place: Place,
+        log_args: LogArgs,
         /// A Mermaid graph instead of text.
         #[arg(long)]
         mermaid: bool,
@@ -36,7 +36,7 @@ enum What {
     /// Exits 1 when they are not.
     Check {
         #[command(flatten)]
-        place: Place,
+        log_args: LogArgs,
     },
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
     /// that the topology names, those that are read as well as those that are published. Registers
@@ -44,7 +44,7 @@ enum What {
     /// that others write.
     Apply {
         #[command(flatten)]
-        place: Place,
+        log_args: LogArgs,
         /// Show what would be made, and make nothing.
         #[arg(long)]
         dry_run: bool,
@@ -55,14 +55,14 @@ impl Topology {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         match self.what {
-            What::Describe { place, mermaid: true } => {
-                println!("{}", mermaid(&place.read()?.topology))
+            What::Describe { log_args, mermaid: true } => {
+                println!("{}", mermaid(&log_args.read()?.topology))
             }
-            What::Describe { place, mermaid: false } => {
-                println!("{}", describe(&place.read()?.topology));
+            What::Describe { log_args, mermaid: false } => {
+                println!("{}", describe(&log_args.read()?.topology));
             }
-            What::Check { place } => return check(&place),
-            What::Apply { place, dry_run } => apply(&place, dry_run)?,
+            What::Check { log_args } => return check(&log_args),
+            What::Apply { log_args, dry_run } => apply(&log_args, dry_run)?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -71,21 +71,21 @@ impl Topology {
 /// Shortest time that a source of intake should be kept; ms.
 const SOURCE_KEPT: i64 = 24 * 3_600_000;
 
-fn check(place: &Place) -> Ended {
-    let read = place.read()?;
+fn check(log_args: &LogArgs) -> Ended {
+    let read = log_args.read()?;
     println!("{}: no mistake found", read.name);
-    let missing = match place.check() {
+    let missing = match log_args.check() {
         Ok(()) => schemas::check(&read.topology)?,
         Err(_) => 0,
     };
     if missing > 0 {
         println!("{missing} schemas; `topology apply` registers those that are not there");
     }
-    if place.bootstrap_server.is_none() {
+    if log_args.bootstrap_server.is_none() {
         return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
-    let bootstrap = place.bootstrap_server.as_deref().unwrap_or_default();
+    let admin = KafkaAdmin::open(&log_args.kafka(&read.topology)?)?;
+    let bootstrap = log_args.bootstrap_server.as_deref().unwrap_or_default();
     let mut wrong = 0;
     for (topic, settings) in &read.topology.topics {
         let found = admin.describe(std::slice::from_ref(&settings.name))?;
@@ -211,19 +211,19 @@ fn specs(topology: &topology::Topology) -> Vec<NewTopicSpec> {
     topology.topics.values().map(spec).collect()
 }
 
-fn apply(place: &Place, dry_run: bool) -> anyhow::Result<()> {
-    let read = place.read()?;
+fn apply(log_args: &LogArgs, dry_run: bool) -> anyhow::Result<()> {
+    let read = log_args.read()?;
     let specs = specs(&read.topology);
-    if place.dir.is_some() {
+    if log_args.dir.is_some() {
         // A directory makes its topics as they are written to.
         return schemas::apply(&read.topology, dry_run);
     }
-    if dry_run && place.bootstrap_server.is_none() {
+    if dry_run && log_args.bootstrap_server.is_none() {
         println!("without --bootstrap-server no topic is known to be there already");
         specs.iter().for_each(|spec| println!("{}: {}", spec.name, would_make(spec)));
         return schemas::apply(&read.topology, dry_run);
     }
-    let admin = KafkaAdmin::open(&place.kafka(&read.topology)?)?;
+    let admin = KafkaAdmin::open(&log_args.kafka(&read.topology)?)?;
     if dry_run {
         for spec in &specs {
             match admin.partitions(&spec.name)? {

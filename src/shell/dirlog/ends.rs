@@ -51,13 +51,13 @@ pub fn of_record(lane: Lane, bytes: &[u8], parts: &Parts) -> Option<Ends> {
 
 /// Follows the `progress` files of a directory.
 pub struct Follower {
-    strands: Vec<Strand>,
+    progress_files: Vec<ProgressFile>,
     /// What is covered, the furthest of all domains.
     pub ends: Ends,
 }
 
 /// One domain's `progress` file.
-struct Strand {
+struct ProgressFile {
     lane: Lane,
     path: PathBuf,
     file: Option<LaneFile>,
@@ -68,20 +68,23 @@ struct Strand {
 impl Follower {
     /// A follower of these files; `refresh` reads them.
     pub fn new(files: Vec<(Lane, PathBuf)>) -> Follower {
-        let strand = |(lane, path)| Strand { lane, path, file: None, position: 0 };
-        Follower { strands: files.into_iter().map(strand).collect(), ends: Ends::new() }
+        let progress_file = |(lane, path)| ProgressFile { lane, path, file: None, position: 0 };
+        Follower {
+            progress_files: files.into_iter().map(progress_file).collect(),
+            ends: Ends::new(),
+        }
     }
 
     /// Looks for news.
     pub fn refresh(&mut self) -> Result<(), LogError> {
-        for strand in &mut self.strands {
-            strand.refresh(&mut self.ends)?;
+        for progress_file in &mut self.progress_files {
+            progress_file.refresh(&mut self.ends)?;
         }
         Ok(())
     }
 }
 
-impl Strand {
+impl ProgressFile {
     fn refresh(&mut self, ends: &mut Ends) -> Result<(), LogError> {
         let first_time = self.file.is_none();
         if first_time {

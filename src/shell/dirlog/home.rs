@@ -54,7 +54,7 @@ impl Default for DirOptions {
 }
 
 /// Where a lane's file is.
-pub struct Place {
+pub struct DirLane {
     /// Name of the topic on the bus.
     pub topic: String,
     /// The file.
@@ -70,7 +70,7 @@ pub struct Home {
     /// How it is written.
     pub options: DirOptions,
     /// Every lane.
-    pub lanes: BTreeMap<Lane, Place>,
+    pub lanes: BTreeMap<Lane, DirLane>,
     /// How far the writer of this process has written each input lane it has opened.
     pub written: SharedEnds,
     has_writer: AtomicBool,
@@ -101,8 +101,8 @@ impl Home {
             let folder = dir.join(name);
             for partition in 0..(*partitions).max(partitions_in(&folder)?) {
                 let path = folder.join(format!("{partition}.avro"));
-                let place = Place { topic: name.clone(), path };
-                lanes.insert(Lane::new(*topic, partition), place);
+                let dir_lane = DirLane { topic: name.clone(), path };
+                lanes.insert(Lane::new(*topic, partition), dir_lane);
             }
         }
         Ok(Home {
@@ -119,19 +119,20 @@ impl Home {
     /// The `progress` files.
     pub fn progress_files(&self) -> Vec<(Lane, PathBuf)> {
         let progress = self.lanes.iter().filter(|(lane, _)| lane.topic == Topic::Progress);
-        progress.map(|(lane, place)| (*lane, place.path.clone())).collect()
+        progress.map(|(lane, dir_lane)| (*lane, dir_lane.path.clone())).collect()
     }
 
     /// Cuts torn blocks off the input files that are there; what was cut, for people.
     pub fn mend_inputs(&self) -> Result<Vec<String>, LogError> {
         let mut notices = Vec::new();
-        for (lane, place) in self.lanes.iter().filter(|(lane, _)| !lane.topic.is_own()) {
-            if LaneFile::open(&place.path)?.is_none() {
+        for (lane, dir_lane) in self.lanes.iter().filter(|(lane, _)| !lane.topic.is_own()) {
+            if LaneFile::open(&dir_lane.path)?.is_none() {
                 continue;
             }
-            let (_, torn) = Appender::open(&place.path, &place.topic, *lane, self.options.sync)?;
+            let (_, torn) =
+                Appender::open(&dir_lane.path, &dir_lane.topic, *lane, self.options.sync)?;
             if torn > 0 {
-                let path = place.path.display();
+                let path = dir_lane.path.display();
                 notices.push(format!("{path}: cut off {torn} bytes of a torn block"));
             }
         }

@@ -15,7 +15,7 @@ mod home;
 pub mod ocf;
 mod publish;
 mod reader;
-mod whole;
+mod scan;
 mod writer;
 
 pub use content::Content;
@@ -131,8 +131,8 @@ impl DirLog {
 
     /// The extent of one lane.
     fn span(&self, lane: Lane, bounds: Bounds) -> Result<LaneSpan, LogError> {
-        let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
-        let (first, end) = match LaneFile::open(&place.path)? {
+        let dir_lane = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+        let (first, end) = match LaneFile::open(&dir_lane.path)? {
             Some(file) => (file.first()?, file.tail()?.next),
             None => (None, 0),
         };
@@ -156,7 +156,8 @@ impl DirLog {
         loop {
             let before = batch.records.len();
             for lane in lanes.iter().cycle().skip(self.turn).take(lanes.len()) {
-                let Some(reader) = self.readers.get_mut(lane).filter(|reader| !reader.held) else {
+                let Some(reader) = self.readers.get_mut(lane).filter(|reader| !reader.paused)
+                else {
                     continue;
                 };
                 let quota = full.min(batch.records.len() + share);
@@ -184,17 +185,17 @@ impl Log for DirLog {
         for (&lane, &next) in &from.0 {
             let span = self.span(lane, DirLog::bounds(lane, &ends, &written))?;
             span.admits(next)?;
-            let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
-            readers.insert(lane, LaneReader::new(lane, place.path.clone(), next)?);
+            let dir_lane = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+            readers.insert(lane, LaneReader::new(lane, dir_lane.path.clone(), next)?);
         }
         self.readers = readers;
         Ok(())
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
         for lane in lanes {
             if let Some(reader) = self.readers.get_mut(lane) {
-                reader.held = held;
+                reader.paused = paused;
             }
         }
         Ok(())

@@ -20,8 +20,8 @@ pub struct OwnLanes {
 }
 
 impl OwnLanes {
-    /// Opens the own lanes of a directory and cuts them back to what is covered. `notices` gets what
-    /// was cut.
+    /// Opens the own lanes of a directory and cuts them back to what is covered. `notices` gets
+    /// what was cut.
     pub fn open(
         home: &Home,
         covered: &SharedEnds,
@@ -85,10 +85,12 @@ impl OwnLanes {
 /// of which all is there.
 fn recover(home: &Home, notices: &mut Vec<String>) -> Result<BTreeMap<Lane, Appender>, LogError> {
     let mut lanes = BTreeMap::new();
-    for (lane, place) in home.lanes.iter().filter(|(lane, _)| lane.topic.is_own()) {
-        let (file, torn) = Appender::open(&place.path, &place.topic, *lane, home.options.sync)?;
+    for (lane, dir_lane) in home.lanes.iter().filter(|(lane, _)| lane.topic.is_own()) {
+        let (file, torn) =
+            Appender::open(&dir_lane.path, &dir_lane.topic, *lane, home.options.sync)?;
         if torn > 0 {
-            notices.push(format!("{}: cut off {torn} bytes of a torn block", place.path.display()));
+            notices
+                .push(format!("{}: cut off {torn} bytes of a torn block", dir_lane.path.display()));
         }
         lanes.insert(*lane, file);
     }

@@ -30,7 +30,7 @@ pub struct LaneReader {
     /// back and written again, so no byte of it is used.
     sure: u64,
     /// Whether nothing is to be delivered for now.
-    pub held: bool,
+    pub paused: bool,
     reported: Option<Mark>,
 }
 
@@ -68,7 +68,7 @@ impl LaneReader {
             at: 0,
             open: None,
             sure: 0,
-            held: false,
+            paused: false,
             reported: None,
         };
         reader.find_file()?;

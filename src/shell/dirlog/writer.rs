@@ -30,7 +30,7 @@ pub struct DirWriter {
     /// Ends beyond the last record, in an archive.
     passed: Ends,
     /// The newest `progress` record of a copy, not yet appended: it may be the one that covers.
-    last: Option<(Lane, Whole)>,
+    last: Option<(Lane, OwnedEnvelope)>,
     notices: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl DirWriter {
         if lane.topic != Topic::Progress {
             return self.put(lane, envelope);
         }
-        let held = self.last.replace((lane, Whole::of(envelope)));
+        let held = self.last.replace((lane, OwnedEnvelope::of(envelope)));
         match held {
             Some((lane, held)) => self.push(lane, &held.envelope()),
             None => Ok(()),
@@ -175,11 +175,11 @@ impl DirWriter {
     /// The lane's file, opened when it is first needed.
     fn lane(&mut self, lane: Lane) -> Result<&mut Appender, LogError> {
         if !self.lanes.contains_key(&lane) {
-            let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+            let dir_lane = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
             let sync = self.home.options.sync;
-            let (file, torn) = Appender::open(&place.path, &place.topic, lane, sync)?;
+            let (file, torn) = Appender::open(&dir_lane.path, &dir_lane.topic, lane, sync)?;
             if torn > 0 {
-                let path = place.path.display();
+                let path = dir_lane.path.display();
                 self.notices.push(format!("{path}: cut off {torn} bytes of a torn block"));
             }
             if !lane.topic.is_own() {
@@ -203,7 +203,7 @@ impl DirWriter {
 }
 
 /// A record with bytes of its own.
-struct Whole {
+struct OwnedEnvelope {
     offset: u64,
     timestamp: Millis,
     stamp: Stamp,
@@ -212,12 +212,12 @@ struct Whole {
     headers: Vec<(String, Vec<u8>)>,
 }
 
-impl Whole {
-    fn of(envelope: &Envelope<'_>) -> Whole {
+impl OwnedEnvelope {
+    fn of(envelope: &Envelope<'_>) -> OwnedEnvelope {
         let mut headers = envelope.headers.to_vec();
         // What it covered elsewhere is not here.
         headers.retain(|(name, _)| name != ENDS_HEADER);
-        Whole {
+        OwnedEnvelope {
             offset: envelope.offset,
             timestamp: envelope.timestamp,
             stamp: envelope.stamp,

@@ -109,8 +109,8 @@ pub(super) fn spans(
     looker: &Client,
     lanes: &[(Lane, String)],
 ) -> Result<Vec<LaneSpan>, LogError> {
-    let ask = |client: &Client, place| {
-        offsets(client, lanes, place, conf.patience).map_err(|error| trouble(client, &error))
+    let ask = |client: &Client, offset| {
+        offsets(client, lanes, offset, conf.patience).map_err(|error| trouble(client, &error))
     };
     let first = ask(reader, Offset::Beginning)?;
     // The stable ends are asked for first: what is committed in between is below both ends.
@@ -143,7 +143,7 @@ type Answers = BTreeMap<Lane, Result<u64, RDKafkaErrorCode>>;
 fn offsets(
     client: &Client,
     lanes: &[(Lane, String)],
-    place: Offset,
+    offset: Offset,
     wait: Duration,
 ) -> Result<Answers, KafkaError> {
     if lanes.is_empty() {
@@ -151,7 +151,7 @@ fn offsets(
     }
     let mut asked = TopicPartitionList::with_capacity(lanes.len());
     for (lane, name) in lanes {
-        asked.add_partition_offset(name, lane.partition as i32, place)?;
+        asked.add_partition_offset(name, lane.partition as i32, offset)?;
     }
     let answered = client.offsets_for_times(asked, wait)?;
     let mut offsets = BTreeMap::new();

@@ -54,7 +54,7 @@ impl Group {
     }
 
     /// Where a partition was read to.
-    pub(super) fn place(&self, topic: &str, partition: i32) -> Committed {
+    pub(super) fn committed_at(&self, topic: &str, partition: i32) -> Committed {
         if let Some(at) = self.offsets.get(&(topic.to_owned(), partition)) {
             return Committed::At(*at);
         }
@@ -95,15 +95,15 @@ mod tests {
         let text = metadata([("jobs", 3), ("transfers", 1)].into_iter());
         assert_eq!(text, "jobs=3 transfers=1");
         let one = group(&[("jobs", 1, &text)], true);
-        assert_eq!(one.place("jobs", 1), Committed::At(7));
-        assert_eq!(one.place("jobs", 2), Committed::Lost);
-        assert_eq!(one.place("jobs", 3), Committed::Never, "the topic has grown");
-        assert_eq!(one.place("transfers", 0), Committed::Lost);
-        assert_eq!(one.place("pilots", 0), Committed::Never, "a source that was added");
+        assert_eq!(one.committed_at("jobs", 1), Committed::At(7));
+        assert_eq!(one.committed_at("jobs", 2), Committed::Lost);
+        assert_eq!(one.committed_at("jobs", 3), Committed::Never, "the topic has grown");
+        assert_eq!(one.committed_at("transfers", 0), Committed::Lost);
+        assert_eq!(one.committed_at("pilots", 0), Committed::Never, "a source that was added");
         // An earlier version committed without metadata, and only where something was read.
-        assert_eq!(group(&[("jobs", 1, "")], true).place("jobs", 0), Committed::Never);
-        assert_eq!(group(&[], false).place("jobs", 0), Committed::Never, "the first start");
-        assert_eq!(group(&[], true).place("jobs", 0), Committed::Lost, "all are gone");
+        assert_eq!(group(&[("jobs", 1, "")], true).committed_at("jobs", 0), Committed::Never);
+        assert_eq!(group(&[], false).committed_at("jobs", 0), Committed::Never, "the first start");
+        assert_eq!(group(&[], true).committed_at("jobs", 0), Committed::Lost, "all are gone");
     }
 
     #[test]

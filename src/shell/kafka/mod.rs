@@ -10,22 +10,22 @@ mod conf;
 mod extent;
 mod group;
 mod health;
+mod lane;
 mod leaders;
-mod place;
 mod queue;
 mod reader;
 mod reading;
 mod remedy;
+mod scan;
 mod source;
 mod txn;
 mod watch;
-mod whole;
 mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 pub use conf::{KafkaConf, TopicMap, Turn, is_secret};
+pub use scan::KafkaScan;
 pub use source::{ForeignRecord, KafkaIntake};
-pub use whole::KafkaWhole;
 pub use writer::KafkaWriter;
 
 use crate::core::cut::{Cut, Lane};
@@ -144,8 +144,8 @@ impl Log for KafkaLog {
         Ok(())
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        self.reading.as_mut().map_or(Ok(()), |reading| reading.hold(lanes, held))
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
+        self.reading.as_mut().map_or(Ok(()), |reading| reading.set_paused(lanes, paused))
     }
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {

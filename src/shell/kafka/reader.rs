@@ -3,7 +3,7 @@
 use super::conf::{KafkaConf, Role, Turn};
 use super::extent;
 use super::health::{Probe, Width};
-use super::place::{Lost, Place};
+use super::lane::{KafkaLane, Lost};
 use super::queue::{Client, Origin, Queue, high};
 use super::watch::Watch;
 use crate::core::cut::{Cut, Lane};
@@ -43,16 +43,16 @@ pub(super) struct Extent {
 
 /// The lanes by name and number.
 struct Lanes {
-    strands: Vec<Strand>,
+    topics: Vec<TopicLanes>,
     /// Which topic the last event came from: mostly the next one does too.
     last: usize,
 }
 
 /// The lanes of one topic.
-struct Strand {
+struct TopicLanes {
     name: CString,
     text: String,
-    lanes: BTreeMap<i32, Place>,
+    lanes: BTreeMap<i32, KafkaLane>,
 }
 
 impl Reader {
@@ -65,17 +65,17 @@ impl Reader {
     ) -> Result<Reader, LogError> {
         let client = open(conf, Role::Reader)?;
         let queue = Queue::new(&client);
-        let mut lanes = Lanes { strands: Vec::new(), last: 0 };
+        let mut lanes = Lanes { topics: Vec::new(), last: 0 };
         let mut assigned = TopicPartitionList::new();
         for (lane, name) in names {
             let Some(next) = from.next(*lane) else { continue };
-            let strand = lanes.strand(name)?;
+            let topic = lanes.topic(name)?;
             let partition = lane.partition as i32;
-            queue.forward(&strand.name, partition);
+            queue.forward(&topic.name, partition);
             let offset = Offset::Offset(i64::try_from(next).unwrap_or(i64::MAX));
             let added = assigned.add_partition_offset(name, partition, offset);
             added.map_err(|error| LogError::Stop(format!("{lane} at {next}: {error}")))?;
-            strand.lanes.insert(partition, Place::new(*lane, next));
+            topic.lanes.insert(partition, KafkaLane::new(*lane, next));
         }
         client.assign(&assigned).map_err(|error| extent::trouble(&client, &error))?;
         let asked = names.iter().filter(|(lane, _)| from.next(*lane).is_some());
@@ -97,10 +97,10 @@ impl Reader {
 
     /// How far the lanes reach.
     pub fn extent(&self) -> Extent {
-        let of = |strand: &Strand| -> Vec<(Lane, CString)> {
-            strand.lanes.values().map(|place| (place.lane, strand.name.clone())).collect()
+        let of = |topic: &TopicLanes| -> Vec<(Lane, CString)> {
+            topic.lanes.values().map(|kafka_lane| (kafka_lane.lane, topic.name.clone())).collect()
         };
-        let lanes = self.lanes.strands.iter().flat_map(of).collect();
+        let lanes = self.lanes.topics.iter().flat_map(of).collect();
         Extent { client: self.client.clone(), probe: self.probe.clone(), lanes }
     }
 
@@ -122,10 +122,10 @@ impl Reader {
         let (lanes, turn) = (&mut self.lanes, self.turn);
         let mut came_at = None;
         let count = self.queue.take(max, wait, &mut |origin, event| {
-            if let Some((strand, place)) = lanes.find(origin) {
+            if let Some((topic, kafka_lane)) = lanes.find(origin) {
                 // One look at the clock for all that came together.
                 let now = *came_at.get_or_insert_with(Instant::now);
-                lost = lost.take().or(place.meet(strand, origin, event, now, turn, batch));
+                lost = lost.take().or(kafka_lane.meet(topic, origin, event, now, turn, batch));
             }
             batch.has_room(usize::MAX)
         });
@@ -149,24 +149,24 @@ impl Reader {
     }
 
     /// Holds lanes back or lets them go on.
-    pub fn hold(&mut self, wanted: &[Lane], held: bool) -> Result<(), LogError> {
+    pub fn set_paused(&mut self, wanted: &[Lane], paused: bool) -> Result<(), LogError> {
         let mut changed = TopicPartitionList::new();
-        for strand in &mut self.lanes.strands {
-            for (partition, place) in &mut strand.lanes {
-                if place.held == held || !wanted.contains(&place.lane) {
+        for topic in &mut self.lanes.topics {
+            for (partition, kafka_lane) in &mut topic.lanes {
+                if kafka_lane.paused == paused || !wanted.contains(&kafka_lane.lane) {
                     continue;
                 }
-                place.held = held;
-                (place.ended, place.heard) = (false, false);
-                let offset = Offset::Offset(i64::try_from(place.next).unwrap_or(i64::MAX));
-                let added = changed.add_partition_offset(&strand.text, *partition, offset);
-                added.map_err(|error| LogError::Stop(format!("{}: {error}", place.lane)))?;
+                kafka_lane.paused = paused;
+                (kafka_lane.ended, kafka_lane.heard) = (false, false);
+                let offset = Offset::Offset(i64::try_from(kafka_lane.next).unwrap_or(i64::MAX));
+                let added = changed.add_partition_offset(&topic.text, *partition, offset);
+                added.map_err(|error| LogError::Stop(format!("{}: {error}", kafka_lane.lane)))?;
             }
         }
         if changed.count() == 0 {
             return Ok(());
         }
-        let done = if held {
+        let done = if paused {
             self.client.pause(&changed)
         } else {
             // A client that has met the end of a partition resumes one record too late, and what
@@ -179,16 +179,16 @@ impl Reader {
 
     /// Reports what is new of the lanes' ends.
     fn sweep(&mut self, batch: &mut Batch, now: Instant, leads: bool) {
-        for strand in &mut self.lanes.strands {
-            for (partition, place) in &mut strand.lanes {
-                if place.held {
+        for topic in &mut self.lanes.topics {
+            for (partition, kafka_lane) in &mut topic.lanes {
+                if kafka_lane.paused {
                     continue;
                 }
-                let high = high(&self.client, &strand.name, *partition);
-                let alone = leads && place.lane.topic.is_own();
-                let failing = self.probe.failing(place.lane);
-                let flags = place.look(high, alone, failing, now, self.unreadable_after);
-                place.add_mark(flags, batch);
+                let high = high(&self.client, &topic.name, *partition);
+                let alone = leads && kafka_lane.lane.topic.is_own();
+                let failing = self.probe.failing(kafka_lane.lane);
+                let flags = kafka_lane.look(high, alone, failing, now, self.unreadable_after);
+                kafka_lane.add_mark(flags, batch);
             }
         }
     }
@@ -196,11 +196,11 @@ impl Reader {
     /// Sets the group's offsets, without waiting: only lag tools read them.
     fn commit(&self) {
         let mut offsets = TopicPartitionList::new();
-        for strand in &self.lanes.strands {
-            for (partition, place) in &strand.lanes {
-                let next = Offset::Offset(i64::try_from(place.next).unwrap_or(i64::MAX));
+        for topic in &self.lanes.topics {
+            for (partition, kafka_lane) in &topic.lanes {
+                let next = Offset::Offset(i64::try_from(kafka_lane.next).unwrap_or(i64::MAX));
                 // A list that cannot take one more only makes a lag tool wrong.
-                let _ = offsets.add_partition_offset(&strand.text, *partition, next);
+                let _ = offsets.add_partition_offset(&topic.text, *partition, next);
             }
         }
         let _ = self.client.commit(&offsets, CommitMode::Async);
@@ -232,7 +232,7 @@ impl Extent {
     }
 
     /// How far each lane reaches: what the client knows of its last fetch, or the probe of its last
-    /// question. A lane that is held is not fetched, so of that the probe knows more.
+    /// question. A lane that is paused is not fetched, so of that the probe knows more.
     pub fn ends(&self) -> Vec<(Lane, u64)> {
         let end = |(lane, name): &(Lane, CString)| {
             let fetched = high(&self.client, name, lane.partition as i32);
@@ -243,31 +243,31 @@ impl Extent {
 }
 
 impl Lanes {
-    fn strand(&mut self, name: &str) -> Result<&mut Strand, LogError> {
-        let known = self.strands.iter().position(|strand| strand.text == name);
+    fn topic(&mut self, name: &str) -> Result<&mut TopicLanes, LogError> {
+        let known = self.topics.iter().position(|topic| topic.text == name);
         let index = match known {
             Some(index) => index,
             None => {
                 let text = name.to_string();
                 let bad = |_| LogError::Stop(format!("{text:?} cannot be the name of a topic"));
                 let name = CString::new(name).map_err(bad)?;
-                self.strands.push(Strand { name, text, lanes: BTreeMap::new() });
-                self.strands.len() - 1
+                self.topics.push(TopicLanes { name, text, lanes: BTreeMap::new() });
+                self.topics.len() - 1
             }
         };
-        Ok(&mut self.strands[index])
+        Ok(&mut self.topics[index])
     }
 
-    fn find(&mut self, origin: &Origin<'_>) -> Option<(&str, &mut Place)> {
-        let is = |strand: &Strand| -> bool {
-            let name: &CStr = &strand.name;
+    fn find(&mut self, origin: &Origin<'_>) -> Option<(&str, &mut KafkaLane)> {
+        let is = |topic: &TopicLanes| -> bool {
+            let name: &CStr = &topic.name;
             name == origin.topic
         };
-        if !self.strands.get(self.last).is_some_and(is) {
-            self.last = self.strands.iter().position(is)?;
+        if !self.topics.get(self.last).is_some_and(is) {
+            self.last = self.topics.iter().position(is)?;
         }
-        let strand = self.strands.get_mut(self.last)?;
-        Some((&strand.text, strand.lanes.get_mut(&origin.partition)?))
+        let topic = self.topics.get_mut(self.last)?;
+        Some((&topic.text, topic.lanes.get_mut(&origin.partition)?))
     }
 }
 

@@ -6,7 +6,7 @@
 use super::reader::{Extent, Reader};
 use crate::core::cut::Lane;
 use crate::drive::port::{Batch, LogError};
-use crate::shell::ahead::shelf::{Look, Shelf};
+use crate::shell::read_ahead::shelf::{Look, Shelf};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ enum Order {
     /// To make a look of so many records at most.
     Look(Batch, usize),
     /// To pause or resume lanes, and to report when it is done.
-    Hold(Vec<Lane>, bool, Sender<Result<(), LogError>>),
+    Pause(Vec<Lane>, bool, Sender<Result<(), LogError>>),
 }
 
 impl Reading {
@@ -83,11 +83,11 @@ impl Reading {
     }
 
     /// Holds lanes back or lets them go on.
-    pub fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+    pub fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
         let (done_by, done) = channel();
-        self.order(Order::Hold(lanes.to_vec(), held, done_by))?;
+        self.order(Order::Pause(lanes.to_vec(), paused, done_by))?;
         done.recv().map_err(|_| lost())??;
-        self.shelf.hold(lanes, held);
+        self.shelf.set_paused(lanes, paused);
         Ok(())
     }
 
@@ -123,9 +123,9 @@ fn work(mut reader: Reader, leads: &AtomicBool, inbox: &Receiver<Order>, outbox:
         };
         match order {
             Ok(Order::Look(batch, max)) => looks.push_back((batch, max)),
-            Ok(Order::Hold(lanes, held, done_by)) => {
+            Ok(Order::Pause(lanes, paused, done_by)) => {
                 // A caller that does not wait for the answer does not want it.
-                let _ = done_by.send(reader.hold(&lanes, held));
+                let _ = done_by.send(reader.set_paused(&lanes, paused));
             }
             Err(TryRecvError::Disconnected) => return,
             Err(TryRecvError::Empty) => {

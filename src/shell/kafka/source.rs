@@ -159,13 +159,13 @@ impl KafkaIntake {
 
     /// What is committed of topics with so many partitions.
     fn committed(&self, counts: &[(&str, usize)], has_published: bool) -> Result<Group, LogError> {
-        let mut places = TopicPartitionList::new();
+        let mut asked = TopicPartitionList::new();
         for (topic, count) in counts {
             for partition in 0..*count as i32 {
-                places.add_partition(topic, partition);
+                asked.add_partition(topic, partition);
             }
         }
-        let answer = self.client.committed_offsets(places, self.conf.patience);
+        let answer = self.client.committed_offsets(asked, self.conf.patience);
         let answer = answer.map_err(|error| {
             let trouble = extent::trouble(&self.client, &error);
             // The broker refuses the client, which goes on asking until the question times out.
@@ -189,15 +189,15 @@ impl KafkaIntake {
         let asked = |error| extent::trouble(&self.client, &error);
         let (first, end) = self.client.fetch_watermarks(topic, partition, wait).map_err(asked)?;
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);
-        let place = format!("{topic}[{partition}]");
+        let lane = format!("{topic}[{partition}]");
         let begins = |at, gap| Beginning { at, gap, is_empty: first == end };
-        match group.place(topic, partition) {
+        match group.committed_at(topic, partition) {
             Committed::At(position) => {
                 if (first..=end).contains(&position) {
                     return Ok(begins(position, None));
                 }
                 let lost = format!(
-                    "{place} begins at {first} and ends at {end}, and was read up to {position}"
+                    "{lane} begins at {first} and ends at {end}, and was read up to {position}"
                 );
                 if skip_lost {
                     return Ok(begins(first, Some(format!("{lost}: reading goes on at {first}"))));
@@ -209,7 +209,7 @@ impl KafkaIntake {
             }
             // A partition that never held anything has lost nothing.
             Committed::Lost if end > 0 && !skip_lost => Err(LogError::Stop(format!(
-                "{place} was read before, and the offset of group {} is gone: the broker forgets \
+                "{lane} was read before, and the offset of group {} is gone: the broker forgets \
                  offsets that are not committed for offsets.retention.minutes. Start `yardmaster \
                  intake` with --skip-lost: it reads again what the topic still holds, {first} to \
                  {end}; bring in what is older by `yardmaster import jobs`",
@@ -217,7 +217,7 @@ impl KafkaIntake {
             ))),
             Committed::Lost | Committed::Never if first > 0 => {
                 let note = format!(
-                    "{place} begins at {first}: what is older is known by `yardmaster import jobs` alone"
+                    "{lane} begins at {first}: what is older is known by `yardmaster import jobs` alone"
                 );
                 Ok(begins(first, Some(note)))
             }
@@ -325,8 +325,8 @@ impl KafkaIntake {
             let name = &self.sources[*source].text;
             let added = next.add_partition_offset(name, *partition, offset);
             added.map_err(|error| LogError::Stop(format!("{name}[{partition}]: {error}")))?;
-            if let Some(mut place) = next.find_partition(name, *partition) {
-                place.set_metadata(&metadata);
+            if let Some(mut element) = next.find_partition(name, *partition) {
+                element.set_metadata(&metadata);
             }
         }
         let reader = self.client.group_metadata();

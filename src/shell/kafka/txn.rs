@@ -44,9 +44,9 @@ impl ProducerContext for Deliveries {
     fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
         use rdkafka::Message;
         if let Err((error, message)) = result {
-            let place = format!("{}[{}]", message.topic(), message.partition());
+            let location = format!("{}[{}]", message.topic(), message.partition());
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert((error.clone(), place));
+            failed.get_or_insert((error.clone(), location));
             drop(failed);
             if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PurgeQueue) {
                 self.purged().insert(message.topic().to_owned());
@@ -150,11 +150,11 @@ impl TxnProducer {
                     std::thread::sleep(NAP);
                 }
                 Err((error, record)) => {
-                    let place = match record.partition {
+                    let location = match record.partition {
                         Some(partition) => format!("{}[{partition}]", record.topic),
                         None => record.topic.to_owned(),
                     };
-                    return Err(self.refused(&error, &place));
+                    return Err(self.refused(&error, &location));
                 }
             }
         }
@@ -166,15 +166,15 @@ impl TxnProducer {
             std::thread::sleep(NAP);
         }
         let failed = self.deliveries.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        failed.map_or(Ok(()), |(error, place)| Err(self.refused(&error, &place)))
+        failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
     }
 
     /// Why a record did not get through.
-    fn refused(&self, error: &KafkaError, place: &str) -> LogError {
+    fn refused(&self, error: &KafkaError, location: &str) -> LogError {
         if let Some((code, text)) = self.producer.client().fatal_error() {
             return self.fatal(code, &text);
         }
-        let what = format!("Write of a record to topic {place}");
+        let what = format!("Write of a record to topic {location}");
         let refused = error.rdkafka_error_code().and_then(|code| refusal(code, &what));
         refused.unwrap_or(LogError::Aborted(format!("{what}: {error}")))
     }

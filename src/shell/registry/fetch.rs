@@ -4,9 +4,9 @@
 //! again after a pause, since one of its servers may learn of a schema later than another; the
 //! pauses of all such numbers run at the same time, and a flood of them is believed at once.
 
-use super::book::{Answer, Book, Next};
 use super::client::ID_MAX;
 use super::client::{Client, RegistryError};
+use super::questions::{Answer, Next, Questions};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub struct Desk {
 
 #[derive(Default)]
 struct Shared {
-    book: Mutex<Book>,
+    questions: Mutex<Questions>,
     changed: Condvar,
 }
 
@@ -37,7 +37,7 @@ impl Desk {
         missing_max: usize,
     ) -> Result<Desk, RegistryError> {
         let shared = Arc::new(Shared::default());
-        *shared.book() = Book::new(longest, missing_max);
+        *shared.questions() = Questions::new(longest, missing_max);
         let desk = Desk { shared };
         for _ in 0..ASKERS {
             let (client, shared) = (Arc::clone(&client), Arc::clone(&desk.shared));
@@ -57,7 +57,7 @@ impl Desk {
         if id > ID_MAX {
             return Some(Answer::Missing);
         }
-        let answer = self.shared.book().find(id, Instant::now());
+        let answer = self.shared.questions().find(id, Instant::now());
         if answer.is_none() {
             self.shared.changed.notify_one();
         }
@@ -66,46 +66,48 @@ impl Desk {
 
     /// Asks for numbers that will be wanted soon, after those that are wanted now.
     pub fn foresee(&self, ids: impl Iterator<Item = u32>) {
-        let (mut book, now) = (self.shared.book(), Instant::now());
-        ids.filter(|id| *id <= ID_MAX).for_each(|id| book.foresee(id, now));
-        drop(book);
+        let (mut questions, now) = (self.shared.questions(), Instant::now());
+        ids.filter(|id| *id <= ID_MAX).for_each(|id| questions.foresee(id, now));
+        drop(questions);
         self.shared.changed.notify_all();
     }
 
     /// Puts down what is known from elsewhere.
     pub fn put(&self, id: u32, schema: Arc<str>) {
-        self.shared.book().put(id, schema);
+        self.shared.questions().put(id, schema);
     }
 
     /// Why there is no answer yet, if asking does not go well.
     pub fn trouble(&self) -> Option<String> {
-        self.shared.book().trouble()
+        self.shared.questions().trouble()
     }
 }
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        self.shared.book().close();
+        self.shared.questions().close();
         self.shared.changed.notify_all();
     }
 }
 
 impl Shared {
-    /// A panic leaves at most one question open: the book can be used on.
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A panic leaves at most one question open: the questions can be used on.
+    fn questions(&self) -> MutexGuard<'_, Questions> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the next question; `None` when no answer is wanted any more.
     fn next(&self) -> Option<u32> {
-        let mut book = self.book();
+        let mut questions = self.questions();
         loop {
-            book = match book.next(Instant::now()) {
-                Next::Ask(id) => return Some(id),
+            questions = match questions.next(Instant::now()) {
+                Next::Question(id) => return Some(id),
                 Next::Closed => return None,
-                Next::Wait(None) => self.changed.wait(book).unwrap_or_else(PoisonError::into_inner),
+                Next::Wait(None) => {
+                    self.changed.wait(questions).unwrap_or_else(PoisonError::into_inner)
+                }
                 Next::Wait(Some(pause)) => {
-                    let woken = self.changed.wait_timeout(book, pause);
+                    let woken = self.changed.wait_timeout(questions, pause);
                     woken.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
@@ -116,7 +118,7 @@ impl Shared {
 fn serve(client: &Client, shared: &Shared) {
     while let Some(id) = shared.next() {
         let answer = client.schema(id);
-        shared.book().hear(id, answer, Instant::now());
+        shared.questions().hear(id, answer, Instant::now());
         shared.changed.notify_all();
         sleep(PACE);
     }

@@ -1,15 +1,15 @@
 //! A log of which some topics are in Confluent framing.
 //!
 //! What comes by the log goes on as it is, with what its numbers stand for. A record whose number
-//! is not known yet is held back, with all that comes after it in its lane; other lanes go on, and
+//! is not known yet waits, with all that comes after it in its lane; other lanes go on, and
 //! the lane counts as not read to its end, and after a time as unreadable.
 
-use super::book::Answer;
 use super::client::RegistryError;
 use super::fetch::Desk;
 use super::folder::Folder;
 use super::framing::Framing;
 use super::ours::{Ours, number};
+use super::questions::Answer;
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::output::progress::LaneFlags;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often held records are looked at.
+/// How often waiting records are looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// Of how many records behind the first one of a lane that waits the numbers are asked for ahead.
 const FORESEEN: usize = 1_024;
@@ -42,14 +42,14 @@ pub struct FramedLog<L: Log> {
     waiting: BTreeMap<Lane, Waiting>,
     /// Flags as the log gave them last.
     flags: BTreeMap<Lane, LaneFlags>,
-    /// Lanes that the caller wants held.
-    held: BTreeSet<Lane>,
+    /// Lanes that the caller wants paused.
+    paused: BTreeSet<Lane>,
     ours: Ours,
     /// Schemas of ours that the next batch has, so that they are stored.
     found: Vec<Writer>,
 }
 
-/// Records of a lane that are held back.
+/// Records of a lane that wait.
 struct Waiting {
     since: Instant,
     is_unreadable: bool,
@@ -80,7 +80,7 @@ impl<L: Log> FramedLog<L> {
             unreadable: BTreeMap::new(),
             waiting: BTreeMap::new(),
             flags: BTreeMap::new(),
-            held: BTreeSet::new(),
+            paused: BTreeSet::new(),
             ours: Ours::default(),
             found: Vec::new(),
         })
@@ -165,7 +165,7 @@ impl<L: Log> FramedLog<L> {
         if is_unreadable { Ok(true) } else { self.settle_number(lane.topic, id, writers) }
     }
 
-    /// Lets go on what was held back and is known by now; gives how many records went.
+    /// Hands on what waited and is known by now; gives how many records went.
     fn release(&mut self, out: &mut Batch, max: usize) -> Result<usize, LogError> {
         let mut count = 0;
         let mut free = Vec::new();
@@ -193,12 +193,12 @@ impl<L: Log> FramedLog<L> {
             let flags = self.flags.get(&lane).copied().unwrap_or_default();
             let plain = Mark { lane, position: last, flags: LaneFlags { at_end: false, ..flags } };
             out.marks.push(waiting.mark.unwrap_or(plain));
-            if !self.held.contains(&lane) {
+            if !self.paused.contains(&lane) {
                 free.push(lane);
             }
         }
         if !free.is_empty() {
-            self.log.hold(&free, false)?;
+            self.log.set_paused(&free, false)?;
         }
         Ok(count)
     }
@@ -231,7 +231,7 @@ impl<L: Log> FramedLog<L> {
         }
         let lanes: Vec<Lane> = hold.iter().map(|mark| mark.lane).collect();
         batch.marks.append(&mut hold);
-        if lanes.is_empty() { Ok(()) } else { self.log.hold(&lanes, true) }
+        if lanes.is_empty() { Ok(()) } else { self.log.set_paused(&lanes, true) }
     }
 
     /// Lanes that have waited for long are reported as unreadable.
@@ -317,21 +317,21 @@ impl<L: Log> Log for FramedLog<L> {
         self.unreadable.clear();
         self.waiting.clear();
         self.flags.clear();
-        self.held.clear();
+        self.paused.clear();
         self.log.assign(from)
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
         for lane in lanes {
-            if held {
-                self.held.insert(*lane)
+            if paused {
+                self.paused.insert(*lane)
             } else {
-                self.held.remove(lane)
+                self.paused.remove(lane)
             };
         }
         let free = |lane: &&Lane| !self.waiting.contains_key(*lane);
         let lanes: Vec<Lane> = lanes.iter().filter(free).copied().collect();
-        if lanes.is_empty() { Ok(()) } else { self.log.hold(&lanes, held) }
+        if lanes.is_empty() { Ok(()) } else { self.log.set_paused(&lanes, paused) }
     }
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
@@ -367,7 +367,7 @@ impl<L: Log> Log for FramedLog<L> {
         self.stored = writers.iter().filter_map(known).collect();
     }
 
-    fn held_back(&self) -> Option<(u64, String)> {
+    fn waiting_for_registry(&self) -> Option<(u64, String)> {
         let lane = self.waiting.keys().next()?;
         let count = self.waiting.values().map(|it| it.batch.records.len() - it.gone).sum::<usize>();
         let why =

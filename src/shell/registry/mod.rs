@@ -4,7 +4,6 @@
 //! the records whose number is not known yet, lane by lane, while threads ask with growing
 //! pauses, and everything else goes on.
 
-mod book;
 mod client;
 mod fetch;
 mod folder;
@@ -12,10 +11,11 @@ mod framing;
 mod inline;
 mod log;
 mod ours;
+mod questions;
 
-pub use book::Answer;
 pub use client::{Client, RegistryError, Schema};
 pub use fetch::Desk;
 pub use framing::Framing;
 pub use log::FramedLog;
 pub use ours::{Finding, Ours, examine, register};
+pub use questions::Answer;

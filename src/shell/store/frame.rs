@@ -1,19 +1,19 @@
-//! Keys and frames of the cells in the tree: how a cell names what it is, and how damage shows.
+//! Keys and frames of the records in the tree: how a record names what it is, and how damage shows.
 
 /// Version of everything in this room's files: keys, frames, the head's seal. Persisted. Raise it
 /// with any change; a store of another version is cleared and rebuilt from the log.
 pub(super) const FORMAT: u32 = 1;
 
-/// Every frame begins with this, so that a foreign cell is recognised.
+/// Every frame begins with this, so that a foreign record is recognised.
 const MAGIC: [u8; 2] = *b"YM";
 /// Magic, format, kind, sequence number.
 const HEADER: usize = 2 + 1 + 1 + 8;
 /// CRC32C over key, header and payload.
 const TRAILER: usize = 4;
-/// What the format cell begins with. Its layout never changes: it names all other layouts.
+/// What the format record begins with. Its layout never changes: it names all other layouts.
 pub(super) const FORMAT_MAGIC: &[u8] = b"yardmaster store ";
 
-/// The key of a cell. Tree order is: bases, counters, deltas, head, format.
+/// The key of a record. Tree order is: bases, counters, deltas, head, format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key<'a> {
     /// `b`, page number: a base page.
@@ -22,9 +22,9 @@ pub(super) enum Key<'a> {
     Counter(&'a [u8]),
     /// `d`, sequence number of the checkpoint, place within it: a delta chunk.
     Delta(u64, u32),
-    /// `h`: the head, with the seal over all cells.
+    /// `h`: the head, with the seal over all records.
     Head,
-    /// `v`: which format the other cells have.
+    /// `v`: which format the other records have.
     Format,
 }
 
@@ -60,7 +60,7 @@ impl Key<'_> {
     }
 }
 
-/// Frames `parts` (one payload, in pieces) for the cell under `key`, written by checkpoint
+/// Frames `parts` (one payload, in pieces) for the record under `key`, written by checkpoint
 /// `sequence`. Also gives the checksum, which goes into the seal.
 pub(super) fn frame(key: &[u8], sequence: u64, parts: &[&[u8]]) -> (Vec<u8>, u32) {
     let payload: usize = parts.iter().map(|part| part.len()).sum();
@@ -113,19 +113,20 @@ pub(super) fn payload(value: &[u8]) -> &[u8] {
     value.get(HEADER..value.len().saturating_sub(TRAILER)).unwrap_or_default()
 }
 
-/// The key belongs to what is checked, so that a cell that turns up in another's place is noticed.
+/// The key belongs to what is checked, so that a record that turns up in another's place is
+/// noticed.
 fn checksum(key: &[u8], body: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(key), body)
 }
 
-/// The value of the format cell.
-pub(super) fn format_cell(format: u32) -> Vec<u8> {
+/// The value of the format record.
+pub(super) fn format_record(format: u32) -> Vec<u8> {
     let mut value = [FORMAT_MAGIC, &format.to_le_bytes()].concat();
     value.extend_from_slice(&crc32c::crc32c(&value).to_le_bytes());
     value
 }
 
-/// Which format a format cell names; `None` when it is damaged.
+/// Which format a format record names; `None` when it is damaged.
 pub(super) fn read_format(value: &[u8]) -> Option<u32> {
     let (body, trailer) = value.split_last_chunk::<4>()?;
     if crc32c::crc32c(body) != u32::from_le_bytes(*trailer) {
@@ -135,12 +136,12 @@ pub(super) fn read_format(value: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(format.try_into().ok()?))
 }
 
-/// A sum over the checksums of all cells but head and format, kept in the head. A cell that is
+/// A sum over the checksums of all records but head and format, kept in the head. A record that is
 /// whole but old, missing or left over would pass its own checksum; it does not pass this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seal {
-    /// How many cells.
-    pub(super) cells: u64,
+    /// How many records.
+    pub(super) records: u64,
     /// Sum of their checksums, each spread over 64 bits; wraps.
     pub(super) sum: u64,
 }
@@ -149,22 +150,22 @@ impl Seal {
     /// Length of `bytes`.
     pub(super) const LENGTH: usize = 16;
 
-    /// Counts a cell in.
+    /// Counts a record in.
     pub(super) fn add(&mut self, checksum: u32) {
-        self.cells = self.cells.wrapping_add(1);
+        self.records = self.records.wrapping_add(1);
         self.sum = self.sum.wrapping_add(spread(checksum));
     }
 
-    /// Counts a cell out.
+    /// Counts a record out.
     pub(super) fn take(&mut self, checksum: u32) {
-        self.cells = self.cells.wrapping_sub(1);
+        self.records = self.records.wrapping_sub(1);
         self.sum = self.sum.wrapping_sub(spread(checksum));
     }
 
     /// As it stands in the head.
     pub(super) fn bytes(self) -> [u8; Seal::LENGTH] {
         let mut bytes = [0; Seal::LENGTH];
-        bytes[..8].copy_from_slice(&self.cells.to_le_bytes());
+        bytes[..8].copy_from_slice(&self.records.to_le_bytes());
         bytes[8..].copy_from_slice(&self.sum.to_le_bytes());
         bytes
     }
@@ -207,8 +208,8 @@ mod tests {
     #[test]
     fn every_flipped_bit_of_a_frame_or_its_key_is_noticed() {
         let key = Key::Delta(7, 2).bytes();
-        let (value, _) = frame(&key, 7, &[b"some ", b"cells"]);
-        assert_eq!(unframe(&key, &value).map(|framed| framed.payload), Ok(&b"some cells"[..]));
+        let (value, _) = frame(&key, 7, &[b"some ", b"records"]);
+        assert_eq!(unframe(&key, &value).map(|framed| framed.payload), Ok(&b"some records"[..]));
         assert_eq!(unframe(&key, &value).map(|framed| framed.sequence), Ok(7));
         for bit in 0..value.len() * 8 {
             let mut bent = value.clone();
@@ -226,11 +227,11 @@ mod tests {
     }
 
     #[test]
-    fn the_format_cell_tells_its_format_or_nothing() {
-        let cell = format_cell(FORMAT);
-        assert_eq!(read_format(&cell), Some(FORMAT));
-        for bit in 0..cell.len() * 8 {
-            let mut bent = cell.clone();
+    fn the_format_record_tells_its_format_or_nothing() {
+        let record = format_record(FORMAT);
+        assert_eq!(read_format(&record), Some(FORMAT));
+        for bit in 0..record.len() * 8 {
+            let mut bent = record.clone();
             bent[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read_format(&bent), None, "bit {bit}");
         }

@@ -4,7 +4,7 @@ use super::frame::{self, FORMAT, Key, Seal};
 use crate::drive::port::Checkpoint;
 use std::collections::BTreeMap;
 
-/// The cells in the tree with their checksums. Some ten bytes for each chunk of 32 KiB.
+/// The records in the tree with their checksums. Some ten bytes for each chunk of 32 KiB.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// Sequence number of the last checkpoint; 0 before the first.
@@ -17,7 +17,7 @@ pub(super) struct Index {
     pub(super) counters: BTreeMap<Vec<u8>, Counter>,
     /// Over all of them.
     pub(super) seal: Seal,
-    /// Whether the format cell is there.
+    /// Whether the format record is there.
     pub(super) formatted: bool,
 }
 
@@ -42,8 +42,8 @@ impl Index {
             let checksum = self.put(&mut batch, Key::Delta(self.sequence, index), chunk);
             self.deltas.entry(self.sequence).or_default().push(checksum);
         }
-        for (page, cells) in &checkpoint.bases {
-            let checksum = self.put(&mut batch, Key::Base(*page), cells);
+        for (page, records) in &checkpoint.bases {
+            let checksum = self.put(&mut batch, Key::Base(*page), records);
             if let Some(old) = self.bases.insert(*page, checksum) {
                 self.seal.take(old);
             }
@@ -52,7 +52,7 @@ impl Index {
             self.replace_counters(&mut batch, counters);
         }
         if !self.formatted {
-            batch.insert(Key::Format.bytes(), frame::format_cell(FORMAT));
+            batch.insert(Key::Format.bytes(), frame::format_record(FORMAT));
             self.formatted = true;
         }
         let key = Key::Head.bytes();
@@ -61,7 +61,7 @@ impl Index {
         batch
     }
 
-    /// Writes a cell and counts it into the seal.
+    /// Writes a record and counts it into the seal.
     fn put(&mut self, batch: &mut sled::Batch, key: Key<'_>, payload: &[u8]) -> u32 {
         let key = key.bytes();
         let (value, checksum) = frame::frame(&key, self.sequence, &[payload]);
@@ -81,7 +81,7 @@ impl Index {
         }
     }
 
-    /// Removes every cell. What the same batch writes again under the same key stays: in a batch
+    /// Removes every record. What the same batch writes again under the same key stays: in a batch
     /// the last value of a key counts.
     fn forget_all(&mut self, batch: &mut sled::Batch) {
         self.forget_deltas(batch, u64::MAX);

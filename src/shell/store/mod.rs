@@ -1,24 +1,24 @@
 //! The store on disk: sled as a write-behind cache of the fold.
 //!
-//! One tree; a checkpoint is one batch and one flush. sled is not trusted with more: every cell
+//! One tree; a checkpoint is one batch and one flush. sled is not trusted with more: every record
 //! carries its own checksum, the head a seal over all of them, and whatever does not add up is
 //! moved aside and rebuilt from the log.
 
+mod dir;
 mod files;
 mod frame;
 mod index;
 mod ladder;
 mod marker;
 mod open;
-mod place;
 mod read;
 mod rewrite;
 mod writer;
 
 use crate::drive::port::{Checkpoint, Kept, Piece, Store, StoreError};
+use dir::StoreDir;
 use index::Index;
 use open::Trouble;
-use place::Place;
 use read::{Found, Want};
 use std::path::Path;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use writer::Writer;
 #[derive(Debug)]
 pub struct SledStore {
     /// `None` only while the directory is being replaced, and after that failed.
-    place: Option<Place>,
+    store_dir: Option<StoreDir>,
     hands: Hands,
     notices: Vec<String>,
     /// Space beyond thrice the content at which the database is rewritten; bytes.
@@ -50,11 +50,11 @@ impl SledStore {
     /// Opens the store in `dir`, creating it where it is missing. A damaged one is mended or moved
     /// aside, and `take_notices` has it; a directory that is not ours, or in use, is an error.
     pub fn open(dir: &Path) -> Result<SledStore, StoreError> {
-        let mut place = Place::take(dir, place::LET_GO_MAX)?;
-        let mut notices = Vec::from_iter(place.take_mended());
-        let (place, db) = ladder::open_or_rebuild(place, &mut notices)?;
+        let mut store_dir = StoreDir::take(dir, dir::LET_GO_MAX)?;
+        let mut notices = Vec::from_iter(store_dir.take_mended());
+        let (store_dir, db) = ladder::open_or_rebuild(store_dir, &mut notices)?;
         let (hands, slack) = (Hands::Opened(db), rewrite::SLACK_BYTES);
-        Ok(SledStore { place: Some(place), hands, notices, slack })
+        Ok(SledStore { store_dir: Some(store_dir), hands, notices, slack })
     }
 
     /// Rewrites the database if it takes so many bytes more than thrice its content.
@@ -71,24 +71,24 @@ impl SledStore {
 
     /// Writes into the directory where this process can be asked, such as `127.0.0.1:9187`.
     pub fn write_address(&self, address: &str) -> Result<(), StoreError> {
-        self.place.as_ref().map_or(Ok(()), |place| place.write_address(address))
+        self.store_dir.as_ref().map_or(Ok(()), |store_dir| store_dir.write_address(address))
     }
 
     /// Where the process that uses the store in `dir` can be asked; `None` if none wrote it.
     pub fn read_address(dir: &Path) -> Option<String> {
-        place::read_address(dir)
+        dir::read_address(dir)
     }
 
     /// The counters as last kept, by their readable key, in order, while nothing runs. Changes
     /// nothing that was stored; a store in use, damaged or missing is an error.
     pub fn counters(dir: &Path) -> Result<Vec<(String, String)>, StoreError> {
-        if !place::exists(dir) {
+        if !dir::exists(dir) {
             return Err(StoreError::Stop(format!(
                 "store: there is none in {}; name the directory that `run` uses",
                 dir.display()
             )));
         }
-        let place = Place::take(dir, Duration::ZERO)?;
+        let store_dir = StoreDir::take(dir, Duration::ZERO)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut counters = Vec::new();
         let mut take = |piece: Piece<'_>| {
@@ -96,7 +96,7 @@ impl SledStore {
                 counters.push((text(key), text(value)));
             }
         };
-        let found = open::open(place.dir())
+        let found = open::open(store_dir.dir())
             .and_then(|db| read::read(&db, Want::Counters, &mut take))
             .map_err(|trouble| trouble.stop(dir, "reading"))?;
         match found {
@@ -138,42 +138,42 @@ impl SledStore {
 
     fn read(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
         let db = self.take_tree()?;
-        let Some(place) = self.place.take() else {
+        let Some(store_dir) = self.store_dir.take() else {
             return Err(StoreError::Stop(NOT_OPEN.to_string()));
         };
         let read = read::read(&db, Want::All, take);
-        let (place, db, whole, index) = match read {
+        let (store_dir, db, whole, index) = match read {
             Ok(Found::Empty) => {
-                if !place.was_empty() {
+                if !store_dir.was_empty() {
                     self.notices.push(format!(
                         "store: {} holds nothing; rebuilt from the log",
-                        place.dir().display()
+                        store_dir.dir().display()
                     ));
                 }
-                (place, db, false, Index::default())
+                (store_dir, db, false, Index::default())
             }
-            Ok(Found::Whole(index)) => (place, db, true, *index),
+            Ok(Found::Whole(index)) => (store_dir, db, true, *index),
             Ok(Found::OtherFormat(other)) => {
                 drop(db);
                 self.notices.push(format!(
                     "store: {} has format {other}, this program writes {}; cleared, rebuilt from \
                      the log",
-                    place.dir().display(),
+                    store_dir.dir().display(),
                     frame::FORMAT
                 ));
-                place.clear()?;
-                let (place, db) = ladder::open_or_rebuild(place, &mut self.notices)?;
-                (place, db, false, Index::default())
+                store_dir.clear()?;
+                let (store_dir, db) = ladder::open_or_rebuild(store_dir, &mut self.notices)?;
+                (store_dir, db, false, Index::default())
             }
             Err(Trouble::Damage(what)) => {
                 drop(db);
-                let (place, db) = ladder::begin_empty(place, &what, &mut self.notices)?;
-                (place, db, false, Index::default())
+                let (store_dir, db) = ladder::begin_empty(store_dir, &what, &mut self.notices)?;
+                (store_dir, db, false, Index::default())
             }
-            Err(world) => return Err(world.stop(place.dir(), "reading")),
+            Err(world) => return Err(world.stop(store_dir.dir(), "reading")),
         };
-        self.hands = Hands::Writing(Writer::start(place.dir(), db, index, self.slack)?);
-        self.place = Some(place);
+        self.hands = Hands::Writing(Writer::start(store_dir.dir(), db, index, self.slack)?);
+        self.store_dir = Some(store_dir);
         Ok(whole)
     }
 

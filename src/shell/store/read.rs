@@ -21,7 +21,7 @@ pub(super) enum Found {
     OtherFormat(u32),
 }
 
-/// How much of the cells is wanted; all are checked either way.
+/// How much of the records is wanted; all are checked either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Want {
     /// Everything.
@@ -35,13 +35,13 @@ pub(super) enum Want {
 const LOAD_BYTES: usize = 1 << 20;
 /// How many loads may be fetched ahead.
 const LOADS_AHEAD: usize = 8;
-/// What a cell weighs beside its bytes.
+/// What a record weighs beside its bytes.
 const CELL_BYTES: usize = 64;
 
-/// A cell that was checked: key and frame.
+/// A record that was checked: key and frame.
 type Cell = (IVec, IVec);
 
-/// Reads and checks every cell and shows it; the head comes first.
+/// Reads and checks every record and shows it; the head comes first.
 pub(super) fn read(
     db: &sled::Db,
     want: Want,
@@ -77,7 +77,7 @@ fn show(loads: &Receiver<Vec<Cell>>, take: &mut dyn FnMut(Piece<'_>)) {
     }
 }
 
-/// Checked cells on their way to the caller.
+/// Checked records on their way to the caller.
 struct Loads {
     want: Want,
     send: SyncSender<Vec<Cell>>,
@@ -90,7 +90,7 @@ impl Loads {
         Loads { want, send, load: Vec::new(), bytes: 0 }
     }
 
-    /// Takes a cell along. If nothing receives, the caller has given up.
+    /// Takes a record along. If nothing receives, the caller has given up.
     fn add(&mut self, key: IVec, value: IVec) {
         self.bytes += value.len() + CELL_BYTES;
         self.load.push((key, value));
@@ -108,11 +108,11 @@ impl Loads {
 fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
     match db.get(Key::Format.bytes()).map_err(Trouble::from)? {
         None if db.is_empty() => return Ok(Found::Empty),
-        None => return Err(Trouble::damage("the format cell is missing")),
-        Some(cell) => match frame::read_format(&cell) {
+        None => return Err(Trouble::damage("the format record is missing")),
+        Some(record) => match frame::read_format(&record) {
             Some(FORMAT) => (),
             Some(other) => return Ok(Found::OtherFormat(other)),
-            None => return Err(Trouble::damage("the format cell is damaged")),
+            None => return Err(Trouble::damage("the format record is damaged")),
         },
     }
     let head = Key::Head.bytes();
@@ -122,8 +122,8 @@ fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
     let (framed, sealed, _) = open_head(&head, &value)?;
     let mut index = Index { formatted: true, sequence: framed.sequence, ..Index::default() };
     loads.add(head.into(), value.clone());
-    for cell in db.iter() {
-        let (key, value) = cell.map_err(Trouble::from)?;
+    for record in db.iter() {
+        let (key, value) = record.map_err(Trouble::from)?;
         if take_in(&key, &value, &mut index, loads.want)? {
             loads.add(key, value);
         }
@@ -134,8 +134,8 @@ fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
     }
     let count = u64::from_le_bytes(*sealed.first_chunk().unwrap_or(&[0; 8]));
     Err(Trouble::damage(&format!(
-        "cells are missing, old or left over: found {}, the head counts {count}",
-        index.seal.cells
+        "records are missing, old or left over: found {}, the head counts {count}",
+        index.seal.records
     )))
 }
 
@@ -144,27 +144,27 @@ fn open_head<'a>(
     key: &[u8],
     value: &'a [u8],
 ) -> Result<(Framed<'a>, [u8; Seal::LENGTH], &'a [u8]), Trouble> {
-    let framed = open_cell(key, value)?;
+    let framed = open_record(key, value)?;
     let Some((seal, head)) = framed.payload.split_first_chunk() else {
         return Err(Trouble::damage("the head is too short"));
     };
     Ok((framed, *seal, head))
 }
 
-fn open_cell<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, Trouble> {
+fn open_record<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, Trouble> {
     frame::unframe(key, value)
-        .map_err(|what| Trouble::damage(&format!("cell {} {what}", hex::encode(key))))
+        .map_err(|what| Trouble::damage(&format!("record {} {what}", hex::encode(key))))
 }
 
-/// Checks a cell and notes it; returns whether it is wanted. Head and format have been read.
+/// Checks a record and notes it; returns whether it is wanted. Head and format have been read.
 fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bool, Trouble> {
     let Some(kind) = Key::parse(key) else {
-        return Err(Trouble::damage(&format!("cell {} is none of ours", hex::encode(key))));
+        return Err(Trouble::damage(&format!("record {} is none of ours", hex::encode(key))));
     };
     if matches!(kind, Key::Head | Key::Format) {
         return Ok(false);
     }
-    let framed = open_cell(key, value)?;
+    let framed = open_record(key, value)?;
     match kind {
         Key::Base(page) => {
             index.bases.insert(page, framed.checksum);

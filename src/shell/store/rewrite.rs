@@ -57,8 +57,8 @@ impl Space {
             return Ok(false);
         }
         let mut content = 0;
-        for cell in db.iter() {
-            let (key, value) = cell?;
+        for record in db.iter() {
+            let (key, value) = record?;
             content += (key.len() + value.len()) as u64;
         }
         let most = 3 * content + self.slack;
@@ -98,8 +98,8 @@ pub(super) fn rewrite(dir: &Path, db: sled::Db, space: &mut Space) -> Result<sle
 fn copy(db: &sled::Db, next: &Path) -> Result<(), Trouble> {
     let new = open::open(next)?;
     let (mut batch, mut bytes) = (sled::Batch::default(), 0);
-    for cell in db.iter() {
-        let (key, value) = cell?;
+    for record in db.iter() {
+        let (key, value) = record?;
         bytes += key.len() + value.len();
         batch.insert(key, value);
         if bytes >= BATCH_BYTES {

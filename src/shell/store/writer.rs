@@ -33,10 +33,10 @@ impl Writer {
     ) -> Result<Writer, StoreError> {
         let (orders, to_write) = channel();
         let (results, done) = channel();
-        let place = dir.to_path_buf();
+        let path = dir.to_path_buf();
         let thread = std::thread::Builder::new()
             .name("store".to_string())
-            .spawn(move || write_all(&place, db, index, Space::new(slack), &to_write, &results))
+            .spawn(move || write_all(&path, db, index, Space::new(slack), &to_write, &results))
             .map_err(|error| super::files::stop(dir, "start the thread that writes", &error))?;
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
     }
@@ -126,7 +126,7 @@ fn write_all(
 
 fn bytes_of(checkpoint: &Checkpoint) -> u64 {
     let deltas = checkpoint.deltas.iter().map(Vec::len);
-    let bases = checkpoint.bases.iter().map(|(_, cells)| cells.len());
+    let bases = checkpoint.bases.iter().map(|(_, records)| records.len());
     (checkpoint.head.len() + deltas.chain(bases).sum::<usize>()) as u64
 }
 

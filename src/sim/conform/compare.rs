@@ -36,7 +36,7 @@ impl Agreement {
 
 /// Agreements counted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct Summary {
     /// Cases compared.
     pub cases: u32,
     /// Those that agree in all.
@@ -45,7 +45,7 @@ pub struct Tally {
     pub parts: [u32; 5],
 }
 
-impl Tally {
+impl Summary {
     /// Counts an agreement.
     pub fn add(&mut self, agreement: &Agreement) {
         self.cases += 1;
@@ -58,7 +58,7 @@ impl Tally {
     }
 }
 
-impl std::fmt::Display for Tally {
+impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [verdict, candidates, weights, skipped, reasons] = self.parts;
         write!(

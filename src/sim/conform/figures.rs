@@ -196,8 +196,8 @@ impl<C: Candidates + ?Sized> Candidates for WithFigures<'_, C> {
         self.candidates.count()
     }
 
-    fn at(&self, place: u32) -> Candidate<'_> {
-        let candidate = self.candidates.at(place);
+    fn at(&self, index: u32) -> Candidate<'_> {
+        let candidate = self.candidates.at(index);
         let known = self.figures.of_queue(candidate.queue);
         let is_ready = [Status::Activated, Status::Starting]
             .into_iter()
@@ -221,7 +221,7 @@ impl<C: Candidates + ?Sized> Candidates for WithFigures<'_, C> {
         }
     }
 
-    fn queue(&self, place: u32) -> &Queue {
-        self.candidates.queue(place)
+    fn queue(&self, index: u32) -> &Queue {
+        self.candidates.queue(index)
     }
 }

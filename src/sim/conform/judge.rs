@@ -4,7 +4,7 @@ use super::figures::{Figures, WithFigures};
 use super::grid::{Facts, facts};
 use super::json::moment;
 use super::judged::{Judged, compiled, read_back, state_of};
-use super::{Recorded, ask};
+use super::{Recorded, request};
 use crate::core::event::Scope;
 use crate::core::judge::view::Grid;
 use crate::core::policy::{
@@ -37,16 +37,16 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
     let mut grid = Grid::default();
     grid.update(&mut state, true);
     let view = grid.view(&state);
-    let task = read_back(&ask::ask(&recorded.whole, name, now))?;
+    let task = read_back(&request::request(&recorded.whole, name, now))?;
     let lookup = |component: &str, key: &str| state.parameter(component, key);
     let resolved = policy.resolve(&lookup, &task.gshare);
     let recorded_owner = |_| super::analysis::owner(scenario);
     let (case, survey) = view.case_of(&policy, &resolved, &task, recorded_owner);
-    let places = match case.preassigned {
-        Preassigned::No => view.world.places(|queue| policy.lists(queue, &resolved)),
+    let indices = match case.preassigned {
+        Preassigned::No => view.world.queue_indices(|queue| policy.lists(queue, &resolved)),
         Preassigned::One | Preassigned::List => view.world.admitted(&policy, &case, &resolved),
     };
-    let gathered = view.gather(&case, &survey, places.into());
+    let gathered = view.gather(&case, &survey, indices.into());
     let figures = Figures::of(scenario);
     let candidates = WithFigures { candidates: &gathered, figures: &figures };
     Ok(conclude(&policy, &resolved, &case, &candidates, &facts))
@@ -69,9 +69,9 @@ fn conclude<C: Candidates>(
     if !judged.candidates.is_empty() {
         judged.verdict = "assigned";
     }
-    if let Some(held) = &judgement.held {
-        judged.reason = held.reason.name().to_owned();
-        if held.reason.rule().is_some() {
+    if let Some(wait) = &judgement.wait {
+        judged.reason = wait.reason.name().to_owned();
+        if wait.reason.rule().is_some() {
             judged.verdict = "throttled";
         }
         return judged;
@@ -90,8 +90,8 @@ fn conclude<C: Candidates>(
             *tag = "no_data".to_owned();
         }
     }
-    for place in 0..candidates.count() as u32 {
-        judged.skipped.insert(candidates.queue(place).name.clone(), "low_weight".to_owned());
+    for index in 0..candidates.count() as u32 {
+        judged.skipped.insert(candidates.queue(index).name.clone(), "low_weight".to_owned());
     }
     for chosen in &judgement.ranked {
         judged.skipped.remove(&candidates.queue(chosen.candidate).name);

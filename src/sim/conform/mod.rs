@@ -5,7 +5,6 @@
 //! over the candidates as the facts they are.
 
 mod analysis;
-mod ask;
 mod compare;
 mod figures;
 mod grid;
@@ -14,8 +13,9 @@ mod judge;
 mod judged;
 mod nucleus;
 mod parts;
+mod request;
 
-pub use compare::{Agreement, Tally};
+pub use compare::{Agreement, Summary};
 pub use judged::Judged;
 
 use crate::core::policy::Rules;

@@ -5,7 +5,7 @@ use super::figures::{Figures, WithFigures};
 use super::grid::facts;
 use super::json::{entries, items, moment, number, text, texts};
 use super::judged::{Judged, compiled, read_back, state_of};
-use super::{Recorded, ask};
+use super::{Recorded, request};
 use crate::core::event::Task;
 use crate::core::judge::nuclei::{JobCheck, Work, as_jobs};
 use crate::core::judge::view::Grid;
@@ -93,13 +93,13 @@ fn order(scenario: &Value) -> Vec<String> {
 impl Bench<'_> {
     fn one(&mut self, whole: &Value, unit: f64) -> Result<Judged, String> {
         let (name, now) = (self.policy.spec.name.clone(), self.now);
-        let task = read_back(&ask::ask(whole, &name, now))?;
+        let task = read_back(&request::request(whole, &name, now))?;
         let parent = match &self.scenario["task_brokerage"]["parent_task"] {
             Value::Null => None,
             given => {
                 let mut parent = whole.clone();
                 parent["scenario"]["task"] = given.clone();
-                Some(read_back(&ask::ask(&parent, &name, now))?)
+                Some(read_back(&request::request(&parent, &name, now))?)
             }
         };
         let lookup = |component: &str, key: &str| self.state.parameter(component, key);
@@ -108,7 +108,7 @@ impl Bench<'_> {
         let jobs = as_jobs(&task);
         let view = self.grid.view(&self.state);
         let (case, survey) = view.case(&self.jobs, &of_jobs, &jobs);
-        let all = view.world.places(|_| true);
+        let all = view.world.queue_indices(|_| true);
         let gathered = view.gather(&case, &survey, all.into());
         let figures = Figures::of(&whole["scenario"]);
         let candidates = WithFigures { candidates: &gathered, figures: &figures };
@@ -171,8 +171,8 @@ impl Bench<'_> {
         for passed in &choice.passed {
             judged.weighed.insert(name(passed.candidate), passed.weighed.total);
         }
-        if let Some(held) = choice.held {
-            judged.reason = held.reason.name().to_owned();
+        if let Some(wait) = choice.wait {
+            judged.reason = wait.reason.name().to_owned();
             // PanDA names no nucleus when none has a queue.
             judged.skipped.retain(|_, tag| tag != "job");
         } else if choice.passed.is_empty() {

@@ -60,7 +60,7 @@ impl Parts {
         for (at, job) in primary.chunks(per_job).enumerate() {
             let bytes: Bytes = job.iter().map(|file| amount(&file["size_bytes"])).sum();
             let with: Bytes =
-                (0..job.len()).map(|place| secondary.with(at * per_job + place)).sum();
+                (0..job.len()).map(|index| secondary.with(at * per_job + index)).sum();
             parts.atom_bytes = parts.atom_bytes.max(bytes + with + secondary.repeated);
             let effective: f64 = job.iter().map(effective_mb).sum();
             parts.atom_effective_mb = parts.atom_effective_mb.max(effective);
@@ -105,7 +105,7 @@ impl Secondary {
         found
     }
 
-    /// What goes with the primary file at a place.
+    /// What goes with the primary file at a index.
     fn with(&self, at: usize) -> Bytes {
         self.paired.get(at).copied().unwrap_or(0)
     }

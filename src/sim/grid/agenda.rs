@@ -1,6 +1,6 @@
 //! What will happen, in order of time; what happens at one moment, in the order it was planned.
 
-use super::pool::Place;
+use super::pool::Handle;
 use crate::core::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,17 +13,17 @@ pub enum Planned {
     /// A task arrives.
     TaskArrives,
     /// A chunk asks for queues.
-    ChunkAsks(Place),
+    ChunkAsks(Handle),
     /// An answer to a chunk is carried out.
-    Answered(Place),
+    Answered(Handle),
     /// A job goes on to what follows its state.
-    JobStep(Place),
+    JobStep(Handle),
     /// A running job gives a sign of life.
-    Heartbeat(Place),
+    Heartbeat(Handle),
     /// A user or operator kills a job.
-    Killed(Place),
+    Killed(Handle),
     /// A transfer goes on to what follows its state.
-    TransferStep(Place),
+    TransferStep(Handle),
     /// Pilots of a queue fetch jobs.
     Fetch(u32),
     /// Pilots of a queue look for jobs, whether there are any or not.

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use super::agenda::Planned;
-use super::pool::Place;
+use super::pool::Handle;
 use super::work::Arrival;
 use crate::core::event::{ChunkKind, Outcome, OutcomeKind, Task, TaskPhase};
 use crate::core::output::decision::{self, Decision, Ranked, request_name};
@@ -22,11 +22,11 @@ pub struct LiveTask {
 
 /// A chunk that has not ended.
 pub struct Chunk {
-    pub task: Place,
+    pub task: Handle,
     /// What it asks, as last published.
-    pub ask: Task,
+    pub request: Task,
     /// Name of that request: what its jobs carry.
-    pub request: String,
+    pub request_name: String,
     first_asked: Millis,
     stage: Stage,
     /// Jobs that are not over.
@@ -76,41 +76,41 @@ impl Grid {
     }
 
     /// A chunk of a task, which will ask soon.
-    pub(super) fn add_chunk(&mut self, place: Place, kind: ChunkKind, jobs: u32) {
-        let Some(task) = self.tasks.get_mut(place) else { return };
-        let ask = task.arrival.request(task.next, kind, jobs, self.now);
+    pub(super) fn add_chunk(&mut self, handle: Handle, kind: ChunkKind, jobs: u32) {
+        let Some(task) = self.tasks.get_mut(handle) else { return };
+        let request = task.arrival.request(task.next, kind, jobs, self.now);
         task.next += 1;
         task.left += 1;
-        let subject = ask.subject.clone();
-        let (request, first_asked) = (String::new(), Millis::MAX);
+        let subject = request.subject.clone();
+        let (request_name, first_asked) = (String::new(), Millis::MAX);
         let stage = Stage::Silent;
-        let chunk = Chunk { task: place, ask, request, first_asked, stage, left: 0 };
+        let chunk = Chunk { task: handle, request, request_name, first_asked, stage, left: 0 };
         let chunk = self.chunks.insert(chunk);
         self.by_subject.insert(subject, chunk);
         self.after_between(0, APART, Planned::ChunkAsks(chunk));
     }
 
-    pub(super) fn chunk_asks(&mut self, place: Place) {
-        let Some(chunk) = self.chunks.get_mut(place) else { return };
+    pub(super) fn chunk_asks(&mut self, handle: Handle) {
+        let Some(chunk) = self.chunks.get_mut(handle) else { return };
         chunk.stage = Stage::Asking;
-        chunk.ask.asked_at = self.now;
-        chunk.ask.changed_at = self.now;
-        chunk.request = request_name(&chunk.ask.subject, chunk.ask.attempt);
+        chunk.request.asked_at = self.now;
+        chunk.request.changed_at = self.now;
+        chunk.request_name = request_name(&chunk.request.subject, chunk.request.attempt);
         if chunk.first_asked == Millis::MAX {
             chunk.first_asked = self.now;
             self.count.chunks += 1;
         }
         self.count.requests += 1;
         self.count.chunks_waiting += 1;
-        self.publisher.task(&chunk.ask);
+        self.publisher.task(&chunk.request);
     }
 
     /// An answer, if it is to what is asked.
     pub(super) fn hear(&mut self, decision: &Decision) {
-        let Some(&place) = self.by_subject.get(&decision.subject) else { return };
-        let Some(chunk) = self.chunks.get_mut(place) else { return };
+        let Some(&handle) = self.by_subject.get(&decision.subject) else { return };
+        let Some(chunk) = self.chunks.get_mut(handle) else { return };
         let asked = matches!(chunk.stage, Stage::Asking);
-        let ours = decision.domain == self.domain && decision.attempt == chunk.ask.attempt;
+        let ours = decision.domain == self.domain && decision.attempt == chunk.request.attempt;
         if !asked || !ours {
             return;
         }
@@ -119,31 +119,31 @@ impl Grid {
             decision::Outcome::Reject { .. } => {
                 self.count.rejected += 1;
                 self.count.chunks_waiting -= 1;
-                self.chunk_ends(place);
+                self.chunk_ends(handle);
             }
             decision::Outcome::Assign(_) => {
                 self.count.chunks_waiting -= 1;
                 self.assignments.add(self.now - chunk.first_asked);
                 chunk.stage = Stage::Answered(Box::new(decision.clone()));
-                self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(place));
+                self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(handle));
             }
         }
     }
 
     /// An assignment is carried out, or not.
-    pub(super) fn answered(&mut self, place: Place) {
-        let Some(chunk) = self.chunks.get_mut(place) else { return };
+    pub(super) fn answered(&mut self, handle: Handle) {
+        let Some(chunk) = self.chunks.get_mut(handle) else { return };
         let Stage::Answered(decision) = std::mem::replace(&mut chunk.stage, Stage::Working) else {
             return;
         };
         let decision::Outcome::Assign(ranked) = &decision.outcome else { return };
-        let refusal = match self.places(ranked) {
+        let refusal = match self.assigned(ranked) {
             Err(reason) => Some((OutcomeKind::Failed, reason)),
             Ok(_) if self.dice.chance(REFUSED) => {
                 Some((OutcomeKind::Refused, "the task was changed meanwhile".to_owned()))
             }
-            Ok(places) => {
-                self.generate(place, &places);
+            Ok(assigned) => {
+                self.generate(handle, &assigned);
                 None
             }
         };
@@ -157,53 +157,53 @@ impl Grid {
             return;
         }
         self.count.refused += 1;
-        if let Some(chunk) = self.chunks.get_mut(place) {
+        if let Some(chunk) = self.chunks.get_mut(handle) {
             chunk.stage = Stage::Silent;
-            chunk.ask.attempt += 1;
+            chunk.request.attempt += 1;
         }
-        self.after_between(AGAIN.0, AGAIN.1, Planned::ChunkAsks(place));
+        self.after_between(AGAIN.0, AGAIN.1, Planned::ChunkAsks(handle));
     }
 
     /// Where an assignment sends how many jobs: queue, slot, jobs.
-    fn places(&self, ranked: &[Ranked]) -> Result<Vec<(u32, u16, u32)>, String> {
-        let mut places = Vec::new();
+    fn assigned(&self, ranked: &[Ranked]) -> Result<Vec<(u32, u16, u32)>, String> {
+        let mut assigned = Vec::new();
         for it in ranked.iter().filter(|it| it.jobs > 0) {
             let Some((queue, slot)) = self.queues.find(&it.queue) else {
                 return Err(format!("queue {} takes no jobs here", it.queue));
             };
-            places.push((queue, slot, it.jobs));
+            assigned.push((queue, slot, it.jobs));
         }
-        if places.is_empty() { Err("no jobs were assigned".to_owned()) } else { Ok(places) }
+        if assigned.is_empty() { Err("no jobs were assigned".to_owned()) } else { Ok(assigned) }
     }
 
-    fn generate(&mut self, place: Place, places: &[(u32, u16, u32)]) {
-        let jobs = places.iter().map(|(_, _, jobs)| jobs).sum();
-        if let Some(chunk) = self.chunks.get_mut(place) {
+    fn generate(&mut self, handle: Handle, assigned: &[(u32, u16, u32)]) {
+        let jobs = assigned.iter().map(|(_, _, jobs)| jobs).sum();
+        if let Some(chunk) = self.chunks.get_mut(handle) {
             chunk.left = jobs;
         }
-        for &(queue, slot, jobs) in places {
+        for &(queue, slot, jobs) in assigned {
             for _ in 0..jobs {
-                self.new_job(place, queue, slot);
+                self.new_job(handle, queue, slot);
             }
         }
     }
 
     /// One of a chunk's jobs is over.
-    pub(super) fn job_over(&mut self, place: Place) {
-        let Some(chunk) = self.chunks.get_mut(place) else { return };
+    pub(super) fn job_over(&mut self, handle: Handle) {
+        let Some(chunk) = self.chunks.get_mut(handle) else { return };
         chunk.left -= 1;
         if chunk.left == 0 {
-            self.chunk_ends(place);
+            self.chunk_ends(handle);
         }
     }
 
-    fn chunk_ends(&mut self, place: Place) {
-        let Some(chunk) = self.chunks.remove(place) else { return };
-        self.by_subject.remove(&chunk.ask.subject);
-        let mut ask = chunk.ask;
-        ask.phase = TaskPhase::Ended;
-        ask.changed_at = self.now;
-        self.publisher.task(&ask);
+    fn chunk_ends(&mut self, handle: Handle) {
+        let Some(chunk) = self.chunks.remove(handle) else { return };
+        self.by_subject.remove(&chunk.request.subject);
+        let mut request = chunk.request;
+        request.phase = TaskPhase::Ended;
+        request.changed_at = self.now;
+        self.publisher.task(&request);
         let Some(task) = self.tasks.get_mut(chunk.task) else { return };
         task.left -= 1;
         let held = std::mem::take(&mut task.held);
@@ -214,10 +214,10 @@ impl Grid {
         if over {
             self.tasks.remove(chunk.task);
             self.count.tasks.1 += 1;
-            ask.subject = ask.task.clone();
-            ask.attempt = 0;
-            ask.jobs = 0;
-            self.publisher.task(&ask);
+            request.subject = request.task.clone();
+            request.attempt = 0;
+            request.jobs = 0;
+            self.publisher.task(&request);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use super::jobs::{LiveJob, output_bytes, publish};
-use super::pool::Place;
+use super::pool::Handle;
 use crate::core::event::Status;
 
 /// What follows a failure: below the first another job in its place, below the second its next
@@ -11,23 +11,23 @@ const REPLACED: f64 = 0.7;
 const REPEATED: f64 = 0.9;
 const TRIES_MOST: u32 = 3;
 impl Grid {
-    pub(super) fn killed(&mut self, place: Place) {
-        self.over(place, Status::Cancelled, "");
+    pub(super) fn killed(&mut self, handle: Handle) {
+        self.over(handle, Status::Cancelled, "");
     }
 
     /// Taken away from its queue, to be brokered again.
-    pub(super) fn closed(&mut self, place: Place) {
-        self.over(place, Status::Closed, "toreassign");
+    pub(super) fn closed(&mut self, handle: Handle) {
+        self.over(handle, Status::Closed, "toreassign");
     }
 
     /// A transfer that it needed was given up.
-    pub(super) fn transfer_failed(&mut self, place: Place) {
-        self.over(place, Status::Failed, "transfer_error");
+    pub(super) fn transfer_failed(&mut self, handle: Handle) {
+        self.over(handle, Status::Failed, "transfer_error");
     }
 
     /// Gives back cores, or the place among those that wait.
-    pub(super) fn give_back(&mut self, place: Place) {
-        let Some(job) = self.jobs.get(place) else { return };
+    pub(super) fn give_back(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get(handle) else { return };
         let queue = &mut self.queues.all[job.queue as usize];
         match job.status {
             Status::Activated => return queue.unqueue(job.slot),
@@ -36,7 +36,7 @@ impl Grid {
                 self.usage.settle(self.now);
                 self.usage.busy -= u64::from(job.cores);
                 if let Some(chunk) = self.chunks.get(job.chunk) {
-                    self.shares.shift(&chunk.ask.gshare, self.now, 0, job.cores);
+                    self.shares.shift(&chunk.request.gshare, self.now, 0, job.cores);
                 }
                 self.count.running -= 1;
             }
@@ -48,12 +48,12 @@ impl Grid {
     }
 
     /// The end of a try; after a failure perhaps not of the job.
-    pub(super) fn over(&mut self, place: Place, end: Status, sub_status: &str) {
-        let Some(job) = self.jobs.get(place) else { return };
+    pub(super) fn over(&mut self, handle: Handle, end: Status, sub_status: &str) {
+        let Some(job) = self.jobs.get(handle) else { return };
         if job.started_at == 0 || job.ended_at == 0 {
-            self.give_back(place);
+            self.give_back(handle);
         }
-        let Some(mut job) = self.jobs.remove(place) else { return };
+        let Some(mut job) = self.jobs.remove(handle) else { return };
         if job.started_at != 0 && job.ended_at == 0 {
             job.ended_at = self.now;
         }
@@ -62,7 +62,7 @@ impl Grid {
             let queue = &self.queues.all[job.queue as usize];
             publish(&mut self.publisher, &job, chunk, queue, sub_status);
             if end == Status::Finished {
-                let nucleus = chunk.ask.nucleus.as_str();
+                let nucleus = chunk.request.nucleus.as_str();
                 let site = if nucleus.is_empty() { queue.storage_site() } else { nucleus };
                 self.storages.store(site, output_bytes(chunk));
             }

@@ -4,7 +4,7 @@ use super::Grid;
 use super::agenda::Planned;
 use super::chunks::Chunk;
 use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
-use super::pool::Place;
+use super::pool::Handle;
 use super::publisher::Publisher;
 use super::queues::{LiveQueue, node_name, power};
 use super::work::{BASE_S, EFFICIENCY};
@@ -20,7 +20,7 @@ pub struct LiveJob {
     /// Tries before this one, under whatever name.
     pub tries: u32,
     /// Its chunk, queue, and place among the queue's records.
-    pub chunk: Place,
+    pub chunk: Handle,
     pub queue: u32,
     pub slot: u16,
     /// Cores it takes.
@@ -57,7 +57,7 @@ const SKIPPED: f64 = 0.1;
 /// Of a thousand states, so many are followed by the one before, published again.
 const STALE: f64 = 2.0 / 1_000.0;
 /// Signs of life come so often (pilot: 1,800 s).
-const BEAT: (Millis, Millis) = (27 * MINUTE, 33 * MINUTE);
+const HEARTBEAT_EVERY: (Millis, Millis) = (27 * MINUTE, 33 * MINUTE);
 /// Time in the states between.
 const SETUP: (Millis, Millis) = (SECOND, 20 * SECOND);
 const HANDOVER: (Millis, Millis) = (2 * SECOND, 15 * SECOND);
@@ -70,7 +70,7 @@ const STAGE_OUT: (Millis, Millis) = (10 * SECOND, 90 * SECOND);
 
 impl Grid {
     /// A job of a chunk.
-    pub(super) fn new_job(&mut self, chunk: Place, queue: u32, slot: u16) {
+    pub(super) fn new_job(&mut self, chunk: Handle, queue: u32, slot: u16) {
         self.next_job += 1;
         let name = self.next_job.to_string();
         self.add_job(chunk, queue, slot, (name, 0, 0));
@@ -78,7 +78,7 @@ impl Grid {
 
     pub(super) fn add_job(
         &mut self,
-        chunk: Place,
+        chunk: Handle,
         at: u32,
         slot: u16,
         (name, attempt, tries): (String, u32, u32),
@@ -92,11 +92,11 @@ impl Grid {
             unit if unit < SILENT + fail_rate => Fate::Fails,
             _ => Fate::Finishes,
         };
-        let wanted = held.ask.core_count.unwrap_or(1);
+        let wanted = held.request.core_count.unwrap_or(1);
         let record = &queue.slots[usize::from(slot)];
         let cores = if wanted == 1 { 1 } else { record.cores.max(1) };
         let speed = f64::from(cores) * power(record) * f64::from(EFFICIENCY) / 100.0;
-        let cpu = held.ask.cpu_hs06s_per_event.unwrap_or(0.0) * held.ask.atom_events as f64;
+        let cpu = held.request.cpu_hs06s_per_event.unwrap_or(0.0) * held.request.atom_events as f64;
         let whole = (f64::from(BASE_S) + cpu / speed) * self.dice.within(0.75, 1.25);
         let part = if fate == Fate::Fails { self.dice.unit() } else { 1.0 };
         let pending = attempt == 0 && !self.dice.chance(0.5);
@@ -129,25 +129,25 @@ impl Grid {
     }
 
     /// What follows a job's state.
-    pub(super) fn job_step(&mut self, place: Place) {
-        let Some(job) = self.jobs.get(place) else { return };
+    pub(super) fn job_step(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get(handle) else { return };
         match job.status {
             Status::Pending => {
-                self.reach(place, Status::Defined);
-                self.after_between(SETUP.0, SETUP.1, Planned::JobStep(place));
+                self.reach(handle, Status::Defined);
+                self.after_between(SETUP.0, SETUP.1, Planned::JobStep(handle));
             }
-            Status::Defined => self.set_up(place),
-            Status::Assigned => self.activated(place),
+            Status::Defined => self.set_up(handle),
+            Status::Assigned => self.activated(handle),
             Status::Sent => {
                 if !self.dice.chance(SKIPPED) {
-                    self.reach(place, Status::Starting);
+                    self.reach(handle, Status::Starting);
                 }
-                self.starts_within(place);
+                self.starts_within(handle);
             }
-            Status::Starting => self.runs(place),
-            Status::Running => self.payload_ends(place),
-            Status::Holding => self.register(place),
-            Status::Transferring => self.over(place, Status::Finished, ""),
+            Status::Starting => self.runs(handle),
+            Status::Running => self.payload_ends(handle),
+            Status::Holding => self.register(handle),
+            Status::Transferring => self.over(handle, Status::Finished, ""),
             Status::Throttled
             | Status::Activated
             | Status::Merging
@@ -159,85 +159,85 @@ impl Grid {
     }
 
     /// Input is there, or is sent for.
-    fn set_up(&mut self, place: Place) {
-        match self.input_from(place) {
-            None => self.activated(place),
+    fn set_up(&mut self, handle: Handle) {
+        match self.input_from(handle) {
+            None => self.activated(handle),
             Some((source, files, bytes)) => {
-                self.reach(place, Status::Assigned);
-                let Some(job) = self.jobs.get(place) else { return };
+                self.reach(handle, Status::Assigned);
+                let Some(job) = self.jobs.get(handle) else { return };
                 let destination = self.queues.all[job.queue as usize].storage_site().to_owned();
                 let activity = INPUT;
                 let shipment =
-                    Shipment { job: place, activity, source, destination, files, bytes, tries: 0 };
+                    Shipment { job: handle, activity, source, destination, files, bytes, tries: 0 };
                 self.ship(shipment);
             }
         }
     }
 
     /// Where input that is not at a job's queue would come from, with its files and bytes.
-    fn input_from(&mut self, place: Place) -> Option<(String, u32, u64)> {
-        let job = self.jobs.get(place)?;
+    fn input_from(&mut self, handle: Handle) -> Option<(String, u32, u64)> {
+        let job = self.jobs.get(handle)?;
         let chunk = self.chunks.get(job.chunk)?;
         let arrival = &self.tasks.get(chunk.task)?.arrival;
         let record = &self.queues.all[job.queue as usize].slots[usize::from(job.slot)];
         let here = |endpoint: &String| record.endpoints.read.contains(endpoint);
-        let parts = arrival.stock.iter().filter(|it| !it.tape && here(&it.endpoint));
+        let parts = arrival.input_replicas.iter().filter(|it| !it.tape && here(&it.endpoint));
         let most = parts.map(|it| it.part).fold(0.0, f64::max);
-        let source = arrival.stock.first()?;
+        let source = arrival.input_replicas.first()?;
         let files = arrival.input_files;
         if files == 0 || source.site == record.storage_site || self.dice.chance(most) {
             return None;
         }
-        Some((source.site.clone(), files, chunk.ask.atom_bytes))
+        Some((source.site.clone(), files, chunk.request.atom_bytes))
     }
 
-    fn activated(&mut self, place: Place) {
-        self.reach(place, Status::Activated);
-        let chunk = self.jobs.get(place).and_then(|job| self.chunks.get(job.chunk));
-        let Some(priority) = chunk.map(|chunk| chunk.ask.priority) else { return };
-        self.enqueue(place, priority);
+    fn activated(&mut self, handle: Handle) {
+        self.reach(handle, Status::Activated);
+        let chunk = self.jobs.get(handle).and_then(|job| self.chunks.get(job.chunk));
+        let Some(priority) = chunk.map(|chunk| chunk.request.priority) else { return };
+        self.enqueue(handle, priority);
     }
 
     /// A pilot has the job.
-    pub(super) fn handed_over(&mut self, place: Place) {
-        let Some(job) = self.jobs.get(place) else { return };
+    pub(super) fn handed_over(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get(handle) else { return };
         if self.queues.all[job.queue as usize].pulls {
-            self.reach(place, Status::Sent);
-            self.after_between(HANDOVER.0, HANDOVER.1, Planned::JobStep(place));
+            self.reach(handle, Status::Sent);
+            self.after_between(HANDOVER.0, HANDOVER.1, Planned::JobStep(handle));
         } else {
-            self.reach(place, Status::Starting);
-            self.starts_within(place);
+            self.reach(handle, Status::Starting);
+            self.starts_within(handle);
         }
     }
 
     /// The payload starts after stage-in. The state is `starting`, published or not.
-    fn starts_within(&mut self, place: Place) {
-        let Some(job) = self.jobs.get_mut(place) else { return };
+    fn starts_within(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get_mut(handle) else { return };
         job.status = Status::Starting;
         let pulls = self.queues.all[job.queue as usize].pulls;
         let (from, to) = if pulls { PULL_START } else { PUSH_START };
-        self.after_between(from, to, Planned::JobStep(place));
+        self.after_between(from, to, Planned::JobStep(handle));
     }
 
-    fn runs(&mut self, place: Place) {
+    fn runs(&mut self, handle: Handle) {
         self.usage.settle(self.now);
-        let Some(job) = self.jobs.get_mut(place) else { return };
+        let Some(job) = self.jobs.get_mut(handle) else { return };
         job.started_at = self.now;
         self.usage.busy += u64::from(job.cores);
         let (chunk, cores) = (job.chunk, job.cores);
         if let Some(chunk) = self.chunks.get(chunk) {
-            self.shares.shift(&chunk.ask.gshare, self.now, cores, 0);
+            self.shares.shift(&chunk.request.gshare, self.now, cores, 0);
         }
         self.count.running += 1;
         self.waits.add(self.now - job.created_at);
         let wall = job.wall;
-        self.reach(place, Status::Running);
-        self.after(wall, Planned::JobStep(place));
-        self.after_between(BEAT.0, BEAT.1, Planned::Heartbeat(place));
+        self.reach(handle, Status::Running);
+        self.after(wall, Planned::JobStep(handle));
+        self.after_between(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
     }
 
-    pub(super) fn heartbeat(&mut self, place: Place) {
-        let Some(job) = self.jobs.get(place) else { return };
+    pub(super) fn heartbeat(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get(handle) else { return };
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let passed = self.now - job.started_at;
         let lost = job.fate == Fate::FallsSilent && passed > job.wall / 2;
@@ -246,8 +246,8 @@ impl Grid {
         }
         let part = passed as f64 / job.wall as f64;
         let cpu = passed as f64 / 1_000.0 * f64::from(job.cores);
-        let disk_io = f64::from(chunk.ask.disk_io_kbps.unwrap_or(0));
-        let rss = f64::from(chunk.ask.ram_count_mb.unwrap_or(0)) * f64::from(job.cores);
+        let disk_io = f64::from(chunk.request.disk_io_kbps.unwrap_or(0));
+        let rss = f64::from(chunk.request.ram_count_mb.unwrap_or(0)) * f64::from(job.cores);
         self.publisher.heartbeat(&Heartbeat {
             job: &job.name,
             at: self.now,
@@ -255,56 +255,56 @@ impl Grid {
             cpu_s: (cpu * self.dice.within(0.8, 0.95)) as u32,
             disk_io_kbps: (disk_io * self.dice.within(0.7, 1.3)) as u32,
             rss_mb: (rss * self.dice.within(0.6, 0.9)) as u32,
-            events: (chunk.ask.atom_events as f64 * part) as u32,
+            events: (chunk.request.atom_events as f64 * part) as u32,
         });
         let queue = &self.queues.all[job.queue as usize].name;
         let node = node_name(queue, job.node);
         self.publisher.pilot(&Pilot::UpdatedJob { queue, node: &node, at: self.now });
-        self.after_between(BEAT.0, BEAT.1, Planned::Heartbeat(place));
+        self.after_between(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
     }
 
-    fn payload_ends(&mut self, place: Place) {
-        self.give_back(place);
-        let Some(job) = self.jobs.get_mut(place) else { return };
+    fn payload_ends(&mut self, handle: Handle) {
+        self.give_back(handle);
+        let Some(job) = self.jobs.get_mut(handle) else { return };
         job.ended_at = self.now;
         match job.fate {
-            Fate::Fails => self.over(place, Status::Failed, "payload_error"),
+            Fate::Fails => self.over(handle, Status::Failed, "payload_error"),
             Fate::FallsSilent => {
                 let chunk = job.chunk;
-                self.jobs.remove(place);
+                self.jobs.remove(handle);
                 self.count.silent += 1;
                 self.job_over(chunk);
             }
             Fate::Finishes => {
                 if self.dice.chance(SKIPPED) {
-                    return self.register(place);
+                    return self.register(handle);
                 }
-                self.reach(place, Status::Holding);
-                self.after_between(STAGE_OUT.0, STAGE_OUT.1, Planned::JobStep(place));
+                self.reach(handle, Status::Holding);
+                self.after_between(STAGE_OUT.0, STAGE_OUT.1, Planned::JobStep(handle));
             }
         }
     }
 
     /// Output goes to the nucleus, if it is not there; users' output stays where it is.
-    fn register(&mut self, place: Place) {
-        let Some(job) = self.jobs.get(place) else { return };
+    fn register(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get(handle) else { return };
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let source = self.queues.all[job.queue as usize].storage_site().to_owned();
-        let destination = chunk.ask.nucleus.clone();
+        let destination = chunk.request.nucleus.clone();
         if source == destination || destination.is_empty() {
-            return self.over(place, Status::Finished, "");
+            return self.over(handle, Status::Finished, "");
         }
         let bytes = output_bytes(chunk);
         let files = self.tasks.get(chunk.task).map_or(1, |task| task.arrival.output_files);
-        let urgent = chunk.ask.processing_type == "urgent" || chunk.ask.priority >= 1_000;
+        let urgent = chunk.request.processing_type == "urgent" || chunk.request.priority >= 1_000;
         let activity = if urgent { EXPRESS } else { PRODUCTION };
-        self.reach(place, Status::Transferring);
-        self.ship(Shipment { job: place, activity, source, destination, files, bytes, tries: 0 });
+        self.reach(handle, Status::Transferring);
+        self.ship(Shipment { job: handle, activity, source, destination, files, bytes, tries: 0 });
     }
 
     /// A job reaches a state and publishes it, now and then followed by the one before.
-    fn reach(&mut self, place: Place, status: Status) {
-        let Some(job) = self.jobs.get_mut(place) else { return };
+    fn reach(&mut self, handle: Handle, status: Status) {
+        let Some(job) = self.jobs.get_mut(handle) else { return };
         job.before = Some((job.status, job.changed_at));
         (job.status, job.changed_at) = (status, self.now);
         if status == Status::Activated {
@@ -326,8 +326,8 @@ impl Grid {
 
 /// What a job of a chunk writes.
 pub fn output_bytes(chunk: &Chunk) -> u64 {
-    let events = chunk.ask.atom_events as f64;
-    (chunk.ask.output_per_event.unwrap_or(0.0) * events) as u64
+    let events = chunk.request.atom_events as f64;
+    (chunk.request.output_per_event.unwrap_or(0.0) * events) as u64
 }
 
 /// Says a job as it is.
@@ -340,32 +340,32 @@ pub fn publish(
 ) {
     let record = &queue.slots[usize::from(job.slot)];
     let typed = &record.resource_type;
-    let resource_type = if typed.is_empty() { &chunk.ask.resource_type } else { typed };
+    let resource_type = if typed.is_empty() { &chunk.request.resource_type } else { typed };
     let done = job.ended_at != 0 && job.fate == Fate::Finishes;
     publisher.job(&JobState {
         job: &job.name,
         status: job.status,
         changed_at: job.changed_at,
         attempt: job.attempt,
-        task: &chunk.ask.task,
-        request: &chunk.request,
+        task: &chunk.request.task,
+        request: &chunk.request_name,
         queue: &queue.name,
-        user: &chunk.ask.user,
-        group: &chunk.ask.working_group,
-        gshare: &chunk.ask.gshare,
+        user: &chunk.request.user,
+        group: &chunk.request.working_group,
+        gshare: &chunk.request.gshare,
         resource_type,
-        nucleus: &chunk.ask.nucleus,
+        nucleus: &chunk.request.nucleus,
         workflow: &record.workflow,
-        label: &chunk.ask.label,
-        processing_type: &chunk.ask.processing_type,
+        label: &chunk.request.label,
+        processing_type: &chunk.request.processing_type,
         sub_status,
         cores: job.cores,
-        priority: chunk.ask.priority,
+        priority: chunk.request.priority,
         created_at: job.created_at,
         activated_at: job.activated_at,
         started_at: job.started_at,
         ended_at: job.ended_at,
-        input_bytes: chunk.ask.atom_bytes,
+        input_bytes: chunk.request.atom_bytes,
         output_bytes: if done { output_bytes(chunk) } else { 0 },
         ..JobState::default()
     });

@@ -3,7 +3,7 @@
 use super::Grid;
 use super::agenda::Planned;
 use super::facts::Facts;
-use super::pool::{Place, Pool};
+use super::pool::{Handle, Pool};
 use super::publisher::Publisher;
 use super::work::nuclei;
 use crate::core::event::{Link, LinkQueued, Transfer, TransferStatus};
@@ -42,7 +42,7 @@ pub struct LiveLink {
     /// Throughput as last measured; MB/s.
     mbps: f64,
     active: u32,
-    waiting: VecDeque<Place>,
+    waiting: VecDeque<Handle>,
     /// Of each of our activities: files and bytes queued, submitted ones included.
     ours: [(u64, u64); ACTIVITIES.len()],
     /// Of others.
@@ -51,7 +51,7 @@ pub struct LiveLink {
 
 /// What a job needs brought.
 pub struct Shipment {
-    pub job: Place,
+    pub job: Handle,
     pub activity: &'static str,
     pub source: String,
     pub destination: String,
@@ -213,8 +213,8 @@ impl Grid {
         let name = self.links.next_transfer.to_string();
         let transfer = LiveTransfer { name, link: at, shipment };
         transfer.publish(&mut self.publisher, TransferStatus::Queued, "");
-        let place = self.links.transfers.insert(transfer);
-        self.links.all[at as usize].waiting.push_back(place);
+        let handle = self.links.transfers.insert(transfer);
+        self.links.all[at as usize].waiting.push_back(handle);
         self.open_streams(at);
     }
 
@@ -225,20 +225,20 @@ impl Grid {
             if live.active >= STREAMS {
                 return;
             }
-            let Some(place) = live.waiting.pop_front() else { return };
+            let Some(handle) = live.waiting.pop_front() else { return };
             live.active += 1;
-            let Some(transfer) = self.links.transfers.get(place) else { return };
+            let Some(transfer) = self.links.transfers.get(handle) else { return };
             let mbps = live.mbps.max(LEAST_MBPS);
             let moving = transfer.shipment.bytes as f64 / (mbps * 1e6) * 1_000.0;
             transfer.publish(&mut self.publisher, TransferStatus::Submitted, "");
             let setup = self.dice.between(SETUP.0, SETUP.1);
-            self.after(setup + moving as Millis, Planned::TransferStep(place));
+            self.after(setup + moving as Millis, Planned::TransferStep(handle));
         }
     }
 
     /// A transfer ends: its job goes on, or it is tried again, or both are given up.
-    pub(super) fn transfer_step(&mut self, place: Place) {
-        let Some(transfer) = self.links.transfers.remove(place) else { return };
+    pub(super) fn transfer_step(&mut self, handle: Handle) {
+        let Some(transfer) = self.links.transfers.remove(handle) else { return };
         let live = &mut self.links.all[transfer.link as usize];
         live.active -= 1;
         live.count(&transfer.shipment, -1);

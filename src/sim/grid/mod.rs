@@ -19,11 +19,11 @@ mod publisher;
 mod queues;
 mod shares;
 mod storages;
-mod tally;
+mod summary;
 mod work;
 
 pub use facts::{Facts, Unfit};
-pub use tally::Summary;
+pub use summary::Summary;
 
 use crate::core::cut::Topic;
 use crate::core::event::{Hardware, Release};
@@ -34,13 +34,13 @@ use agenda::{Agenda, Planned};
 use chunks::{Chunk, LiveTask};
 use jobs::LiveJob;
 use links::Links;
-use pool::{Place, Pool};
+use pool::{Handle, Pool};
 use publisher::Publisher;
 use queues::Queues;
 use shares::Shares;
 use std::collections::BTreeMap;
 use storages::Storages;
-use tally::{SPAN, Spans, Use};
+use summary::{SPAN, Spans, Use};
 use work::Workload;
 
 /// What is to be simulated.
@@ -85,7 +85,7 @@ pub struct Grid {
     workload: Workload,
     tasks: Pool<LiveTask>,
     chunks: Pool<Chunk>,
-    by_subject: BTreeMap<String, Place>,
+    by_subject: BTreeMap<String, Handle>,
     jobs: Pool<LiveJob>,
     next_job: u64,
     queues: Queues,

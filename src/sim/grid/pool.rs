@@ -1,8 +1,8 @@
-//! Where what lives by the thousand is kept: numbered places that are used again.
+//! An arena for what exists by the thousand: numbered slots that are used again.
 
-/// A place, and whose: a place that was given to another is not the same.
+/// A slot and its generation: a slot that was used again has another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Handle {
     at: u32,
     generation: u32,
 }
@@ -21,42 +21,42 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Gives a thing a place.
-    pub fn insert(&mut self, item: T) -> Place {
+    /// Puts an item into a free slot.
+    pub fn insert(&mut self, item: T) -> Handle {
         match self.free.pop() {
             Some(at) => {
                 let held = &mut self.items[at as usize];
                 held.1 = Some(item);
-                Place { at, generation: held.0 }
+                Handle { at, generation: held.0 }
             }
             None => {
                 self.items.push((0, Some(item)));
-                Place { at: self.items.len() as u32 - 1, generation: 0 }
+                Handle { at: self.items.len() as u32 - 1, generation: 0 }
             }
         }
     }
 
     /// What stands there, if it is still the same.
-    pub fn get(&self, place: Place) -> Option<&T> {
-        let (generation, item) = self.items.get(place.at as usize)?;
-        item.as_ref().filter(|_| *generation == place.generation)
+    pub fn get(&self, handle: Handle) -> Option<&T> {
+        let (generation, item) = self.items.get(handle.at as usize)?;
+        item.as_ref().filter(|_| *generation == handle.generation)
     }
 
     /// See [`Pool::get`].
-    pub fn get_mut(&mut self, place: Place) -> Option<&mut T> {
-        let (generation, item) = self.items.get_mut(place.at as usize)?;
-        item.as_mut().filter(|_| *generation == place.generation)
+    pub fn get_mut(&mut self, handle: Handle) -> Option<&mut T> {
+        let (generation, item) = self.items.get_mut(handle.at as usize)?;
+        item.as_mut().filter(|_| *generation == handle.generation)
     }
 
     /// Takes a thing away, for good.
-    pub fn remove(&mut self, place: Place) -> Option<T> {
-        let (generation, item) = self.items.get_mut(place.at as usize)?;
-        if *generation != place.generation {
+    pub fn remove(&mut self, handle: Handle) -> Option<T> {
+        let (generation, item) = self.items.get_mut(handle.at as usize)?;
+        if *generation != handle.generation {
             return None;
         }
         let taken = item.take()?;
         *generation = generation.wrapping_add(1);
-        self.free.push(place.at);
+        self.free.push(handle.at);
         Some(taken)
     }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_given_again_is_not_the_same() {
+    fn a_slot_that_is_used_again_is_not_the_same() {
         let mut pool = Pool::default();
         let (a, b) = (pool.insert('a'), pool.insert('b'));
         assert_eq!(pool.remove(a), Some('a'));

@@ -62,12 +62,14 @@ impl Publisher {
     }
 
     /// A sign of life. Now and then with a clock that is ahead.
-    pub fn heartbeat(&mut self, beat: &Heartbeat<'_>) {
-        let mut record = *beat;
+    pub fn heartbeat(&mut self, heartbeat: &Heartbeat<'_>) {
+        let mut record = *heartbeat;
         if self.dice.chance(AHEAD) {
             record.at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
         }
-        self.publish(Topic::Heartbeat, beat.job, |value| record::write_heartbeat(value, &record));
+        self.publish(Topic::Heartbeat, heartbeat.job, |value| {
+            record::write_heartbeat(value, &record)
+        });
     }
 
     /// A transfer's state.

@@ -3,7 +3,7 @@
 use super::Grid;
 use super::agenda::Planned;
 use super::facts::{Facts, Unfit, size, takes_jobs, takes_production};
-use super::pool::Place;
+use super::pool::Handle;
 use crate::core::event::{ChunkKind, Pilot, Queue, QueueStatus, Site, Status};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 use crate::sim::dice::Dice;
@@ -48,7 +48,7 @@ pub struct LiveQueue {
 }
 
 /// The order in which pilots take jobs: priority, then age.
-type Turn = (i32, Reverse<Millis>, Reverse<Place>);
+type Turn = (i32, Reverse<Millis>, Reverse<Handle>);
 
 /// Mean time between two bad days of a queue; days (some 3,800 downtimes in ten years at 150
 /// resources are rarer, but most are never declared).
@@ -181,7 +181,7 @@ impl LiveQueue {
 
     /// The next job for a pilot: the first in order that fits, but none passes a large one that
     /// has waited long.
-    fn take(&mut self, is_live: impl Fn(Place) -> bool, now: Millis) -> Option<Place> {
+    fn take(&mut self, is_live: impl Fn(Handle) -> bool, now: Millis) -> Option<Handle> {
         for waiting in self.waiting.values_mut() {
             while waiting.peek().is_some_and(|(_, _, Reverse(job))| !is_live(*job)) {
                 waiting.pop();
@@ -210,11 +210,11 @@ pub fn node_name(queue: &str, node: u32) -> String {
 
 impl Grid {
     /// A job waits for a pilot.
-    pub(super) fn enqueue(&mut self, place: Place, priority: i32) {
-        let Some(job) = self.jobs.get(place) else { return };
+    pub(super) fn enqueue(&mut self, handle: Handle, priority: i32) {
+        let Some(job) = self.jobs.get(handle) else { return };
         let (at, slot, cores) = (job.queue, usize::from(job.slot), job.cores);
         let queue = &mut self.queues.all[at as usize];
-        let turn = (priority, Reverse(job.created_at), Reverse(place));
+        let turn = (priority, Reverse(job.created_at), Reverse(handle));
         queue.waiting.entry(cores).or_default().push(turn);
         queue.queued[slot] += 1;
         if queue.free >= cores {
@@ -243,8 +243,8 @@ impl Grid {
             let is_live = |job| {
                 jobs.get(job).is_some_and(|job: &super::LiveJob| job.status == Status::Activated)
             };
-            let Some(place) = queue.take(is_live, self.now) else { return };
-            let Some(job) = jobs.get_mut(place) else { return };
+            let Some(handle) = queue.take(is_live, self.now) else { return };
+            let Some(job) = jobs.get_mut(handle) else { return };
             queue.free -= job.cores;
             queue.queued[usize::from(job.slot)] -= 1;
             queue.held[usize::from(job.slot)] += 1;
@@ -254,7 +254,7 @@ impl Grid {
                 let asked = Pilot::AskedJob { queue: &queue.name, node: &node, at: self.now };
                 self.publisher.pilot(&asked);
             }
-            self.handed_over(place);
+            self.handed_over(handle);
         }
     }
 
@@ -347,17 +347,18 @@ impl Grid {
         let waiting = std::mem::take(&mut queue.waiting);
         let mut turns: Vec<Turn> = waiting.into_values().flatten().collect();
         turns.sort_unstable();
-        let live = |job: &Place| self.jobs.get(*job).is_some_and(|j| j.status == Status::Activated);
-        let jobs: Vec<Place> =
+        let live =
+            |job: &Handle| self.jobs.get(*job).is_some_and(|j| j.status == Status::Activated);
+        let jobs: Vec<Handle> =
             turns.into_iter().map(|(_, _, Reverse(job))| job).filter(live).collect();
-        let mut again: BTreeMap<Place, u32> = BTreeMap::new();
+        let mut again: BTreeMap<Handle, u32> = BTreeMap::new();
         for job in jobs.iter().filter_map(|job| self.jobs.get(*job)) {
             *again.entry(job.chunk).or_default() += 1;
         }
         // Before the jobs end: a task with a chunk to come does not.
         for (chunk, jobs) in again {
             let Some(chunk) = self.chunks.get(chunk) else { continue };
-            let kind = match chunk.ask.chunk {
+            let kind = match chunk.request.chunk {
                 ChunkKind::Scout => ChunkKind::Normal,
                 kind => kind,
             };

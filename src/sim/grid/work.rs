@@ -39,7 +39,7 @@ const SCOUTED: f64 = 0.25;
 
 /// A place where input of a task lies.
 #[derive(Clone, Debug)]
-pub struct Stock {
+pub struct InputReplica {
     /// Storage endpoint.
     pub endpoint: String,
     /// Its site.
@@ -54,13 +54,13 @@ pub struct Stock {
 #[derive(Clone, Debug)]
 pub struct Arrival {
     /// What is the same in the requests of all its chunks.
-    pub ask: Task,
+    pub request: Task,
     /// Kind and jobs of its chunks, first first. Scouts must end before the rest asks.
     pub chunks: Vec<(ChunkKind, u32)>,
     /// Files a job reads.
     pub input_files: u32,
     /// Where they lie.
-    pub stock: Vec<Stock>,
+    pub input_replicas: Vec<InputReplica>,
     /// Files a job writes.
     pub output_files: u32,
     /// What all its jobs take of the grid's cores; HS06 s.
@@ -112,7 +112,7 @@ impl Workload {
     pub fn next(&mut self, now: Millis) -> Arrival {
         let class = &CLASSES[self.dice.weighted(CLASSES.iter().map(|class| class.weight))];
         self.next_task += 1;
-        let mut ask = self.ask(class, now);
+        let mut request = self.new_request(class, now);
         let reads = class.input_files > 0 && !self.disks.is_empty();
         let input_files = if reads { self.dice.between(1, 2 * class.input_files - 1) } else { 0 };
         let input_bytes = input_files as f64 * INPUT_FILE * self.dice.within(0.5, 1.5);
@@ -120,21 +120,21 @@ impl Workload {
         let wall_s = self.dice.measured(class.wall_s).max(60.0);
         let events = self.dice.between(1, 40) as u64 * 50;
         let cpu = wall_s * f64::from(class.cores) * POWER * f64::from(EFFICIENCY) / 100.0;
-        ask.cpu_hs06s_per_event = Some(cpu / events as f64);
-        ask.output_per_event = Some(output_bytes / events as f64);
-        ask.atom_events = events;
-        ask.atom_bytes = input_bytes as u64;
-        ask.atom_effective_mb = (input_bytes / MIB as f64).max(1.0);
-        ask.io_intensity_kbps = Some((input_bytes / wall_s / 1_000.0) as u32);
+        request.cpu_hs06s_per_event = Some(cpu / events as f64);
+        request.output_per_event = Some(output_bytes / events as f64);
+        request.atom_events = events;
+        request.atom_bytes = input_bytes as u64;
+        request.atom_effective_mb = (input_bytes / MIB as f64).max(1.0);
+        request.io_intensity_kbps = Some((input_bytes / wall_s / 1_000.0) as u32);
         let chunks = self.chunks(class);
         let per_job = f64::from(BASE_S) * f64::from(class.cores) * POWER
             + cpu * 100.0 / f64::from(EFFICIENCY);
         let jobs: u32 = chunks.iter().map(|(_, jobs)| jobs).sum();
         Arrival {
-            ask,
+            request,
             chunks,
             input_files: input_files as u32,
-            stock: if reads { self.stock() } else { Vec::new() },
+            input_replicas: if reads { self.input_replicas() } else { Vec::new() },
             output_files: class.output_files as u32,
             work_hs06s: per_job * f64::from(jobs),
         }
@@ -159,26 +159,26 @@ impl Workload {
     }
 
     /// Disk at one to four sites, all of it at the first; sometimes tape as well.
-    fn stock(&mut self) -> Vec<Stock> {
-        let mut stock: Vec<Stock> = Vec::new();
+    fn input_replicas(&mut self) -> Vec<InputReplica> {
+        let mut input_replicas: Vec<InputReplica> = Vec::new();
         for copy in 0..self.dice.between(1, 4) {
             let (endpoint, site) = &self.disks[self.dice.below(self.disks.len())];
-            if stock.iter().any(|held| held.endpoint == *endpoint) {
+            if input_replicas.iter().any(|wait| wait.endpoint == *endpoint) {
                 continue;
             }
             let whole = copy == 0 || self.dice.chance(0.6);
             let part = if whole { 1.0 } else { self.dice.within(0.2, 1.0) };
             let (endpoint, site) = (endpoint.clone(), site.clone());
-            stock.push(Stock { endpoint, site, tape: false, part });
+            input_replicas.push(InputReplica { endpoint, site, tape: false, part });
         }
         if !self.tapes.is_empty() && self.dice.chance(0.3) {
             let (endpoint, site) = self.tapes[self.dice.below(self.tapes.len())].clone();
-            stock.push(Stock { endpoint, site, tape: true, part: 1.0 });
+            input_replicas.push(InputReplica { endpoint, site, tape: true, part: 1.0 });
         }
-        stock
+        input_replicas
     }
 
-    fn ask(&mut self, class: &Class, now: Millis) -> Task {
+    fn new_request(&mut self, class: &Class, now: Millis) -> Task {
         let dice = &mut self.dice;
         let is_user = class.label == "user";
         let urgent = dice.chance(URGENT) && !is_user;
@@ -232,56 +232,57 @@ impl Arrival {
     /// The request of one of its chunks.
     pub fn request(&self, number: u32, kind: ChunkKind, jobs: u32, now: Millis) -> Task {
         let files = self.input_files * jobs;
-        let bytes = self.ask.atom_bytes * u64::from(jobs);
-        let replica = |stock: &Stock| ReplicaSummary {
-            endpoint: stock.endpoint.clone(),
-            files: (f64::from(files) * stock.part) as u32,
-            bytes: (bytes as f64 * stock.part) as u64,
-            tape: stock.tape,
+        let bytes = self.request.atom_bytes * u64::from(jobs);
+        let replica = |input: &InputReplica| ReplicaSummary {
+            endpoint: input.endpoint.clone(),
+            files: (f64::from(files) * input.part) as u32,
+            bytes: (bytes as f64 * input.part) as u64,
+            tape: input.tape,
         };
         Task {
-            subject: format!("{}/{number}", self.ask.task),
+            subject: format!("{}/{number}", self.request.task),
             asked_at: now,
             changed_at: now,
             chunk: kind,
             jobs,
             total_files: files,
             total_bytes: bytes,
-            replicas: self.stock.iter().map(replica).collect(),
+            replicas: self.input_replicas.iter().map(replica).collect(),
             input: self.input(files, bytes),
-            ..self.ask.clone()
+            ..self.request.clone()
         }
     }
 
     /// Users' input in detail: one dataset, of which an endpoint with a part has the first files.
     fn input(&self, files: u32, bytes: u64) -> Input {
-        if self.ask.label != "user" || files == 0 {
+        if self.request.label != "user" || files == 0 {
             return Input::default();
         }
         let part = |whole: u64, part: f64| (whole as f64 * part) as u64;
-        let replica = |stock: &Stock| DatasetReplica {
-            endpoint: stock.endpoint.clone(),
-            files: part(u64::from(files), stock.part),
-            bytes: part(bytes, stock.part),
+        let replica = |input: &InputReplica| DatasetReplica {
+            endpoint: input.endpoint.clone(),
+            files: part(u64::from(files), input.part),
+            bytes: part(bytes, input.part),
             files_total: u64::from(files),
             is_virtual: false,
         };
         let dataset = Dataset {
-            name: format!("data:{}", self.ask.task),
+            name: format!("data:{}", self.request.task),
             primary: true,
             files: u64::from(files),
             bytes,
-            replicas: self.stock.iter().map(replica).collect(),
+            replicas: self.input_replicas.iter().map(replica).collect(),
             ..Dataset::default()
         };
-        let mut ends: Vec<f64> = self.stock.iter().map(|stock| stock.part).collect();
+        let mut ends: Vec<f64> = self.input_replicas.iter().map(|input| input.part).collect();
         ends.sort_unstable_by(f64::total_cmp);
         ends.dedup();
         let mut placements = Vec::new();
         let mut from = 0.0;
         for end in ends {
-            let has = |stock: &&Stock| stock.part >= end;
-            let endpoints = self.stock.iter().filter(has).map(|stock| stock.endpoint.clone());
+            let has = |input: &&InputReplica| input.part >= end;
+            let endpoints =
+                self.input_replicas.iter().filter(has).map(|input| input.endpoint.clone());
             let between = |whole: u64| part(whole, end) - part(whole, from);
             placements.push(Placement {
                 dataset: 0,

@@ -193,8 +193,8 @@ impl<L: Log> Log for Faulty<L> {
         self.call("assign", |this| this.log.assign(from))
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        self.call("hold", |this| this.log.hold(lanes, held))
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
+        self.call("set_paused", |this| this.log.set_paused(lanes, paused))
     }
 
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {

@@ -1,6 +1,6 @@
 //! One process's view of a paper log: the port.
 
-use super::{Paper, Strand, missing};
+use super::{Paper, PaperLane, missing};
 use crate::core::cut::{Cut, Lane};
 use crate::core::output::progress::LaneFlags;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
@@ -26,7 +26,7 @@ pub struct PaperLog {
 /// Where this process stands in a lane.
 struct Finger {
     next: u64,
-    held: bool,
+    paused: bool,
     reported: Option<Mark>,
 }
 
@@ -48,17 +48,17 @@ impl Log for PaperLog {
         for (&lane, &next) in &from.0 {
             let span = sheet.lanes.get(&lane).ok_or_else(|| missing(lane))?.span(lane);
             span.admits(next)?;
-            lanes.insert(lane, Finger { next, held: false, reported: None });
+            lanes.insert(lane, Finger { next, paused: false, reported: None });
         }
         drop(sheet);
         self.lanes = lanes;
         Ok(())
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
         for lane in lanes {
             if let Some(finger) = self.lanes.get_mut(lane) {
-                finger.held = held;
+                finger.paused = paused;
             }
         }
         Ok(())
@@ -72,12 +72,13 @@ impl Log for PaperLog {
             self.lanes.keys().cycle().skip(self.turn % count).take(count).copied().collect();
         self.turn = (self.turn + 1) % count;
         for lane in order {
-            let (Some(finger), Some(strand)) = (self.lanes.get_mut(&lane), sheet.lanes.get(&lane))
+            let (Some(finger), Some(paper_lane)) =
+                (self.lanes.get_mut(&lane), sheet.lanes.get(&lane))
             else {
                 continue;
             };
-            if !finger.held {
-                finger.read(lane, strand, batch, full)?;
+            if !finger.paused {
+                finger.read(lane, paper_lane, batch, full)?;
             }
         }
         Ok(())
@@ -129,11 +130,11 @@ impl Finger {
     fn read(
         &mut self,
         lane: Lane,
-        strand: &Strand,
+        paper_lane: &PaperLane,
         batch: &mut Batch,
         full: usize,
     ) -> Result<(), LogError> {
-        if strand.unreadable {
+        if paper_lane.unreadable {
             self.add_mark(
                 lane,
                 LaneFlags { unreadable: true, ..LaneFlags::default() },
@@ -142,24 +143,24 @@ impl Finger {
             );
             return Ok(());
         }
-        if self.next < strand.first {
-            return Err(LogError::OutOfRange { lane, wanted: self.next, first: strand.first });
+        if self.next < paper_lane.first {
+            return Err(LogError::OutOfRange { lane, wanted: self.next, first: paper_lane.first });
         }
         let before = self.next;
-        let stable = strand.stable_end();
+        let stable = paper_lane.stable_end();
         while self.next < stable && batch.has_room(full) {
-            if let Some(note) = strand.entries[self.next as usize].note() {
+            if let Some(note) = paper_lane.entries[self.next as usize].note() {
                 let (key, value) = (note.key.as_deref(), note.value.as_deref());
                 batch.push(lane, note.offset, note.appended_at, key, value);
             }
             self.next += 1;
         }
         let at_stable_end = self.next >= stable;
-        let blocked = at_stable_end && strand.open.is_some();
+        let blocked = at_stable_end && paper_lane.open.is_some();
         let flags = LaneFlags {
             at_end: at_stable_end && !blocked,
             unreadable: false,
-            blocked_at: blocked.then(|| strand.last_readable_at()),
+            blocked_at: blocked.then(|| paper_lane.last_readable_at()),
         };
         self.add_mark(lane, flags, at_stable_end && self.next > before, batch);
         Ok(())

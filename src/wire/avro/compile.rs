@@ -5,7 +5,7 @@
 
 use super::default;
 use super::plan::{Op, OpId, Plan, Skip, SkipId, Source, Step};
-use super::shape::{Base, Names, Place, base, measure, takes_none};
+use super::shape::{Base, Names, SchemaNode, base, measure, takes_none};
 use apache_avro::Schema;
 use apache_avro::schema::{Alias, EnumSchema, RecordField, RecordSchema, ResolvedSchema};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub fn compile(writer: &Schema, reader: &Schema) -> Result<Plan, Mismatch> {
         resolved: BTreeMap::new(),
         path: Vec::new(),
     };
-    let (from, to) = (Place::root(writer), Place::root(reader));
+    let (from, to) = (SchemaNode::root(writer), SchemaNode::root(reader));
     compiler.plan.root = compiler.resolve(from, to)?;
     Ok(compiler.plan)
 }
@@ -63,7 +63,7 @@ impl<'s> Compiler<'s> {
         Mismatch { path: self.path.concat(), why: why.into() }
     }
 
-    fn resolve(&mut self, from: Place<'s>, to: Place<'s>) -> Result<OpId, Mismatch> {
+    fn resolve(&mut self, from: SchemaNode<'s>, to: SchemaNode<'s>) -> Result<OpId, Mismatch> {
         let lost = || Mismatch { path: "schema".into(), why: "a name is not defined".into() };
         let from = self.writer.follow(from).ok_or_else(lost)?;
         let to = self.reader.follow(to).ok_or_else(lost)?;
@@ -95,12 +95,12 @@ impl<'s> Compiler<'s> {
             (theirs, ours) => match (from.schema, to.schema) {
                 (Schema::Enum(theirs), Schema::Enum(ours)) => self.symbols(theirs, ours)?,
                 (Schema::Array(theirs), Schema::Array(ours)) => {
-                    let (item, place) = (from.inner(&theirs.items), to.inner(&ours.items));
+                    let (item, node) = (from.inner(&theirs.items), to.inner(&ours.items));
                     self.path.push("[]".into());
-                    let op = self.resolve(item, place)?;
+                    let op = self.resolve(item, node)?;
                     self.path.pop();
                     let empty = takes_none(&self.writer, item, &mut Vec::new());
-                    let vain = takes_none(&self.reader, place, &mut Vec::new());
+                    let vain = takes_none(&self.reader, node, &mut Vec::new());
                     Op::Array { item: op, empty, vain }
                 }
                 (Schema::Map(theirs), Schema::Map(ours)) => {
@@ -122,7 +122,7 @@ impl<'s> Compiler<'s> {
     }
 
     /// Named types must have the same name, their namespace left out, or be an alias of ours.
-    fn same_name(&self, from: Place<'s>, to: Place<'s>) -> Result<(), Mismatch> {
+    fn same_name(&self, from: SchemaNode<'s>, to: SchemaNode<'s>) -> Result<(), Mismatch> {
         let (Some(theirs), Some(ours)) = (from.schema.name(), to.schema.name()) else {
             return Ok(());
         };
@@ -139,8 +139,8 @@ impl<'s> Compiler<'s> {
     fn unwrap(
         &mut self,
         branches: &'s [Schema],
-        from: Place<'s>,
-        to: Place<'s>,
+        from: SchemaNode<'s>,
+        to: SchemaNode<'s>,
     ) -> Result<OpId, Mismatch> {
         let mut ops = Vec::new();
         let mut first = None;
@@ -164,19 +164,19 @@ impl<'s> Compiler<'s> {
     /// Into our union: the first branch of the same type, else the first it can be promoted to.
     fn wrap(
         &mut self,
-        from: Place<'s>,
+        from: SchemaNode<'s>,
         branches: &'s [Schema],
-        to: Place<'s>,
+        to: SchemaNode<'s>,
     ) -> Result<OpId, Mismatch> {
         for promote in [false, true] {
             for (branch, schema) in branches.iter().enumerate() {
-                let place = to.inner(schema);
-                let followed = self.reader.follow(place).unwrap_or(place);
+                let node = to.inner(schema);
+                let followed = self.reader.follow(node).unwrap_or(node);
                 if !promote && base(followed.schema) != base(from.schema) {
                     continue;
                 }
                 let depth = self.path.len();
-                match self.resolve(from, place) {
+                match self.resolve(from, node) {
                     Ok(op) => {
                         return Ok(self.op(Op::Wrap { branch: branch as u32, op }));
                     }
@@ -189,12 +189,12 @@ impl<'s> Compiler<'s> {
     }
 
     fn symbols(&self, theirs: &EnumSchema, ours: &EnumSchema) -> Result<Op, Mismatch> {
-        let place = |word: &String| ours.symbols.iter().position(|symbol| symbol == word);
-        let other = ours.default.as_ref().and_then(place);
+        let index = |word: &String| ours.symbols.iter().position(|symbol| symbol == word);
+        let other = ours.default.as_ref().and_then(index);
         let table: Box<[Option<u32>]> = theirs
             .symbols
             .iter()
-            .map(|symbol| place(symbol).or(other).map(|place| place as u32))
+            .map(|symbol| index(symbol).or(other).map(|index| index as u32))
             .collect();
         if table.iter().all(Option::is_none) {
             return Err(self.mismatch("none of the writer's symbols is ours"));
@@ -204,9 +204,9 @@ impl<'s> Compiler<'s> {
 
     fn record(
         &mut self,
-        from: Place<'s>,
+        from: SchemaNode<'s>,
         theirs: &'s RecordSchema,
-        to: Place<'s>,
+        to: SchemaNode<'s>,
         ours: &'s RecordSchema,
     ) -> Result<OpId, Mismatch> {
         let pair = (from.full_name(), to.full_name());
@@ -235,25 +235,25 @@ impl<'s> Compiler<'s> {
 
     fn fields(
         &mut self,
-        from: Place<'s>,
+        from: SchemaNode<'s>,
         theirs: &'s RecordSchema,
-        to: Place<'s>,
+        to: SchemaNode<'s>,
         ours: &'s RecordSchema,
     ) -> Result<Op, Mismatch> {
         let mut emit = Vec::new();
         for field in &ours.fields {
             self.path.push(format!(".{}", field.name));
-            let place = to.inner(&field.schema);
+            let node = to.inner(&field.schema);
             emit.push(match find(&theirs.fields, field) {
                 Some(index) => {
                     let source = from.inner(&theirs.fields[index].schema);
-                    Source::Field(index as u32, self.resolve(source, place)?)
+                    Source::Field(index as u32, self.resolve(source, node)?)
                 }
                 None => {
                     let json = field.default.as_ref().ok_or_else(|| {
                         self.mismatch("the writer does not have it, and it has no default")
                     })?;
-                    let bytes = default::encode(&self.reader, place, json);
+                    let bytes = default::encode(&self.reader, node, json);
                     Source::Default(bytes.ok_or_else(|| {
                         self.mismatch(format!("its default {json} does not fit its type"))
                     })?)
@@ -267,30 +267,29 @@ impl<'s> Compiler<'s> {
             .unwrap_or(Op::Sorted { walk, emit: emit.into() }))
     }
 
-    fn skip(&mut self, place: Place<'s>) -> Result<SkipId, Mismatch> {
+    fn skip(&mut self, node: SchemaNode<'s>) -> Result<SkipId, Mismatch> {
         let lost = || Mismatch { path: "schema".into(), why: "a name is not defined".into() };
-        let place = self.writer.follow(place).ok_or_else(lost)?;
-        let skip = match place.schema {
+        let node = self.writer.follow(node).ok_or_else(lost)?;
+        let skip = match node.schema {
             Schema::Array(array) => {
-                let item = place.inner(&array.items);
+                let item = node.inner(&array.items);
                 let empty = takes_none(&self.writer, item, &mut Vec::new());
                 Skip::Array { item: self.skip(item)?, empty }
             }
-            Schema::Map(map) => Skip::Map { value: self.skip(place.inner(&map.types))? },
+            Schema::Map(map) => Skip::Map { value: self.skip(node.inner(&map.types))? },
             Schema::Union(union) => {
-                let branches = union.variants().iter().map(|branch| self.skip(place.inner(branch)));
+                let branches = union.variants().iter().map(|branch| self.skip(node.inner(branch)));
                 Skip::Union(branches.collect::<Result<_, _>>()?)
             }
             Schema::Record(record) => {
-                let name = place.full_name();
+                let name = node.full_name();
                 if let Some(skip) = self.skipped.get(&name) {
                     return Ok(*skip);
                 }
                 let id = self.plan.skips.len() as SkipId;
                 self.plan.skips.push(Skip::Union(Box::new([])));
                 self.skipped.insert(name, id);
-                let fields =
-                    record.fields.iter().map(|field| self.skip(place.inner(&field.schema)));
+                let fields = record.fields.iter().map(|field| self.skip(node.inner(&field.schema)));
                 let fields = fields.collect::<Result<_, _>>()?;
                 self.plan.skips[id as usize] = Skip::Record(fields);
                 return Ok(id);

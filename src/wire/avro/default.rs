@@ -1,20 +1,20 @@
 //! A field's default, from the JSON of a schema to the bytes a record holds.
 
 use super::Sink;
-use super::shape::{Names, Place};
+use super::shape::{Names, SchemaNode};
 use apache_avro::schema::{Schema, UuidSchema};
 use serde_json::Value;
 
 /// Encodes a default as its schema lays it out; `None` where it does not fit the schema.
-pub(super) fn encode(names: &Names<'_>, place: Place<'_>, json: &Value) -> Option<Box<[u8]>> {
+pub(super) fn encode(names: &Names<'_>, node: SchemaNode<'_>, json: &Value) -> Option<Box<[u8]>> {
     let mut out = Vec::new();
-    put(names, place, json, &mut Sink { out: &mut out })?;
+    put(names, node, json, &mut Sink { out: &mut out })?;
     Some(out.into())
 }
 
-fn put(names: &Names<'_>, place: Place<'_>, json: &Value, sink: &mut Sink<'_>) -> Option<()> {
-    let place = names.follow(place)?;
-    match place.schema {
+fn put(names: &Names<'_>, node: SchemaNode<'_>, json: &Value, sink: &mut Sink<'_>) -> Option<()> {
+    let node = names.follow(node)?;
+    match node.schema {
         Schema::Null => json.as_null()?,
         Schema::Boolean => sink.boolean(json.as_bool()?),
         Schema::Int | Schema::Date | Schema::TimeMillis => {
@@ -47,7 +47,7 @@ fn put(names: &Names<'_>, place: Place<'_>, json: &Value, sink: &mut Sink<'_>) -
         // A union's default is of its first branch.
         Schema::Union(union) => {
             sink.index(0);
-            put(names, place.inner(union.variants().first()?), json, sink)?;
+            put(names, node.inner(union.variants().first()?), json, sink)?;
         }
         Schema::Array(array) => {
             let items = json.as_array()?;
@@ -55,7 +55,7 @@ fn put(names: &Names<'_>, place: Place<'_>, json: &Value, sink: &mut Sink<'_>) -
                 sink.index(items.len());
             }
             for item in items {
-                put(names, place.inner(&array.items), item, sink)?;
+                put(names, node.inner(&array.items), item, sink)?;
             }
             sink.index(0);
         }
@@ -66,7 +66,7 @@ fn put(names: &Names<'_>, place: Place<'_>, json: &Value, sink: &mut Sink<'_>) -
             }
             for (name, value) in entries {
                 sink.string(name);
-                put(names, place.inner(&map.types), value, sink)?;
+                put(names, node.inner(&map.types), value, sink)?;
             }
             sink.index(0);
         }
@@ -74,7 +74,7 @@ fn put(names: &Names<'_>, place: Place<'_>, json: &Value, sink: &mut Sink<'_>) -
             let given = json.as_object()?;
             for field in &record.fields {
                 let json = given.get(&field.name).or(field.default.as_ref())?;
-                put(names, place.inner(&field.schema), json, sink)?;
+                put(names, node.inner(&field.schema), json, sink)?;
             }
         }
         // A decimal's or a fixed uuid's default has no use here; a reference was followed above.

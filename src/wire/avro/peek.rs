@@ -1,7 +1,7 @@
 //! A datum as text, field by field, as far as it goes: for people who look at bytes that no reader
 //! could read.
 
-use super::shape::{Base, Names, Place, base, measure};
+use super::shape::{Base, Names, SchemaNode, base, measure};
 use super::{Cursor, Fault, HEADER_BYTES, MARKER, canonical_form, rabin};
 use super::{released, schema_text};
 use crate::core::cut::Topic;
@@ -91,12 +91,12 @@ fn walk(schema: &Schema, datum: &[u8]) -> (Vec<String>, Option<String>) {
     let Ok(resolved) = ResolvedSchema::new(schema) else { return (Vec::new(), None) };
     let mut walker =
         Walker { at: Cursor::new(datum), names: Names::of(&resolved), out: Vec::new() };
-    let walked = walker.value(Place::root(schema), "", 0);
+    let walked = walker.value(SchemaNode::root(schema), "", 0);
     let (left, lines) = (walker.at.rest().len(), walker.out);
-    let place = datum.len() - left;
+    let byte = datum.len() - left;
     let stopped = match walked {
         Err(End::Fault(path)) => Some(format!(
-            "{path}: stops at byte {place} of {}: the bytes end early, or hold what the schema does \
+            "{path}: stops at byte {byte} of {}: the bytes end early, or hold what the schema does \
              not allow",
             datum.len()
         )),
@@ -122,28 +122,28 @@ struct Walker<'a, 's> {
 }
 
 impl<'s> Walker<'_, 's> {
-    fn value(&mut self, place: Place<'s>, path: &str, depth: u32) -> Result<(), End> {
+    fn value(&mut self, node: SchemaNode<'s>, path: &str, depth: u32) -> Result<(), End> {
         let bad = || End::Fault(if path.is_empty() { "record".into() } else { path.into() });
-        let place = self.names.follow(place).ok_or_else(bad)?;
+        let node = self.names.follow(node).ok_or_else(bad)?;
         if self.out.len() >= LINES_MAX || depth > DEPTH_MAX {
             return Err(End::Enough);
         }
-        match place.schema {
+        match node.schema {
             Schema::Record(record) => {
                 for field in &record.fields {
                     let dot = if path.is_empty() { "" } else { "." };
                     let path = format!("{path}{dot}{}", field.name);
-                    self.value(place.inner(&field.schema), &path, depth + 1)?;
+                    self.value(node.inner(&field.schema), &path, depth + 1)?;
                 }
                 Ok(())
             }
             Schema::Union(union) => {
                 let branch = self.at.index().map_err(|_| bad())?;
                 let branch = union.variants().get(branch).ok_or_else(bad)?;
-                self.value(place.inner(branch), path, depth + 1)
+                self.value(node.inner(branch), path, depth + 1)
             }
-            Schema::Array(array) => self.items(place.inner(&array.items), false, path, depth),
-            Schema::Map(map) => self.items(place.inner(&map.types), true, path, depth),
+            Schema::Array(array) => self.items(node.inner(&array.items), false, path, depth),
+            Schema::Map(map) => self.items(node.inner(&map.types), true, path, depth),
             other => {
                 let shown = self.leaf(other).map_err(|_: Fault| bad())?;
                 self.out.push(format!("{path}: {shown}"));
@@ -153,7 +153,13 @@ impl<'s> Walker<'_, 's> {
     }
 
     /// The items of an array, or of a map, which have keys.
-    fn items(&mut self, item: Place<'s>, keys: bool, path: &str, depth: u32) -> Result<(), End> {
+    fn items(
+        &mut self,
+        item: SchemaNode<'s>,
+        keys: bool,
+        path: &str,
+        depth: u32,
+    ) -> Result<(), End> {
         let bad = |_: Fault| End::Fault(path.into());
         let mut number = 0u64;
         loop {

@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 
 /// A schema within another, and the namespace that holds there.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'s> {
+pub(super) struct SchemaNode<'s> {
     pub(super) schema: &'s Schema,
     space: NamespaceRef<'s>,
 }
 
-impl<'s> Place<'s> {
-    pub(super) fn root(schema: &'s Schema) -> Place<'s> {
-        Place { schema, space: None }
+impl<'s> SchemaNode<'s> {
+    pub(super) fn root(schema: &'s Schema) -> SchemaNode<'s> {
+        SchemaNode { schema, space: None }
     }
 
     /// A schema within this one.
-    pub(super) fn inner(self, schema: &'s Schema) -> Place<'s> {
+    pub(super) fn inner(self, schema: &'s Schema) -> SchemaNode<'s> {
         let space = self.schema.name().and_then(Name::namespace).or(self.space);
-        Place { schema, space }
+        SchemaNode { schema, space }
     }
 
     pub(super) fn full_name(self) -> String {
@@ -39,12 +39,12 @@ impl<'s> Names<'s> {
     }
 
     /// What a reference refers to; anything else is itself.
-    pub(super) fn follow(&self, place: Place<'s>) -> Option<Place<'s>> {
-        let Schema::Ref { name } = place.schema else {
-            return Some(place);
+    pub(super) fn follow(&self, node: SchemaNode<'s>) -> Option<SchemaNode<'s>> {
+        let Schema::Ref { name } = node.schema else {
+            return Some(node);
         };
-        let schema = *self.0.get(&name.fullname(place.space))?;
-        Some(Place { schema, space: name.namespace().or(place.space) })
+        let schema = *self.0.get(&name.fullname(node.space))?;
+        Some(SchemaNode { schema, space: name.namespace().or(node.space) })
     }
 }
 
@@ -126,21 +126,21 @@ pub(super) fn measure(schema: &Schema) -> Option<String> {
 /// Whether values of a schema take no bytes at all, so that any number of them costs nothing.
 pub(super) fn takes_none<'s>(
     names: &Names<'s>,
-    place: Place<'s>,
+    node: SchemaNode<'s>,
     within: &mut Vec<String>,
 ) -> bool {
-    let Some(place) = names.follow(place) else {
+    let Some(node) = names.follow(node) else {
         return false;
     };
-    match place.schema {
+    match node.schema {
         Schema::Record(record) => {
-            let name = place.full_name();
+            let name = node.full_name();
             if within.contains(&name) {
                 return false;
             }
             within.push(name);
             let none =
-                record.fields.iter().all(|it| takes_none(names, place.inner(&it.schema), within));
+                record.fields.iter().all(|it| takes_none(names, node.inner(&it.schema), within));
             within.pop();
             none
         }

@@ -107,13 +107,13 @@ pub(super) fn read_heartbeat<'a>(at: &mut Cursor<'a>) -> Result<Heartbeat<'a>, F
 }
 
 /// Appends a job's sign of life.
-pub fn write_heartbeat(out: &mut Vec<u8>, beat: &Heartbeat<'_>) {
+pub fn write_heartbeat(out: &mut Vec<u8>, heartbeat: &Heartbeat<'_>) {
     let mut sink = Sink::begin(out, Topic::Heartbeat);
-    sink.string(beat.job);
-    sink.long(beat.at);
-    sink.count(beat.attempt);
-    sink.count(beat.cpu_s);
-    sink.count(beat.disk_io_kbps);
-    sink.count(beat.rss_mb);
-    sink.count(beat.events);
+    sink.string(heartbeat.job);
+    sink.long(heartbeat.at);
+    sink.count(heartbeat.attempt);
+    sink.count(heartbeat.cpu_s);
+    sink.count(heartbeat.disk_io_kbps);
+    sink.count(heartbeat.rss_mb);
+    sink.count(heartbeat.events);
 }

@@ -14,7 +14,7 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     if !job.key.is_decimal() {
         sink.string(&state.job_name(job.key));
     }
-    let LastHeartbeat { attempt, at, events, cpu_s, disk_io_kbps, rss_mb } = job.beat;
+    let LastHeartbeat { attempt, at, events, cpu_s, disk_io_kbps, rss_mb } = job.heartbeat;
     sink.long(at);
     for number in [attempt, events, cpu_s, disk_io_kbps, rss_mb] {
         sink.count(number);
@@ -108,7 +108,7 @@ fn strings<'a>(at: &mut Cursor<'a>, count: usize) -> Result<&'a [u8], Fault> {
     Ok(&from[..from.len() - at.rest().len()])
 }
 
-/// The rows of a job, from the names in its cell.
+/// The rows of a job, from the names in its record.
 fn rows(state: &mut State, job: &Job, names: &[u8]) -> Result<JobRows, Fault> {
     let names = Cursor::new(names).strings::<6>()?;
     let names = names.map(|text| state.names.intern(text));
@@ -127,7 +127,7 @@ pub(super) fn read_job(
         let name = at.string()?.to_owned();
         state.job_names.insert(key, name);
     }
-    let beat = LastHeartbeat {
+    let heartbeat = LastHeartbeat {
         at: at.long()?,
         attempt: count(at)?,
         events: count(at)?,
@@ -135,7 +135,7 @@ pub(super) fn read_job(
         disk_io_kbps: count(at)?,
         rss_mb: count(at)?,
     };
-    let mut job = Job { beat, ..Job::stub(key) };
+    let mut job = Job { heartbeat, ..Job::stub(key) };
     let status = at.long()?;
     if status < 0 {
         return Ok(job);

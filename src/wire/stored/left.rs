@@ -12,8 +12,8 @@ pub(super) fn write(sink: &mut Sink<'_>, state: &State) {
         let left = window.buckets().iter().filter(|bucket| bucket.left > 0);
         left.map(|bucket| (bucket.number, bucket.left)).collect::<Vec<_>>()
     };
-    for (key, tally) in state.ledger.tally.iter() {
-        for (which, window) in tally.ended.iter().enumerate() {
+    for (key, jobs) in state.ledger.ended.iter() {
+        for (which, window) in jobs.ended.iter().enumerate() {
             for (number, amount) in left(window) {
                 line(sink, state, TALLIES, key, which, number, amount);
             }

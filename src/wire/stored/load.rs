@@ -48,12 +48,12 @@ fn place(
         let kind = Kind::from_number(kind);
         let slot = super::count(&mut at)?;
         let bytes = at.bytes()?;
-        cell(state, (memo, requests), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
+        record(state, (memo, requests), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
     }
     Ok(())
 }
 
-fn cell(
+fn record(
     state: &mut State,
     (memo, requests): (&mut Memo, &mut request::Memo),
     kind: Kind,
@@ -81,7 +81,7 @@ fn cell(
             fact::place(&mut state.facts, topic, slot, some.then_some(&mut *at))?;
         }
         Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
-        Kind::Answered => put!(state.answered.book.slab, request::read_answered(at)?),
+        Kind::Answered => put!(state.answered.table.slab, request::read_answered(at)?),
     }
     at.end()
 }
@@ -92,7 +92,7 @@ fn settle(state: &mut State) {
     index(&mut state.transfers);
     index(&mut state.nodes);
     index(&mut state.workers);
-    state.requests.settle(|ask| &ask.subject);
+    state.requests.settle(|request| &request.subject);
     fact::settle(&mut state.facts);
     state.answered.settle();
     settle_jobs(state);
@@ -117,7 +117,7 @@ fn settle_jobs(state: &mut State) {
         let Some(job) = state.jobs.slab.get(slot).copied() else { continue };
         match job.status {
             None => {
-                state.stubs.insert((job.beat.at, job.key));
+                state.stubs.insert((job.heartbeat.at, job.key));
             }
             Some(status) => count(state, &job, status, lifetime),
         }
@@ -169,14 +169,14 @@ fn settle_throttles(state: &mut State) {
 fn settle_requests(state: &mut State) {
     let subjects: Vec<String> = state.requests.by_name.keys().cloned().collect();
     for subject in &subjects {
-        let Some(ask) = state.requests.of(subject) else { continue };
-        if let Some(task) = &ask.task {
+        let Some(request) = state.requests.of(subject) else { continue };
+        if let Some(task) = &request.task {
             state.chunks.entry(task.task.clone()).or_default().insert(subject.clone());
         }
-        if let Some(answer) = ask.answer.as_ref().filter(|answer| !answer.is_final) {
+        if let Some(answer) = request.answer.as_ref().filter(|answer| !answer.is_final) {
             state.timers.deferrals.set(answer.until, subject);
         }
-        let reservations = ask.reservations.clone();
+        let reservations = request.reservations.clone();
         reservations.iter().for_each(|reservation| state.open_reservation(subject, reservation));
     }
     subjects.into_iter().for_each(|subject| state.arm_subject(subject));

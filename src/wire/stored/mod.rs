@@ -1,7 +1,7 @@
 //! The shape of records in a store. Ours alone: a store is a cache, so a change here raises
 //! [`FORMAT`] and what an older version wrote is rebuilt from the log.
 //!
-//! A cell is one record under (kind, slot); a chunk is a run of cells: kind (one byte), slot,
+//! A record is one record under (kind, slot); a chunk is a run of records: kind (one byte), slot,
 //! length and bytes each; length 0 means that the slot is empty.
 
 mod fact;
@@ -31,7 +31,7 @@ pub const FORMAT: u32 = 9;
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
 
-/// Kinds of cells. Their numbers are persisted.
+/// Kinds of records. Their numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Jobs.
@@ -83,22 +83,22 @@ impl Kind {
     }
 }
 
-/// Writes cells into chunks of about [`CHUNK`] bytes.
+/// Writes records into chunks of about [`CHUNK`] bytes.
 #[derive(Default)]
 struct Chunks {
     done: Vec<Vec<u8>>,
     open: Vec<u8>,
-    cell: Vec<u8>,
+    record: Vec<u8>,
 }
 
 impl Chunks {
-    fn cell(&mut self, kind: Kind, slot: u32, write: impl FnOnce(&mut Sink<'_>)) {
-        self.cell.clear();
-        write(&mut Sink { out: &mut self.cell });
+    fn record(&mut self, kind: Kind, slot: u32, write: impl FnOnce(&mut Sink<'_>)) {
+        self.record.clear();
+        write(&mut Sink { out: &mut self.record });
         self.open.push(kind.number());
         let mut sink = Sink { out: &mut self.open };
         sink.count(slot);
-        sink.bytes(&self.cell);
+        sink.bytes(&self.record);
         if self.open.len() >= CHUNK {
             self.done.push(std::mem::take(&mut self.open));
         }
@@ -117,12 +117,12 @@ pub fn dirty(state: &State) -> usize {
     Kind::all().filter_map(|kind| slots(state, kind)).map(Slots::dirty).sum()
 }
 
-/// The cells that changed since this was last asked, in chunks.
+/// The records that changed since this was last asked, in chunks.
 pub fn deltas(state: &mut State) -> Vec<Vec<u8>> {
     let mut chunks = Chunks::default();
     for kind in Kind::all() {
         for slot in slots_mut(state, kind).map_or_else(Vec::new, Slots::take_dirty) {
-            chunks.cell(kind, slot, |sink| write_cell(sink, state, kind, slot));
+            chunks.record(kind, slot, |sink| write_record(sink, state, kind, slot));
         }
     }
     chunks.end()
@@ -161,7 +161,7 @@ fn slots(state: &State, kind: Kind) -> Option<&dyn Slots> {
         Kind::Workers => &state.workers.slab,
         Kind::Request => &state.requests.slab,
         Kind::Throttle => &state.throttles.slab,
-        Kind::Answered => &state.answered.book.slab,
+        Kind::Answered => &state.answered.table.slab,
         Kind::Configuration(topic) => return fact::slots(&state.facts, topic),
     })
 }
@@ -174,12 +174,12 @@ fn slots_mut(state: &mut State, kind: Kind) -> Option<&mut dyn Slots> {
         Kind::Workers => &mut state.workers.slab,
         Kind::Request => &mut state.requests.slab,
         Kind::Throttle => &mut state.throttles.slab,
-        Kind::Answered => &mut state.answered.book.slab,
+        Kind::Answered => &mut state.answered.table.slab,
         Kind::Configuration(topic) => return fact::slots_mut(&mut state.facts, topic),
     })
 }
 
-/// Pages of cells, in a fixed order: kind by kind, page by page.
+/// Pages of records, in a fixed order: kind by kind, page by page.
 pub fn pages(state: &State) -> Vec<(Kind, u32)> {
     let count = |kind| slots(state, kind).map_or(0, Slots::pages);
     Kind::all().flat_map(|kind| (0..count(kind)).map(move |page| (kind, page))).collect()
@@ -194,12 +194,12 @@ pub fn page_number(kind: Kind, page: u32) -> u64 {
 pub fn page(state: &State, kind: Kind, page: u32) -> Vec<u8> {
     let mut chunks = Chunks::default();
     for slot in page * PAGE..(page + 1) * PAGE {
-        chunks.cell(kind, slot, |sink| write_cell(sink, state, kind, slot));
+        chunks.record(kind, slot, |sink| write_record(sink, state, kind, slot));
     }
     chunks.end().concat()
 }
 
-fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
+fn write_record(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
     match kind {
         Kind::Job => each(sink, &state.jobs.slab, slot, |s, it| job::write_job(s, state, it)),
         Kind::Transfer => {
@@ -211,7 +211,7 @@ fn write_cell(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         }
         Kind::Request => each(sink, &state.requests.slab, slot, request::write),
         Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
-        Kind::Answered => each(sink, &state.answered.book.slab, slot, request::write_answered),
+        Kind::Answered => each(sink, &state.answered.table.slab, slot, request::write_answered),
         Kind::Configuration(topic) => fact::write_slot(sink, &state.facts, topic, slot),
     }
 }

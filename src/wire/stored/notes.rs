@@ -5,7 +5,7 @@ use super::{FORMAT, count, text};
 use crate::core::state::changed::{Note, NoteOf};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
-/// The number the page is kept under: beyond those of all kinds of cells.
+/// The number the page is kept under: beyond those of all kinds of records.
 pub const NOTES_PAGE: u64 = 0xFE << 32;
 
 const LOAD: u32 = 0;

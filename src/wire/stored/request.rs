@@ -14,21 +14,21 @@ use crate::wire::record;
 const OUTCOMES: [OutcomeKind; 4] =
     [OutcomeKind::Accepted, OutcomeKind::Refused, OutcomeKind::Failed, OutcomeKind::Expired];
 
-pub(super) fn write(sink: &mut Sink<'_>, ask: &RequestState) {
-    sink.string(&ask.subject);
-    sink.long(ask.heard_at);
-    sink.option(ask.task.as_ref(), |sink, task| {
+pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
+    sink.string(&request.subject);
+    sink.long(request.heard_at);
+    sink.option(request.task.as_ref(), |sink, task| {
         let mut bytes = Vec::new();
         record::write_task(&mut bytes, task);
         sink.bytes(&bytes);
         sink.index(task.impossible.len());
         task.impossible.iter().for_each(|figure| sink.string(figure));
     });
-    sink.option(ask.answer.as_ref(), write_answer);
-    sink.index(ask.reservations.len());
-    ask.reservations.iter().for_each(|reservation| write_reservation(sink, reservation));
-    sink.index(ask.outcomes.len());
-    for (id, kind) in &ask.outcomes {
+    sink.option(request.answer.as_ref(), write_answer);
+    sink.index(request.reservations.len());
+    request.reservations.iter().for_each(|reservation| write_reservation(sink, reservation));
+    sink.index(request.outcomes.len());
+    for (id, kind) in &request.outcomes {
         sink.raw(&id.0);
         sink.index(*kind as usize);
     }
@@ -116,7 +116,7 @@ pub(super) fn read(
     memo: &mut Memo,
     table: &mut BlockerTable,
 ) -> Result<RequestState, Fault> {
-    let mut ask =
+    let mut request =
         RequestState { subject: text(at)?, heard_at: at.long()?, ..RequestState::default() };
     if at.index()? == 1 {
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
@@ -125,22 +125,22 @@ pub(super) fn read(
                 for _ in 0..at.index()? {
                     task.impossible.push(text(at)?);
                 }
-                ask.task = Some(*task);
+                request.task = Some(*task);
             }
             _ => return Err(Fault::Malformed),
         }
     }
     if at.index()? == 1 {
-        ask.answer = Some(read_answer(at, memo, table)?);
+        request.answer = Some(read_answer(at, memo, table)?);
     }
     for _ in 0..at.index()? {
-        ask.reservations.push(read_reservation(at)?);
+        request.reservations.push(read_reservation(at)?);
     }
     for _ in 0..at.index()? {
         let id = DecisionId(at.fixed16()?);
-        ask.outcomes.insert(id, *OUTCOMES.get(at.index()?).ok_or(Fault::Malformed)?);
+        request.outcomes.insert(id, *OUTCOMES.get(at.index()?).ok_or(Fault::Malformed)?);
     }
-    Ok(ask)
+    Ok(request)
 }
 
 fn read_answer(

@@ -6,7 +6,7 @@ use crate::core::cut::Topic;
 use crate::wire::avro::{Cursor, Fault, Sink, Writer};
 use std::sync::Arc;
 
-/// The number the page is kept under: beyond those of all kinds of cells.
+/// The number the page is kept under: beyond those of all kinds of records.
 pub const WRITERS_PAGE: u64 = 0xFF << 32;
 
 /// Writes the page. What a registry does not know is left out: it may come to know it.

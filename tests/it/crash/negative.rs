@@ -1,5 +1,5 @@
 //! What must be found: an altered decision, a lost record, a lost decision, a flipped counter, a
-//! damaged cell.
+//! damaged record.
 
 use super::check::*;
 use super::play::*;
@@ -234,10 +234,10 @@ fn one_flipped_counter_in_the_store_is_found() {
 }
 
 #[test]
-fn one_damaged_cell_in_the_store_is_found() {
+fn one_damaged_record_in_the_store_is_found() {
     let (yard, reached) = played();
     let good = kept(&yard);
-    // A queue's name in the cells of jobs: another name as long.
+    // A queue's name in the records of jobs: another name as long.
     let mut bad = good.clone();
     let mut changed = 0;
     let chunks = bad.deltas.iter_mut().chain(bad.bases.iter_mut().map(|(_, bytes)| bytes));

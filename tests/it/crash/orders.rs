@@ -35,19 +35,19 @@ struct Shuffled {
     mix: Mix,
     dice: Dice,
     lanes: BTreeMap<Lane, VecDeque<Item>>,
-    held: BTreeSet<Lane>,
+    paused: BTreeSet<Lane>,
 }
 
 impl Shuffled {
     fn new(log: PaperLog, mix: Mix, seed: u64) -> Shuffled {
-        let (lanes, held) = (BTreeMap::new(), BTreeSet::new());
-        Shuffled { log, mix, dice: Dice::new(seed + 1), lanes, held }
+        let (lanes, paused) = (BTreeMap::new(), BTreeSet::new());
+        Shuffled { log, mix, dice: Dice::new(seed + 1), lanes, paused }
     }
 
     /// Which lane gives next, and how many records.
     fn choose(&mut self) -> Option<(Lane, usize)> {
         let full = |(lane, items): &(&Lane, &VecDeque<Item>)| {
-            !items.is_empty() && !self.held.contains(lane)
+            !items.is_empty() && !self.paused.contains(lane)
         };
         let open: Vec<Lane> = self.lanes.iter().filter(full).map(|(lane, _)| *lane).collect();
         let of = |topic| open.iter().copied().filter(|lane| lane.topic == topic).collect();
@@ -73,12 +73,12 @@ impl Log for Shuffled {
         self.log.assign(from)
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
         for lane in lanes {
-            if held {
-                self.held.insert(*lane)
+            if paused {
+                self.paused.insert(*lane)
             } else {
-                self.held.remove(lane)
+                self.paused.remove(lane)
             };
         }
         Ok(())

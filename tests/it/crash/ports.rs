@@ -72,8 +72,8 @@ impl<L: Log> Log for Late<L> {
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
         self.log.assign(from)
     }
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
-        self.log.hold(lanes, held)
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
+        self.log.set_paused(lanes, paused)
     }
     fn take(&mut self, batch: &mut Batch, max: usize, wait: Duration) -> Result<(), LogError> {
         self.log.take(batch, max, wait)

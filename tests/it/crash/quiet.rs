@@ -479,7 +479,7 @@ fn a_request_stamped_a_year_ahead_is_answered_as_of_now() {
     let is_of_this_year = |drive: &Drive<_, _>, now: i64| {
         let lanes = drive.state().times.lanes.of(Topic::Task);
         let newest = lanes.map(|(_, lane)| lane.newest).max().unwrap();
-        let of = |book: &yardmaster::core::state::Book<RequestState>| {
+        let of = |book: &yardmaster::core::state::NamedTable<RequestState>| {
             let task = book.of("1/1").and_then(|ask| ask.task.clone()).unwrap();
             task.changed_at.max(task.asked_at)
         };

@@ -77,7 +77,7 @@ fn a_request_whose_time_is_no_time_or_too_old_is_rejected_by_name() {
     }
     assert_eq!(yard.decisions().len(), 4, "{:#?}", yard.decisions());
     let asks = |drive: &Drive<_, _>| drive.state().requests.len();
-    assert_eq!((asks(&drive), drive.state().answered.book.len()), (1, 3));
+    assert_eq!((asks(&drive), drive.state().answered.table.len()), (1, 3));
     check_replay(&yard, &mut drive);
 }
 
@@ -147,7 +147,7 @@ fn a_deferred_request_whose_asker_is_silent_is_given_up() {
         &yardmaster::core::explain::Context::of_kinds(&words),
     );
     assert!(text.contains("what to do: ask again with a higher attempt"), "{text}");
-    assert!(drive.state().requests.is_empty() && drive.state().answered.book.len() == 1);
+    assert!(drive.state().requests.is_empty() && drive.state().answered.table.len() == 1);
     check_replay(&yard, &mut drive);
 }
 
@@ -180,7 +180,7 @@ fn a_request_that_was_answered_long_ago_is_not_answered_again() {
         // It is forgotten with its lifetime.
         yard.pass(70 * DAY);
         lead(&mut yard, &mut drive, 10).unwrap();
-        assert!(drive.state().requests.is_empty() && drive.state().answered.book.is_empty());
+        assert!(drive.state().requests.is_empty() && drive.state().answered.table.is_empty());
         check_replay(&yard, &mut drive);
     }
 }

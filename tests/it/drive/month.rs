@@ -114,5 +114,5 @@ fn in_a_month_every_request_gets_one_final_answer_from_whatever_store() {
         lead(&mut yard, &mut anew, 8).unwrap();
         trim(&yard, &topology);
     }
-    assert!(anew.state().answered.book.is_empty(), "{}", anew.state().answered.book.len());
+    assert!(anew.state().answered.table.is_empty(), "{}", anew.state().answered.table.len());
 }

@@ -59,10 +59,10 @@ fn takes(intake: &mut Intake, dialect: Dialect, bytes: &[u8]) -> bool {
         assert!(!matches!(event, Event::Garbled(_)), "what we say ourselves: {event:?}");
     }
     let letters = words.iter().filter(|word| word.topic == Topic::DeadLetter).count();
-    let tally = intake.take_tally();
-    let counted: u64 = Taken::ALL.iter().map(|taken| tally.of(dialect, *taken)).sum();
+    let counts = intake.take_counts();
+    let counted: u64 = Taken::ALL.iter().map(|taken| counts.of(dialect, *taken)).sum();
     assert_eq!(counted, 1, "each is counted once");
-    assert_eq!(letters as u64, tally.of(dialect, Taken::DeadLetter));
+    assert_eq!(letters as u64, counts.of(dialect, Taken::DeadLetter));
     assert!(letters == 0 || words.len() == 1, "a dead letter comes alone");
     letters == 0
 }

@@ -80,7 +80,7 @@ fn a_damaged_file_is_read_or_named() {
             log.assign(&from)?;
             let mut batch = Batch::default();
             log.take(&mut batch, 1_000, Duration::ZERO)?;
-            log.read_whole(JOBS, 0, u64::MAX, &mut |_| Ok(()))?;
+            log.scan(JOBS, 0, u64::MAX, &mut |_| Ok(()))?;
             Ok(batch.records.len() as u64)
         };
         match read() {

@@ -1,4 +1,4 @@
-//! The readers that need no world: records of every topic, the topology, importers, cells.
+//! The readers that need no world: records of every topic, the topology, importers, records.
 
 use super::feed;
 use crate::laws::random::{Story, tell};
@@ -198,7 +198,7 @@ fn restored(head: &[u8], chunks: &[Vec<u8>]) -> Option<State> {
 }
 
 /// Whether every slot of a chunk is within a few thousand. The reader has no bound of its own: room
-/// is made up to whatever slot a cell names, and only the store's checksums stand before it.
+/// is made up to whatever slot a record names, and only the store's checksums stand before it.
 fn slots_are_near(chunk: &[u8]) -> bool {
     let mut at = Cursor::new(chunk);
     while at.take(1).is_ok() {
@@ -213,12 +213,12 @@ fn slots_are_near(chunk: &[u8]) -> bool {
 }
 
 #[test]
-fn cells_are_restored_or_refused() {
+fn records_are_restored_or_refused() {
     let state = tell(&Story::drawn(7), 1, |_, _, _| ());
     let (head, chunks) = (head_of(&state), chunks_of(&state));
     assert!(restored(&head, &chunks).is_some());
     feed("head", 2, std::slice::from_ref(&head), |bytes| restored(bytes, &chunks[..1]).is_some());
-    feed("cells", 2, &chunks, |bytes| {
+    feed("records", 2, &chunks, |bytes| {
         slots_are_near(bytes) && restored(&head, &[bytes.to_vec()]).is_some()
     });
 }

@@ -370,7 +370,7 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
     let mut words = Records::default();
     intake.meet(Dialect::Panda, super::ORIGIN, None, None, &mut words);
     assert!(events(&words).is_empty(), "a null is nothing");
-    let tally = intake.take_tally();
-    assert_eq!(tally.of(Dialect::Panda, Taken::DeadLetter), 4);
-    assert_eq!(tally.of(Dialect::Panda, Taken::Ignored), 1);
+    let counts = intake.take_counts();
+    assert_eq!(counts.of(Dialect::Panda, Taken::DeadLetter), 4);
+    assert_eq!(counts.of(Dialect::Panda, Taken::Ignored), 1);
 }

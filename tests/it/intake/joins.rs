@@ -247,8 +247,8 @@ fn a_job_is_said_at_once_and_again_when_its_task_is_known() {
     assert_eq!(bus.comes(&mut intake, &facts(45, 0)), 1);
     assert!(bus.finals()["job-state 7"].contains("user: \"user-45\""));
     assert_eq!((intake.waiting(), intake.jobs()), (0, 1));
-    let tally = intake.take_tally();
-    assert_eq!(tally.of(Dialect::Panda, Taken::Published), 0, "of this life");
+    let counts = intake.take_counts();
+    assert_eq!(counts.of(Dialect::Panda, Taken::Published), 0, "of this life");
     // Facts that came while nobody was there are found at the next start.
     let mut intake = bus.restart();
     bus.comes(&mut intake, &Comes::Job(8, 46, Status::Running, 1_760_000_000));
@@ -307,7 +307,7 @@ fn memory_is_bounded_and_what_hits_the_bound_is_counted() {
         bus.comes(&mut intake, &Comes::Job(job, 45, Status::Running, 1_760_000_000));
     }
     assert_eq!((intake.jobs(), intake.waiting()), (900, 300));
-    assert_eq!(intake.take_tally().dropped, 600);
+    assert_eq!(intake.take_counts().dropped, 600);
     bus.comes(&mut intake, &facts(45, 0));
     assert_eq!(intake.waiting(), 0);
     // One that could not wait is said with more once it says something again.
@@ -318,5 +318,5 @@ fn memory_is_bounded_and_what_hits_the_bound_is_counted() {
         bus.comes(&mut intake, &Comes::Job(job, 45, Status::Running, 1_760_000_000));
     }
     assert_eq!(intake.jobs(), 1_000);
-    assert_eq!(intake.take_tally().dropped, 1);
+    assert_eq!(intake.take_counts().dropped, 1);
 }

@@ -81,11 +81,11 @@ pub fn counters(state: &State) -> Sums {
     for (key, jobs) in ledger.bound.iter() {
         add(&mut sums, format!("bound {}/{}", text(key[0]), text(key[1])), (*jobs).into());
     }
-    for (key, tally) in ledger.tally.iter() {
+    for (key, jobs) in ledger.ended.iter() {
         let task = u64::from(key[0]) | u64::from(key[1]) << 32;
-        for (which, window) in tally.ended.iter().enumerate() {
+        for (which, window) in jobs.ended.iter().enumerate() {
             for bucket in window.buckets() {
-                let name = format!("tally {task}/{} {which} {}", text(key[2]), bucket.number);
+                let name = format!("ended {task}/{} {which} {}", text(key[2]), bucket.number);
                 add(&mut sums, name, bucket.amount.into());
             }
         }

@@ -1,4 +1,4 @@
-//! What a store's cells keep is all there is.
+//! What a store's records keep is all there is.
 
 use super::random::{Story, tell};
 use crate::world::*;
@@ -9,7 +9,7 @@ use yardmaster::wire::stored::{self, Head, Restore};
 fn restored(like: &State, head: &[u8], chunks: &[Vec<u8>]) -> State {
     let empty = State::new(like.setting.clone());
     let mut restore = Restore::begin(empty, head).expect("our head");
-    chunks.iter().for_each(|chunk| restore.chunk(chunk).expect("our cells"));
+    chunks.iter().for_each(|chunk| restore.chunk(chunk).expect("our records"));
     restore.end().0
 }
 
@@ -21,7 +21,7 @@ pub fn stored(state: &State) -> State {
 }
 
 #[test]
-fn a_state_restored_from_its_cells_has_the_same_digest() {
+fn a_state_restored_from_its_records_has_the_same_digest() {
     let mut facts = [0; 4];
     for seed in 0..12 {
         let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});

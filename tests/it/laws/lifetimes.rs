@@ -185,5 +185,5 @@ fn chunks_go_with_their_task() {
     close(&mut state, DAWN + 12 * DAY + silent);
     assert_eq!((state.requests.len(), state.chunks.len()), (0, 0));
     // That both were answered is remembered.
-    assert_eq!(state.answered.book.len(), 2);
+    assert_eq!(state.answered.table.len(), 2);
 }

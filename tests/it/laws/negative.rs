@@ -119,7 +119,7 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("bound", |it| flip(&mut it.bound, |jobs| *jobs += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
-        ("tally", |it| flip(&mut it.tally, |tally| tally.ended[2].add(1, 1))),
+        ("ended_jobs", |it| flip(&mut it.ended, |jobs| jobs.ended[2].add(1, 1))),
         ("starts", |it| flip(&mut it.starts, |starts| starts.add(5_866_666, 1))),
         ("waits", |it| flip(&mut it.waits, |waits| waits.over[1].add(2_833_338, 1))),
         ("waits", |it| flip(&mut it.waits, |waits| waits.queued[0].add(28_333_320, 1))),
@@ -131,7 +131,7 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("load", |it| {
             let key = it.load.iter().next().expect("a row").0;
             let row = it.load.find(key).expect("it is there");
-            it.load.hold(row, true);
+            it.load.count_reference(row, true);
         }),
     ];
     for (at, (table, change)) in flips.into_iter().enumerate() {
@@ -178,12 +178,12 @@ fn a_change_of_any_field_of_a_job_changes_the_digest() {
         |it| it.ended_at += 1,
         |it| it.input_bytes += 1,
         |it| it.output_bytes += 1,
-        |it| it.beat.at += 1,
-        |it| it.beat.attempt += 1,
-        |it| it.beat.events += 1,
-        |it| it.beat.cpu_s += 1,
-        |it| it.beat.disk_io_kbps += 1,
-        |it| it.beat.rss_mb += 1,
+        |it| it.heartbeat.at += 1,
+        |it| it.heartbeat.attempt += 1,
+        |it| it.heartbeat.events += 1,
+        |it| it.heartbeat.cpu_s += 1,
+        |it| it.heartbeat.disk_io_kbps += 1,
+        |it| it.heartbeat.rss_mb += 1,
         |it| it.attempt += 1,
         |it| it.revision += 1,
         |it| it.priority += 1,
@@ -255,7 +255,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| _ = it.facts.releases.remove("ash"),
         |it| _ = it.facts.shares.remove("MC"),
         |it| _ = it.facts.users.remove("user/ann"),
-        |it| flip(&mut it.ledger.tally, |tally| tally.ended[1].leave(2_833_343, 1)),
+        |it| flip(&mut it.ledger.ended, |jobs| jobs.ended[1].leave(2_833_343, 1)),
         |it| flip(&mut it.ledger.starts, |starts| starts.leave(5_866_666, 1)),
         |it| flip(&mut it.ledger.waits, |waits| waits.over[2].leave(2_833_338, 1)),
         |it| it.now += 1,

@@ -74,14 +74,14 @@ fn nothing_stays_for_ever() {
         let ledger = &state.ledger;
         let rows = [ledger.load.len(), ledger.queue.len(), ledger.share.len(), ledger.who.len()];
         assert_eq!((rows, ledger.owner.len()), ([0; 4], 0));
-        let rows = [ledger.nucleus.len(), ledger.seen.len(), ledger.tally.len()];
+        let rows = [ledger.nucleus.len(), ledger.seen.len(), ledger.ended.len()];
         assert_eq!(rows, [0; 3]);
         assert_eq!([ledger.starts.len(), ledger.waits.len(), ledger.bound.len()], [0; 3]);
         assert_eq!([ledger.flow.len(), ledger.into.len(), ledger.rate.len()], [0; 3]);
         let records = [state.jobs.slab.len(), state.transfers.slab.len(), state.nodes.slab.len()];
         assert_eq!(records, [0; 3]);
         assert_eq!([state.workers.slab.len(), state.requests.len(), state.chunks.len()], [0; 3]);
-        assert!(state.answered.book.is_empty());
+        assert!(state.answered.table.is_empty());
         assert!(state.job_names.is_empty() && state.stubs.is_empty() && state.opened.is_empty());
     }
 }

@@ -194,7 +194,7 @@ impl Twin {
             if ended && over + limits.ended_job_lifetime_ms <= time {
                 // Met only now though it may have been counted and forgotten before: no trace.
                 if !(over <= then - limits.ended_job_lifetime_ms && self.met.contains(name)) {
-                    let windows = tally(&job, limits).chain(start(&job));
+                    let windows = ended_windows(&job, limits).chain(start(&job));
                     self.left.extend(windows.map(|(end, name)| (end, name, 1)));
                     self.left.extend(waited(&job));
                 }
@@ -303,7 +303,7 @@ impl Twin {
             );
             add(sums, format!("queue {queue} disk_io_jobs"), 1);
         }
-        let windows = tally(job, &state.setting.limits).chain(start(job));
+        let windows = ended_windows(job, &state.setting.limits).chain(start(job));
         for (_, name) in windows.filter(|(end, _)| *end > state.now) {
             add(sums, name, 1);
         }
@@ -401,7 +401,7 @@ fn over_at(job: &Job) -> Millis {
 }
 
 /// The bucket an ended job counts in: when it stops counting, and its name.
-fn tally(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, String)> {
+fn ended_windows(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, String)> {
     let which = match job.status {
         Status::Finished => Some(0),
         Status::Failed => Some(1),
@@ -413,7 +413,7 @@ fn tally(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, String)> {
     which.into_iter().map(move |which| {
         let bucket = over.div_euclid(10 * MINUTE);
         let end = (bucket + 1) * 10 * MINUTE + reach;
-        (end, format!("tally {task}/{queue} {which} {bucket}"))
+        (end, format!("ended {task}/{queue} {which} {bucket}"))
     })
 }
 

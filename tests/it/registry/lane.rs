@@ -39,7 +39,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
     yard.ask(&task("1/1", 10, yard.now));
     let cycle = drive.state().number;
     let unanswered = |drive: &mut Drive<Framed, PaperStore>| {
-        drive.log().held_back().filter(|(_, why)| why.contains("cannot be asked"))
+        drive.log().waiting_for_registry().filter(|(_, why)| why.contains("cannot be asked"))
     };
     lead_until(&mut yard, &mut drive, |yard, drive| {
         !said(yard).is_empty() && unanswered(drive).is_some()
@@ -52,7 +52,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
     assert_eq!((stubs(&drive), dead_letters(&yard)), (usize::from(count == 2), Vec::new()));
     registry.books().is_down = false;
     lead_until(&mut yard, &mut drive, |_, drive| stubs(drive) == 3);
-    assert_eq!((drive.log().held_back(), dead_letters(&yard)), (None, Vec::new()));
+    assert_eq!((drive.log().waiting_for_registry(), dead_letters(&yard)), (None, Vec::new()));
 }
 
 /// Numbers of the decisions' and cycles' headers, where they have one.
@@ -93,8 +93,8 @@ fn a_lane_that_waits_for_long_is_unreadable_until_it_goes_on() {
     assert!(told.records.is_empty() && told.writers.is_empty());
     assert!(told.marks.iter().all(|mark| mark.position == 0 && !mark.flags.at_end));
     // The caller's own wish to hold the lane is kept beyond the wait.
-    log.hold(&[lane], true).unwrap();
-    log.hold(&[lane], false).unwrap();
+    log.set_paused(&[lane], true).unwrap();
+    log.set_paused(&[lane], false).unwrap();
     registry.books().is_down = false;
     let told = until(&mut log, &|it| it.marks.last().is_some_and(|mark| mark.flags.at_end));
     assert_eq!(told.records.iter().map(|raw| raw.offset).collect::<Vec<_>>(), [0, 1, 2]);
@@ -169,7 +169,11 @@ fn with_a_store_a_restart_needs_no_registry() {
     let mut drive = begin().unwrap();
     let began = Instant::now();
     while digest(drive.state()) != reached {
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", drive.log().held_back());
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            drive.log().waiting_for_registry()
+        );
         drive.pump(Duration::ZERO).unwrap();
         drive.follow().unwrap();
     }
@@ -193,7 +197,11 @@ fn what_was_said_in_a_framing_is_made_again_byte_for_byte() {
     let mut again = Drive::start(framed(&yard, &topology), PaperStore::default(), config).unwrap();
     let began = Instant::now();
     while again.state().number < drive.state().number {
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", again.log().held_back());
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            again.log().waiting_for_registry()
+        );
         again.pump(Duration::ZERO).unwrap();
         again.follow().unwrap();
     }

@@ -94,7 +94,7 @@ fn a_start_while_the_registry_is_down_answers_once_the_lane_counts_as_unreadable
     yard.ask(&task("1/1", 10, yard.now));
     let mut drive = begin(&yard, &topology, store, "two");
     lead_until(&mut yard, &mut drive, |yard, _| decided(yard) == 1);
-    assert!(drive.log().held_back().is_some() && dead_letters(&yard).is_empty());
+    assert!(drive.log().waiting_for_registry().is_some() && dead_letters(&yard).is_empty());
     let notes: Vec<String> =
         drive.take_report().decisions().flat_map(|it| it.notes.clone()).collect();
     assert!(notes.iter().any(|it| it.starts_with("input_stale(heartbeat")), "{notes:?}");
@@ -137,9 +137,13 @@ fn what_progress_names_as_unreadable_is_counted_again_without_a_registry() {
     let mut drive = begin(&yard, &topology, store, "three");
     let began = Instant::now();
     while digest(drive.state()) != reached {
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", drive.log().held_back());
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            drive.log().waiting_for_registry()
+        );
         drive.pump(Duration::ZERO).unwrap();
         drive.follow().unwrap();
     }
-    assert_eq!(drive.log().held_back(), None);
+    assert_eq!(drive.log().waiting_for_registry(), None);
 }

@@ -114,7 +114,11 @@ pub fn lead_until<S: Store>(
         if is_so(yard, drive) {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", drive.log().held_back());
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            drive.log().waiting_for_registry()
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -98,23 +98,23 @@ fn flipped_bytes_never_give_wrong_data() {
 }
 
 #[test]
-fn a_damaged_or_missing_cell_is_noticed_and_the_store_rebuilt() {
+fn a_damaged_or_missing_record_is_noticed_and_the_store_rebuilt() {
     type Change = fn(&sled::Db);
     let cases: [(&str, Change); 9] = [
-        ("cell 620000000000000003 does not match its checksum", |db| {
-            let mut cell = db.get(base_key(3)).unwrap().unwrap().to_vec();
-            cell[40] ^= 1;
-            db.insert(base_key(3), cell).unwrap();
+        ("record 620000000000000003 does not match its checksum", |db| {
+            let mut record = db.get(base_key(3)).unwrap().unwrap().to_vec();
+            record[40] ^= 1;
+            db.insert(base_key(3), record).unwrap();
         }),
-        ("cell 620000000000000003 does not match its checksum", |db| {
+        ("record 620000000000000003 does not match its checksum", |db| {
             let other = db.get(base_key(4)).unwrap().unwrap();
             db.insert(base_key(3), other).unwrap();
         }),
-        ("cells are missing, old or left over", |db| {
+        ("records are missing, old or left over", |db| {
             let old = framed(&base_key(3), 3, &bytes("base", 3, 3));
             db.insert(base_key(3), old).unwrap();
         }),
-        ("cells are missing, old or left over", |db| {
+        ("records are missing, old or left over", |db| {
             db.remove(base_key(3)).unwrap();
         }),
         ("chunk 1 of checkpoint 19 is missing", |db| {
@@ -123,13 +123,13 @@ fn a_damaged_or_missing_cell_is_noticed_and_the_store_rebuilt() {
         ("the head is missing", |db| {
             db.remove(b"h").unwrap();
         }),
-        ("the format cell is missing", |db| {
+        ("the format record is missing", |db| {
             db.remove(b"v").unwrap();
         }),
-        ("the format cell is damaged", |db| {
+        ("the format record is damaged", |db| {
             db.insert(b"v", b"yardmaster").unwrap();
         }),
-        ("cell 78 is none of ours", |db| {
+        ("record 78 is none of ours", |db| {
             db.insert(b"x", b"y").unwrap();
         }),
     ];
@@ -153,9 +153,9 @@ fn a_damaged_or_missing_cell_is_noticed_and_the_store_rebuilt() {
 fn another_format_is_cleared_and_said() {
     let (_temp, dir) = kept(5);
     bend(&dir, |db| {
-        let mut cell = [&b"yardmaster store "[..], &7u32.to_le_bytes()].concat();
-        cell.extend_from_slice(&crc32c::crc32c(&cell).to_le_bytes());
-        db.insert(b"v", cell).unwrap();
+        let mut record = [&b"yardmaster store "[..], &7u32.to_le_bytes()].concat();
+        record.extend_from_slice(&crc32c::crc32c(&record).to_le_bytes());
+        db.insert(b"v", record).unwrap();
     });
     assert!(text(SledStore::counters(&dir).unwrap_err()).contains("has format 7"));
     let mut store = SledStore::open(&dir).unwrap();

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 /// See the module.
 pub(in crate::core) struct Census {
-    /// By number of a name: the place in `people`, or [`NOBODY`].
-    place: Vec<u32>,
+    /// By number of a name: the index in `people`, or [`NOBODY`].
+    index: Vec<u32>,
     people: Vec<Slots>,
     /// By share: jobs queued and running at all queues.
     shares: BTreeMap<Name, [u64; 2]>,
@@ -24,7 +24,7 @@ impl Census {
     /// do not count.
     pub(super) fn of(state: &State, class: impl Fn(Name) -> i8) -> Census {
         let mut census = Census {
-            place: vec![NOBODY; state.names.len()],
+            index: vec![NOBODY; state.names.len()],
             people: Vec::new(),
             shares: BTreeMap::new(),
         };
@@ -48,18 +48,18 @@ impl Census {
     }
 
     fn person(&mut self, name: Name) -> &mut Slots {
-        let place = &mut self.place[name.index()];
-        if *place == NOBODY {
-            *place = self.people.len() as u32;
+        let index = &mut self.index[name.index()];
+        if *index == NOBODY {
+            *index = self.people.len() as u32;
             self.people.push(Slots::default());
         }
-        &mut self.people[*place as usize]
+        &mut self.people[*index as usize]
     }
 
     /// Cores a user has running in shares whose tasks have classes.
     pub(in crate::core) fn slots(&self, name: Option<Name>) -> Slots {
-        let place = name.and_then(|name| self.place.get(name.index()));
-        place.and_then(|place| self.people.get(*place as usize)).copied().unwrap_or_default()
+        let index = name.and_then(|name| self.index.get(name.index()));
+        index.and_then(|index| self.people.get(*index as usize)).copied().unwrap_or_default()
     }
 
     /// Jobs of a share queued and running at all queues; those reserved and not yet seen are left

@@ -2,12 +2,12 @@
 //! same is found again.
 
 mod census;
-mod place;
+mod hints;
 mod shares;
 mod sites;
 
 pub(in crate::core) use census::QUEUED;
-pub(in crate::core) use place::{Places, find};
+pub(in crate::core) use hints::{RowHints, find};
 pub(in crate::core) use sites::{RankedSites, SiteClasses};
 
 use crate::core::id::Name;
@@ -36,7 +36,7 @@ type Cache<K, V> = RefCell<BTreeMap<K, Arc<V>>>;
 #[derive(Default)]
 struct ConfigCaches {
     /// By share and resource type: where each queue's counters were when last looked at.
-    places: Cache<(Option<Name>, Option<Name>), [Places]>,
+    row_hints: Cache<(Option<Name>, Option<Name>), [RowHints]>,
     /// Ranks of sites, by the rules they are made by.
     ranks: RefCell<Vec<Arc<RankedSites>>>,
     shares: Shares,
@@ -93,14 +93,14 @@ impl Caches {
     }
 
     /// Where the counters of each of so many queues are, for a share and resource type.
-    pub(in crate::core) fn places(
+    pub(in crate::core) fn row_hints(
         &self,
         gshare: Option<Name>,
         resource_type: Option<Name>,
         queues: usize,
-    ) -> Arc<[Places]> {
-        let make = || std::iter::repeat_with(Places::default).take(queues).collect();
-        entry(&self.config.places, (gshare, resource_type), make)
+    ) -> Arc<[RowHints]> {
+        let make = || std::iter::repeat_with(RowHints::default).take(queues).collect();
+        entry(&self.config.row_hints, (gshare, resource_type), make)
     }
 
     /// What is known of the links to a nucleus.
@@ -131,7 +131,7 @@ impl Caches {
         make: impl FnOnce() -> RankedSites,
     ) -> Arc<RankedSites> {
         let mut all = self.config.ranks.borrow_mut();
-        if let Some(held) = all.iter_mut().find(|held| held.rules == *rules) {
+        if let Some(held) = all.iter_mut().find(|wait| wait.rules == *rules) {
             if !is_current(held) {
                 *held = Arc::new(make());
             }
@@ -146,7 +146,7 @@ impl Caches {
         rules: &SiteRules,
         make: impl FnOnce() -> SiteClasses,
     ) -> Arc<SiteClasses> {
-        let held = self.cut.classes.borrow().iter().find(|held| held.rules == *rules).cloned();
+        let held = self.cut.classes.borrow().iter().find(|wait| wait.rules == *rules).cloned();
         held.unwrap_or_else(|| push(&mut self.cut.classes.borrow_mut(), Arc::new(make())))
     }
 

@@ -124,8 +124,8 @@ impl Look<'_> {
                 view.running += jobs(Status::Running);
             }
         }
-        if let Some(tally) = ledger.tally.of(at_queue(survey.task, queue, 0)) {
-            let ended = tally.since(self.case.now.saturating_sub(self.case.owner.outcomes_ms));
+        if let Some(jobs) = ledger.ended.of(at_queue(survey.task, queue, 0)) {
+            let ended = jobs.since(self.case.now.saturating_sub(self.case.owner.outcomes_ms));
             [view.finished, view.failed, view.closed] =
                 ended.map(|jobs| u32::try_from(jobs).unwrap_or(u32::MAX));
         }

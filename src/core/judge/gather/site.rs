@@ -31,7 +31,7 @@ impl CutView<'_> {
             let made_of = (seen_at, state.ledger.waits_changed);
             let ranked = caches.ranks(
                 &rules,
-                |held| held.made_of == made_of,
+                |wait| wait.made_of == made_of,
                 || RankedSites { rules, made_of, ranks: self.ranks(seen_at, &rules) },
             );
             let class = |queue: Name| {

@@ -95,7 +95,7 @@ fn percent(executing: f64, pledged: f64) -> f64 {
 /// How all nodes of a tree stand.
 #[derive(Clone, Debug, Default)]
 pub struct Balance {
-    /// By place of the node.
+    /// By index of the node.
     pub uses: Vec<Use>,
 }
 
@@ -114,11 +114,11 @@ impl Balance {
                 None => Use::default(),
             })
             .collect();
-        for (place, node) in tree.nodes().iter().enumerate().rev() {
+        for (index, node) in tree.nodes().iter().enumerate().rev() {
             if node.children.is_empty() {
-                uses[place].pledged = node.value / WHOLE * all;
+                uses[index].pledged = node.value / WHOLE * all;
             }
-            let Use { executing, queued, pledged } = uses[place];
+            let Use { executing, queued, pledged } = uses[index];
             if let Some(parent) = node.parent {
                 uses[parent].executing += executing;
                 uses[parent].queued += queued;
@@ -130,23 +130,23 @@ impl Balance {
 
     /// How a node stands; nothing for one that is not in the tree.
     pub fn of(&self, tree: &Tree, name: &str) -> Option<Use> {
-        tree.find(name).and_then(|place| self.uses.get(place)).copied()
+        tree.find(name).and_then(|index| self.uses.get(index)).copied()
     }
 
     /// Leaves, the one that is furthest behind its due first: at every node children by executing
     /// of pledged, equals in tree order (spec atlas 10.3).
     pub fn order<'a>(&self, tree: &'a Tree) -> Vec<&'a str> {
-        let by_need = |places: &[usize]| {
-            let mut places = places.to_vec();
-            places.sort_by(|one, other| {
+        let by_need = |indices: &[usize]| {
+            let mut indices = indices.to_vec();
+            indices.sort_by(|one, other| {
                 self.uses[*one].ratio().total_cmp(&self.uses[*other].ratio())
             });
-            places.into_iter().rev()
+            indices.into_iter().rev()
         };
         let mut order = Vec::new();
         let mut to_do: Vec<usize> = by_need(tree.roots()).collect();
-        while let Some(place) = to_do.pop() {
-            let node = &tree.nodes()[place];
+        while let Some(index) = to_do.pop() {
+            let node = &tree.nodes()[index];
             if node.children.is_empty() {
                 order.push(node.name.as_str());
             }
@@ -159,13 +159,13 @@ impl Balance {
     /// that of the node below the root that the share is in. `None`: the tree has no such share.
     pub fn equivalent_percent(&self, tree: &Tree, name: &str) -> Option<f64> {
         let own = tree.level_1(tree.find(name)?);
-        let use_of = |place: usize| &self.uses[place];
+        let use_of = |index: usize| &self.uses[index];
         let likely = |it: &Use| it.pledged.min(it.executing.max(it.queued / 2.0));
         let is_idle = |it: &Use| {
             it.pledged > 0.0 && it.executing / it.pledged < IDLE_BELOW && likely(it) < it.pledged
         };
         let (mut left, mut busy) = (0.0, 1.0);
-        for it in tree.roots().iter().map(|place| use_of(*place)) {
+        for it in tree.roots().iter().map(|index| use_of(*index)) {
             left += it.pledged - likely(it);
             if !is_idle(it) {
                 busy += it.pledged;

@@ -59,8 +59,8 @@ impl Writer {
 
     fn either(&mut self, nodes: &[Node]) -> Option<()> {
         let mut ends = Vec::new();
-        for (place, node) in nodes.iter().enumerate() {
-            if place + 1 == nodes.len() {
+        for (index, node) in nodes.iter().enumerate() {
+            if index + 1 == nodes.len() {
                 self.node(node)?;
                 break;
             }
@@ -70,8 +70,8 @@ impl Writer {
             self.steps[split] = Step::Split(split + 1, self.steps.len());
         }
         let end = self.steps.len();
-        for place in ends {
-            self.steps[place] = Step::Jump(end);
+        for index in ends {
+            self.steps[index] = Step::Jump(end);
         }
         Some(())
     }

@@ -1,6 +1,6 @@
 //! What is judged where nuclei are: the case of a task, a nucleus, and what filters leave behind.
 
-use super::input::{Held, Total};
+use super::input::{InputAtNucleus, Total};
 use crate::core::event::{Storage, Task};
 use crate::core::policy::{Bare, Stores, Verdict, Wait};
 use crate::core::unit::Millis;
@@ -17,17 +17,17 @@ pub struct TaskCase<'a> {
     pub total: Total,
     /// Whether every input has a whole copy that can be read from afar (spec atlas N1).
     pub remote_source: bool,
-    /// Whether one of some queues, by their places, could run the task's jobs (spec atlas N7).
+    /// Whether one of some queues, by their indices, could run the task's jobs (spec atlas N7).
     pub runs: &'a dyn Fn(&[u32]) -> bool,
 }
 
 /// What is known of the task that a task was made of (spec atlas 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parent<'a> {
-    /// There is none.
+    /// InputAvailability is none.
     #[default]
     No,
-    /// There is one and nothing is known of it.
+    /// InputAvailability is one and nothing is known of it.
     Unknown,
     /// It is no part of a full chain, or sits at no nucleus for full chains.
     Elsewhere,
@@ -44,7 +44,7 @@ pub struct NucleusCandidate<'a> {
     pub active: bool,
     /// Whether it takes full chains.
     pub bare: Bare,
-    /// Its production queues, by their places.
+    /// Its production queues, by their indices.
     pub queues: &'a [u32],
     /// Endpoints it writes that lie at its site, in order.
     pub outputs: Stores<'a>,
@@ -55,7 +55,7 @@ pub struct NucleusCandidate<'a> {
     /// When the newest figure in `queued_files` becomes too old to count; `None`: never.
     pub queued_until: Option<Millis>,
     /// What of the input that counts lies there.
-    pub held: Held,
+    pub held: InputAtNucleus,
     /// Work that remains of all tasks there; HS06 s (spec atlas 1.2, fullRW).
     pub work: f64,
     /// The same of tasks of the share with at least the task's priority (prioRW).
@@ -76,5 +76,5 @@ pub struct Course {
     /// The check of locality was dropped: where the input lies counts nowhere any more.
     pub locality_dropped: bool,
     /// The task as a whole must wait, whatever the verdict on each nucleus is.
-    pub held: Option<Wait>,
+    pub wait: Option<Wait>,
 }

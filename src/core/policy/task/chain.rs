@@ -1,6 +1,6 @@
 //! Keeps full chains at nuclei for full chains, and other work off those for full chains alone.
 
-use super::place::each;
+use super::usable::each;
 use super::{Course, NucleusRow, Parent, TaskCase};
 use crate::core::event::FullChain;
 use crate::core::policy::declare::filter;

@@ -13,20 +13,20 @@ use crate::core::policy::{Judge, Refused, Verdict, Wait, WaitReason, Weigh, Weig
 pub struct Choice {
     /// Those that passed, in the order of the candidates.
     pub passed: Vec<Passed>,
-    /// The nucleus that was drawn, by its place in `passed`.
+    /// The nucleus that was drawn, by its index in `passed`.
     pub drawn: Option<usize>,
     /// Those that did not pass, in the order of the candidates.
     pub fates: Vec<Refused>,
     /// Per filter of the policy, how many nuclei it was the first to refuse.
     pub counts: Vec<u32>,
     /// Why the task as a whole must wait, whatever the verdict on each nucleus is.
-    pub held: Option<Wait>,
+    pub wait: Option<Wait>,
 }
 
 /// A nucleus that passed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passed {
-    /// Its place in the list of candidates.
+    /// Its index in the list of candidates.
     pub candidate: u32,
     /// Its weight.
     pub weighed: Weighed,
@@ -44,8 +44,8 @@ impl Policy {
     ) -> Choice {
         let mut choice = Choice { counts: vec![0; self.filters.len()], ..Choice::default() };
         let own = read!(Own, resolved.own);
-        choice.held = waits(case, &own);
-        if choice.held.is_some() {
+        choice.wait = waits(case, &own);
+        if choice.wait.is_some() {
             return choice;
         }
         let mut left: Vec<u32> = (0..nuclei.len() as u32).collect();
@@ -55,23 +55,23 @@ impl Policy {
             if !self.applies_to_task(at, case, resolved) {
                 continue;
             }
-            let row = |place: &u32| NucleusRow {
-                nucleus: nuclei[*place as usize],
+            let row = |index: &u32| NucleusRow {
+                nucleus: nuclei[*index as usize],
                 verdict: Verdict::Pass,
             };
             let mut rows: Vec<NucleusRow<'_>> = left.iter().map(row).collect();
-            if rows.is_empty() || choice.held.is_some() {
+            if rows.is_empty() || choice.wait.is_some() {
                 break;
             }
             judge(case, &mut rows, &mut course, values);
-            choice.held = course.held;
+            choice.wait = course.wait;
             let mut verdicts = rows.iter().map(|row| row.verdict);
-            left.retain(|place| match verdicts.next() {
+            left.retain(|index| match verdicts.next() {
                 Some(Verdict::Object(objection)) => {
                     let objection = bounded(objection);
                     choice.counts[at] += 1;
                     choice.fates.push(Refused {
-                        candidate: *place,
+                        candidate: *index,
                         filter: at as u16,
                         objection,
                         weight: 0.0,
@@ -82,7 +82,7 @@ impl Policy {
             });
         }
         choice.fates.sort_unstable_by_key(|refused| refused.candidate);
-        if choice.held.is_none() {
+        if choice.wait.is_none() {
             let weigh = |candidate: u32| {
                 let nucleus = &nuclei[candidate as usize];
                 Passed { candidate, weighed: self.weigh_nucleus(case, nucleus, &course, resolved) }
@@ -130,16 +130,16 @@ pub(super) fn draw(passed: &[Passed], unit: f64, first: bool) -> Option<usize> {
     let most = passed.len().checked_sub(1)?;
     let largest = passed.iter().map(|it| it.weighed.total).fold(0.0, f64::max);
     if largest == 0.0 {
-        let place = (unit.clamp(0.0, 1.0) * passed.len() as f64) as usize;
-        return Some(if first { 0 } else { place.min(most) });
+        let index = (unit.clamp(0.0, 1.0) * passed.len() as f64) as usize;
+        return Some(if first { 0 } else { index.min(most) });
     }
     // Scaled by the largest, so that the sum of the largest numbers there are is finite.
     let sum: f64 = passed.iter().map(|it| it.weighed.total / largest).sum();
     let mut left = unit.clamp(0.0, 1.0) * sum;
-    for (place, it) in passed.iter().enumerate() {
+    for (index, it) in passed.iter().enumerate() {
         left -= it.weighed.total / largest;
         if left <= 0.0 && (it.weighed.total > 0.0 || first) {
-            return Some(place);
+            return Some(index);
         }
     }
     passed.iter().rposition(|it| it.weighed.total > 0.0)

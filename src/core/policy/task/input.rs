@@ -20,7 +20,7 @@ pub struct Total {
 /// What of the input that counts lies at a nucleus: of each dataset what the endpoint has that has
 /// most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct InputAtNucleus {
     /// Files on disk or tape.
     pub any_files: u64,
     /// Bytes on disk or tape.
@@ -72,11 +72,14 @@ pub fn total(groups: &[Vec<&Dataset>]) -> Total {
     total
 }
 
-impl Held {
+impl InputAtNucleus {
     /// What of the datasets that count lies at some endpoints; `storage` gives one of them by its
     /// name.
-    pub fn of<'a>(groups: &[Vec<&Dataset>], storage: impl Fn(&str) -> Option<&'a Storage>) -> Held {
-        let mut held = Held::default();
+    pub fn of<'a>(
+        groups: &[Vec<&Dataset>],
+        storage: impl Fn(&str) -> Option<&'a Storage>,
+    ) -> InputAtNucleus {
+        let mut held = InputAtNucleus::default();
         for part in groups.iter().flatten() {
             let (mut files, mut bytes, mut disk) = (0, 0, 0);
             for replica in part.replicas.iter().filter(|replica| !replica.is_virtual) {

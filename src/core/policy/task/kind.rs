@@ -1,6 +1,6 @@
 //! The kind of policy of ATLAS production tasks.
 
-use super::{chain, locality, place, space, weight};
+use super::{chain, locality, space, usable, weight};
 use crate::core::policy::filter::TASK_DRY_RUN;
 use crate::core::policy::flavour::Flavour;
 use crate::core::policy::typed::{params, words};
@@ -36,12 +36,12 @@ pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
     help: "the nucleus of an ATLAS production task",
     params: Own::DECLARED,
     filters: &[
-        &place::STATUS,
-        &place::BACKLOG,
-        &place::STORAGE,
-        &place::BLACKLIST,
+        &usable::STATUS,
+        &usable::BACKLOG,
+        &usable::STORAGE,
+        &usable::BLACKLIST,
         &space::FILTER,
-        &place::JOB,
+        &usable::JOB,
         &locality::FILTER,
         &chain::FILTER,
     ],

@@ -1,7 +1,7 @@
 //! Keeps tasks at nuclei that have enough of their input, unless none has.
 
 use super::input::Total;
-use super::place::each;
+use super::usable::each;
 use super::{Course, NucleusRow, TaskCase};
 use crate::core::policy::declare::filter;
 use crate::core::policy::filter::Boundary;

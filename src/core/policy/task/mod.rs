@@ -10,9 +10,9 @@ mod choice;
 mod input;
 mod kind;
 mod locality;
-mod place;
 mod space;
 mod token;
+mod usable;
 mod weight;
 
 #[cfg(test)]
@@ -20,6 +20,6 @@ mod tests;
 
 pub use case::{Course, NucleusCandidate, NucleusRow, Parent, TaskCase};
 pub use choice::{Choice, Passed};
-pub use input::{Held, Total, groups, is_whole, total};
+pub use input::{InputAtNucleus, Total, groups, is_whole, total};
 pub(super) use kind::PRODUCTION_TASK;
 pub use token::{endpoint, is_distributed};

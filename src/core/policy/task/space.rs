@@ -1,6 +1,6 @@
 //! Keeps tasks off nuclei whose storage will not hold their output.
 
-use super::place::{each, endpoints};
+use super::usable::{each, endpoints};
 use super::{Course, NucleusCandidate, NucleusRow, TaskCase};
 use crate::core::event::Storage;
 use crate::core::policy::declare::filter;

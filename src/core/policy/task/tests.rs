@@ -2,7 +2,7 @@
 //! of the draw.
 
 use super::choice::draw;
-use super::{Held, NucleusCandidate, Parent, Passed, TaskCase, Total, endpoint};
+use super::{InputAtNucleus, NucleusCandidate, Parent, Passed, TaskCase, Total, endpoint};
 use crate::core::event::{FullChain, OutputDataset, Storage, Task};
 use crate::core::policy::{Bare, Policy, PolicySpec, Rules, Stores, Weighed, kind, sample};
 use crate::core::unit::GIB;
@@ -43,7 +43,7 @@ fn nucleus<'a>(name: &'a str, storages: &'a [Option<Storage>]) -> NucleusCandida
         output: None,
         queued_files: 0,
         queued_until: None,
-        held: Held::default(),
+        held: InputAtNucleus::default(),
         work: 0.0,
         work_ahead: 0.0,
     }
@@ -95,7 +95,8 @@ fn the_worked_examples_of_weight() {
         let storages = [Some(disk("X_DATADISK", free, total))];
         let task = Task { io_intensity_kbps: Some(io), ..task() };
         let case = case(&task, input(10, 10 * TIB));
-        let held = Held { any_files: 10, any_bytes: any * TIB, disk_bytes: on_disk * TIB };
+        let held =
+            InputAtNucleus { any_files: 10, any_bytes: any * TIB, disk_bytes: on_disk * TIB };
         let nucleus = NucleusCandidate { held, work_ahead, ..nucleus("X", &storages) };
         is_close(weight(Rules::Documented, &case, nucleus), documented);
         is_close(weight(Rules::Panda, &case, nucleus), panda);
@@ -142,7 +143,7 @@ fn exactly_the_threshold_is_too_little_by_the_document_alone() {
 fn the_worked_examples_of_locality() {
     let storages = [Some(disk("X_DATADISK", 500, 1_000))];
     let objection = |task: &Task, total: Total, files: u64, bytes: u64| {
-        let held = Held { any_files: files, any_bytes: bytes, disk_bytes: bytes };
+        let held = InputAtNucleus { any_files: files, any_bytes: bytes, disk_bytes: bytes };
         let nucleus = NucleusCandidate { held, ..nucleus("X", &storages) };
         refused(Rules::Documented, &case(task, total), nucleus)
     };
@@ -170,7 +171,7 @@ fn exactly_the_part_is_too_little_by_the_document_alone() {
     let storages = [Some(disk("X_DATADISK", 500, 1_000))];
     let task = Task { io_intensity_kbps: Some(500), ..task() };
     let case = case(&task, input(10, 100 * GB));
-    let held = Held { any_files: 1, any_bytes: 10 * GB, disk_bytes: 10 * GB };
+    let held = InputAtNucleus { any_files: 1, any_bytes: 10 * GB, disk_bytes: 10 * GB };
     let nucleus = NucleusCandidate { held, ..nucleus("X", &storages) };
     assert_eq!(refused(Rules::Documented, &case, nucleus), Some("insize"));
     assert_eq!(refused(Rules::Panda, &case, nucleus), None);
@@ -218,7 +219,7 @@ fn a_part_of_a_chain_follows_its_parent() {
     let policy = policy(Rules::Panda);
     let case = TaskCase { parent: Parent::Unknown, ..case(&task, Total::default()) };
     let choice = policy.choose(&case, &[nucleus], &policy.unchanged(), 0.5);
-    assert_eq!(choice.held.map(|held| held.reason.name()), Some("parent_unknown"));
+    assert_eq!(choice.wait.map(|wait| wait.reason.name()), Some("parent_unknown"));
     assert!(choice.fates.is_empty() && choice.passed.is_empty());
 }
 
@@ -249,7 +250,7 @@ fn no_queue_anywhere_holds_the_task_and_says_so_of_each() {
     let policy = policy(Rules::Documented);
     let nuclei = [nucleus("X", &storages), nucleus("Y", &storages)];
     let choice = policy.choose(&case, &nuclei, &policy.unchanged(), 0.5);
-    assert_eq!(choice.held.map(|held| held.reason.name()), Some("no_queue_can_run"));
+    assert_eq!(choice.wait.map(|wait| wait.reason.name()), Some("no_queue_can_run"));
     assert_eq!((choice.fates.len(), choice.drawn), (2, None));
 }
 
@@ -290,7 +291,7 @@ fn any_figures_give_a_finite_weight_and_a_nucleus() {
         (storage.free_bytes, storage.expired_bytes) = (size(), size());
         (storage.total_bytes, storage.unavailable_bytes) = (size(), size());
         let total = input(size(), size());
-        let held = Held { any_files: size(), any_bytes: size(), disk_bytes: size() };
+        let held = InputAtNucleus { any_files: size(), any_bytes: size(), disk_bytes: size() };
         let storages = [Some(storage).filter(|_| any(9) > 0)];
         let pick = |at: u64| figures[(at % figures.len() as u64) as usize];
         let io = Some(any(600) as u32).filter(|io| *io > 100);

@@ -58,7 +58,7 @@ fn at<'a>(queue: &'a Queue, store: &'a [Option<Storage>]) -> Candidate<'a> {
 fn held(rules: Rules, gdp: &[(&str, &str)], case: &Case<'_>) -> Option<&'static str> {
     let (policy, resolved) = with(rules, gdp);
     let nothing: [Candidate<'_>; 0] = [];
-    policy.judge(case, nothing.as_slice(), &resolved).held.map(|held| held.reason.name())
+    policy.judge(case, nothing.as_slice(), &resolved).wait.map(|wait| wait.reason.name())
 }
 
 /// Between the limit and what lifts it, and in its least time below that.
@@ -76,7 +76,7 @@ fn who_is_throttled_waits_until_that_is_lifted() {
         let nothing: [Candidate<'_>; 0] = [];
         let judgement =
             policy.judge(&Case { owner, ..user_case(&task) }, nothing.as_slice(), &resolved);
-        judgement.held.map(|held| (held.reason.name(), held.measured, held.limit))
+        judgement.wait.map(|held| (held.reason.name(), held.measured, held.limit))
     };
     let normal = ChunkKind::Normal;
     assert_eq!(wait(normal, 95, Rule::RunningJobs), Some(("running_jobs_cap", 95.0, 90.0)));

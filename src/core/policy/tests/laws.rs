@@ -55,7 +55,7 @@ fn grid(size: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = V
 type Named = (Vec<(String, f64, Vec<f64>)>, Vec<(String, u16, Objection)>, Vec<u32>, u32);
 
 fn named(judgement: &Judgement, candidates: &[Candidate<'_>]) -> Named {
-    let name = |place: u32| candidates[place as usize].queue.name.clone();
+    let name = |index: u32| candidates[index as usize].queue.name.clone();
     let ranked = judgement.ranked.iter();
     let ranked = ranked
         .map(|chosen| {
@@ -85,7 +85,9 @@ fn first_objection(
         if !is_early && doubt.is_some() {
             break;
         }
-        let Some(found) = policy.ask(at, &case(task), candidate, &resolved) else { continue };
+        let Some(found) = policy.objection_of(at, &case(task), candidate, &resolved) else {
+            continue;
+        };
         if !filter.temporary {
             return Some((at, found));
         }
@@ -176,14 +178,14 @@ proptest! {
             let judgement = policy.judge(&case(&task), &candidates[..], &resolved);
             let mut fates = judgement.fates.iter();
             let mut passed = 0;
-            for (place, candidate) in candidates.iter().enumerate() {
+            for (index, candidate) in candidates.iter().enumerate() {
                 let slow = first_objection(&policy, &task, candidate);
                 prop_assert_eq!(slow, policy.object_one(&case(&task), candidate, &resolved));
                 match slow {
                     None => passed += 1,
                     Some((filter, objection)) => {
                         let fate = fates.next().expect("a fate for each rejection");
-                        prop_assert_eq!(fate.candidate as usize, place);
+                        prop_assert_eq!(fate.candidate as usize, index);
                         prop_assert_eq!(usize::from(fate.filter), filter);
                         prop_assert_eq!(fate.objection, objection);
                     }
@@ -238,5 +240,5 @@ fn filters_after_weighing_come_last_wherever_they_are_listed() {
     assert_eq!(policy.filter(filter).map(|filter| filter.name), Some("status"));
     assert!(policy.reads(filter).is_empty());
     assert!(policy.filter(99).is_none() && policy.reads(99).is_empty());
-    assert_eq!(policy.ask(99, &case(&task), &candidate, &resolved), None);
+    assert_eq!(policy.objection_of(99, &case(&task), &candidate, &resolved), None);
 }

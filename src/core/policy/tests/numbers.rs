@@ -295,8 +295,8 @@ proptest! {
                 let case = Case { owner, ..drawn.clone() };
                 let judgement = policy.judge(&case, candidates.as_slice(), &resolved);
                 check(&judgement)?;
-                if let Some(held) = judgement.held {
-                    prop_assert!(!held.measured.is_nan() && !held.limit.is_nan(), "{held:?}");
+                if let Some(wait) = judgement.wait {
+                    prop_assert!(!wait.measured.is_nan() && !wait.limit.is_nan(), "{wait:?}");
                 }
                 let mut dice = Dice::of("atlas", "numbers", 0, 0, 0);
                 let shares =

@@ -64,7 +64,7 @@ impl Look<'_> {
         for at in stirred {
             let Some(blocker) = waiting.queues.get(*at) else { continue };
             let candidate = look.one(*at);
-            let still = policy.ask(blocker.filter, case, &candidate, resolved);
+            let still = policy.objection_of(blocker.filter, case, &candidate, resolved);
             let found = match still {
                 Some(objection) => Some((blocker.filter, objection)),
                 None => policy.object_by(applicable(), case, &candidate, resolved),
@@ -83,11 +83,11 @@ impl Look<'_> {
         let candidates = view.gather(case, self.survey, list.clone());
         let resolved = &self.ready.resolved;
         let applicable = policy.applicable(case, resolved);
-        for place in 0..candidates.count() as u32 {
-            let candidate = candidates.at(place);
+        for index in 0..candidates.count() as u32 {
+            let candidate = candidates.at(index);
             let found = policy.object_by(&applicable, case, &candidate, resolved);
             let Some((filter, objection)) = found else { return true };
-            let queue = list[place as usize];
+            let queue = list[index as usize];
             note(&mut waiting.queues, &mut waiting.recheck_at, queue, filter as u16, &objection);
         }
         false
@@ -165,7 +165,7 @@ impl Look<'_> {
             None => (None, QueueBlockers::default()),
         };
         // One that is held as a whole by now gets a decision that says so.
-        match judgement.passed > 0 || judgement.held.is_some() {
+        match judgement.passed > 0 || judgement.wait.is_some() {
             true => Evaluated::Wakes(Some(Evaluation::Queues(judgement))),
             false => Evaluated::Blocked,
         }

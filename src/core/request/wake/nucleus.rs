@@ -19,7 +19,7 @@ impl Requests {
         judging: Judging<'_>,
     ) -> Evaluated {
         let state = judging.view.state;
-        let is_cold = std::mem::take(&mut waiting.is_cold) || waiting.is_held;
+        let is_cold = std::mem::take(&mut waiting.is_cold) || waiting.waits_as_whole;
         let is_due = waiting.recheck_at.is_some_and(|at| at <= state.now);
         let before = std::mem::replace(&mut waiting.evaluated_in, state.number);
         let reads = self.reads.get(waiting.policy).map_or(&[][..], Vec::as_slice);

@@ -42,12 +42,12 @@ impl Count {
 
     /// Jobs by state.
     pub fn jobs(&self) -> [u32; Status::COUNT] {
-        self.by.map(|held| held.jobs)
+        self.by.map(|wait| wait.jobs)
     }
 
     /// Cores by state.
     pub fn cores(&self) -> [u32; Status::COUNT] {
-        self.by.map(|held| held.cores)
+        self.by.map(|wait| wait.cores)
     }
 
     /// Puts another count's jobs and cores to its own.
@@ -60,7 +60,7 @@ impl Count {
 
     /// Whether there is any job that is not over.
     pub fn is_active(&self) -> bool {
-        self.by[..Status::Finished.index()].iter().any(|held| held.jobs > 0)
+        self.by[..Status::Finished.index()].iter().any(|wait| wait.jobs > 0)
     }
 
     /// Whether every number is 0.

@@ -1,7 +1,7 @@
 //! Contributions of transfers: what waits on links, and what arrived over them.
 
 use super::Ledger;
-use super::tally::hold;
+use super::ended::note_whether_empty;
 use crate::core::event::TransferStatus;
 use crate::core::state::record::TransferState;
 use crate::core::state::rows::RowKey;
@@ -28,7 +28,7 @@ impl Ledger {
     pub fn transfer(&mut self, transfer: &TransferState, sign: i32) {
         let more = sign > 0;
         let key = self.flow.key(transfer.flow);
-        self.flow.hold(transfer.flow, more);
+        self.flow.count_reference(transfer.flow, more);
         if transfer.state.is_ended() {
             if transfer.state == TransferStatus::Done {
                 self.arrived(transfer, i64::from(sign));
@@ -36,7 +36,7 @@ impl Ledger {
             return;
         }
         let into = self.into.row([key[1], key[2], 0, 0]);
-        self.into.hold(into, more);
+        self.into.count_reference(into, more);
         for flow in [self.flow.at(transfer.flow), self.into.at(into)] {
             let sign = i64::from(sign);
             flow.files = flow.files.wrapping_add_signed(sign * i64::from(transfer.files));
@@ -55,7 +55,7 @@ impl Ledger {
                 self.rate.at(row).window(which).add(bucket, amount);
             }
         }
-        hold(&mut self.rate, row, was_empty, Rate::is_empty);
+        note_whether_empty(&mut self.rate, row, was_empty, Rate::is_empty);
     }
 
     /// A transfer is forgotten; what arrived stays behind in its windows.
@@ -72,8 +72,8 @@ impl Ledger {
                 self.rate.at(row).window(which).leave(bucket, transfer.bytes);
             }
         }
-        hold(&mut self.rate, row, was_empty, Rate::is_empty);
-        self.flow.hold(transfer.flow, false);
+        note_whether_empty(&mut self.rate, row, was_empty, Rate::is_empty);
+        self.flow.count_reference(transfer.flow, false);
     }
 
     /// What forgotten transfers left behind, from a store.
@@ -81,7 +81,7 @@ impl Ledger {
         let row = self.rate.row(key);
         let was_empty = self.rate.at(row).is_empty();
         self.rate.at(row).window(which).restore(bucket, left);
-        hold(&mut self.rate, row, was_empty, Rate::is_empty);
+        note_whether_empty(&mut self.rate, row, was_empty, Rate::is_empty);
     }
 }
 

@@ -5,7 +5,7 @@
 //! weigh, and where the line between long and short is drawn, is decided when they are read.
 
 use super::Ledger;
-use super::tally::hold;
+use super::ended::note_whether_empty;
 use crate::core::event::Status;
 use crate::core::state::record::{Job, Sample};
 use crate::core::state::rows::RowKey;
@@ -122,7 +122,7 @@ impl Ledger {
         let row = self.waits.row(key);
         let was_empty = self.waits.at(row).is_empty();
         change(self.waits.at(row));
-        hold(&mut self.waits, row, was_empty, Waits::is_empty);
+        note_whether_empty(&mut self.waits, row, was_empty, Waits::is_empty);
         self.waits_changed += 1;
     }
 }

@@ -106,7 +106,7 @@ impl Ledger {
         if row == NO_ROW {
             return;
         }
-        self.who.hold(row, sign > 0);
+        self.who.count_reference(row, sign > 0);
         self.who.note(row, bit(status));
         self.add_owner(row, (status, cores), sign);
         let count = self.who.at(row);
@@ -141,7 +141,7 @@ impl Ledger {
     fn add_owner(&mut self, row: u32, (status, cores): (Status, u32), sign: i32) {
         let Some(key) = self.owner_key(row) else { return };
         let owner = self.owner.row(key);
-        self.owner.hold(owner, sign > 0);
+        self.owner.count_reference(owner, sign > 0);
         self.owner.note(owner, 1);
         self.owner.at(owner).add(side(status), cores, sign);
     }

@@ -5,7 +5,7 @@ use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
-use crate::shell::cli::place::Read;
+use crate::shell::cli::log_args::Read;
 use crate::shell::clock;
 use crate::sim::load::Load;
 use crate::sim::scenario::feed::close;

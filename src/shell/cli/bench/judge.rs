@@ -3,7 +3,7 @@
 use super::{Figures, cpu_seconds};
 use crate::core::output::Output;
 use crate::core::unit::HOUR;
-use crate::shell::cli::place::Read;
+use crate::shell::cli::log_args::Read;
 use crate::sim::scenario::feed::close;
 use crate::sim::scenario::median;
 use crate::sim::scenario::simulated::engine;

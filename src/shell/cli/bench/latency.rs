@@ -9,7 +9,7 @@ use crate::core::output::Output;
 use crate::drive::port::{Batch, Log};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::encode;
-use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaWriter, NewTopicSpec};
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -29,13 +29,13 @@ const WARM: Duration = Duration::from_secs(3);
 
 /// Measures with `rate` records a second for `seconds`.
 pub fn measure(
-    place: &Place,
+    log_args: &LogArgs,
     read: &Read,
     rate: u32,
     seconds: u32,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
-    let conf = conf(place, read)?;
+    let conf = conf(log_args, read)?;
     let stop = Arc::new(AtomicBool::new(false));
     let leader = spawn_leader(conf.clone(), read, Arc::clone(&stop))?;
     let watcher = spawn_watcher(conf.clone(), Arc::clone(&stop));
@@ -62,8 +62,8 @@ pub fn measure(
 }
 
 /// Topics of our own, so that no other process is disturbed.
-fn conf(place: &Place, read: &Read) -> anyhow::Result<KafkaConf> {
-    let mut conf = place.kafka(&read.topology)?;
+fn conf(log_args: &LogArgs, read: &Read) -> anyhow::Result<KafkaConf> {
+    let mut conf = log_args.kafka(&read.topology)?;
     let prefix = format!("bench.{}", std::process::id());
     conf.transactional_id = prefix.clone();
     for topic in &mut conf.topics {

@@ -10,7 +10,7 @@ mod waiting;
 mod world;
 
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::Place;
+use crate::shell::cli::log_args::LogArgs;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct Bench {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Only these.
     #[arg(long, value_enum)]
     only: Vec<What>,
@@ -82,7 +82,7 @@ impl Bench {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let wants = |what| self.only.is_empty() || self.only.contains(&what);
-        let read = self.place.read()?;
+        let read = self.log_args.read()?;
         if self.only.contains(&What::Peers) {
             peers::run(&read)?;
             return Ok(ExitCode::SUCCESS);
@@ -101,13 +101,20 @@ impl Bench {
             waiting::measure(&read, self.rounds, &mut figures)?;
         }
         if wants(What::Replay) {
-            replay::measure(&self.place, &read, &scratch, self.hours, self.rounds, &mut figures)?;
+            replay::measure(
+                &self.log_args,
+                &read,
+                &scratch,
+                self.hours,
+                self.rounds,
+                &mut figures,
+            )?;
         }
         if wants(What::Restart) {
             restart::measure(&read, &scratch, self.jobs, &mut figures)?;
         }
-        if self.place.bootstrap_server.is_some() && wants(What::Latency) {
-            latency::measure(&self.place, &read, self.rate, self.seconds, &mut figures)?;
+        if self.log_args.bootstrap_server.is_some() && wants(What::Latency) {
+            latency::measure(&self.log_args, &read, self.rate, self.seconds, &mut figures)?;
         }
         if scratch.is_dir() {
             std::fs::remove_dir_all(&scratch)?;

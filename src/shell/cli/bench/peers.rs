@@ -14,7 +14,7 @@ use crate::core::unit::{DAY, Millis};
 use crate::drive::counters::{CounterPublishing, Moment};
 use crate::drive::port::Log;
 use crate::drive::{Config, Drive};
-use crate::shell::cli::place::{Read, open_store};
+use crate::shell::cli::log_args::{Read, open_store};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, NewTopicSpec, TopicMap};
 use crate::shell::ports::AnyStore;

@@ -8,7 +8,7 @@ use crate::core::unit::{HOUR, Millis};
 use crate::drive::epoch_config::EpochConfig;
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::{encode, lane};
-use crate::shell::cli::place::{Read, dir_topics, open_store};
+use crate::shell::cli::log_args::{Read, dir_topics, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::ports::{AnyLog, AnyStore};

@@ -7,7 +7,7 @@ use crate::core::engine::Engine;
 use crate::core::event::{Event, JobState, Status, Task};
 use crate::core::output::Output;
 use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::shell::cli::place::Read;
+use crate::shell::cli::log_args::Read;
 use crate::shell::clock::stopwatch;
 use crate::sim::scenario::feed::{close, fold};
 use crate::sim::scenario::simulated::engine;

@@ -4,7 +4,7 @@ use crate::core::cut::Topic;
 use crate::core::event::{Configuration, Link, Queue, RamUnit, Site, Storage, Task};
 use crate::core::unit::Millis;
 use crate::shell::cli::import::lane;
-use crate::shell::cli::place::Read;
+use crate::shell::cli::log_args::Read;
 use crate::shell::dirlog::DirWriter;
 use crate::sim::grid::Facts;
 use crate::sim::scenario::records;

@@ -5,9 +5,9 @@ use super::letter::Origin;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Event, longest_name};
 use crate::shell::cli::Usage;
-use crate::shell::cli::place::{Place, Read};
-use crate::shell::kafka::{KafkaWhole, TopicMap};
-use crate::shell::whole::Whole;
+use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::kafka::{KafkaScan, TopicMap};
+use crate::shell::scan::Scan;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::dialect;
 use std::collections::BTreeMap;
@@ -106,35 +106,35 @@ impl fmt::Display for Home {
 /// The logs that records came from.
 pub struct Homes<'a> {
     /// Ours.
-    pub log: Whole,
-    place: &'a Place,
+    pub log: Scan,
+    log_args: &'a LogArgs,
     read: &'a Read,
-    sources: BTreeMap<String, Whole>,
+    sources: BTreeMap<String, Scan>,
 }
 
 impl Homes<'_> {
     /// Ours, and sources when they are asked for.
-    pub fn new<'a>(log: Whole, place: &'a Place, read: &'a Read) -> Homes<'a> {
-        Homes { log, place, read, sources: BTreeMap::new() }
+    pub fn new<'a>(log: Scan, log_args: &'a LogArgs, read: &'a Read) -> Homes<'a> {
+        Homes { log, log_args, read, sources: BTreeMap::new() }
     }
 
     /// The log in which a home is a lane.
-    pub fn log(&mut self, home: &Home) -> anyhow::Result<&mut Whole> {
+    pub fn log(&mut self, home: &Home) -> anyhow::Result<&mut Scan> {
         let Some(name) = &home.source else { return Ok(&mut self.log) };
         if !self.sources.contains_key(name) {
-            if self.place.dir.is_some() {
+            if self.log_args.dir.is_some() {
                 let why = "intake read it from a Kafka, and this is a directory: give \
                            --bootstrap-server HOST:PORT, or leave it out";
                 return Err(Usage(format!("{home}: {why}")).into());
             }
-            let mut conf = self.place.kafka(&self.read.topology)?;
+            let mut conf = self.log_args.kafka(&self.read.topology)?;
             conf.topics = vec![TopicMap { topic: ONLY, name: name.clone() }];
-            let source = KafkaWhole::open(conf, &[])?;
+            let source = KafkaScan::open(conf, &[])?;
             if !source.absent().is_empty() {
                 let why = "the broker has no topic of this name any more";
                 return Err(Usage(format!("{home}: {why}; leave its dead letters out")).into());
             }
-            self.sources.insert(name.clone(), Whole::Kafka(Box::new(source)));
+            self.sources.insert(name.clone(), Scan::Kafka(Box::new(source)));
         }
         self.sources.get_mut(name).ok_or_else(|| anyhow::anyhow!("{home}: no log"))
     }

@@ -5,7 +5,7 @@ use super::{Filter, each_letter, open};
 use crate::core::explain::iso;
 use crate::drive::port::LogError;
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::Place;
+use crate::shell::cli::log_args::LogArgs;
 use crate::shell::dirlog::Mode;
 use clap::Args;
 use serde_json::json;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     #[command(flatten)]
     filter: Filter,
     /// One JSON object per letter instead of a table.
@@ -28,8 +28,8 @@ pub struct List {
 impl List {
     /// Prints the list; letters are printed as they are read, so any number of them may be there.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
-        let mut log = open(&self.place, &read, Mode::Read)?;
+        let read = self.log_args.read()?;
+        let mut log = open(&self.log_args, &read, Mode::Read)?;
         let mut out = io::BufWriter::new(io::stdout().lock());
         let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
         let mut print = |letter: Letter| {

@@ -11,10 +11,10 @@ use crate::core::event::Garbled;
 use crate::core::unit::Millis;
 use crate::drive::port::LogError;
 use crate::shell::cli::Ended;
-use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
-use crate::shell::whole::Whole;
+use crate::shell::scan::Scan;
 use clap::{Args, Subcommand};
 use letter::{Letter, Origin};
 
@@ -114,7 +114,7 @@ fn origin(text: &str) -> Result<Origin, String> {
 
 /// Hands over every letter the filter admits, oldest first within a partition.
 fn each_letter(
-    log: &mut Whole,
+    log: &mut Scan,
     read: &Read,
     filter: &Filter,
     each: &mut dyn FnMut(Letter) -> Result<(), LogError>,
@@ -131,8 +131,8 @@ fn each_letter(
 }
 
 /// The log a verb of this family reads.
-fn open(place: &Place, read: &Read, mode: Mode) -> anyhow::Result<Whole> {
-    place.whole(&read.topology, mode)
+fn open(log_args: &LogArgs, read: &Read, mode: Mode) -> anyhow::Result<Scan> {
+    log_args.scan(&read.topology, mode)
 }
 
 #[cfg(test)]

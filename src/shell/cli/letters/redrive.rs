@@ -12,13 +12,13 @@ use crate::core::cut::Lane;
 use crate::core::event::Garbled;
 use crate::core::id::hash;
 use crate::drive::port::{LaneSpan, LogError};
-use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
 use crate::shell::dirlog::envelope::Envelope;
 use crate::shell::dirlog::{DirWriter, Mode};
 use crate::shell::kafka::KafkaWriter;
-use crate::shell::whole::Whole;
+use crate::shell::scan::Scan;
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ const REDRIVEN_FROM: &str = "yardmaster-redriven-from";
 #[derive(Args)]
 pub struct Redrive {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Which: where the records stood. Or all of a --reason.
     #[arg(value_name = "TOPIC/PARTITION/OFFSET", value_parser = origin)]
     #[arg(required_unless_present = "reason")]
@@ -59,7 +59,7 @@ enum Pen {
 
 /// What became of the chosen letters.
 #[derive(Default)]
-struct Tally {
+struct Redriven {
     written: BTreeMap<Home, BTreeSet<String>>,
     /// Letters that were published again earlier.
     before: usize,
@@ -70,20 +70,20 @@ struct Tally {
 impl Redrive {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
+        let read = self.log_args.read()?;
         let mut wanted = BTreeSet::new();
         for from in &self.from {
             wanted.insert(Home::of(&read, from)?.origin(from));
         }
         let mode = if self.dry_run { Mode::Read } else { Mode::Write };
-        let mut log = open(&self.place, &read, mode)?;
+        let mut log = open(&self.log_args, &read, mode)?;
         let chosen = self.choose(&mut log, &read, &wanted)?;
         let missing = wanted.iter().find(|origin| !chosen.values().any(|it| it.contains(origin)));
         if let Some(origin) = missing {
             let why = "no dead letter of it; `yardmaster dead-letters` lists what there is";
             return Err(Usage(format!("{origin}: {why}")).into());
         }
-        let mut homes = Homes::new(log, &self.place, &read);
+        let mut homes = Homes::new(log, &self.log_args, &read);
         let (mut ends, mut marked) = (BTreeMap::new(), BTreeSet::new());
         for (home, origins) in &chosen {
             let first = origins.first().map_or(0, |origin| origin.offset);
@@ -94,15 +94,15 @@ impl Redrive {
             marked.extend(marks(log, home.lane, first)?);
         }
         let pen = self.pen(&read, &homes.log, ends.keys().cloned().collect())?;
-        let mut tally = self.write(&mut homes, &read, &chosen, &marked, pen)?;
-        self.confirm(&mut homes, &ends, &mut tally)?;
-        Ok(self.report(chosen.values().map(BTreeSet::len).sum(), &tally))
+        let mut redriven = self.write(&mut homes, &read, &chosen, &marked, pen)?;
+        self.confirm(&mut homes, &ends, &mut redriven)?;
+        Ok(self.report(chosen.values().map(BTreeSet::len).sum(), &redriven))
     }
 
     /// The letters that are meant, by where their records stood, without their bytes.
     fn choose(
         &self,
-        log: &mut Whole,
+        log: &mut Scan,
         read: &Read,
         wanted: &BTreeSet<Origin>,
     ) -> anyhow::Result<BTreeMap<Home, BTreeSet<Origin>>> {
@@ -118,12 +118,12 @@ impl Redrive {
         Ok(chosen)
     }
 
-    fn pen(&self, read: &Read, log: &Whole, there: BTreeSet<Home>) -> anyhow::Result<Pen> {
+    fn pen(&self, read: &Read, log: &Scan, there: BTreeSet<Home>) -> anyhow::Result<Pen> {
         Ok(match log {
             _ if self.dry_run => Pen::Dry,
-            Whole::Dir(log) => Pen::Dir(log.writer()?),
-            Whole::Kafka(_) => {
-                Pen::Kafka(KafkaWriter::open(&self.place.kafka(&read.topology)?)?, there)
+            Scan::Dir(log) => Pen::Dir(log.writer()?),
+            Scan::Kafka(_) => {
+                Pen::Kafka(KafkaWriter::open(&self.log_args.kafka(&read.topology)?)?, there)
             }
         })
     }
@@ -136,8 +136,8 @@ impl Redrive {
         chosen: &BTreeMap<Home, BTreeSet<Origin>>,
         marked: &BTreeSet<String>,
         mut pen: Pen,
-    ) -> anyhow::Result<Tally> {
-        let mut tally = Tally::default();
+    ) -> anyhow::Result<Redriven> {
+        let mut redriven = Redriven::default();
         let (mut cut, mut done) = (Vec::new(), BTreeSet::new());
         each_letter(&mut homes.log, read, &self.filter, &mut |letter| {
             let Some(origin) = letter.origin.clone() else { return Ok(()) };
@@ -147,19 +147,19 @@ impl Redrive {
                 return Ok(());
             }
             if marked.contains(&origin.to_string()) && !self.again {
-                tally.before += 1;
+                redriven.before += 1;
                 return Ok(());
             }
             if letter.is_cut() {
                 cut.push(Cut::of(home, origin, &letter));
                 return Ok(());
             }
-            self.put(read, &mut pen, &Record::of(read, home, origin, letter), &mut tally)
+            self.put(read, &mut pen, &Record::of(read, home, origin, letter), &mut redriven)
         })?;
         for cut in cut {
             match cut.fetch(homes.log(&cut.home)?)? {
-                Ok(record) => self.put(read, &mut pen, &record, &mut tally)?,
-                Err(why) => tally.troubles.push(format!("{}: {why}", cut.origin)),
+                Ok(record) => self.put(read, &mut pen, &record, &mut redriven)?,
+                Err(why) => redriven.troubles.push(format!("{}: {why}", cut.origin)),
             }
         }
         match &mut pen {
@@ -167,7 +167,7 @@ impl Redrive {
             Pen::Kafka(writer, _) => writer.flush()?,
             Pen::Dry => {}
         }
-        Ok(tally)
+        Ok(redriven)
     }
 
     fn put(
@@ -175,14 +175,14 @@ impl Redrive {
         read: &Read,
         pen: &mut Pen,
         record: &Record,
-        tally: &mut Tally,
+        redriven: &mut Redriven,
     ) -> Result<(), LogError> {
         let Record { home, origin, key, value, headers } = record;
         let (key, value) = (key.as_deref(), value.as_deref());
         if let Err(why) = home.reads(read, key.unwrap_or_default(), value)
             && !self.even_unreadable
         {
-            tally.troubles.push(format!(
+            redriven.troubles.push(format!(
                 "{origin}: still unreadable to this version by this topology: {why}; mend that \
                  first, or give --even-unreadable"
             ));
@@ -198,7 +198,7 @@ impl Redrive {
             }
             Pen::Dry => {}
         }
-        tally.written.entry(home.clone()).or_default().insert(origin.to_string());
+        redriven.written.entry(home.clone()).or_default().insert(origin.to_string());
         Ok(())
     }
 
@@ -207,32 +207,32 @@ impl Redrive {
         &self,
         homes: &mut Homes<'_>,
         ends: &BTreeMap<Home, u64>,
-        tally: &mut Tally,
+        redriven: &mut Redriven,
     ) -> anyhow::Result<()> {
         if self.dry_run {
             return Ok(());
         }
-        for (home, origins) in &tally.written {
+        for (home, origins) in &redriven.written {
             let from = ends.get(home).copied().unwrap_or(0);
             let found = marks(homes.log(home)?, home.lane, from)?;
             let lost = origins.iter().filter(|origin| !found.contains(*origin));
             let lost =
                 lost.map(|origin| format!("{origin}: written, and not found again in {home}"));
-            tally.troubles.extend(lost);
+            redriven.troubles.extend(lost);
         }
         Ok(())
     }
 
-    fn report(&self, chosen: usize, tally: &Tally) -> ExitCode {
-        for trouble in &tally.troubles {
+    fn report(&self, chosen: usize, redriven: &Redriven) -> ExitCode {
+        for trouble in &redriven.troubles {
             eprintln!("{trouble}");
         }
-        let written: usize = tally.written.values().map(BTreeSet::len).sum();
+        let written: usize = redriven.written.values().map(BTreeSet::len).sum();
         let did = if self.dry_run { "would be redriven" } else { "redriven and read back" };
-        for (home, origins) in &tally.written {
+        for (home, origins) in &redriven.written {
             println!("{home}: {} {did}", origins.len());
         }
-        let (before, failed) = (tally.before, tally.troubles.len());
+        let (before, failed) = (redriven.before, redriven.troubles.len());
         println!("{chosen} chosen, {written} {did}, {before} were before, {failed} not");
         if before > 0 {
             println!("those that were published before are published once more with --again");
@@ -281,7 +281,7 @@ impl Cut {
     }
 
     /// The whole record, or why there is none.
-    fn fetch(&self, log: &mut Whole) -> Result<Result<Record, String>, LogError> {
+    fn fetch(&self, log: &mut Scan) -> Result<Result<Record, String>, LogError> {
         let Cut { home, origin, length, kept } = self;
         let lane = home.lane;
         let spans = log.spans()?;
@@ -318,7 +318,7 @@ impl Cut {
 
 /// The places named by records of a lane that were published again, from an offset on. Where that
 /// lane is no more, by all records of its topic.
-fn marks(log: &mut Whole, lane: Lane, from: u64) -> anyhow::Result<BTreeSet<String>> {
+fn marks(log: &mut Scan, lane: Lane, from: u64) -> anyhow::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let spans = log.spans()?;
     let is_there = spans.iter().any(|span| span.lane == lane);

@@ -5,7 +5,7 @@ use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
 use super::{Filter, each_letter, open, origin};
 use crate::core::explain::iso;
-use crate::shell::cli::place::{Place, Read};
+use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::Mode;
 use crate::wire::avro::{Peek, peek};
@@ -21,7 +21,7 @@ const ROW: usize = 16;
 #[derive(Args)]
 pub struct Show {
     #[command(flatten)]
-    place: Place,
+    log_args: LogArgs,
     /// Where the record was, as the list has it.
     #[arg(value_name = "TOPIC/PARTITION/OFFSET", value_parser = origin)]
     from: Origin,
@@ -36,9 +36,9 @@ pub struct Show {
 impl Show {
     /// Prints the letter.
     pub fn run(self) -> Ended {
-        let read = self.place.read()?;
+        let read = self.log_args.read()?;
         let wanted = Home::of(&read, &self.from)?.origin(&self.from);
-        let mut log = open(&self.place, &read, Mode::Read)?;
+        let mut log = open(&self.log_args, &read, Mode::Read)?;
         let mut found = None;
         let filter = Filter { topic: Some(wanted.topic.clone()), reason: None, since: None };
         each_letter(&mut log, &read, &filter, &mut |letter| {

@@ -97,8 +97,8 @@ pub(super) const LOCAL_ONLY: Filter = filter!(LocalOnly {
 });
 
 fn local_only_applies(case: &Case<'_>, params: &LocalOnly) -> bool {
-    let is_held = case.locality.as_ref().is_some_and(|it| !it.union);
-    params.active && !is_held
+    let waits_as_whole = case.locality.as_ref().is_some_and(|it| !it.union);
+    params.active && !waits_as_whole
 }
 
 fn local_only(case: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, _: &LocalOnly) -> Verdict {

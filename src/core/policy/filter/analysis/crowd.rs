@@ -2,7 +2,7 @@
 
 use super::super::bound::Boundary;
 use super::super::nopilot::NOPILOT;
-use super::place::is_virtual;
+use super::usable::is_virtual;
 use crate::core::event::{ChunkKind, Scope, Status};
 use crate::core::policy::declare::{NoParams, filter};
 use crate::core::policy::stabilizer::{Stabilizer, Stabilizing, queued};

@@ -1,17 +1,17 @@
 //! The filters of ATLAS analysis jobs.
 
 use super::super::{disk_io, io_intensity, remoteio, walltime, zeroshare};
-use super::{choice, crowd, place, size, software, storage};
+use super::{choice, crowd, size, software, storage, usable};
 use crate::core::policy::declare::Filter;
 
 /// Filters of ATLAS analysis jobs, in the order of the specification.
 pub(in crate::core::policy) const ANALYSIS_JOB: &[&Filter] = &[
-    &place::LOCALITY,
-    &place::STATUS,
+    &usable::LOCALITY,
+    &usable::STATUS,
     &zeroshare::ANALYSIS,
     &disk_io::ANALYSIS,
     &io_intensity::FILTER,
-    &place::AVOID_VP,
+    &usable::AVOID_VP,
     &size::CORES,
     &software::GPU,
     &crowd::CLOSED,
@@ -23,9 +23,9 @@ pub(in crate::core::policy) const ANALYSIS_JOB: &[&Filter] = &[
     &walltime::ANALYSIS,
     &walltime::DAY_ALONE,
     &crowd::PILOTS,
-    &place::CHOSEN,
-    &place::PREASSIGNED,
-    &place::HOSPITAL,
+    &usable::CHOSEN,
+    &usable::PREASSIGNED,
+    &usable::HOSPITAL,
     &crowd::OVERLOAD,
     &crowd::CAP,
     &crowd::IDLE,

@@ -3,9 +3,9 @@
 mod choice;
 mod crowd;
 mod list;
-mod place;
 mod size;
 mod software;
 mod storage;
+mod usable;
 
 pub(in crate::core::policy) use list::{ANALYSIS_JOB, OF_THE_USER};

@@ -57,11 +57,11 @@ impl Sought {
 
 /// The things a run of events is about; reused from run to run for its memory.
 #[derive(Default)]
-pub struct Ahead {
+pub struct Prefetch {
     run: Vec<(Topic, Sought)>,
 }
 
-impl Ahead {
+impl Prefetch {
     /// Begins another run.
     pub fn clear(&mut self) {
         self.run.clear();
@@ -91,7 +91,9 @@ impl Ahead {
         for (topic, Sought { slot, .. }) in &self.run {
             seen ^= match topic {
                 Topic::JobState => state.jobs.slab.get(*slot).map_or(0, touched),
-                Topic::Heartbeat => state.jobs.slab.get(*slot).map_or(0, |job| job.beat.events),
+                Topic::Heartbeat => {
+                    state.jobs.slab.get(*slot).map_or(0, |job| job.heartbeat.events)
+                }
                 Topic::Transfer => state.transfers.slab.get(*slot).map_or(0, |it| it.flow),
                 Topic::Pilot => state.nodes.slab.get(*slot).map_or(0, |it| it.queue.0),
                 _ => 0,
@@ -121,7 +123,7 @@ fn index(state: &State, topic: Topic) -> Option<&Index> {
 /// Something of each line of a record.
 #[inline]
 fn touched(job: &Job) -> u32 {
-    job.beat.events ^ job.created_at as u32 ^ job.label.0
+    job.heartbeat.events ^ job.created_at as u32 ^ job.label.0
 }
 
 /// Something of the counters that a job stands in.

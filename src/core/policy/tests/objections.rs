@@ -16,7 +16,7 @@ fn an_objection_to_a_link_says_when_its_figures_expire() {
     candidate.link.closeness = Some(-1);
     candidate.link.until = Some(9);
     let recheck = |filter| {
-        let objection = policy.ask(filter, &case, &candidate, &resolved);
+        let objection = policy.objection_of(filter, &case, &candidate, &resolved);
         objection.and_then(|objection| objection.recheck_at)
     };
     assert_eq!([recheck(1), recheck(2)], [Some(7), Some(9)]);

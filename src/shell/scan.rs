@@ -4,22 +4,22 @@ use crate::core::cut::Lane;
 use crate::drive::port::{LaneSpan, Log, LogError};
 use crate::shell::dirlog::DirLog;
 use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::kafka::KafkaWhole;
+use crate::shell::kafka::KafkaScan;
 
 /// A log that is read without being followed.
-pub enum Whole {
+pub enum Scan {
     /// A directory.
     Dir(Box<DirLog>),
     /// A Kafka.
-    Kafka(Box<KafkaWhole>),
+    Kafka(Box<KafkaScan>),
 }
 
-impl Whole {
+impl Scan {
     /// Every lane with its extent now.
     pub fn spans(&mut self) -> Result<Vec<LaneSpan>, LogError> {
         match self {
-            Whole::Dir(log) => log.lanes(),
-            Whole::Kafka(log) => log.spans(),
+            Scan::Dir(log) => log.lanes(),
+            Scan::Kafka(log) => log.spans(),
         }
     }
 
@@ -33,8 +33,8 @@ impl Whole {
         each: &mut dyn FnMut(&Envelope<'_>) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
         match self {
-            Whole::Dir(log) => log.read_whole(lane, from, below, each),
-            Whole::Kafka(log) => log.read(lane, from, below, each),
+            Scan::Dir(log) => log.scan(lane, from, below, each),
+            Scan::Kafka(log) => log.read(lane, from, below, each),
         }
     }
 }

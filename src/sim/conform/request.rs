@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The request that a case makes of a policy.
-pub fn ask(whole_case: &Value, policy: &str, now: Millis) -> Task {
+pub fn request(whole_case: &Value, policy: &str, now: Millis) -> Task {
     let scenario = &whole_case["scenario"];
     let (task, input) = (&scenario["task"], &scenario["input"]);
     let options = &task["options"];

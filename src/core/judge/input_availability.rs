@@ -7,7 +7,7 @@ use crate::core::unit::Bytes;
 
 /// What of a chunk's input a queue finds at the endpoints it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct There {
+pub struct InputAvailability {
     /// On disk.
     pub disk_bytes: Bytes,
     /// See `disk_bytes`.
@@ -18,7 +18,7 @@ pub struct There {
     pub any_files: u32,
 }
 
-impl There {
+impl InputAvailability {
     fn add_on_disk(&mut self, bytes: Bytes, files: u32) {
         self.disk_bytes = self.disk_bytes.saturating_add(bytes);
         self.disk_files = self.disk_files.saturating_add(files);
@@ -43,14 +43,18 @@ impl World {
     /// Per queue, what of a task's input lies there; empty when it has none. Where the task states
     /// which files lie at which endpoints, each counts once; else the endpoint that holds most
     /// counts, since a file on two endpoints cannot be distinguished from two files.
-    pub(in crate::core) fn stock(&self, task: &Task, scope: Scope) -> Vec<There> {
+    pub(in crate::core) fn input_availability(
+        &self,
+        task: &Task,
+        scope: Scope,
+    ) -> Vec<InputAvailability> {
         if task.input.placements.is_empty() && task.replicas.is_empty() {
             return Vec::new();
         }
-        let mut stock = vec![There::default(); self.queues.len()];
+        let mut input_availability = vec![InputAvailability::default(); self.queues.len()];
         for replica in task.replicas.iter().filter(|_| task.input.placements.is_empty()) {
             for at in self.readers(&replica.endpoint, scope) {
-                stock[*at as usize].most(replica.bytes, replica.files, replica.tape);
+                input_availability[*at as usize].most(replica.bytes, replica.files, replica.tape);
             }
         }
         // Per queue, the last placement that was counted on disk, and anywhere.
@@ -60,7 +64,8 @@ impl World {
             for endpoint in &placement.endpoints {
                 let tape = self.is_tape(endpoint);
                 for at in self.readers(endpoint, scope) {
-                    let (there, counted) = (&mut stock[*at as usize], &mut counted[*at as usize]);
+                    let (there, counted) =
+                        (&mut input_availability[*at as usize], &mut counted[*at as usize]);
                     if !tape && std::mem::replace(&mut counted[0], number) != number {
                         there.add_on_disk(bytes, files);
                     }
@@ -70,14 +75,14 @@ impl World {
                 }
             }
         }
-        stock
+        input_availability
     }
 
     /// What of a task's input lies at one queue.
-    pub(in crate::core) fn there(&self, at: u32, task: &Task, scope: Scope) -> There {
+    pub(in crate::core) fn there(&self, at: u32, task: &Task, scope: Scope) -> InputAvailability {
         let queue: &Queue = &self.queues[at as usize].queue;
         let reads = |endpoint: &String| queue.reads(scope).contains(endpoint);
-        let mut there = There::default();
+        let mut there = InputAvailability::default();
         for replica in task.replicas.iter().filter(|_| task.input.placements.is_empty()) {
             if reads(&replica.endpoint) {
                 there.most(replica.bytes, replica.files, replica.tape);

@@ -9,7 +9,7 @@ const EVERY: Millis = 10 * SECOND;
 
 /// Whether requests that wait as a whole are evaluated in this cycle: from time to time, and if a
 /// throttle was lifted in the one before. It depends on what was published and folded alone.
-pub(crate) fn evaluates_held(state: &State) -> bool {
+pub(crate) fn evaluates_whole_waits(state: &State) -> bool {
     let State { before, now, touched, number, lifted_in, .. } = state;
     before.div_euclid(EVERY) != now.div_euclid(EVERY)
         || touched.settings

@@ -34,7 +34,7 @@ pub enum Answer {
 /// What a thread that asks does next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    Ask(u32),
+    Question(u32),
     /// Nothing is due; `None`: until something changes.
     Wait(Option<Duration>),
     Closed,
@@ -42,7 +42,7 @@ pub(super) enum Next {
 
 /// Questions and answers.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct Questions {
     longest: Duration,
     missing_max: usize,
     known: BTreeMap<u32, Arc<str>>,
@@ -80,9 +80,9 @@ struct Outage {
     was_warned: bool,
 }
 
-impl Book {
-    pub(super) fn new(longest: Duration, missing_max: usize) -> Book {
-        Book { longest, missing_max, ..Book::default() }
+impl Questions {
+    pub(super) fn new(longest: Duration, missing_max: usize) -> Questions {
+        Questions { longest, missing_max, ..Questions::default() }
     }
 
     /// What is known of a number; if nothing is, it is asked for before those that are foreseen.
@@ -168,7 +168,7 @@ impl Book {
             && let Some((_, id)) = queue.pop_first()
         {
             self.asking += 1;
-            return Next::Ask(id);
+            return Next::Question(id);
         }
         let first = [&self.urgent, &self.later].into_iter().filter_map(BTreeSet::first);
         Next::Wait(first.map(|(due, _)| due.saturating_duration_since(now)).min())
@@ -267,73 +267,84 @@ mod tests {
 
     const MISSING_MAX: usize = 100;
 
-    fn book() -> Book {
-        Book::new(Duration::from_secs(1), MISSING_MAX)
+    fn questions() -> Questions {
+        Questions::new(Duration::from_secs(1), MISSING_MAX)
     }
 
     /// Asks everything that is due and answers it; gives the numbers in the order they were asked.
     fn answer_all(
-        book: &mut Book,
+        questions: &mut Questions,
         now: Instant,
         answer: impl Fn(u32) -> Result<Option<String>, RegistryError>,
     ) -> Vec<u32> {
         let mut asked = Vec::new();
-        while let Next::Ask(id) = book.next(now) {
+        while let Next::Question(id) = questions.next(now) {
             asked.push(id);
-            book.hear(id, answer(id), now);
+            questions.hear(id, answer(id), now);
         }
         asked
     }
 
     #[test]
     fn a_flood_of_missing_numbers_is_doubted_within_bounds_and_together() {
-        let (mut book, start) = (book(), Instant::now());
-        assert_eq!(book.find(1, start), None);
-        (2..=1_000).for_each(|id| book.foresee(id, start));
-        assert_eq!(answer_all(&mut book, start, |_| Ok(None)), (1..=1_000).collect::<Vec<_>>());
-        let doubted = answer_all(&mut book, start + DOUBT, |_| Ok(None));
+        let (mut questions, start) = (questions(), Instant::now());
+        assert_eq!(questions.find(1, start), None);
+        (2..=1_000).for_each(|id| questions.foresee(id, start));
+        assert_eq!(
+            answer_all(&mut questions, start, |_| Ok(None)),
+            (1..=1_000).collect::<Vec<_>>()
+        );
+        let doubted = answer_all(&mut questions, start + DOUBT, |_| Ok(None));
         assert_eq!(doubted, (1..=DOUBTED_MAX as u32).collect::<Vec<_>>());
         let end = start + DOUBT * 2;
-        assert_eq!(answer_all(&mut book, end, |_| Ok(None)), doubted);
-        assert_eq!(book.next(end), Next::Wait(None), "nothing is open");
-        assert_eq!(book.find(1, end), Some(Answer::Missing));
-        assert_eq!((book.missing.len(), book.missing_order.len()), (MISSING_MAX, MISSING_MAX));
+        assert_eq!(answer_all(&mut questions, end, |_| Ok(None)), doubted);
+        assert_eq!(questions.next(end), Next::Wait(None), "nothing is open");
+        assert_eq!(questions.find(1, end), Some(Answer::Missing));
+        assert_eq!(
+            (questions.missing.len(), questions.missing_order.len()),
+            (MISSING_MAX, MISSING_MAX)
+        );
         // What was forgotten for want of room, or long ago, is asked again.
-        assert_eq!(book.find(500, end), None);
-        assert_eq!(book.find(1, end + BELIEVED), None);
-        assert_eq!(answer_all(&mut book, end + BELIEVED, |_| Ok(None)), [500, 1]);
+        assert_eq!(questions.find(500, end), None);
+        assert_eq!(questions.find(1, end + BELIEVED), None);
+        assert_eq!(answer_all(&mut questions, end + BELIEVED, |_| Ok(None)), [500, 1]);
     }
 
     #[test]
     fn what_a_lane_waits_for_is_asked_before_what_is_foreseen() {
-        let (mut book, now) = (book(), Instant::now());
-        (10..20).for_each(|id| book.foresee(id, now));
-        assert_eq!(book.find(19, now), None);
-        assert_eq!(book.find(5, now), None);
-        let asked = answer_all(&mut book, now, |id| Ok(Some(id.to_string())));
+        let (mut questions, now) = (questions(), Instant::now());
+        (10..20).for_each(|id| questions.foresee(id, now));
+        assert_eq!(questions.find(19, now), None);
+        assert_eq!(questions.find(5, now), None);
+        let asked = answer_all(&mut questions, now, |id| Ok(Some(id.to_string())));
         assert_eq!(asked[..3], [5, 19, 10]);
         assert_eq!(asked.len(), 11);
-        assert_eq!(book.find(5, now), Some(Answer::Known("5".into())));
+        assert_eq!(questions.find(5, now), Some(Answer::Known("5".into())));
     }
 
     #[test]
     fn in_an_outage_one_question_at_a_time_is_tried_and_none_holds_up_the_others() {
-        let (mut book, mut now) = (book(), Instant::now());
-        (1..=3).for_each(|id| assert_eq!(book.find(id, now), None));
-        let (Next::Ask(first), Next::Ask(second)) = (book.next(now), book.next(now)) else {
+        let (mut questions, mut now) = (questions(), Instant::now());
+        (1..=3).for_each(|id| assert_eq!(questions.find(id, now), None));
+        let (Next::Question(first), Next::Question(second)) =
+            (questions.next(now), questions.next(now))
+        else {
             panic!("two are asked side by side")
         };
         let fails = || Err(RegistryError::Unanswered("down".into()));
-        book.hear(first, fails(), now);
-        assert_eq!(book.next(now), Next::Wait(None), "another is still being asked");
-        book.hear(second, fails(), now);
-        assert!(book.trouble().is_some_and(|why| why.contains("schema 2")));
-        assert!(matches!(book.next(now), Next::Wait(Some(_))));
+        questions.hear(first, fails(), now);
+        assert_eq!(questions.next(now), Next::Wait(None), "another is still being asked");
+        questions.hear(second, fails(), now);
+        assert!(questions.trouble().is_some_and(|why| why.contains("schema 2")));
+        assert!(matches!(questions.next(now), Next::Wait(Some(_))));
         now += Duration::from_secs(1);
-        assert_eq!(book.next(now), Next::Ask(3), "each in turn");
-        assert_eq!(book.next(now), Next::Wait(None), "and one at a time");
-        book.hear(3, Ok(Some("{}".into())), now);
-        assert_eq!(book.trouble(), None);
-        assert!(matches!((book.next(now), book.next(now)), (Next::Ask(1), Next::Ask(2))));
+        assert_eq!(questions.next(now), Next::Question(3), "each in turn");
+        assert_eq!(questions.next(now), Next::Wait(None), "and one at a time");
+        questions.hear(3, Ok(Some("{}".into())), now);
+        assert_eq!(questions.trouble(), None);
+        assert!(matches!(
+            (questions.next(now), questions.next(now)),
+            (Next::Question(1), Next::Question(2))
+        ));
     }
 }

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 const BLOCKED_AFTER: Duration = Duration::from_millis(200);
 
 /// Where the reading of a lane stands.
-pub(super) struct Place {
+pub(super) struct KafkaLane {
     pub lane: Lane,
     /// The next offset to deliver.
     pub next: u64,
-    pub held: bool,
+    pub paused: bool,
     /// It gave a sign since it was assigned or let go, so its high watermark is not an old one.
     pub heard: bool,
     /// The end of the committed part was met at `next`.
@@ -42,12 +42,12 @@ pub(super) enum Lost {
     Refused(LogError),
 }
 
-impl Place {
-    pub fn new(lane: Lane, next: u64) -> Place {
-        Place {
+impl KafkaLane {
+    pub fn new(lane: Lane, next: u64) -> KafkaLane {
+        KafkaLane {
             lane,
             next,
-            held: false,
+            paused: false,
             heard: false,
             ended: false,
             ahead: None,
@@ -71,8 +71,8 @@ impl Place {
     ) -> Option<Lost> {
         use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
         let offset = u64::try_from(origin.offset).unwrap_or(0);
-        // What was fetched before the lane was held is fetched again when it is let go.
-        if self.held {
+        // What was fetched before the lane was paused is fetched again when it is resumed.
+        if self.paused {
             return None;
         }
         match event {

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// A Kafka whose lanes are read one by one, committed records only.
-pub struct KafkaWhole {
+pub struct KafkaScan {
     conf: KafkaConf,
     reader: Arc<Client>,
     looker: Arc<Client>,
@@ -31,9 +31,9 @@ pub struct KafkaWhole {
     absent: Vec<String>,
 }
 
-impl KafkaWhole {
+impl KafkaScan {
     /// Finds the lanes of every topic of `conf`. One that is not in `needed` may be missing.
-    pub fn open(mut conf: KafkaConf, needed: &[Topic]) -> Result<KafkaWhole, LogError> {
+    pub fn open(mut conf: KafkaConf, needed: &[Topic]) -> Result<KafkaScan, LogError> {
         let client = reader::open(&conf, Role::Reader)?;
         let looker = reader::open(&conf, Role::Looker)?;
         let known = client.fetch_metadata(None, conf.patience);
@@ -48,7 +48,7 @@ impl KafkaWhole {
             there
         });
         let names = extent::lanes(&conf, &client)?;
-        Ok(KafkaWhole { conf, reader: client, looker, names, absent })
+        Ok(KafkaScan { conf, reader: client, looker, names, absent })
     }
 
     /// Names of the topics that the broker does not have.

@@ -2,7 +2,7 @@
 //! the next are read and taken apart.
 //!
 //! Nothing else changes. What was read ahead is handed on in the order it was read, nothing twice
-//! and nothing left out; of a lane that is held back nothing comes until it is let go. An empty
+//! and nothing left out; of a lane that is paused nothing comes until it is resumed. An empty
 //! look of before is no answer to a look now. A process that takes the lead reads by itself again.
 
 pub mod shelf;
@@ -26,18 +26,18 @@ type Job<L> = Box<dyn FnOnce(&mut L) + Send>;
 
 /// The log; see the module.
 pub struct ReadAhead<L: Log> {
-    place: Place<L>,
+    reading: Reading<L>,
     /// Looks that were asked for, in order.
     asked: VecDeque<Receiver<Look>>,
     shelf: Shelf,
 }
 
 /// Where the log is.
-enum Place<L> {
+enum Reading<L> {
     /// With us.
-    Here(Box<L>),
+    Stopped(Box<L>),
     /// With the thread, which gives it back once there are no more jobs.
-    Away { jobs: Sender<Job<L>>, thread: JoinHandle<L> },
+    Running { jobs: Sender<Job<L>>, thread: JoinHandle<L> },
     /// With a thread that panicked.
     Lost,
 }
@@ -56,7 +56,7 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
             LogError::Stop(format!("cannot start the thread that reads the log: {error}"))
         })?;
         Ok(ReadAhead {
-            place: Place::Away { jobs, thread },
+            reading: Reading::Running { jobs, thread },
             asked: VecDeque::new(),
             shelf: Shelf::default(),
         })
@@ -69,12 +69,12 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
     ) -> Receiver<T> {
         let (reply, answer) = channel();
         // A caller that does not wait for the answer does not want it.
-        match &mut self.place {
-            Place::Here(log) => drop(reply.send(job(log))),
-            Place::Away { jobs, .. } => {
+        match &mut self.reading {
+            Reading::Stopped(log) => drop(reply.send(job(log))),
+            Reading::Running { jobs, .. } => {
                 drop(jobs.send(Box::new(move |log| drop(reply.send(job(log))))));
             }
-            Place::Lost => {}
+            Reading::Lost => {}
         }
         answer
     }
@@ -106,8 +106,8 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
             self.ask_for_a_look(max);
         }
         let look = self.asked.pop_front().and_then(|look| look.recv().ok()).ok_or_else(lost)?;
-        let is_away = matches!(self.place, Place::Away { .. });
-        while is_away && look.is_full && self.asked.len() < AHEAD {
+        let is_running = matches!(self.reading, Reading::Running { .. });
+        while is_running && look.is_full && self.asked.len() < AHEAD {
             self.ask_for_a_look(max);
         }
         Ok((look, is_new))
@@ -115,16 +115,17 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
 
     /// Takes the log back from the thread.
     fn home(&mut self) -> Result<&mut L, LogError> {
-        if let Place::Away { .. } = self.place
-            && let Place::Away { jobs, thread } = std::mem::replace(&mut self.place, Place::Lost)
+        if let Reading::Running { .. } = self.reading
+            && let Reading::Running { jobs, thread } =
+                std::mem::replace(&mut self.reading, Reading::Lost)
         {
             drop(jobs);
             let log = thread.join().map_err(|_| lost())?;
-            self.place = Place::Here(Box::new(log));
+            self.reading = Reading::Stopped(Box::new(log));
         }
-        match &mut self.place {
-            Place::Here(log) => Ok(log),
-            Place::Away { .. } | Place::Lost => Err(lost()),
+        match &mut self.reading {
+            Reading::Stopped(log) => Ok(log),
+            Reading::Running { .. } | Reading::Lost => Err(lost()),
         }
     }
 }
@@ -143,10 +144,10 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         Ok(())
     }
 
-    fn hold(&mut self, lanes: &[Lane], held: bool) -> Result<(), LogError> {
+    fn set_paused(&mut self, lanes: &[Lane], paused: bool) -> Result<(), LogError> {
         let named = lanes.to_vec();
-        self.wait(move |log| log.hold(&named, held))??;
-        self.shelf.hold(lanes, held);
+        self.wait(move |log| log.set_paused(&named, paused))??;
+        self.shelf.set_paused(lanes, paused);
         Ok(())
     }
 
@@ -156,8 +157,8 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         let mut nap = Duration::from_millis(1);
         self.shelf.hand_aside_on(batch, records + max);
         while batch.records.len() == records {
-            if let (Place::Here(log), false, true) =
-                (&mut self.place, self.shelf.has_front(), self.asked.is_empty())
+            if let (Reading::Stopped(log), false, true) =
+                (&mut self.reading, self.shelf.has_front(), self.asked.is_empty())
             {
                 return log.take(batch, max, wait.saturating_sub(start.elapsed()));
             }
@@ -209,7 +210,9 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
 impl<L: Log> Drop for ReadAhead<L> {
     /// Waits for the thread: after it the log can be opened again.
     fn drop(&mut self) {
-        if let Place::Away { jobs, thread } = std::mem::replace(&mut self.place, Place::Lost) {
+        if let Reading::Running { jobs, thread } =
+            std::mem::replace(&mut self.reading, Reading::Lost)
+        {
             drop(jobs);
             // A panic of the thread was reported where it happened.
             let _ = thread.join();

@@ -181,6 +181,6 @@ fn job(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, _:
         false => object(&NO_QUEUE, 0.0, 1.0),
     });
     if rows.iter().all(|row| row.verdict != Verdict::Pass) {
-        course.held = Some(WaitReason::NoQueueCanRun.plain());
+        course.wait = Some(WaitReason::NoQueueCanRun.plain());
     }
 }

@@ -4,11 +4,11 @@ use crate::core::cut::Topic;
 use crate::drive::epoch_config::EpochConfig;
 use crate::shell::cli::{Usage, secret};
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
-use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaWhole, TopicMap};
+use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaScan, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::registry::{FramedLog, Framing};
+use crate::shell::scan::Scan;
 use crate::shell::store::SledStore;
-use crate::shell::whole::Whole;
 use crate::wire::topology::{self, ATLAS, Topology};
 use anyhow::Context;
 use clap::Args;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Where the log is, and by which topology it is read.
 #[derive(Args, Clone, Debug)]
-pub struct Place {
+pub struct LogArgs {
     /// Kafka to read: host:port, several separated by commas.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "dir")]
     pub bootstrap_server: Option<String>,
@@ -83,7 +83,7 @@ impl Read {
     }
 }
 
-impl Place {
+impl LogArgs {
     /// Reads the topology.
     pub fn read(&self) -> anyhow::Result<Read> {
         Read::open(self.topology.as_deref())
@@ -157,14 +157,14 @@ impl Place {
 
     /// Opens the log to be read lane by lane, headers included. A directory is locked with
     /// [`Mode::Write`].
-    pub fn whole(&self, topology: &Topology, mode: Mode) -> anyhow::Result<Whole> {
+    pub fn scan(&self, topology: &Topology, mode: Mode) -> anyhow::Result<Scan> {
         if self.bootstrap_server.is_some() {
-            let log = KafkaWhole::open(self.kafka(topology)?, &Topic::read().collect::<Vec<_>>())?;
-            return Ok(Whole::Kafka(Box::new(log)));
+            let log = KafkaScan::open(self.kafka(topology)?, &Topic::read().collect::<Vec<_>>())?;
+            return Ok(Scan::Kafka(Box::new(log)));
         }
         self.check()?;
         let dir = self.dir.as_ref().ok_or_else(|| Usage("give --dir DIR".to_owned()))?;
-        Ok(Whole::Dir(Box::new(dir_log(dir, topology, mode)?)))
+        Ok(Scan::Dir(Box::new(dir_log(dir, topology, mode)?)))
     }
 
     /// How to reach the Kafka: the topology's properties, then the file's, then those on the
@@ -191,8 +191,8 @@ impl Place {
                 .with_context(|| format!("--command-config {}", path.display()))?;
             for (at, line) in text.lines().map(str::trim).enumerate() {
                 if !line.is_empty() && !line.starts_with('#') {
-                    let place = format!("{} line {}", path.display(), at + 1);
-                    conf.properties.extend([property(line, &place)?]);
+                    let source = format!("{} line {}", path.display(), at + 1);
+                    conf.properties.extend([property(line, &source)?]);
                 }
             }
         }
@@ -207,12 +207,12 @@ impl Place {
     }
 }
 
-fn property(text: &str, place: &str) -> Result<(String, String), Usage> {
+fn property(text: &str, source: &str) -> Result<(String, String), Usage> {
     let pair = text.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
     let pair = pair.filter(|(key, _)| !key.is_empty());
     let pair = pair.map(|(key, value)| (key.to_owned(), value.to_owned()));
     // What stands there may be half a secret, so it is not shown.
-    pair.ok_or_else(|| Usage(format!("{place}: found no `=` after a name; give KEY=VALUE")))
+    pair.ok_or_else(|| Usage(format!("{source}: found no `=` after a name; give KEY=VALUE")))
 }
 
 /// Refuses a directory that holds no log.

@@ -11,18 +11,18 @@ use crate::core::state::rows::{RowKey, Rows};
 use crate::core::state::window::{Window, bucket_of};
 use crate::core::unit::{HOUR, MINUTE, Millis};
 
-/// Grain of the windows in [`Tally`].
-pub const TALLY_GRAIN: Millis = 10 * MINUTE;
+/// Grain of the windows in [`EndedJobs`].
+pub const ENDED_GRAIN: Millis = 10 * MINUTE;
 
 /// Ended jobs of a task at a queue, by the time they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct EndedJobs {
     /// Finished, failed, closed.
     pub ended: [Window; 3],
 }
 
-/// Which window of a [`Tally`] an ended state counts in.
-pub fn tally_of(status: Status) -> Option<usize> {
+/// Which window of a [`EndedJobs`] an ended state counts in.
+pub fn ended_index(status: Status) -> Option<usize> {
     match status {
         Status::Finished => Some(0),
         Status::Failed => Some(1),
@@ -31,14 +31,14 @@ pub fn tally_of(status: Status) -> Option<usize> {
     }
 }
 
-impl Tally {
+impl EndedJobs {
     pub(super) fn is_empty(&self) -> bool {
         self.ended.iter().all(Window::is_empty)
     }
 
     /// Jobs that ended from a moment on: finished, failed, closed. Whole buckets.
     pub fn since(&self, from: Millis) -> [u64; 3] {
-        let first = bucket_of(from, TALLY_GRAIN);
+        let first = bucket_of(from, ENDED_GRAIN);
         [0, 1, 2].map(|which| self.ended[which].sum(first, i64::MAX))
     }
 }
@@ -78,14 +78,14 @@ pub fn starts_per_hour(starts: &Window, at: Millis) -> f64 {
 
 impl Ledger {
     pub(super) fn job_tally(&mut self, job: &Job, which: usize, amount: i64) {
-        let bucket = bucket_of(job.over_at(), TALLY_GRAIN);
-        if bucket < self.first(TALLY_GRAIN, self.tally_reach) {
+        let bucket = bucket_of(job.over_at(), ENDED_GRAIN);
+        if bucket < self.first(ENDED_GRAIN, self.ended_reach) {
             return;
         }
-        let row = self.tally.row(at_queue(job.task, self.queue_of(job), 0));
-        let was_empty = self.tally.at(row).is_empty();
-        self.tally.at(row).ended[which].add(bucket, amount);
-        hold(&mut self.tally, row, was_empty, Tally::is_empty);
+        let row = self.ended.row(at_queue(job.task, self.queue_of(job), 0));
+        let was_empty = self.ended.at(row).is_empty();
+        self.ended.at(row).ended[which].add(bucket, amount);
+        note_whether_empty(&mut self.ended, row, was_empty, EndedJobs::is_empty);
     }
 
     pub(super) fn job_start(&mut self, queue: Name, bucket: i64, amount: i64) {
@@ -95,19 +95,19 @@ impl Ledger {
         let row = self.starts.row([queue.0, 0, 0, 0]);
         let was_empty = self.starts.at(row).is_empty();
         self.starts.at(row).add(bucket, amount);
-        hold(&mut self.starts, row, was_empty, Window::is_empty);
+        note_whether_empty(&mut self.starts, row, was_empty, Window::is_empty);
     }
 
     /// A job is forgotten: what it counts for in windows stays behind.
     pub(super) fn job_stays(&mut self, job: &Job) {
         let queue = self.queue_of(job);
-        if let Some(which) = job.status.and_then(tally_of) {
-            let bucket = bucket_of(job.over_at(), TALLY_GRAIN);
-            if bucket >= self.first(TALLY_GRAIN, self.tally_reach) {
-                let row = self.tally.row(at_queue(job.task, queue, 0));
-                let was_empty = self.tally.at(row).is_empty();
-                self.tally.at(row).ended[which].leave(bucket, 1);
-                hold(&mut self.tally, row, was_empty, Tally::is_empty);
+        if let Some(which) = job.status.and_then(ended_index) {
+            let bucket = bucket_of(job.over_at(), ENDED_GRAIN);
+            if bucket >= self.first(ENDED_GRAIN, self.ended_reach) {
+                let row = self.ended.row(at_queue(job.task, queue, 0));
+                let was_empty = self.ended.at(row).is_empty();
+                self.ended.at(row).ended[which].leave(bucket, 1);
+                note_whether_empty(&mut self.ended, row, was_empty, EndedJobs::is_empty);
             }
         }
         if let Some(bucket) = start_of(job)
@@ -116,7 +116,7 @@ impl Ledger {
             let row = self.starts.row([queue.0, 0, 0, 0]);
             let was_empty = self.starts.at(row).is_empty();
             self.starts.at(row).leave(bucket, 1);
-            hold(&mut self.starts, row, was_empty, Window::is_empty);
+            note_whether_empty(&mut self.starts, row, was_empty, Window::is_empty);
         }
         if job.sample != Sample::None {
             self.wait_stays(job);
@@ -125,10 +125,10 @@ impl Ledger {
 
     /// What a forgotten job left behind, from a store.
     pub fn restore_tally(&mut self, key: RowKey, which: usize, bucket: i64, left: u64) {
-        let row = self.tally.row(key);
-        let was_empty = self.tally.at(row).is_empty();
-        self.tally.at(row).ended[which].restore(bucket, left);
-        hold(&mut self.tally, row, was_empty, Tally::is_empty);
+        let row = self.ended.row(key);
+        let was_empty = self.ended.at(row).is_empty();
+        self.ended.at(row).ended[which].restore(bucket, left);
+        note_whether_empty(&mut self.ended, row, was_empty, EndedJobs::is_empty);
     }
 
     /// The same of its start.
@@ -136,19 +136,19 @@ impl Ledger {
         let row = self.starts.row(key);
         let was_empty = self.starts.at(row).is_empty();
         self.starts.at(row).restore(bucket, left);
-        hold(&mut self.starts, row, was_empty, Window::is_empty);
+        note_whether_empty(&mut self.starts, row, was_empty, Window::is_empty);
     }
 }
 
-/// A row of windows is held while there is anything in it.
-pub(super) fn hold<V: Default>(
+/// A row of windows has a reference while there is anything in it.
+pub(super) fn note_whether_empty<V: Default>(
     rows: &mut Rows<V>,
     row: u32,
     was_empty: bool,
     is_empty: fn(&V) -> bool,
 ) {
     if was_empty != is_empty(rows.at(row)) {
-        rows.hold(row, was_empty);
+        rows.count_reference(row, was_empty);
     }
 }
 

@@ -27,18 +27,18 @@ fn found_from(program: &[Step], text: &str, holds: &[Vec<bool>]) -> Vec<bool> {
     for (at, (byte, letter)) in spots.into_iter().enumerate().rev() {
         let spot = Spot { at, rest: &text[byte..], holds };
         here.fill(false);
-        for (place, step) in program.iter().enumerate() {
-            here[place] = match (step, letter) {
+        for (index, step) in program.iter().enumerate() {
+            here[index] = match (step, letter) {
                 (Step::Found, _) => true,
-                (Step::One(one), Some(letter)) => one.takes(letter) && next[place + 1],
+                (Step::One(one), Some(letter)) => one.takes(letter) && next[index + 1],
                 _ => false,
             };
-            if here[place] {
-                to_do.push(place);
+            if here[index] {
+                to_do.push(index);
             }
         }
-        while let Some(place) = to_do.pop() {
-            for from in &before[place] {
+        while let Some(index) = to_do.pop() {
+            for from in &before[index] {
                 if !here[*from] && spot.lets_through(&program[*from]) {
                     here[*from] = true;
                     to_do.push(*from);
@@ -54,14 +54,14 @@ fn found_from(program: &[Step], text: &str, holds: &[Vec<bool>]) -> Vec<bool> {
 /// By place: the places from which it is reached without a letter.
 fn without_a_letter(program: &[Step]) -> Vec<Vec<usize>> {
     let mut before = vec![Vec::new(); program.len()];
-    for (place, step) in program.iter().enumerate() {
+    for (index, step) in program.iter().enumerate() {
         match step {
             Step::Split(one, other) => {
-                before[*one].push(place);
-                before[*other].push(place);
+                before[*one].push(index);
+                before[*other].push(index);
             }
-            Step::Jump(to) => before[*to].push(place),
-            Step::Start | Step::End | Step::Look(_) => before[place + 1].push(place),
+            Step::Jump(to) => before[*to].push(index),
+            Step::Start | Step::End | Step::Look(_) => before[index + 1].push(index),
             Step::One(_) | Step::Found => {}
         }
     }

@@ -23,7 +23,7 @@ pub(super) const LET_GO_MAX: Duration = Duration::from_secs(3);
 
 /// A directory of ours, locked.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StoreDir {
     dir: PathBuf,
     /// Whether there was no database in it when we took it.
     was_empty: bool,
@@ -33,10 +33,10 @@ pub(super) struct Place {
     _marker: File,
 }
 
-impl Place {
+impl StoreDir {
     /// Takes the directory, creating it where it is missing; refuses what is not ours. Waits at
     /// most `patience` for another process to let go.
-    pub(super) fn take(dir: &Path, patience: Duration) -> Result<Place, StoreError> {
+    pub(super) fn take(dir: &Path, patience: Duration) -> Result<StoreDir, StoreError> {
         fs::create_dir_all(dir).map_err(|error| stop(dir, "create", &error))?;
         let (was_empty, state) = examine(dir)?;
         let mut marker = lock(dir, patience)?;
@@ -47,7 +47,7 @@ impl Place {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(stop(&address, "remove", &error))
             }
-            _ => Ok(Place { dir: dir.to_path_buf(), was_empty, mended, _marker: marker }),
+            _ => Ok(StoreDir { dir: dir.to_path_buf(), was_empty, mended, _marker: marker }),
         }
     }
 
@@ -99,7 +99,7 @@ impl Place {
 
     /// Moves the directory aside and begins an empty one; returns where the old one went. Of those
     /// moved aside before only the newest are kept.
-    pub(super) fn move_aside(self) -> Result<(Place, PathBuf), StoreError> {
+    pub(super) fn move_aside(self) -> Result<(StoreDir, PathBuf), StoreError> {
         let address = read_address(&self.dir);
         let mut damaged = damaged(&self.dir)?;
         let next = damaged.last().map_or(1, |(number, _)| number + 1);
@@ -111,11 +111,11 @@ impl Place {
                 fs::remove_dir_all(old).map_err(|error| stop(old, "remove", &error))?;
             }
         }
-        let place = Place::take(&self.dir, Duration::ZERO)?;
+        let store_dir = StoreDir::take(&self.dir, Duration::ZERO)?;
         if let Some(address) = address {
-            place.write_address(&address)?;
+            store_dir.write_address(&address)?;
         }
-        Ok((place, aside))
+        Ok((store_dir, aside))
     }
 
     /// Writes where the running process can be asked.

@@ -10,7 +10,7 @@ use crate::drive::port::LogError;
 impl DirLog {
     /// Gives the readable records of a lane from offset `from` on and below `below`, in order.
     /// After an error of `each` none follows.
-    pub fn read_whole(
+    pub fn scan(
         &mut self,
         lane: Lane,
         from: u64,
@@ -18,8 +18,8 @@ impl DirLog {
         each: &mut dyn FnMut(&Envelope<'_>) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
         let limit = DirLog::bounds(lane, &self.ends()?, &self.written()).limit.min(below);
-        let place = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
-        let Some(file) = LaneFile::open(&place.path)? else { return Ok(()) };
+        let dir_lane = self.home.lanes.get(&lane).ok_or_else(|| no_such_lane(lane))?;
+        let Some(file) = LaneFile::open(&dir_lane.path)? else { return Ok(()) };
         let mut outcome = Ok(());
         file.records_from(file.seek(from)?, limit, &mut |bytes, parts, _| {
             if outcome.is_ok() && (from..limit).contains(&parts.offset) {

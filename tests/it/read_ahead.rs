@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use yardmaster::core::cut::{Cut, Lane};
 use yardmaster::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
-use yardmaster::shell::ahead::ReadAhead;
 use yardmaster::shell::dirlog::DirLog;
+use yardmaster::shell::read_ahead::ReadAhead;
 
 struct Ahead(InDirectory);
 
@@ -103,11 +103,11 @@ fn whatever_is_held_and_taken_nothing_comes_twice_or_is_left_out() {
             match dice.below(20) {
                 0 => follower = Follower::begin(&mut log, &any(&mut dice)),
                 1..=4 => {
-                    log.hold(&[lane], true).unwrap();
+                    log.set_paused(&[lane], true).unwrap();
                     follower.held.insert(lane);
                 }
                 5..=9 => {
-                    log.hold(&[lane], false).unwrap();
+                    log.set_paused(&[lane], false).unwrap();
                     follower.held.remove(&lane);
                 }
                 10 => assert_eq!(log.ends().len(), LANES.len()),
@@ -117,7 +117,7 @@ fn whatever_is_held_and_taken_nothing_comes_twice_or_is_left_out() {
                 }
             }
         }
-        log.hold(&LANES, false).unwrap();
+        log.set_paused(&LANES, false).unwrap();
         follower.held.clear();
         while follower.take(&mut log, 500, Duration::ZERO) > 0 {}
         let ends: Vec<u64> = follower.next.into_values().collect();
@@ -189,7 +189,7 @@ impl Log for Objecting {
     fn assign(&mut self, _: &Cut) -> Result<(), LogError> {
         Ok(())
     }
-    fn hold(&mut self, _: &[Lane], _: bool) -> Result<(), LogError> {
+    fn set_paused(&mut self, _: &[Lane], _: bool) -> Result<(), LogError> {
         Ok(())
     }
     fn ends(&mut self) -> Vec<(Lane, u64)> {

@@ -29,13 +29,13 @@ outcomes! {
 
 /// Counts since this was last asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct IntakeCounts {
     counts: [[u64; Taken::ALL.len()]; Dialect::ALL.len()],
     /// Jobs that a limit kept from waiting for their task's facts, or that it made us forget.
     pub dropped: u64,
 }
 
-impl Tally {
+impl IntakeCounts {
     /// Adds one.
     pub(super) fn count(&mut self, dialect: Dialect, taken: Taken) {
         self.counts[dialect as usize][taken as usize] += 1;
@@ -47,7 +47,7 @@ impl Tally {
     }
 
     /// Takes another's counts in.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &IntakeCounts) {
         for (sums, counts) in self.counts.iter_mut().zip(&other.counts) {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }

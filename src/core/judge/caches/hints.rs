@@ -1,19 +1,19 @@
-//! Where a queue's counters were when last looked at.
+//! Hints: the rows in which a queue's counters were found last.
 
 use crate::core::state::rows::{NO_ROW, RowKey, Rows};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
-pub(in crate::core) struct Places {
+pub(in crate::core) struct RowHints {
     pub(in crate::core) queue: AtomicU32,
     pub(in crate::core) share: AtomicU32,
     pub(in crate::core) load: AtomicU32,
 }
 
-impl Default for Places {
+impl Default for RowHints {
     fn default() -> Self {
         let [queue, share, load] = [NO_ROW; 3].map(AtomicU32::new);
-        Places { queue, share, load }
+        RowHints { queue, share, load }
     }
 }
 
@@ -21,13 +21,13 @@ impl Default for Places {
 #[inline]
 pub(in crate::core) fn find<'a, V: Default>(
     rows: &'a Rows<V>,
-    place: Option<&AtomicU32>,
+    hint: Option<&AtomicU32>,
     key: RowKey,
 ) -> Option<&'a V> {
-    let noted = place.map_or(NO_ROW, |place| place.load(Ordering::Relaxed));
+    let noted = hint.map_or(NO_ROW, |hint| hint.load(Ordering::Relaxed));
     let row = rows.refind(noted, key)?;
-    if let Some(place) = place.filter(|_| row != noted) {
-        place.store(row, Ordering::Relaxed);
+    if let Some(hint) = hint.filter(|_| row != noted) {
+        hint.store(row, Ordering::Relaxed);
     }
     rows.get(row)
 }
@@ -38,23 +38,23 @@ mod tests {
 
     /// A row that stood empty may be another's by now, or its key's counters lie elsewhere.
     #[test]
-    fn a_place_noted_is_never_taken_for_anothers() {
+    fn a_hint_never_gives_the_counters_of_another_key() {
         let [ours, other] = [[1, 2, 3, 0], [4, 5, 6, 0]];
         let mut rows: Rows<u32> = Rows::default();
-        let place = AtomicU32::new(NO_ROW);
-        assert_eq!(find(&rows, Some(&place), ours), None);
+        let hint = AtomicU32::new(NO_ROW);
+        assert_eq!(find(&rows, Some(&hint), ours), None);
         let first = rows.row(ours);
         *rows.at(first) = 7;
-        assert_eq!(find(&rows, Some(&place), ours), Some(&7));
-        assert_eq!(place.load(Ordering::Relaxed), first);
+        assert_eq!(find(&rows, Some(&hint), ours), Some(&7));
+        assert_eq!(hint.load(Ordering::Relaxed), first);
         rows.sweep();
-        assert_eq!(find(&rows, Some(&place), ours), None, "swept away");
+        assert_eq!(find(&rows, Some(&hint), ours), None, "swept away");
         let reused = rows.row(other);
         *rows.at(reused) = 8;
-        assert_eq!((reused, find(&rows, Some(&place), ours)), (first, None), "another's now");
+        assert_eq!((reused, find(&rows, Some(&hint), ours)), (first, None), "another's now");
         let second = rows.row(ours);
         *rows.at(second) = 9;
-        assert_eq!(find(&rows, Some(&place), ours), Some(&9), "elsewhere now");
-        assert_eq!((place.load(Ordering::Relaxed), find(&rows, None, ours)), (second, Some(&9)));
+        assert_eq!(find(&rows, Some(&hint), ours), Some(&9), "elsewhere now");
+        assert_eq!((hint.load(Ordering::Relaxed), find(&rows, None, ours)), (second, Some(&9)));
     }
 }

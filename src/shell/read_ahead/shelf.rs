@@ -26,14 +26,14 @@ impl Look {
 }
 
 /// Keeps what was read ahead until it may be handed on: in the order it was read, nothing twice and
-/// nothing left out, and of lanes that are held back nothing until they are let go.
+/// nothing left out, and of lanes that are paused nothing until they are resumed.
 #[derive(Default)]
 pub struct Shelf {
     /// A look of which part was handed on.
     front: Option<Look>,
-    /// What was read of lanes before they were held back.
+    /// What was read of lanes before they were paused.
     aside: BTreeMap<Lane, Aside>,
-    held: BTreeSet<Lane>,
+    paused: BTreeSet<Lane>,
     /// Memory for further looks.
     spare: Vec<Batch>,
 }
@@ -66,21 +66,21 @@ impl Shelf {
     }
 
     /// Holds lanes back or lets them go.
-    pub fn hold(&mut self, lanes: &[Lane], held: bool) {
+    pub fn set_paused(&mut self, lanes: &[Lane], paused: bool) {
         for lane in lanes {
-            if held {
-                self.held.insert(*lane);
+            if paused {
+                self.paused.insert(*lane);
             } else {
-                self.held.remove(lane);
+                self.paused.remove(lane);
             }
         }
     }
 
-    /// Reading begins again elsewhere: nothing is held, and what was read counts no more.
+    /// Reading begins again elsewhere: nothing is paused, and what was read counts no more.
     pub fn clear(&mut self) {
         self.front = None;
         self.aside.clear();
-        self.held.clear();
+        self.paused.clear();
     }
 
     /// Hands on what a look brought, until the batch holds `full` records. An error counts once
@@ -99,7 +99,7 @@ impl Shelf {
         if is_free
             && batch.writers.is_empty()
             && look.batch.records.len() <= full
-            && (self.held.is_empty() || !lanes().any(|lane| self.held.contains(&lane)))
+            && (self.paused.is_empty() || !lanes().any(|lane| self.paused.contains(&lane)))
         {
             // In one piece; what it was to be put into serves for a further look.
             std::mem::swap(batch, &mut look.batch);
@@ -108,7 +108,7 @@ impl Shelf {
         }
         batch.writers.append(&mut look.batch.writers);
         while let Some(raw) = look.batch.records.get(look.gone) {
-            let to = if self.held.contains(&raw.lane) {
+            let to = if self.paused.contains(&raw.lane) {
                 &mut self.aside.entry(raw.lane).or_default().batch
             } else if batch.has_room(full) {
                 &mut *batch
@@ -121,7 +121,7 @@ impl Shelf {
             look.gone += 1;
         }
         for mark in look.batch.marks.drain(..) {
-            if self.held.contains(&mark.lane) {
+            if self.paused.contains(&mark.lane) {
                 self.aside.entry(mark.lane).or_default().mark = Some(mark);
             } else {
                 batch.marks.push(mark);
@@ -133,9 +133,9 @@ impl Shelf {
 
     /// Hands on what lies aside of lanes that are resumed, until the batch holds `full` records.
     pub fn hand_aside_on(&mut self, batch: &mut Batch, full: usize) {
-        let held = &self.held;
+        let paused = &self.paused;
         self.aside.retain(|lane, aside| {
-            if held.contains(lane) {
+            if paused.contains(lane) {
                 return true;
             }
             while let Some(raw) = aside.batch.records.get(aside.gone) {
