@@ -2,7 +2,7 @@
 //! loop takes them, over states of several sizes.
 //! `cargo bench --no-default-features --bench fold [-- --json] [-- --jobs N]`
 //!
-//! A job is drawn anew for each record, so that nothing is in the caches by habit. Time is CPU time
+//! A job is drawn again for each record, so that nothing is in the caches by habit. Time is CPU time
 //! of this thread; sizes take turns, and the median of their rounds counts.
 
 mod measure;
@@ -80,7 +80,7 @@ impl Grid {
 
     /// The next record, in proportions as on a grid: 8 job states, 6 heartbeats, 2 transfers and 2
     /// pilot reports.
-    fn say(&mut self, out: &mut Vec<u8>) -> Topic {
+    fn next_record(&mut self, out: &mut Vec<u8>) -> Topic {
         match self.draw(18) {
             0..8 => {
                 let at = self.draw(self.jobs.len());
@@ -91,7 +91,7 @@ impl Grid {
                     self.jobs[at] = (self.next_job, 0);
                     self.next_job += 1;
                 }
-                self.say_job(out, job, stage);
+                self.job_record(out, job, stage);
                 Topic::JobState
             }
             8..14 => {
@@ -117,17 +117,17 @@ impl Grid {
                     self.moves[at] = self.next_move;
                     self.next_move += 1;
                 }
-                self.say_transfer(out, number, ends);
+                self.transfer_record(out, number, ends);
                 Topic::Transfer
             }
             _ => {
-                self.say_pilot(out);
+                self.pilot_record(out);
                 Topic::Pilot
             }
         }
     }
 
-    fn say_job(&self, out: &mut Vec<u8>, job: u64, stage: u8) {
+    fn job_record(&self, out: &mut Vec<u8>, job: u64, stage: u8) {
         // A task's jobs go to ten queues in bunches; few queues have most jobs.
         let task = 45_000_000 + job / 500;
         let place = stir(task * 10 + stir(job / 25) % 10);
@@ -161,7 +161,7 @@ impl Grid {
         record::write_job_state(out, &state);
     }
 
-    fn say_transfer(&self, out: &mut Vec<u8>, number: u64, ends: bool) {
+    fn transfer_record(&self, out: &mut Vec<u8>, number: u64, ends: bool) {
         let draw = |what: u64| stir(number ^ what << 40) % 100;
         let transfer = Transfer {
             request: &format!("{:016x}{number:016x}", stir(number)),
@@ -177,7 +177,7 @@ impl Grid {
         record::write_transfer(out, &transfer);
     }
 
-    fn say_pilot(&mut self, out: &mut Vec<u8>) {
+    fn pilot_record(&mut self, out: &mut Vec<u8>) {
         let node = self.draw(NODES as usize) as u64;
         let queue = format!("SITE-{}_PROD_UCORE", node % QUEUES);
         let (queue, at, node) = (queue.as_str(), self.now, format!("wn{node:06}.example.org"));
@@ -223,13 +223,13 @@ impl Line {
         }
     }
 
-    /// Every job and transfer is told of once.
+    /// Every job and transfer is reported once.
     fn fill(&mut self) {
         let mut batch = Batch::default();
         for at in 0..self.grid.jobs.len() {
             let (job, stage) = self.grid.jobs[at];
             self.bytes.clear();
-            self.grid.say_job(&mut self.bytes, job, stage);
+            self.grid.job_record(&mut self.bytes, job, stage);
             self.push(&mut batch, Topic::JobState);
             if batch.records.len() == CYCLE || at + 1 == self.grid.jobs.len() {
                 self.cycle(&batch);
@@ -238,7 +238,7 @@ impl Line {
         }
         for at in 0..self.grid.moves.len() {
             self.bytes.clear();
-            self.grid.say_transfer(&mut self.bytes, self.grid.moves[at], false);
+            self.grid.transfer_record(&mut self.bytes, self.grid.moves[at], false);
             self.push(&mut batch, Topic::Transfer);
             if batch.records.len() == CYCLE || at + 1 == self.grid.moves.len() {
                 self.cycle(&batch);
@@ -260,7 +260,7 @@ impl Line {
             let mut batch = Batch::default();
             for _ in 0..CYCLE {
                 self.bytes.clear();
-                let topic = self.grid.say(&mut self.bytes);
+                let topic = self.grid.next_record(&mut self.bytes);
                 self.push(&mut batch, topic);
             }
             self.grid.now += MINUTE;

@@ -38,8 +38,8 @@ fn messages() -> Vec<String> {
     let states = ["defined", "activated", "running", "finished"];
     let mut all = Vec::new();
     for (at, status) in states.iter().enumerate() {
-        let said = |job| message(6_500_000_000 + job, status, 1_760_000_000 + at as u64 * 600);
-        all.extend((0..JOBS).map(said));
+        let published = |job| message(6_500_000_000 + job, status, 1_760_000_000 + at as u64 * 600);
+        all.extend((0..JOBS).map(published));
     }
     all
 }

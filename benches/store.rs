@@ -42,7 +42,7 @@ fn bench(changed: usize, rounds: usize) {
     let begun = Instant::now();
     let bases = (0..PAGES).map(|page| (page as u64, page_of(&records, page))).collect();
     keep(&mut store, Checkpoint { bases, fresh: true, ..Checkpoint::default() });
-    say(changed, "first checkpoint of all pages, s", begun.elapsed().as_secs_f64());
+    show(changed, "first checkpoint of all pages, s", begun.elapsed().as_secs_f64());
 
     let rewritten = (changed / PAGE_RECORDS).max(1);
     let useful = PAGES.div_ceil(rewritten) as u64;
@@ -68,18 +68,18 @@ fn bench(changed: usize, rounds: usize) {
         times.push(begun.elapsed());
     }
     let total: f64 = times.iter().map(|time| time.as_secs_f64()).sum();
-    say(
+    show(
         changed,
         "CPU with making them up, us/update",
         (cpu_seconds() - cpu) * 1e6 / (rounds * changed) as f64,
     );
     times.sort();
-    say(changed, "updates/s", (rounds * changed) as f64 / total);
-    say(changed, "checkpoint p50, ms", times[rounds / 2].as_secs_f64() * 1e3);
-    say(changed, "checkpoint p99, ms", times[rounds * 99 / 100].as_secs_f64() * 1e3);
-    say(changed, "memory, MB", memory_mb());
+    show(changed, "updates/s", (rounds * changed) as f64 / total);
+    show(changed, "checkpoint p50, ms", times[rounds / 2].as_secs_f64() * 1e3);
+    show(changed, "checkpoint p99, ms", times[rounds * 99 / 100].as_secs_f64() * 1e3);
+    show(changed, "memory, MB", memory_mb());
     drop(store);
-    say(changed, "on disk, MB", disk_bytes(&dir) as f64 / 1e6);
+    show(changed, "on disk, MB", disk_bytes(&dir) as f64 / 1e6);
     restart(changed, &dir, &records);
 }
 
@@ -88,12 +88,12 @@ fn restart(changed: usize, dir: &Path, records: &[u8]) {
     let mut store = SledStore::open(dir).expect("what was kept opens");
     let opened = begun.elapsed();
     let kept = store.load().expect("what was kept loads").expect("something was kept");
-    say(changed, "restart, sled's part, s", opened.as_secs_f64());
-    say(changed, "restart, s", begun.elapsed().as_secs_f64());
+    show(changed, "restart, sled's part, s", opened.as_secs_f64());
+    show(changed, "restart, s", begun.elapsed().as_secs_f64());
     assert_eq!(kept.bases.len(), PAGES);
     assert_eq!(kept.bases.iter().map(|(_, page)| page.len()).sum::<usize>(), records.len());
     let deltas: usize = kept.deltas.iter().map(|(_, chunk)| chunk.len()).sum();
-    say(changed, "deltas to apply, MB", deltas as f64 / 1e6);
+    show(changed, "deltas to apply, MB", deltas as f64 / 1e6);
 }
 
 fn keep(store: &mut SledStore, checkpoint: Checkpoint) {
@@ -139,6 +139,6 @@ fn disk_bytes(dir: &Path) -> u64 {
     entries.flatten().map(size).sum()
 }
 
-fn say(changed: usize, what: &str, figure: f64) {
+fn show(changed: usize, what: &str, figure: f64) {
     println!("{changed:>6} records a checkpoint: {what:<34} {figure:>12.2}");
 }

@@ -27,8 +27,11 @@ fn bytes_in(dir: &Path) -> u64 {
 }
 
 /// A line of `replay` that begins so.
-fn line<'a>(said: &'a str, begin: &str) -> &'a str {
-    said.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {said}"))
+fn line<'a>(report: &'a str, begin: &str) -> &'a str {
+    report
+        .lines()
+        .find(|line| line.starts_with(begin))
+        .unwrap_or_else(|| panic!("{begin}: {report}"))
 }
 
 fn replay(bus: &Bus, dir: &Path) -> String {
@@ -42,7 +45,7 @@ fn replay(bus: &Bus, dir: &Path) -> String {
 
 fn lead_and_answer(bus: &Bus, asked: std::ops::Range<u32>) {
     let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
-    wait_until(2 * MINUTE, || process.told(), || process.leads());
+    wait_until(2 * MINUTE, || process.logged(), || process.leads());
     for at in asked {
         bus.ask(&format!("{at}/1"), 1, 500);
         bus.flush();
@@ -116,11 +119,11 @@ fn killed_half_way_and_begun_again_it_is_the_same_log() {
     assert!(kills >= 2, "the archive was over before it was killed");
     let archived = |more: &str| {
         let output = yardmaster(&args("archive"));
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{more}: {said}{error}");
-        println!("{more}: {}", said.replace('\n', ", "));
-        said
+        assert!(output.status.success(), "{more}: {report}{error}");
+        println!("{more}: {}", report.replace('\n', ", "));
+        report
     };
     let same = || {
         let (theirs, ours) = (bus.verb("replay", 0, &["--verify"]), replay(&bus, &dir));
@@ -149,11 +152,11 @@ fn strays_are_passed_over_by_every_verb_and_in_an_archive() {
     bus.queue("QUEUE_1", 1, 20);
     bus.flush();
     let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
-    wait_until(2 * MINUTE, || process.told(), || process.leads());
+    wait_until(2 * MINUTE, || process.logged(), || process.leads());
     bus.ask("1/1", 1, 500);
     bus.flush();
     let decisions = || glance(&bus.bootstrap, &bus.topic(Topic::Decision));
-    wait_until(MINUTE, || process.told(), || !decisions().is_empty());
+    wait_until(MINUTE, || process.logged(), || !decisions().is_empty());
     let (key, value) = decisions().pop().unwrap();
     assert_eq!(process.stop().code(), Some(0));
     let codec = Codec::default();
@@ -176,21 +179,21 @@ fn strays_are_passed_over_by_every_verb_and_in_an_archive() {
         let verb = |args: &[&str]| {
             let output = yardmaster(&[args, place].concat());
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let (said, error) = (text(&output.stdout), text(&output.stderr));
-            assert!(output.status.success(), "{args:?}: {said}{error}");
-            (said, error)
+            let (report, error) = (text(&output.stdout), text(&output.stderr));
+            assert!(output.status.success(), "{args:?}: {report}{error}");
+            (report, error)
         };
-        let (said, error) = verb(&["explain", "1/1", "--all"]);
-        assert_eq!(said.matches("1/1").count(), 1, "{said}");
-        assert!(!said.contains("invented"), "{said}");
+        let (report, error) = verb(&["explain", "1/1", "--all"]);
+        assert_eq!(report.matches("1/1").count(), 1, "{report}");
+        assert!(!report.contains("invented"), "{report}");
         assert!(error.contains("passed over 4 records that are copies"), "{error}");
         let missing = bus.path("no store");
-        let (said, _) = verb(&["audit", "--store", text(&missing)]);
-        assert!(said.contains("strays 7") && said.contains(" 0 drifted"), "{said}");
-        let (said, _) = verb(&["replay", "--verify"]);
-        assert_eq!(line(&said, "strays"), "strays 7");
-        assert!(line(&said, "verified").contains(" 0 different, 0 not verifiable"), "{said}");
-        line(&said, "digest").to_owned()
+        let (report, _) = verb(&["audit", "--store", text(&missing)]);
+        assert!(report.contains("strays 7") && report.contains(" 0 drifted"), "{report}");
+        let (report, _) = verb(&["replay", "--verify"]);
+        assert_eq!(line(&report, "strays"), "strays 7");
+        assert!(line(&report, "verified").contains(" 0 different, 0 not verifiable"), "{report}");
+        line(&report, "digest").to_owned()
     };
     let theirs = check(&bus.place());
     bus.verb("archive", 0, &["--dir", text(&dir)]);

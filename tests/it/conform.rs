@@ -92,7 +92,7 @@ fn read(value: &Value) -> Recorded {
 }
 
 #[test]
-fn both_readings_of_a_difference_are_told_apart() {
+fn both_readings_of_a_difference_are_distinguished() {
     let case = read(&case());
     for rules in [Rules::Documented, Rules::Panda] {
         let judged = case.judge(rules).expect("a judgement");
@@ -140,6 +140,6 @@ fn what_is_no_case_is_named() {
     assert!(error(r#"{"id": "x", "kind": "prod_job"}"#).contains("case x: field `scenario`"));
     let mut odd = case();
     odd["scenario"]["queues"]["NORTH_MCORE"]["status"] = json!("asleep");
-    let said = read(&odd).judge(Rules::Panda).expect_err("no such status");
-    assert!(said.contains("queue NORTH_MCORE: status \"asleep\""), "{said}");
+    let report = read(&odd).judge(Rules::Panda).expect_err("no such status");
+    assert!(report.contains("queue NORTH_MCORE: status \"asleep\""), "{report}");
 }

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub trait World {
     type L: Log;
     /// The process that speaks.
-    fn speaker(&mut self) -> Self::L;
+    fn publisher(&mut self) -> Self::L;
     /// A process that only reads.
     fn reader(&mut self) -> Self::L;
     /// Some producer appends to an input lane; done when it returns.
@@ -110,7 +110,11 @@ pub fn output(lane: Lane, text: &str) -> OutputRecord {
 }
 
 /// Says some decisions and a progress record, and waits.
-pub fn say<L: Log>(log: &mut L, decisions: &[&str], progress: &str) -> Result<(), LogError> {
+pub fn publish_cycle<L: Log>(
+    log: &mut L,
+    decisions: &[&str],
+    progress: &str,
+) -> Result<(), LogError> {
     let outputs = decisions.iter().map(|text| output(DECISIONS, text)).collect();
     log.publish(outputs, output(PROGRESS, progress))?;
     log.settle()
@@ -125,13 +129,13 @@ pub fn keys(seen: &[Seen]) -> Vec<String> {
 
 /// The whole contract, in one story.
 pub fn contract<W: World>(world: &mut W) {
-    let mut log = world.speaker();
+    let mut log = world.publisher();
     empty_lanes_are_read_to_their_end(&mut log);
     let mut reading = everything_arrives_once_and_in_order(world, &mut log);
-    what_is_said_is_read_by_all(world, &mut log, &mut reading);
-    held_lanes_lose_nothing(world, &mut log, &mut reading);
+    what_is_published_is_read_by_all(world, &mut log, &mut reading);
+    paused_lanes_lose_nothing(world, &mut log, &mut reading);
     the_end_of_a_lane_is_known_though_it_is_not_read(world, &mut log);
-    reading_begins_where_it_is_told(world, &reading);
+    reading_begins_at_the_assigned_offsets(world, &reading);
     batches_of_large_records_are_bounded(world, &mut log);
     duties_of_the_caller_are_checked(world, &mut log);
 }
@@ -173,10 +177,14 @@ fn everything_arrives_once_and_in_order<W: World>(world: &mut W, log: &mut W::L)
     reading
 }
 
-fn what_is_said_is_read_by_all<W: World>(world: &mut W, log: &mut W::L, reading: &mut Reading) {
+fn what_is_published_is_read_by_all<W: World>(
+    world: &mut W,
+    log: &mut W::L,
+    reading: &mut Reading,
+) {
     log.lead().unwrap();
-    say(log, &["a", "b"], "p1").unwrap();
-    say(log, &[], "p2").unwrap();
+    publish_cycle(log, &["a", "b"], "p1").unwrap();
+    publish_cycle(log, &[], "p2").unwrap();
     log.publish(vec![output(DECISIONS, "c")], output(PROGRESS, "p3")).unwrap();
     let start = Instant::now();
     while !log.is_settled() {
@@ -207,7 +215,7 @@ fn what_is_said_is_read_by_all<W: World>(world: &mut W, log: &mut W::L, reading:
     }
 }
 
-fn held_lanes_lose_nothing<W: World>(world: &mut W, log: &mut W::L, reading: &mut Reading) {
+fn paused_lanes_lose_nothing<W: World>(world: &mut W, log: &mut W::L, reading: &mut Reading) {
     let before = reading.count(JOBS);
     for number in 0..500u32 {
         world.append(JOBS, Some(&number.to_be_bytes()), None);
@@ -257,7 +265,7 @@ fn the_end_of_a_lane_is_known_though_it_is_not_read<W: World>(world: &mut W, log
     log.set_paused(&[MORE_JOBS], false).unwrap();
 }
 
-fn reading_begins_where_it_is_told<W: World>(world: &mut W, reading: &Reading) {
+fn reading_begins_at_the_assigned_offsets<W: World>(world: &mut W, reading: &Reading) {
     let mut log = world.reader();
     for start in [0u64, 1, 57, 99, 100, 350, 599] {
         log.assign(&cut(&[(JOBS, start), (DECISIONS, 1)])).unwrap();
@@ -300,7 +308,10 @@ fn batches_of_large_records_are_bounded<W: World>(world: &mut W, log: &mut W::L)
 
 fn duties_of_the_caller_are_checked<W: World>(world: &mut W, log: &mut W::L) {
     let mut other = world.reader();
-    assert!(matches!(say(&mut other, &[], "p"), Err(LogError::Stop(_))), "say without lead");
+    assert!(
+        matches!(publish_cycle(&mut other, &[], "p"), Err(LogError::Stop(_))),
+        "say without lead"
+    );
     log.publish(vec![], output(PROGRESS, "p4")).unwrap();
     let twice = log.publish(vec![], output(PROGRESS, "p5"));
     assert!(matches!(twice, Err(LogError::Stop(_))), "say before settle");

@@ -1,6 +1,6 @@
 //! Nothing lost, nothing twice: kill it anywhere, any number of times.
 
-mod anew;
+mod again;
 pub mod check;
 mod epoch_config;
 mod limits;
@@ -99,8 +99,9 @@ fn survive_all(ends: &[Fault], of_each_call: impl Fn(usize) -> Vec<usize> + Sync
                     _ => Left::Older((call * 7 + end) % (checkpoints + 1)),
                 };
                 let fault = ends[end % ends.len()];
-                let told = std::panic::catch_unwind(|| survive(call, fault, left, late));
-                told.unwrap_or_else(|_| panic!("call {call}, {fault:?}, {left:?}, late {late}"));
+                let reported = std::panic::catch_unwind(|| survive(call, fault, left, late));
+                reported
+                    .unwrap_or_else(|_| panic!("call {call}, {fault:?}, {left:?}, late {late}"));
             }
         });
     }
@@ -152,8 +153,8 @@ fn the_same_play_twice_gives_the_same_bytes() {
             let mut play = Play::new(vec![schedule], Left::All, true);
             play.run();
             let own: Vec<_> = play.yard.paper.spans().into_iter().map(|span| span.lane).collect();
-            let said: Vec<_> = own.iter().map(|lane| play.yard.paper.records(*lane)).collect();
-            (said, play.store.checkpoints())
+            let published: Vec<_> = own.iter().map(|lane| play.yard.paper.records(*lane)).collect();
+            (published, play.store.checkpoints())
         };
         let (one, other) = (run(), run());
         assert_eq!(one.0, other.0);

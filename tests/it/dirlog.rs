@@ -3,7 +3,7 @@
 
 use crate::contract::{
     DECISIONS, JOBS, LANES, MORE_JOBS, PROGRESS, Reading, World, all_from_start, contract, cut,
-    keys, output, say,
+    keys, output, publish_cycle,
 };
 use apache_avro::types::Value;
 use std::fs::{self, OpenOptions};
@@ -60,7 +60,7 @@ impl InDirectory {
 impl World for InDirectory {
     type L = DirLog;
 
-    fn speaker(&mut self) -> DirLog {
+    fn publisher(&mut self) -> DirLog {
         let options = DirOptions { sync: self.sync, ..DirOptions::default() };
         let log = DirLog::open(self.dir.path(), Mode::Write, &topics(), options).unwrap();
         self.writer = Some(log.writer().unwrap());
@@ -85,7 +85,7 @@ fn the_contract_holds_in_a_directory() {
     }
 }
 
-/// A log in which two cycles were said, after `inputs` jobs.
+/// A log in which two cycles were published, after `inputs` jobs.
 fn two_cycles(dir: &Path, inputs: u64) {
     let mut log = open(dir, Mode::Write);
     let mut writer = log.writer().unwrap();
@@ -95,8 +95,8 @@ fn two_cycles(dir: &Path, inputs: u64) {
     }
     writer.flush().unwrap();
     log.lead().unwrap();
-    say(&mut log, &["a", "b"], "p1").unwrap();
-    say(&mut log, &["c"], "p2").unwrap();
+    publish_cycle(&mut log, &["a", "b"], "p1").unwrap();
+    publish_cycle(&mut log, &["c"], "p2").unwrap();
 }
 
 #[test]
@@ -179,14 +179,15 @@ fn files_of_another_schema_are_read(schema: &str, append: &str) {
     fs::write(&path, writer.into_inner().unwrap()).unwrap();
     let refused = open(dir.path(), Mode::Read).lanes().unwrap_err().to_string();
     assert!(refused.contains("job-state/0.avro") && refused.contains("schema"), "{refused}");
-    fs::write(&path, b"not at all a log, but long enough to be told from a header").unwrap();
+    fs::write(&path, b"not at all a log, but long enough to be distinguished from a header")
+        .unwrap();
     let refused = open(dir.path(), Mode::Read).lanes().unwrap_err().to_string();
     assert!(refused.contains("not an Avro"), "{refused}");
 }
 
 /// What a process leaves behind that dies between its outputs and the commit mark.
 #[test]
-fn words_without_a_commit_mark_are_cut_back() {
+fn outputs_without_a_commit_mark_are_cut_back() {
     let dir = TempDir::new().unwrap();
     two_cycles(dir.path(), 10);
     let (decisions, progress) = (file_of(dir.path(), DECISIONS), file_of(dir.path(), PROGRESS));
@@ -194,7 +195,7 @@ fn words_without_a_commit_mark_are_cut_back() {
     let mut log = open(dir.path(), Mode::Write);
     assert!(log.notices().is_empty(), "{:?}", log.notices());
     log.lead().unwrap();
-    say(&mut log, &["lost", "lost too"], "p3").unwrap();
+    publish_cycle(&mut log, &["lost", "lost too"], "p3").unwrap();
     drop(log);
     // Everything but the mark got to the disk; or the mark did in part.
     let whole = fs::read(&progress).unwrap();
@@ -219,7 +220,7 @@ fn words_without_a_commit_mark_are_cut_back() {
     assert_eq!(length(&decisions), after_two.0);
     assert_eq!(fs::read(&progress).unwrap(), after_two.1);
     log.lead().unwrap();
-    say(&mut log, &["d"], "p3 again").unwrap();
+    publish_cycle(&mut log, &["d"], "p3 again").unwrap();
     reading.until(&mut reader, 100, |reading| reading.count(PROGRESS) == 3);
     assert_eq!(keys(&reading.lanes[&DECISIONS]), ["a", "b", "c", "d"], "nothing stale is kept");
     assert_eq!(keys(&reading.lanes[&PROGRESS]), ["p1", "p2", "p3 again"]);
@@ -227,7 +228,7 @@ fn words_without_a_commit_mark_are_cut_back() {
 
 /// A power failure may lose outputs that a mark names when nothing was synced.
 #[test]
-fn a_mark_without_its_words_covers_nothing() {
+fn a_mark_without_its_outputs_covers_nothing() {
     let dir = TempDir::new().unwrap();
     two_cycles(dir.path(), 10);
     let decisions = file_of(dir.path(), DECISIONS);
@@ -296,7 +297,7 @@ fn one_writer_a_directory() {
     assert!(DirLog::open(&nowhere, Mode::Read, &topics(), options()).is_err());
 }
 
-/// Offsets, gaps, stamps and headers survive, and the copy can be opened and spoken to.
+/// Offsets, gaps, stamps and headers survive, and the copy can be opened and published to.
 #[test]
 fn an_archive_keeps_what_was_there() {
     let dir = TempDir::new().unwrap();
@@ -313,7 +314,7 @@ fn an_archive_keeps_what_was_there() {
     put(&mut writer, DECISIONS, 5, "a");
     put(&mut writer, DECISIONS, 7, "b");
     put(&mut writer, PROGRESS, 40, "p1");
-    put(&mut writer, DECISIONS, 9, "said later");
+    put(&mut writer, DECISIONS, 9, "published later");
     writer.flush().unwrap();
     drop(writer);
     let mut reader = open(dir.path(), Mode::Read);

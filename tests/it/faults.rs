@@ -1,5 +1,5 @@
 //! What can go wrong with a real Kafka and with the disk, done to the built program: nothing is
-//! lost, nothing is said twice, and whoever must act is told what to do.
+//! lost, nothing is published twice, and a message names the remedy.
 //!
 //! Leaders that are killed or paused are in `kill`; what compaction leaves is in `retention`.
 
@@ -48,39 +48,39 @@ fn admin<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
 
 /// Subjects with a final answer, as somebody else reads them.
 fn answered(bus: &Bus) -> BTreeSet<String> {
-    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    said.into_iter().filter(|it| it.outcome.is_final()).map(|it| it.subject).collect()
+    let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    published.into_iter().filter(|it| it.outcome.is_final()).map(|it| it.subject).collect()
 }
 
 /// What must be so at the end, by the quicker of the witnesses.
 fn settle(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) {
-    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    println!("{}", crate::kill::settle(bus, subjects, stores, &said));
+    let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    println!("{}", crate::kill::settle(bus, subjects, stores, &published));
 }
 
 /// Waits until just these have a final answer.
 #[track_caller]
 fn wait_for_just(bus: &Bus, subjects: &BTreeSet<String>, process: &mut Process) {
     let what =
-        |process: &Process| format!("{:?} of {subjects:?}\n{}", answered(bus), process.told());
+        |process: &Process| format!("{:?} of {subjects:?}\n{}", answered(bus), process.logged());
     wait_until(60 * SECOND, || what(process), || answered(bus).is_superset(subjects));
     process.must_live();
-    assert_eq!(&answered(bus), subjects, "{}", process.told());
+    assert_eq!(&answered(bus), subjects, "{}", process.logged());
 }
 
 /// It must end by itself, with exit code 1, and say all of this.
 #[track_caller]
 fn must_stop(mut process: Process, parts: &[&str]) -> String {
     let code = process.end(60 * SECOND).code();
-    let told = process.told();
-    assert_eq!(code, Some(1), "{told}");
-    says(&told, parts);
-    told
+    let reported = process.logged();
+    assert_eq!(code, Some(1), "{reported}");
+    says(&reported, parts);
+    reported
 }
 
 #[track_caller]
-fn says(told: &str, parts: &[&str]) {
+fn says(reported: &str, parts: &[&str]) {
     for part in parts {
-        assert!(told.contains(part), "it does not say {part:?}:\n{told}");
+        assert!(reported.contains(part), "it does not say {part:?}:\n{reported}");
     }
 }

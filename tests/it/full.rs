@@ -68,20 +68,20 @@ fn lead(dir: &Path, store: &Path, more: &[&str]) {
         .stderr(File::create(&log).unwrap())
         .spawn()
         .unwrap());
-    let told = || std::fs::read_to_string(&log).unwrap();
-    wait_until(2 * MINUTE, told, || told().contains("leading epoch"));
+    let reported = || std::fs::read_to_string(&log).unwrap();
+    wait_until(2 * MINUTE, reported, || reported().contains("leading epoch"));
     let pid = run.0.id().to_string();
     assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
-    wait_until(MINUTE, told, || run.0.try_wait().unwrap().is_some());
-    assert!(run.0.wait().unwrap().success(), "{}", told());
+    wait_until(MINUTE, reported, || run.0.try_wait().unwrap().is_some());
+    assert!(run.0.wait().unwrap().success(), "{}", reported());
 }
 
 /// What a verb prints that must succeed.
 fn printed(args: &[&str]) -> String {
     let output = yardmaster(args);
-    let (said, error) = (output.stdout, output.stderr);
+    let (report, error) = (output.stdout, output.stderr);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&error));
-    String::from_utf8(said).unwrap()
+    String::from_utf8(report).unwrap()
 }
 
 /// A verb that must stop for want of room, and what it must name.
@@ -95,11 +95,11 @@ fn stops(args: &[&str], parts: &[&str]) {
 }
 
 fn check_whole(dir: &Path) -> String {
-    let said = printed(&["replay", "--dir", text(dir), "--verify"]);
-    assert!(said.contains(" 0 different, 0 not verifiable"), "{said}");
+    let report = printed(&["replay", "--dir", text(dir), "--verify"]);
+    assert!(report.contains(" 0 different, 0 not verifiable"), "{report}");
     printed(&["audit", "--dir", text(dir), "--store", text(&dir.join("none"))]);
-    let count = said.lines().find_map(|line| line.strip_prefix("decisions "));
-    count.unwrap_or_else(|| panic!("{said}")).to_owned()
+    let count = report.lines().find_map(|line| line.strip_prefix("decisions "));
+    count.unwrap_or_else(|| panic!("{report}")).to_owned()
 }
 
 /// The log's own file system fills while a simulated grid is brokered, and is full at a start.

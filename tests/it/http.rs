@@ -38,9 +38,9 @@ fn ask(address: SocketAddr, path: &str) -> (String, String) {
 
 /// What an answer in JSON says went wrong; a remedy comes with it.
 fn problem(body: &str) -> String {
-    let told: serde_json::Value = serde_json::from_str(body).unwrap();
-    assert!(told["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{body}");
-    told["error"].as_str().unwrap().to_owned()
+    let reported: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert!(reported["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{body}");
+    reported["error"].as_str().unwrap().to_owned()
 }
 
 /// The head and the body of an answer to a request that is sent as it is.
@@ -86,7 +86,7 @@ fn only_addresses_and_own_names_are_answered_and_no_body_is_read() {
 }
 
 #[test]
-fn half_open_connections_make_room_for_who_asks() {
+fn half_open_connections_make_room_for_questions() {
     let (server, _asks, _) = start(Duration::from_secs(10));
     let half_open: Vec<TcpStream> = (0..40)
         .map(|_| {
@@ -131,17 +131,20 @@ fn it_is_alive_from_the_start_and_ready_only_when_it_is() {
     assert!(ask(server.address(), "/livez").0.starts_with("HTTP/1.1 200"));
     let (head, body) = ask(server.address(), "/readyz");
     assert!(head.starts_with("HTTP/1.1 503"), "{head}");
-    let told: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(told["ready"], false);
-    assert_eq!(told["reason"], "restoring: 0 % of the cycles are replayed");
-    assert_eq!(told["state"]["restoring"], true);
+    let reported: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(reported["ready"], false);
+    assert_eq!(reported["reason"], "restoring: 0 % of the cycles are replayed");
+    assert_eq!(reported["state"]["restoring"], true);
 
     status.update(|state| (state.restoring, state.leading, state.cycle) = (false, true, 42));
     let (head, body) = ask(server.address(), "/readyz");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    let told: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((&told["ready"], &told["reason"]), (&true.into(), &().into()));
-    assert_eq!((&told["state"]["leading"], &told["state"]["cycle"]), (&true.into(), &42.into()));
+    let reported: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((&reported["ready"], &reported["reason"]), (&true.into(), &().into()));
+    assert_eq!(
+        (&reported["state"]["leading"], &reported["state"]["cycle"]),
+        (&true.into(), &42.into())
+    );
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn a_question_reaches_the_loop_and_its_answer_comes_back() {
 }
 
 #[test]
-fn a_loop_that_does_not_answer_holds_nobody_for_long() {
+fn a_loop_that_does_not_answer_blocks_no_client_for_long() {
     let (server, asks, _) = start(Duration::from_millis(200));
     let (head, body) = ask(server.address(), "/v1/counters");
     assert!(head.starts_with("HTTP/1.1 503"), "{head}");

@@ -107,7 +107,7 @@ fn fields_of_a_queue_come_with_their_units() {
 }
 
 #[test]
-fn the_storage_site_is_that_of_the_default_write_endpoint_in_the_words_of_the_matrix() {
+fn the_storage_site_is_that_of_the_default_write_endpoint_as_the_matrix_names_it() {
     let imported = read_cric();
     for (name, site) in [
         ("BNL/SCORE", "BNL-ATLAS"), // BNL-OSG2_DATADISK: most queues that write there
@@ -122,7 +122,7 @@ fn the_storage_site_is_that_of_the_default_write_endpoint_in_the_words_of_the_ma
     let mut sites = Sites::new();
     sites.learn(r#"{"KIT-T2_DATADISK": {"rc_site": "FZK-LCG2", "type": "DATADISK"}}"#).expect("");
     let imported = cric(CRIC, NOW, &sites).expect("an object");
-    assert_eq!(queue(&imported, "EMMY_KIT/SCORE").storage_site, "FZK-LCG2", "said by a dump");
+    assert_eq!(queue(&imported, "EMMY_KIT/SCORE").storage_site, "FZK-LCG2", "as a dump states it");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn a_wrong_field_is_named_and_the_queue_left_out_and_the_rest_goes_on() {
     ] {
         let imported = cric(&agl(field, Some(value)), NOW, &Sites::new()).expect("an object");
         assert_eq!(imported.complaints.len(), 1, "{field}: {:?}", imported.complaints);
-        let said = &imported.complaints[0];
-        assert!(said.starts_with("queue AGLT2: ") && said.contains(says), "{said}");
+        let report = &imported.complaints[0];
+        assert!(report.starts_with("queue AGLT2: ") && report.contains(says), "{report}");
         let left = queues(&imported);
         assert!(left.iter().all(|queue| queue.unified == "BNL") && left.len() == 4, "{field}");
     }
@@ -150,8 +150,8 @@ fn a_wrong_field_is_named_and_the_queue_left_out_and_the_rest_goes_on() {
 #[test]
 fn a_missing_field_is_named_and_taken_as_not_set_unless_it_is_needed() {
     let imported = cric(&agl("maxtime", None), NOW, &Sites::new()).expect("an object");
-    let said = "queue AGLT2: field `maxtime` is missing; taken as not set";
-    assert_eq!(imported.complaints, [said]);
+    let report = "queue AGLT2: field `maxtime` is missing; taken as not set";
+    assert_eq!(imported.complaints, [report]);
     assert_eq!(queue(&imported, "AGLT2/MCORE").max_time_s, 0);
     let imported = cric(&agl("status", None), NOW, &Sites::new()).expect("an object");
     assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
@@ -183,8 +183,8 @@ fn flags_of_params_win_over_those_of_catchall() {
 #[test]
 fn text_of_another_shape_is_one_clear_error() {
     let sites = Sites::new();
-    let said = cric("[1, 2]", NOW, &sites).expect_err("a list");
-    assert_eq!(said, "queues: found a list, wants a JSON object");
+    let report = cric("[1, 2]", NOW, &sites).expect_err("a list");
+    assert_eq!(report, "queues: found a list, wants a JSON object");
     assert!(cric("{\"AGLT2\": ", NOW, &sites).expect_err("cut").starts_with("queues: not JSON: "));
     assert!(netmetrics("7", NOW).expect_err("a number").contains("found 7"));
     assert!(storage(&["null"], NOW, &sites).expect_err("null").contains("found nothing"));
@@ -200,7 +200,7 @@ fn links(text: &str) -> (Vec<Link>, Vec<String>) {
 }
 
 #[test]
-fn links_carry_what_the_matrix_says() {
+fn links_carry_the_figures_of_the_matrix() {
     let (links, complaints) = links(NETMETRICS);
     assert!(complaints.is_empty(), "{complaints:?}");
     let of = |source: &str, destination: &str| {
@@ -264,10 +264,10 @@ fn space_and_type_of_an_endpoint_come_from_two_dumps() {
     let (found, imported) = endpoints(&[SITE_INFO, ENDPOINTS]);
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
     let of = |name: &str| found.iter().find(|storage| storage.name == name);
-    let disk = of("AGLT2_DATADISK").expect("said");
+    let disk = of("AGLT2_DATADISK").expect("stated");
     assert_eq!((disk.total_bytes, disk.free_bytes), (11_239_990_000_000_000, disk.total_bytes));
     assert_eq!((disk.kind.as_str(), disk.tape, disk.site.as_str()), ("DATADISK", false, "AGLT2"));
-    let cern = of("CERN-PROD_DATADISK").expect("said by both");
+    let cern = of("CERN-PROD_DATADISK").expect("stated by both");
     assert_eq!((cern.kind.as_str(), cern.site.as_str()), ("DATADISK", "CERN-PROD"));
     assert!(of("BNL-OSG2_DATATAPE").is_none(), "a record without space would say it is full");
 }
@@ -278,9 +278,9 @@ fn wrong_sizes_are_named() {
     let (found, imported) = endpoints(&[text]);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].total_bytes, 1_500_000_000_000);
-    let said = imported.complaints.join("\n");
-    assert!(said.contains("queue Q: field `RSE.X_DATADISK`: found \"big\""), "{said}");
-    assert!(said.contains("queue R: field `RSE`: found 3, wants an object"), "{said}");
+    let report = imported.complaints.join("\n");
+    assert!(report.contains("queue Q: field `RSE.X_DATADISK`: found \"big\""), "{report}");
+    assert!(report.contains("queue R: field `RSE`: found 3, wants an object"), "{report}");
 }
 
 fn sites(imported: &Imported) -> Vec<&Site> {
@@ -297,13 +297,13 @@ fn nuclei_are_names_or_objects() {
     assert!(found[0].nucleus && found[0].active && found[0].name == "CERN-PROD");
     assert_eq!((found[1].tier, found[1].active), (1, false));
     assert_eq!(found[1].output_endpoint, "BNL-OSG2_DATADISK");
-    let said = imported.complaints.join("\n");
-    assert!(said.contains("nucleus number 3: field `name`: found nothing"), "{said}");
-    assert!(said.contains("nucleus number 5: found 7"), "{said}");
+    let report = imported.complaints.join("\n");
+    assert!(report.contains("nucleus number 3: field `name`: found nothing"), "{report}");
+    assert!(report.contains("nucleus number 5: found 7"), "{report}");
 }
 
 #[test]
-fn nuclei_of_cric_are_its_first_tiers_and_the_largest_second_ones_and_it_says_so() {
+fn nuclei_of_cric_are_its_first_tiers_and_the_largest_second_ones_with_a_note() {
     let mut known = Sites::new();
     known.learn(NETMETRICS).expect("an object");
     let imported = nuclei_from_cric(CRIC, NOW, &known).expect("an object");
@@ -349,7 +349,7 @@ fn rows_of_a_job_table_become_job_states_whatever_the_case_of_their_columns() {
         "STARTTIME": "2025-03-20 20:15:43", "ENDTIME": null, "INPUTFILEBYTES": 12_345,
         "OUTPUTFILEBYTES": -1, "ATTEMPTNR": 3, "ANYTHING": [1],
     });
-    let said = one_job(&row).unwrap();
+    let report = one_job(&row).unwrap();
     for part in [
         "6543210001 ",
         "task: \"45123456\"",
@@ -373,7 +373,7 @@ fn rows_of_a_job_table_become_job_states_whatever_the_case_of_their_columns() {
         // PanDA gives each try an id of its own, so a PandaID has one attempt.
         "attempt: 0",
     ] {
-        assert!(said.contains(part), "{part:?} is not in {said}");
+        assert!(report.contains(part), "{part:?} is not in {report}");
     }
     let with = |column: &str, value: Value| {
         let mut row = row.clone();

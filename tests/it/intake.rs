@@ -27,7 +27,7 @@ pub fn says(intake: &mut Intake, dialect: Dialect, json: &str) -> Vec<(Topic, St
     events(&words)
 }
 
-/// The same of what is about to be said.
+/// The same of what is about to be published.
 pub fn events(words: &Records) -> Vec<(Topic, String, String)> {
     let (codec, mut arena) = (Codec::default(), Arena::default());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

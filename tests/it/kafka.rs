@@ -1,10 +1,10 @@
 //! The contract on Kafka, and what only a broker can show. `YARDMASTER_TEST_KAFKA=host:port`
-//! names a real one; without it librdkafka's own mock stands in where it can, and it is said.
+//! names a real one; without it librdkafka's own mock stands in where it can, and it is published.
 
 use crate::broker::{Broker, is_possible};
 use crate::contract::{
     DECISIONS, JOBS, MORE_JOBS, PROGRESS, Reading, World, all_from_start, contract, cut, keys,
-    output, say,
+    output, publish_cycle,
 };
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
@@ -140,7 +140,7 @@ impl rdkafka::producer::ProducerContext for Quiet {
 impl World for OnKafka {
     type L = KafkaLog;
 
-    fn speaker(&mut self) -> KafkaLog {
+    fn publisher(&mut self) -> KafkaLog {
         self.log()
     }
 
@@ -238,7 +238,7 @@ fn a_commit_takes_milliseconds() {
     let mut times = Vec::new();
     for cycle in 0..300 {
         let start = Instant::now();
-        say(&mut log, &["a", "b", "c"], &cycle.to_string()).unwrap();
+        publish_cycle(&mut log, &["a", "b", "c"], &cycle.to_string()).unwrap();
         times.push(start.elapsed());
     }
     let late = &mut times[150..];
@@ -248,7 +248,7 @@ fn a_commit_takes_milliseconds() {
 }
 
 #[test]
-fn aborted_and_open_words_are_hidden() {
+fn aborted_and_open_transactions_are_hidden() {
     let Some(world) = OnKafka::real() else { return };
     let mut log = world.log();
     log.assign(&all_from_start()).unwrap();
@@ -288,20 +288,20 @@ fn aborted_and_open_words_are_hidden() {
 }
 
 #[test]
-fn who_leads_last_fences_the_others() {
+fn the_last_leader_fences_the_others() {
     let Some(world) = OnKafka::real() else { return };
     let (mut old, mut new) = (world.log(), world.log());
     old.lead().unwrap();
-    say(&mut old, &["a"], "p1").unwrap();
+    publish_cycle(&mut old, &["a"], "p1").unwrap();
     new.lead().unwrap();
-    let fenced = say(&mut old, &["b"], "p2").unwrap_err();
+    let fenced = publish_cycle(&mut old, &["b"], "p2").unwrap_err();
     assert!(matches!(fenced, LogError::Fenced(_)), "{fenced:?}");
-    let after = say(&mut old, &["b"], "p2").unwrap_err();
+    let after = publish_cycle(&mut old, &["b"], "p2").unwrap_err();
     assert!(matches!(after, LogError::Stop(_)), "its voice is gone: {after:?}");
-    say(&mut new, &["c"], "p2").unwrap();
+    publish_cycle(&mut new, &["c"], "p2").unwrap();
     // The one that was fenced in the middle of its words leaves nothing of them.
     old.lead().unwrap();
-    say(&mut old, &["d"], "p3").unwrap();
+    publish_cycle(&mut old, &["d"], "p3").unwrap();
     let mut reader = world.log();
     reader.assign(&all_from_start()).unwrap();
     let mut reading = Reading::new();
@@ -322,11 +322,11 @@ fn a_record_too_large_stops_with_the_remedy() {
     let text = log.settle().unwrap_err().to_string();
     assert!(text.contains("max.message.bytes") && text.contains("decision[0]"), "{text}");
     log.lead().unwrap();
-    say(&mut log, &["small"], "p1").unwrap();
+    publish_cycle(&mut log, &["small"], "p1").unwrap();
 }
 
 #[test]
-fn holding_a_lane_at_its_end_loses_nothing() {
+fn pausing_a_lane_at_its_end_loses_nothing() {
     let world = OnKafka::real_or_mock();
     let mut log = world.log();
     log.assign(&cut(&[(JOBS, 0)])).unwrap();
@@ -440,7 +440,7 @@ fn the_broker_may_restart() {
     let mut log = world.log();
     log.assign(&all_from_start()).unwrap();
     log.lead().unwrap();
-    say(&mut log, &["a"], "p1").unwrap();
+    publish_cycle(&mut log, &["a"], "p1").unwrap();
     world.put(JOBS, b"1");
     world.writer.flush().unwrap();
     let mut reading = Reading::new();
@@ -461,7 +461,7 @@ fn the_broker_may_restart() {
     // The leader goes on, or must start again; then it goes on, from what is published: a commit
     // whose answer was lost may have been carried out.
     let back = Instant::now();
-    while let Err(error) = say(&mut log, &["b"], "p2") {
+    while let Err(error) = publish_cycle(&mut log, &["b"], "p2") {
         println!("{:?} after the restart: {error}", back.elapsed());
         assert!(back.elapsed() < RESTART_PATIENCE, "{error}");
         while let Err(error) = log.lead() {

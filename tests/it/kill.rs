@@ -60,7 +60,7 @@ pub fn hasty(limits: &mut Table, policy: &mut Table) {
     }
 }
 
-/// Restarts the broker hard, beside whatever goes on; `None`, and says so, where nobody said how.
+/// Restarts the broker hard, beside whatever goes on; `None`, and says so, where nobody published how.
 fn restart_broker() -> Option<JoinHandle<()>> {
     let Ok(command) = std::env::var("YARDMASTER_TEST_KAFKA_RESTART") else {
         println!("the broker is not restarted: YARDMASTER_TEST_KAFKA_RESTART says not how");
@@ -74,8 +74,8 @@ fn restart_broker() -> Option<JoinHandle<()>> {
 
 /// Checks with all witnesses, and what our own verbs say of the log and of the stores.
 pub fn settle_accounts(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) -> String {
-    let said = committed(&bus.bootstrap, &bus.topic(Topic::Decision));
-    settle(bus, subjects, stores, &decisions(&said))
+    let published = committed(&bus.bootstrap, &bus.topic(Topic::Decision));
+    settle(bus, subjects, stores, &decisions(&published))
 }
 
 /// The same of decisions as somebody else has read them.
@@ -83,29 +83,29 @@ pub fn settle(
     bus: &Bus,
     subjects: &BTreeSet<String>,
     stores: &[&Path],
-    said: &[Decision],
+    published: &[Decision],
 ) -> String {
-    assert_eq!(complaints(&bus.domain, subjects, said), Vec::<String>::new());
+    assert_eq!(complaints(&bus.domain, subjects, published), Vec::<String>::new());
     for store in stores {
         println!("audit: {}", bus.verb("audit", 0, &["--store", text(store)]).trim());
     }
     let replayed = bus.verb("replay", 0, &["--verify"]);
     let verified = replayed.lines().find(|line| line.starts_with("verified")).unwrap_or_default();
     println!("replay: {verified}");
-    let all = format!("verified {} same, 0 different, 0 not verifiable", said.len());
+    let all = format!("verified {} same, 0 different, 0 not verifiable", published.len());
     assert_eq!(verified, all, "{replayed}");
-    summary(said)
+    summary(published)
 }
 
 pub fn wait_for_answers(bus: &Bus, subjects: &BTreeSet<String>, processes: &mut [Process]) {
     let start = Instant::now();
     let answered = || {
-        let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-        said.iter().filter(|decision| decision.outcome.is_final()).count()
+        let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+        published.iter().filter(|decision| decision.outcome.is_final()).count()
     };
     while answered() < subjects.len() {
         processes.iter_mut().for_each(Process::must_live);
-        let all: Vec<String> = processes.iter().map(Process::told).collect();
+        let all: Vec<String> = processes.iter().map(Process::logged).collect();
         let waited = start.elapsed() < 180 * SECOND;
         assert!(waited, "{} of {} answered\n{}", answered(), subjects.len(), all.join("\n---\n"));
         std::thread::sleep(SECOND / 2);
@@ -195,7 +195,7 @@ pub fn ask(bus: &Bus, subjects: &mut BTreeSet<String>, processes: &mut [Process]
 #[track_caller]
 pub fn wait_for_lead(process: &Process, limit: Duration) -> Duration {
     let start = Instant::now();
-    wait_until(limit, || process.told(), || process.leads());
+    wait_until(limit, || process.logged(), || process.leads());
     start.elapsed()
 }
 
@@ -219,7 +219,7 @@ fn sigterm_ends_in_order_and_the_next_leads_at_once() {
     let mut pair = [again, Process::start(&bus.bootstrap, &bus.topology, &other)];
     ask(&bus, &mut subjects, &mut pair);
     let follows = || pair[1].ready().is_some_and(|it| it.speaks && !it.leading && it.epoch == 2);
-    wait_until(60 * SECOND, || pair[1].told(), follows);
+    wait_until(60 * SECOND, || pair[1].logged(), follows);
     let [again, standby] = pair;
     assert_eq!(again.stop().code(), Some(0));
     println!("the standby led {:?} after the farewell", wait_for_lead(&standby, 10 * SECOND));
@@ -244,21 +244,21 @@ fn a_paused_leader_is_fenced_and_stands_by() {
     let stands_by = |process: &Process, epoch| {
         process.ready().is_some_and(|it| it.speaks && !it.leading && it.epoch == epoch)
     };
-    wait_until(60 * SECOND, || pair[1].told(), || stands_by(&pair[1], 1));
+    wait_until(60 * SECOND, || pair[1].logged(), || stands_by(&pair[1], 1));
 
     // An idle pair never swaps, however often a standby could have lost patience meanwhile.
     std::thread::sleep(15 * SECOND);
     // An epoch never comes back, so a swap meanwhile would be seen; readiness may be late.
     let is_as_before = || pair[0].leads() && stands_by(&pair[1], 1);
-    let both = || format!("{}\n{}", pair[0].told(), pair[1].told());
+    let both = || format!("{}\n{}", pair[0].logged(), pair[1].logged());
     wait_until(30 * SECOND, both, is_as_before);
 
     pair[0].signal("STOP");
     println!("the standby led {:?} after the pause", wait_for_lead(&pair[1], 10 * SECOND));
     ask(&bus, &mut subjects, &mut pair);
     pair[0].signal("CONT");
-    wait_until(30 * SECOND, || pair[0].told(), || stands_by(&pair[0], 2));
-    assert!(pair[1].leads(), "{}", pair[1].told());
+    wait_until(30 * SECOND, || pair[0].logged(), || stands_by(&pair[0], 2));
+    assert!(pair[1].leads(), "{}", pair[1].logged());
     ask(&bus, &mut subjects, &mut pair);
 
     let [first, second] = pair;
@@ -283,7 +283,7 @@ fn is_wrong_use(args: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn wrong_use_is_said_and_exits_2() {
+fn wrong_use_is_reported_and_exits_2() {
     let dir = tempfile::TempDir::new().unwrap();
     let file = dir.path().join("wrong.toml");
     let wrong = yardmaster::wire::topology::ATLAS

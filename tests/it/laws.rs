@@ -1,4 +1,4 @@
-//! The laws of knowing (ARCHITECTURE.md): that the state is a function of what was said and of the
+//! The laws of knowing (ARCHITECTURE.md): that the state is a function of what was published and of the
 //! cycles, and that every counter is what a recount would give. Each was seen to fail once.
 
 mod bound;

@@ -1,4 +1,4 @@
-//! Dead letters: listed, shown, and said again once, from a directory and from a real Kafka.
+//! Dead letters: listed, shown, and published again once, from a directory and from a real Kafka.
 
 use crate::kill::bus::{Bus, text};
 use crate::kill::intake::Place;
@@ -87,7 +87,7 @@ fn letters(dir: &Path, args: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn they_are_listed_with_what_their_headers_say() {
+fn they_are_listed_with_the_figures_of_their_headers() {
     let dir = directory();
     let (code, table, _) = letters(dir.path(), &[]);
     assert_eq!(code, 0);
@@ -140,22 +140,28 @@ fn one_is_shown_as_far_as_it_can_be_read() {
 }
 
 #[test]
-fn what_can_be_read_by_now_is_said_again_once() {
+fn a_letter_that_can_be_read_by_now_is_published_again_once() {
     let dir = directory();
     let all = ["redrive", "site/0/10", "site/0/11", "site/0/12", "site/0/5"];
     let (code, dry, _) = letters(dir.path(), &[&all[..], &["--dry-run"]].concat());
     assert!(code == 1 && dry.contains("4 chosen, 2 would be redriven, 0 were before, 2 not"));
-    let (code, said, error) = letters(dir.path(), &all);
-    assert_eq!(code, 1, "{said}{error}");
-    assert!(said.contains("4 chosen, 2 redriven and read back, 0 were before, 2 not"), "{said}");
+    let (code, report, error) = letters(dir.path(), &all);
+    assert_eq!(code, 1, "{report}{error}");
+    assert!(
+        report.contains("4 chosen, 2 redriven and read back, 0 were before, 2 not"),
+        "{report}"
+    );
     assert!(error.contains("site/0/11: still unreadable"), "{error}");
     assert!(error.contains("site/0/5: the letter kept 4 of 2000000 bytes"), "{error}");
-    let (_, said, _) = letters(dir.path(), &all);
-    assert!(said.contains("4 chosen, 0 redriven and read back, 2 were before, 2 not"), "{said}");
-    let (code, said, _) = letters(dir.path(), &["redrive", "--reason", "unknown_schema"]);
-    assert!(code == 0 && said.contains("2 chosen, 0 redriven"), "{said}");
-    let (code, said, _) = letters(dir.path(), &["redrive", "site/0/10", "--again"]);
-    assert!(code == 0 && said.contains("1 redriven and read back"), "{said}");
+    let (_, report, _) = letters(dir.path(), &all);
+    assert!(
+        report.contains("4 chosen, 0 redriven and read back, 2 were before, 2 not"),
+        "{report}"
+    );
+    let (code, report, _) = letters(dir.path(), &["redrive", "--reason", "unknown_schema"]);
+    assert!(code == 0 && report.contains("2 chosen, 0 redriven"), "{report}");
+    let (code, report, _) = letters(dir.path(), &["redrive", "site/0/10", "--again"]);
+    assert!(code == 0 && report.contains("1 redriven and read back"), "{report}");
     let (code, _, error) = letters(dir.path(), &["redrive"]);
     assert!(code == 2 && error.contains("TOPIC/PARTITION/OFFSET"), "{error}");
 }
@@ -174,7 +180,7 @@ fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
     let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
     let listed = |more: &[&str]| bus.verb("dead-letters", 0, more);
     let two = || listed(&["--json"]).lines().count() == 2;
-    wait_until(Duration::from_secs(90), || process.told(), two);
+    wait_until(Duration::from_secs(90), || process.logged(), two);
     let table = listed(&["--topic", "site"]);
     assert!(table.contains("site/0/0") && table.contains("(cut to 100)"), "{table}");
     assert_eq!(process.stop().code(), Some(0));
@@ -192,13 +198,13 @@ fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
     };
     assert!(verb(1, &["--reason", "oversized"]).contains("still unreadable"));
     std::fs::write(&bus.topology, mended).unwrap();
-    let said = verb(0, &["--reason", "oversized"]);
-    assert!(said.contains("1 redriven and read back"), "{said}");
+    let report = verb(0, &["--reason", "oversized"]);
+    assert!(report.contains("1 redriven and read back"), "{report}");
     assert!(verb(0, &["site/0/0"]).contains("0 redriven and read back, 1 were before"));
     assert!(verb(1, &["--reason", "null"]).contains("still unreadable"));
 
     let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
-    wait_until(Duration::from_secs(90), || process.told(), || process.leads());
+    wait_until(Duration::from_secs(90), || process.logged(), || process.leads());
     assert_eq!(process.stop().code(), Some(0));
     assert_eq!(listed(&["--json"]).lines().count(), 2, "nothing new is unreadable");
 }
@@ -233,7 +239,7 @@ fn on_a_real_kafka_a_dead_letter_of_intake_is_redriven_to_its_source() {
     let stage = place.start_with(&[]);
     let listed = || of_intake(&place, 0, &[], &["--json", "--topic", &place.foreign]);
     let is_listed = |count| listed().lines().count() == count;
-    wait_until(Duration::from_secs(90), || stage.told(), || is_listed(2));
+    wait_until(Duration::from_secs(90), || stage.logged(), || is_listed(2));
     stage.kill();
     let letters: Vec<Value> =
         listed().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -251,26 +257,32 @@ fn on_a_real_kafka_a_dead_letter_of_intake_is_redriven_to_its_source() {
     }
     let redrive = ["redrive"];
     let all = ["--reason", "malformed"];
-    let said = of_intake(&place, 1, &redrive, &all);
-    assert!(said.contains("more than max_record_bytes of 2048"), "{said}");
-    assert!(said.contains("2 chosen, 0 redriven and read back, 0 were before, 2 not"), "{said}");
+    let report = of_intake(&place, 1, &redrive, &all);
+    assert!(report.contains("more than max_record_bytes of 2048"), "{report}");
+    assert!(
+        report.contains("2 chosen, 0 redriven and read back, 0 were before, 2 not"),
+        "{report}"
+    );
 
     let topology = std::fs::read_to_string(&place.topology).unwrap();
     let mended = topology.replace("max_record_bytes = 2048", "max_record_bytes = 20480");
     assert_ne!(topology, mended);
     std::fs::write(&place.topology, mended).unwrap();
-    let said = of_intake(&place, 1, &redrive, &all);
-    assert!(said.contains("2 chosen, 1 redriven and read back, 0 were before, 1 not"), "{said}");
-    assert!(said.contains(&format!("{}: 1 redriven", home("7"))), "{said}");
-    let said = of_intake(&place, 0, &redrive, &[&origin("7")]);
-    assert!(said.contains("0 redriven and read back, 1 were before"), "{said}");
-    let said = of_intake(&place, 0, &redrive, &[&origin("bad"), "--even-unreadable"]);
-    assert!(said.contains("1 redriven and read back"), "{said}");
+    let report = of_intake(&place, 1, &redrive, &all);
+    assert!(
+        report.contains("2 chosen, 1 redriven and read back, 0 were before, 1 not"),
+        "{report}"
+    );
+    assert!(report.contains(&format!("{}: 1 redriven", home("7"))), "{report}");
+    let report = of_intake(&place, 0, &redrive, &[&origin("7")]);
+    assert!(report.contains("0 redriven and read back, 1 were before"), "{report}");
+    let report = of_intake(&place, 0, &redrive, &[&origin("bad"), "--even-unreadable"]);
+    assert!(report.contains("1 redriven and read back"), "{report}");
     let messages = committed(&place.bus.bootstrap, &place.foreign);
     let same = messages.iter().filter(|(key, value)| key == b"7" && value == long.as_bytes());
     assert_eq!((messages.len(), same.count()), (4, 2));
 
     let stage = place.start_with(&[]);
     let states = || glance(&place.bus.bootstrap, &place.bus.topic(Topic::JobState)).len();
-    wait_until(Duration::from_secs(90), || stage.told(), || states() == 1 && is_listed(3));
+    wait_until(Duration::from_secs(90), || stage.logged(), || states() == 1 && is_listed(3));
 }

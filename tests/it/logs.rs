@@ -2,7 +2,7 @@
 
 use crate::contract::{
     DECISIONS, JOBS, LANES, PROGRESS, Reading, World, all_from_start, contract, cut, keys, output,
-    say,
+    publish_cycle,
 };
 use std::time::Duration;
 use yardmaster::core::cut::Lane;
@@ -16,7 +16,7 @@ struct OnPaper(Paper);
 impl World for OnPaper {
     type L = PaperLog;
 
-    fn speaker(&mut self) -> PaperLog {
+    fn publisher(&mut self) -> PaperLog {
         self.0.log("test")
     }
 
@@ -34,7 +34,7 @@ struct BehindFaults(Paper);
 impl World for BehindFaults {
     type L = Faulty<PaperLog>;
 
-    fn speaker(&mut self) -> Self::L {
+    fn publisher(&mut self) -> Self::L {
         let schedule = Schedule::default();
         for call in 0..1000 {
             schedule.on(call, Fault::Slow(3));
@@ -62,17 +62,17 @@ fn the_contract_holds_behind_a_slow_schedule() {
 }
 
 #[test]
-fn who_leads_last_fences_the_others() {
+fn the_last_leader_fences_the_others() {
     let paper = Paper::new(&LANES);
     let (mut old, mut new, mut other) = (paper.log("atlas"), paper.log("atlas"), paper.log("cms"));
     old.lead().unwrap();
     other.lead().unwrap();
-    say(&mut old, &["a"], "p1").unwrap();
+    publish_cycle(&mut old, &["a"], "p1").unwrap();
     new.lead().unwrap();
-    let fenced = say(&mut old, &["b"], "p2");
+    let fenced = publish_cycle(&mut old, &["b"], "p2");
     assert!(matches!(fenced, Err(LogError::Fenced(_))));
-    say(&mut new, &["c"], "p3").unwrap();
-    say(&mut other, &["d"], "p4").unwrap();
+    publish_cycle(&mut new, &["c"], "p3").unwrap();
+    publish_cycle(&mut other, &["d"], "p4").unwrap();
     let keys: Vec<_> = paper.records(DECISIONS).into_iter().filter_map(|note| note.key).collect();
     assert_eq!(keys, [b"a", b"c", b"d"], "all of a transaction, or nothing");
     assert_eq!(paper.records(PROGRESS).len(), 3);
@@ -119,7 +119,7 @@ fn retention_is_noticed() {
 }
 
 #[test]
-fn an_unreadable_lane_says_so_and_others_go_on() {
+fn an_unreadable_lane_is_flagged_and_others_go_on() {
     let paper = Paper::new(&LANES);
     let mut log = paper.log("test");
     log.assign(&all_from_start()).unwrap();
@@ -138,7 +138,7 @@ fn an_unreadable_lane_says_so_and_others_go_on() {
 /// Every fault at every call of a small session: what is in the log afterwards is what the fault
 /// reservations, and never half of it.
 #[test]
-fn faults_do_what_they_promise() {
+fn injected_faults_have_their_effect() {
     let session = |log: &mut Faulty<PaperLog>, store: &mut FaultyStore<PaperStore>| {
         log.assign(&all_from_start())?;
         log.lead()?;
@@ -188,7 +188,7 @@ fn faults_do_what_they_promise() {
 }
 
 #[test]
-fn a_slow_say_is_settled_late() {
+fn a_slow_publish_is_settled_late() {
     let (paper, schedule) = (Paper::new(&LANES), Schedule::default());
     schedule.on(1, Fault::Slow(2));
     let mut log = Faulty::new(paper.log("test"), &schedule);

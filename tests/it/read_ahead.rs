@@ -1,7 +1,7 @@
 //! A log that is read ahead by a thread is the same log: the contract, and any order of takes,
 //! holds and new beginnings.
 
-use crate::contract::{DECISIONS, JOBS, LANES, PROGRESS, World, contract, cut, say};
+use crate::contract::{DECISIONS, JOBS, LANES, PROGRESS, World, contract, cut, publish_cycle};
 use crate::crash::ports::Dice;
 use crate::dirlog::InDirectory;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ struct Ahead(InDirectory);
 impl World for Ahead {
     type L = ReadAhead<DirLog>;
 
-    fn speaker(&mut self) -> Self::L {
-        ReadAhead::start(self.0.speaker()).unwrap()
+    fn publisher(&mut self) -> Self::L {
+        ReadAhead::start(self.0.publisher()).unwrap()
     }
 
     fn reader(&mut self) -> Self::L {
@@ -76,17 +76,17 @@ impl Follower {
 }
 
 #[test]
-fn whatever_is_held_and_taken_nothing_comes_twice_or_is_left_out() {
+fn nothing_comes_twice_or_is_left_out_with_lanes_paused_at_any_time() {
     let mut world = InDirectory::new(false);
-    let mut speaker = world.speaker();
+    let mut publisher = world.publisher();
     let sizes = [3_000, 700, 40, 40];
     for (lane, size) in LANES.into_iter().zip(sizes).take(2) {
         for offset in 0..size {
             world.append(lane, None, Some(format!("{lane} {offset}").as_bytes()));
         }
     }
-    speaker.lead().unwrap();
-    (0..40).for_each(|number| say(&mut speaker, &["d"], &number.to_string()).unwrap());
+    publisher.lead().unwrap();
+    (0..40).for_each(|number| publish_cycle(&mut publisher, &["d"], &number.to_string()).unwrap());
     for seed in 0..60 {
         let mut dice = Dice::new(seed);
         let mut log = ReadAhead::start(world.reader()).unwrap();
@@ -130,7 +130,7 @@ fn whatever_is_held_and_taken_nothing_comes_twice_or_is_left_out() {
 #[test]
 fn an_empty_look_of_before_is_no_answer() {
     let mut world = InDirectory::new(false);
-    let _speaker = world.speaker();
+    let _publisher = world.publisher();
     let mut log = ReadAhead::start(world.reader()).unwrap();
     let mut follower = Follower::begin(&mut log, &cut(&[(JOBS, 0)]));
     let mut count = 0;
@@ -150,12 +150,12 @@ fn an_empty_look_of_before_is_no_answer() {
 #[test]
 fn taking_the_lead_loses_nothing_that_was_read_ahead() {
     let mut world = InDirectory::new(false);
-    let mut log = ReadAhead::start(world.speaker()).unwrap();
+    let mut log = ReadAhead::start(world.publisher()).unwrap();
     (0..500).for_each(|at| world.append(JOBS, None, Some(format!("{JOBS} {at}").as_bytes())));
     let mut follower = Follower::begin(&mut log, &cut(&[(JOBS, 0), (DECISIONS, 0), (PROGRESS, 0)]));
     assert_eq!(follower.take(&mut log, 20, Duration::ZERO), 20);
     log.lead().unwrap();
-    say(&mut log, &["a"], "p1").unwrap();
+    publish_cycle(&mut log, &["a"], "p1").unwrap();
     while follower.take(&mut log, 13, Duration::ZERO) > 0 {}
     assert_eq!(follower.next.into_values().collect::<Vec<_>>(), [500, 1, 1]);
 }
@@ -214,18 +214,18 @@ impl Log for Objecting {
 fn an_error_comes_in_its_place() {
     let mut log = ReadAhead::start(Objecting { given: 0 }).unwrap();
     let mut batch = Batch::default();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..6 {
         batch.clear();
         let end = log.take(&mut batch, 10, Duration::ZERO);
         let last = batch.records.last().map(|raw| raw.offset);
-        told.push((last, end.err().map(|error| error.to_string())));
+        reported.push((last, end.err().map(|error| error.to_string())));
     }
     let unreachable = LogError::Unreachable("30 were given".into()).to_string();
-    assert_eq!(told[..2], [(Some(9), None), (Some(19), None)]);
-    assert_eq!(told[2], (Some(29), Some(unreachable)));
-    assert_eq!(told[3], (Some(39), None));
-    for (last, end) in &told[4..] {
+    assert_eq!(reported[..2], [(Some(9), None), (Some(19), None)]);
+    assert_eq!(reported[2], (Some(29), Some(unreachable)));
+    assert_eq!(reported[3], (Some(39), None));
+    for (last, end) in &reported[4..] {
         assert!(last.is_none() && end.as_ref().is_some_and(|end| end.contains("start again")));
     }
 }

@@ -82,7 +82,7 @@ fn what_is_given_is_declared() {
 }
 
 #[test]
-fn each_filter_says_what_it_is() {
+fn each_filter_is_described() {
     for kind in kinds() {
         for filter in kind.filters {
             let name = format!("{} of {}", filter.name, kind.name);

@@ -65,7 +65,7 @@ fn begins(bus: &Bus, topic: Topic) -> u64 {
 fn job(bus: &Bus, id: &str, queue: &str, status: Status, at: i64) {
     let mut job = yard::job(id, queue, "", status, at);
     (job.task, job.started_at) = ("0", at - MINUTE);
-    bus.say_at(Topic::JobState, id, Some(at), |out| record::write_job_state(out, &job));
+    bus.publish_at(Topic::JobState, id, Some(at), |out| record::write_job_state(out, &job));
 }
 
 /// A grid with a history: jobs that ended long ago, some hours ago, and some that run, each with
@@ -102,24 +102,24 @@ fn fill(bus: &Bus) -> usize {
 /// A life of the program: it leads, and ends in order once `is_enough`.
 fn live(bus: &Bus, store: &Path, what: &str, mut is_enough: impl FnMut() -> bool) {
     let process = Process::start(&bus.bootstrap, &bus.topology, store);
-    wait_until(60 * SECOND, || process.told(), || process.leads());
-    wait_until(120 * SECOND, || format!("{what}: {}", process.told()), &mut is_enough);
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    wait_until(120 * SECOND, || format!("{what}: {}", process.logged()), &mut is_enough);
     assert_eq!(process.stop().code(), Some(0));
 }
 
 fn answers(bus: &Bus) -> Vec<(String, u32, bool)> {
-    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    said.into_iter().map(|it| (it.subject, it.ordinal, it.outcome.is_final())).collect()
+    let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    published.into_iter().map(|it| (it.subject, it.ordinal, it.outcome.is_final())).collect()
 }
 
 fn digest(bus: &Bus) -> String {
-    let told = bus.verb("replay", 0, &[]);
-    told.lines().find(|line| line.starts_with("digest")).expect("a digest").to_owned()
+    let reported = bus.verb("replay", 0, &[]);
+    reported.lines().find(|line| line.starts_with("digest")).expect("a digest").to_owned()
 }
 
 /// Lets the cleaner work until what could go is gone: more states of some jobs, so that segments
 /// end, until only few records are left.
-fn let_it_clean(bus: &Bus, said: usize) {
+fn let_it_clean(bus: &Bus, published: usize) {
     let start = Instant::now();
     let mut ticks = 0;
     loop {
@@ -132,10 +132,10 @@ fn let_it_clean(bus: &Bus, said: usize) {
         let first = begins(bus, Topic::JobState);
         // 160 keys that are not old, 8 that tick, and what the cleaner has not come to.
         if left < 230 && first >= 600 {
-            println!("of {} job states {left} are left, from offset {first} on", said + ticks);
+            println!("of {} job states {left} are left, from offset {first} on", published + ticks);
             return;
         }
-        assert!(start.elapsed() < 120 * SECOND, "{left} of {said} left, from {first} on");
+        assert!(start.elapsed() < 120 * SECOND, "{left} of {published} left, from {first} on");
         std::thread::sleep(SECOND / 3);
     }
 }
@@ -155,7 +155,7 @@ fn what_compaction_and_expiry_leave_is_enough() {
     // Nothing expires before it was read.
     let states = [("cleanup.policy", "compact,delete"), ("min.compaction.lag.ms", "172800000")];
     keep(&bus, Topic::JobState, &[&states[..], &[("retention.ms", "-1")]].concat());
-    let said = fill(&bus);
+    let published = fill(&bus);
     let (store, aside) = (bus.path("store"), bus.path("aside"));
     let mut subjects = BTreeSet::new();
     let mut ask = |subject: String, cores| {
@@ -175,8 +175,8 @@ fn what_compaction_and_expiry_leave_is_enough() {
     };
     live(&bus, &store, "first answers", || is_deferred(2));
     let ended = Instant::now();
-    let told = bus.verb("topology", 0, &["check"]);
-    assert!(told.contains("are as the topology needs them"), "{told}");
+    let reported = bus.verb("topology", 0, &["check"]);
+    assert!(reported.contains("are as the topology needs them"), "{reported}");
     let before = digest(&bus);
 
     // Segments of a moment, compacted at once. What is kept by age is kept as long as ever.
@@ -191,11 +191,11 @@ fn what_compaction_and_expiry_leave_is_enough() {
     for topic in [Topic::Pilot, Topic::Queue, Topic::Storage] {
         keep(&bus, topic, &[&quick[..], &[("cleanup.policy", "compact")]].concat());
     }
-    let told = bus.verb("topology", 1, &["check"]);
+    let reported = bus.verb("topology", 1, &["check"]);
     for part in ["min.compaction.lag.ms is 0", "node_window_h (3 h)", "kafka-configs.sh"] {
-        assert!(told.contains(part), "{part:?} is not in {told}");
+        assert!(reported.contains(part), "{part:?} is not in {reported}");
     }
-    let_it_clean(&bus, said);
+    let_it_clean(&bus, published);
     assert_eq!(digest(&bus), before, "the same cycles over what was left");
     println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
 
@@ -225,7 +225,7 @@ fn what_compaction_and_expiry_leave_is_enough() {
     bus.flush();
     let finals = |count| answers(&bus).iter().filter(|(.., is_final)| *is_final).count() >= count;
     live(&bus, &store, "the last answers", || finals(33));
-    let said = decisions(&committed(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    assert_eq!(complaints(&bus.domain, &subjects, &said), Vec::<String>::new());
+    let published = decisions(&committed(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    assert_eq!(complaints(&bus.domain, &subjects, &published), Vec::<String>::new());
     println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
 }

@@ -144,8 +144,11 @@ fn verb(bootstrap: &str, bus: &Bus, config: &Path, verb: &str, more: &[&str]) ->
 }
 
 #[track_caller]
-fn hushed(told: &str) {
-    assert!(!told.contains(SECRET) && !told.contains(ADMIN), "a password is shown:\n{told}");
+fn hushed(reported: &str) {
+    assert!(
+        !reported.contains(SECRET) && !reported.contains(ADMIN),
+        "a password is shown:\n{reported}"
+    );
 }
 
 /// It leads, answers, ends in order, and every verb that reads finds the same.
@@ -153,14 +156,14 @@ fn works(bootstrap: &str, bus: &Bus, store: &Path, config: &Path, subject: &str)
     bus.ask(subject, 1, 500);
     bus.flush();
     let process = run(bootstrap, bus, store, config);
-    wait_until(60 * SECOND, || process.told(), || process.leads());
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
     let task = subject.split('/').next().unwrap();
     let is_answered = || {
         let output = verb(bootstrap, bus, config, "explain", &[task]);
         String::from_utf8_lossy(&output.stdout).contains("assign")
     };
-    wait_until(60 * SECOND, || process.told(), is_answered);
-    hushed(&process.all_told());
+    wait_until(60 * SECOND, || process.logged(), is_answered);
+    hushed(&process.all_logged());
     assert_eq!(process.stop().code(), Some(0));
     let audit = verb(bootstrap, bus, config, "audit", &["--store", text(store)]);
     assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stdout));
@@ -192,7 +195,7 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
     for (at, right) in published.iter().enumerate() {
         // Something to answer, something that cannot be read, and somebody to hold.
         bus.ask(&format!("5/{at}"), 1, 500);
-        bus.say(Topic::Outcome, "odd", |out| out.push(0));
+        bus.publish(Topic::Outcome, "odd", |out| out.push(0));
         over_the_cap(&bus, &format!("user{at}"));
         bus.flush();
         one_less(&fort, &bus, &rights, &user, right);
@@ -210,16 +213,16 @@ fn over_the_cap(bus: &Bus, name: &str) {
         cap_running_jobs: Some(1),
         ..User::default()
     };
-    bus.say(Topic::User, &format!("user/{name}"), |out| record::write(out, &user));
+    bus.publish(Topic::User, &format!("user/{name}"), |out| record::write(out, &user));
     for id in [format!("{name}-1"), format!("{name}-2")] {
         let job = yard::job(&id, "QUEUE_00", "", Status::Running, at);
         let job = JobState { user: name, group: "", gshare: "User Analysis", ..job };
-        bus.say(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+        bus.publish(Topic::JobState, &id, |out| record::write_job_state(out, &job));
     }
     let subject = format!("{name}/1");
     let domain = bus.domain.clone();
     let task = Task { user: name.into(), domain, ..yard::asking(&subject, at) };
-    bus.say(Topic::Task, &subject, |out| record::write_task(out, &task));
+    bus.publish(Topic::Task, &subject, |out| record::write_task(out, &task));
 }
 
 /// Without this right it ends, with a message that names what is missing and the remedy.
@@ -228,11 +231,11 @@ fn one_less(fort: &Fort, bus: &Bus, rights: &Rights, user: &Path, right: &Right)
     let store = fort.path("less");
     let mut process = run(&fort.broker.address(), bus, &store, user);
     let code = process.end(60 * SECOND).code();
-    let told = process.all_told();
-    hushed(&told);
-    let last = told.lines().last().unwrap_or_default();
+    let reported = process.all_logged();
+    hushed(&reported);
+    let last = reported.lines().last().unwrap_or_default();
     println!("without {} of {}: {last}", right.operation, right.name);
-    assert_eq!(code, Some(1), "without {right:?}: {told}");
+    assert_eq!(code, Some(1), "without {right:?}: {reported}");
     for part in [&right.name, &right.operation, "kafka-acls.sh", "README"] {
         assert!(last.contains(part), "without {right:?}, {part:?} is not in {last:?}");
     }
@@ -241,18 +244,18 @@ fn one_less(fort: &Fort, bus: &Bus, rights: &Rights, user: &Path, right: &Right)
 }
 
 #[test]
-fn whoever_is_turned_away_is_told_where_to_look_and_no_secret_is_shown() {
+fn a_refused_client_gets_the_remedy_and_no_secret_is_shown() {
     let Some(fort) = Fort::build() else { return };
     let bus = fort.bus();
     let bootstrap = fort.broker.address();
     let fails = |bootstrap: &str, config: &Path, more: &[&str], code: i32, parts: &[&str]| {
         let start = std::time::Instant::now();
         let output = verb(bootstrap, &bus, config, "replay", more);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        println!("after {:?}: {told}", start.elapsed());
-        assert_eq!(output.status.code(), Some(code), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        println!("after {:?}: {reported}", start.elapsed());
+        assert_eq!(output.status.code(), Some(code), "{reported}");
         for part in parts {
-            assert!(told.contains(part), "{part:?} is not in {told}");
+            assert!(reported.contains(part), "{part:?} is not in {reported}");
         }
     };
     let user = fort.user();
@@ -295,7 +298,7 @@ fn a_password_may_come_from_the_environment() {
     command.env("YARDMASTER_SASL_PASSWORD", SECRET);
     let (store, more) = (fort.path("store"), ["--command-config", text(&config)]);
     let process = Process::start_by(command, &fort.broker.address(), &bus.topology, &store, &more);
-    wait_until(60 * SECOND, || process.told(), || process.leads());
-    hushed(&process.all_told());
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    hushed(&process.all_logged());
     assert_eq!(process.stop().code(), Some(0));
 }

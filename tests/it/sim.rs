@@ -33,7 +33,7 @@ struct Always {
     queues: BTreeMap<String, Queue>,
     /// Jobs sent to a queue and not seen to run there.
     waiting: BTreeMap<String, i64>,
-    said: Vec<Decision>,
+    published: Vec<Decision>,
 }
 
 impl Always {
@@ -51,10 +51,10 @@ impl Always {
             Event::JobState(job) if job.status == Status::Running => {
                 *self.waiting.entry(job.queue.to_owned()).or_default() -= 1;
             }
-            Event::Garbled(reason) => panic!("the grid said what cannot be read: {reason:?}"),
+            Event::Garbled(reason) => panic!("the grid published what cannot be read: {reason:?}"),
             _ => {}
         });
-        self.said.extend(decisions.iter().cloned());
+        self.published.extend(decisions.iter().cloned());
         decisions
     }
 
@@ -101,16 +101,16 @@ fn run(seed: u64, scale: f64, arriving: u32, hours: i64) -> (Vec<Record>, Always
     let mut always = Always::default();
     let (mut all, mut decisions) = (Vec::new(), Vec::new());
     for minute in 1..=hours * 60 {
-        let mut said = Vec::new();
-        grid.advance(START + minute * MINUTE, &decisions, &mut said);
-        decisions = always.answer(&said);
-        all.append(&mut said);
+        let mut published = Vec::new();
+        grid.advance(START + minute * MINUTE, &decisions, &mut published);
+        decisions = always.answer(&published);
+        all.append(&mut published);
     }
     (all, always, grid.summary())
 }
 
 #[test]
-fn the_same_seed_says_the_same_bytes() {
+fn the_same_seed_publishes_the_same_bytes() {
     let (one, _, summary) = run(7, 0.003, 3, 3);
     let (same, _, again) = run(7, 0.003, 3, 3);
     assert!(one == same && summary == again);
@@ -135,7 +135,7 @@ fn how_time_is_cut_into_steps_is_nothing() {
     assert!(steps(MINUTE) == steps(HOUR));
 }
 
-/// What was said of one try of a job.
+/// What was published of one try of a job.
 #[derive(Default)]
 struct Try {
     ends: BTreeSet<Status>,
@@ -194,7 +194,7 @@ fn jobs_are_generated_as_decided_before_the_decision_is_called_accepted() {
     let mut accepted = 0;
     let mut refused = BTreeSet::new();
     let decisions: BTreeMap<DecisionId, &Decision> =
-        always.said.iter().map(|decision| (decision.id, decision)).collect();
+        always.published.iter().map(|decision| (decision.id, decision)).collect();
     each(&records, |_, event| match event {
         Event::JobState(job) => {
             let key = (job.request.to_owned(), job.queue.to_owned());
@@ -236,15 +236,15 @@ fn late_doubled_and_foreign_answers_have_no_effect() {
     let mut out = Vec::new();
     grid.advance(START + 20 * MINUTE, &[], &mut out);
     let mut always = Always::default();
-    let said = always.answer(&out);
+    let published = always.answer(&out);
     let mut noise: Vec<Decision> = Vec::new();
-    for decision in &said {
+    for decision in &published {
         noise.push(Decision { domain: "other".to_owned(), ..decision.clone() });
         noise.push(Decision { attempt: 9, ..decision.clone() });
         noise.push(Decision { subject: "1/1".to_owned(), ..decision.clone() });
     }
     let waiting = grid.summary().chunks_waiting;
-    assert_eq!(waiting, said.len() as u64);
+    assert_eq!(waiting, published.len() as u64);
     grid.advance(START + 21 * MINUTE, &noise, &mut out);
     assert!(grid.summary().chunks_waiting >= waiting);
     assert_eq!(grid.summary().generated, 0);
@@ -253,8 +253,8 @@ fn late_doubled_and_foreign_answers_have_no_effect() {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     twice.advance(START + 20 * MINUTE, &[], &mut a);
     once.advance(START + 20 * MINUTE, &[], &mut b);
-    twice.advance(START + HOUR, &[said.clone(), said.clone()].concat(), &mut a);
-    once.advance(START + HOUR, &said, &mut b);
+    twice.advance(START + HOUR, &[published.clone(), published.clone()].concat(), &mut a);
+    once.advance(START + HOUR, &published, &mut b);
     assert!(a == b);
 }
 
@@ -263,14 +263,14 @@ fn a_decision_that_names_no_queue_of_ours_fails_and_is_asked_again() {
     let mut grid = Grid::new(plan(7, 0.003, 2)).unwrap();
     let mut out = Vec::new();
     grid.advance(START + 20 * MINUTE, &[], &mut out);
-    let mut said = Always::default().answer(&out);
-    said.truncate(2);
-    let subject = said[0].subject.clone();
-    let Outcome::Assign(ranked) = &mut said[0].outcome else { panic!() };
+    let mut published = Always::default().answer(&out);
+    published.truncate(2);
+    let subject = published[0].subject.clone();
+    let Outcome::Assign(ranked) = &mut published[0].outcome else { panic!() };
     ranked[0].queue = "NOWHERE".to_owned();
-    said[1].outcome = Outcome::Reject { reason: "never".to_owned() };
+    published[1].outcome = Outcome::Reject { reason: "never".to_owned() };
     out.clear();
-    grid.advance(START + HOUR, &said, &mut out);
+    grid.advance(START + HOUR, &published, &mut out);
     let (mut failed, mut again, mut ended) = (0, 0, 0);
     each(&out, |_, event| match event {
         Event::Outcome(outcome) => {
@@ -282,7 +282,7 @@ fn a_decision_that_names_no_queue_of_ours_fails_and_is_asked_again() {
             assert_eq!((task.attempt, task.phase), (1, TaskPhase::Asking));
             again += 1;
         }
-        Event::Task(task) if task.subject == said[1].subject => {
+        Event::Task(task) if task.subject == published[1].subject => {
             assert_eq!(task.phase, TaskPhase::Ended);
             ended += 1;
         }
@@ -335,7 +335,7 @@ fn every_kind_of_thing_happens() {
 }
 
 #[test]
-fn what_no_grid_can_be_made_of_is_said() {
+fn facts_that_make_no_grid_are_refused() {
     let unfit = |plan: Plan| Grid::new(plan).err();
     assert_eq!(unfit(plan(1, 0.0, 1)), Some(Unfit::Scale(0.0)));
     let mut none = plan(1, 1.0, 1);

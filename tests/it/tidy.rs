@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Rooms, and whom each may name. Imports point one way.
+/// Rooms, and which others each may name. Imports point one way.
 const ROOMS: [(&str, &[&str]); 5] = [
     ("core", &["core"]),
     ("wire", &["core", "wire"]),
@@ -329,8 +329,8 @@ fn no_place(file: &File) -> Vec<String> {
 fn not_too_long(file: &File, code: &str) -> Vec<String> {
     let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
     let too_long = lines > CODE_LINES;
-    let said = || file.complaint(0, format!("{lines} lines of code, more than {CODE_LINES}"));
-    too_long.then(said).into_iter().collect()
+    let complaint = || file.complaint(0, format!("{lines} lines of code, more than {CODE_LINES}"));
+    too_long.then(complaint).into_iter().collect()
 }
 
 /// Lines can be read without turning the head; a literal alone on its line cannot be broken.
@@ -364,15 +364,20 @@ fn tidy(files: &[File], crates: &BTreeMap<String, bool>) -> Vec<String> {
 }
 
 fn source() -> Vec<File> {
+    files("src", "rs")
+}
+
+/// The files below a folder whose names end so.
+fn files(folder: &str, ends: &str) -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    let mut left = vec![root.join("src")];
+    let mut left = vec![root.join(folder)];
     while let Some(dir) = left.pop() {
         for entry in fs::read_dir(&dir).expect("a directory") {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 left.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == ends) {
                 let text = fs::read_to_string(&path).expect("text");
                 let path = path.strip_prefix(root).expect("below the root").to_string_lossy();
                 files.push(File { path: path.to_string(), text });
@@ -402,6 +407,26 @@ fn the_walls_stand() {
 }
 
 #[test]
+fn tests_schemas_and_documents_use_plain_words() {
+    let mut found = Vec::new();
+    for file in files("tests", "rs").into_iter().chain(files("benches", "rs")) {
+        if file.path != "tests/it/tidy/words.rs" {
+            found.extend(words::plain_words(&file));
+        }
+    }
+    let texts = [("schemas", "avsc"), ("schemas", "md"), ("topology", "toml"), ("tests", "md")];
+    let texts = texts.into_iter().flat_map(|(folder, ends)| files(folder, ends));
+    let own = ["README.md", "ARCHITECTURE.md"].map(|path| File {
+        path: path.to_owned(),
+        text: fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("text"),
+    });
+    for file in texts.chain(own).filter(|file| !file.path.starts_with("schemas/released")) {
+        found.extend(words::plain_text(&file));
+    }
+    assert!(found.is_empty(), "{} complaints:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
 fn no_files_import_each_other() {
     let found: Vec<String> =
         circles::circles(&source()).iter().map(|circle| circle.join(" <-> ")).collect();
@@ -410,21 +435,21 @@ fn no_files_import_each_other() {
 
 // --- Each rule, seen red --------------------------------------------------------------------------
 
-/// What is said of one file of a room.
-fn said(path: &str, text: &str) -> Vec<String> {
+/// The complaints about one file of a room.
+fn complaints(path: &str, text: &str) -> Vec<String> {
     let file = File { path: path.to_string(), text: text.to_string() };
     tidy(&[file], &crates())
 }
 
 #[track_caller]
 fn red(path: &str, text: &str, part: &str) {
-    let found = said(path, text);
+    let found = complaints(path, text);
     assert!(found.len() == 1 && found[0].contains(part), "{part:?}: {found:?}");
 }
 
 #[track_caller]
 fn green(path: &str, text: &str) {
-    assert_eq!(said(path, text), Vec::<String>::new());
+    assert_eq!(complaints(path, text), Vec::<String>::new());
 }
 
 #[test]

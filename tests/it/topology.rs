@@ -28,9 +28,9 @@ fn complaint(from: &str, to: &str) -> String {
 }
 
 #[track_caller]
-fn assert_says(said: &str, parts: &[&str]) {
+fn assert_says(report: &str, parts: &[&str]) {
     for part in parts {
-        assert!(said.contains(part), "{part:?} is not in {said:?}");
+        assert!(report.contains(part), "{part:?} is not in {report:?}");
     }
 }
 
@@ -109,9 +109,12 @@ fn every_mistake_is_named_at_once_in_the_order_of_the_file() {
 
 #[test]
 fn a_complaint_names_the_line() {
-    let said = complaint("stubs_max = 100_000", "stubs_max = 1.5");
+    let report = complaint("stubs_max = 100_000", "stubs_max = 1.5");
     let line = 1 + ATLAS.lines().position(|line| line == "stubs_max = 100_000").expect("there");
-    assert!(said.starts_with(&format!("my.toml:{line}: found limits.stubs_max = 1.5;")), "{said}");
+    assert!(
+        report.starts_with(&format!("my.toml:{line}: found limits.stubs_max = 1.5;")),
+        "{report}"
+    );
 }
 
 #[test]
@@ -125,8 +128,8 @@ fn broken_toml_is_named_with_its_line_and_the_rest_is_still_read() {
 
 #[test]
 fn keys_given_twice_are_named() {
-    let said = complaint("partitions = 8\n", "partitions = 8\npartitions = 8\n");
-    assert_says(&said, &["duplicate key"]);
+    let report = complaint("partitions = 8\n", "partitions = 8\npartitions = 8\n");
+    assert_says(&report, &["duplicate key"]);
 }
 
 #[test]
@@ -145,18 +148,18 @@ fn an_empty_file_names_all_that_is_missing() {
 
 #[test]
 fn windows_longer_than_retention_are_named_at_the_limit() {
-    let said = complaint("silent_job_lifetime_d = 30", "silent_job_lifetime_d = 60");
+    let report = complaint("silent_job_lifetime_d = 30", "silent_job_lifetime_d = 60");
     let found = "silent_job_lifetime_d of 1440 h on job-state, kept 744 h";
-    assert_says(&said, &[found, "at most what the topic's retention_hours cover"]);
-    let said = complaint("node_window_h = 3", "node_window_h = 72");
-    assert_says(&said, &["node_window_h of 72 h on pilot, compacted after 48 h"]);
+    assert_says(&report, &[found, "at most what the topic's retention_hours cover"]);
+    let report = complaint("node_window_h = 3", "node_window_h = 72");
+    assert_says(&report, &["node_window_h of 72 h on pilot, compacted after 48 h"]);
 }
 
 #[test]
 fn a_topic_kept_shorter_than_progress_is_named() {
     let from = "[topics.command]\npartitions = 1\ncleanup = \"delete\"\nretention_hours = 720";
-    let said = complaint(from, &from.replace("720", "24"));
-    assert_says(&said, &["command kept 24 h, progress 336 h", "a rebuild begins"]);
+    let report = complaint(from, &from.replace("720", "24"));
+    assert_says(&report, &["command kept 24 h, progress 336 h", "a rebuild begins"]);
 }
 
 #[test]
@@ -165,41 +168,41 @@ fn decisions_outlive_requests() {
     let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
     let shown = shown.join("\n");
     assert_says(&shown, &["request_lifetime_d of 1464 h on task", "decision kept 1440 h"]);
-    let said = complaint("answered_request_lifetime_h = 360", "answered_request_lifetime_h = 24");
-    assert_says(&said, &["answered_request_lifetime_h of 24 h, task kept 336 h"]);
-    let said = complaint("answer_lifetime_d = 60", "answer_lifetime_d = 61");
-    assert_says(&said, &["answer_lifetime_d of 1464 h on decision, kept 1440 h"]);
-    let said = complaint("answer_lifetime_d = 60", "answer_lifetime_d = 13");
-    assert_says(&said, &["answer_lifetime_d of 312 h, requests 336 h", "answered twice"]);
+    let report = complaint("answered_request_lifetime_h = 360", "answered_request_lifetime_h = 24");
+    assert_says(&report, &["answered_request_lifetime_h of 24 h, task kept 336 h"]);
+    let report = complaint("answer_lifetime_d = 60", "answer_lifetime_d = 61");
+    assert_says(&report, &["answer_lifetime_d of 1464 h on decision, kept 1440 h"]);
+    let report = complaint("answer_lifetime_d = 60", "answer_lifetime_d = 13");
+    assert_says(&report, &["answer_lifetime_d of 312 h, requests 336 h", "answered twice"]);
 }
 
 #[test]
 fn what_a_topic_is_for_decides_how_it_may_be_kept() {
     let queue = "[topics.queue]\npartitions = 1\ncleanup = \"compact\"\ncompact_after_hours = 336";
     let as_stream = "[topics.queue]\npartitions = 1\ncleanup = \"delete\"\nretention_hours = 999";
-    let said = complaint(queue, as_stream);
-    assert_says(&said, &["cleanup \"delete\" for queue", "\"compact\""]);
-    let said = complaint("timestamp = \"append\"", "timestamp = \"create\"");
-    assert_says(&said, &["timestamp \"create\" for progress", "\"append\""]);
-    let said = complaint("[topics.share]\n", "[topics.share]\nsilence_limit_s = 5\n");
-    assert_says(&said, &["silence_limit_s for share"]);
-    let said = complaint("[topics.share]\n", "[topics.share]\nretention_hours = 500\n");
-    assert_says(&said, &["retention_hours for share"]);
+    let report = complaint(queue, as_stream);
+    assert_says(&report, &["cleanup \"delete\" for queue", "\"compact\""]);
+    let report = complaint("timestamp = \"append\"", "timestamp = \"create\"");
+    assert_says(&report, &["timestamp \"create\" for progress", "\"append\""]);
+    let report = complaint("[topics.share]\n", "[topics.share]\nsilence_limit_s = 5\n");
+    assert_says(&report, &["silence_limit_s for share"]);
+    let report = complaint("[topics.share]\n", "[topics.share]\nretention_hours = 500\n");
+    assert_says(&report, &["retention_hours for share"]);
 }
 
 #[test]
 fn names_on_the_bus_are_distinct_and_legal() {
-    let said = complaint("[topics.share]\n", "[topics.share]\nname = \"yardmaster.quota\"\n");
-    assert_says(&said, &["name \"yardmaster.quota\" for quota and share"]);
-    let said = complaint("[topics.share]\n", "[topics.share]\nname = \"a b\"\n");
-    assert_says(&said, &["topics.share.name = \"a b\""]);
+    let report = complaint("[topics.share]\n", "[topics.share]\nname = \"yardmaster.quota\"\n");
+    assert_says(&report, &["name \"yardmaster.quota\" for quota and share"]);
+    let report = complaint("[topics.share]\n", "[topics.share]\nname = \"a b\"\n");
+    assert_says(&report, &["topics.share.name = \"a b\""]);
 }
 
 #[test]
 fn limits_that_contradict_each_other_are_named() {
-    let said = complaint("reservation_lifetime_h = 2", "reservation_lifetime_h = 25");
+    let report = complaint("reservation_lifetime_h = 2", "reservation_lifetime_h = 25");
     let found = "reservation_lifetime_h of 90000000 ms, ended_job_lifetime_h of 86400000 ms";
-    assert_says(&said, &[found]);
+    assert_says(&report, &[found]);
 }
 
 #[test]
@@ -212,8 +215,8 @@ fn kafka_properties_are_passed_through_but_for_ours() {
     let text = changed("\"linger.ms\" = 1", "linger.ms = 7\nssl.ca.location = \"/x\"");
     let topology = Topology::parse("my.toml", &text).expect("right");
     assert!(has(&topology, "linger.ms", "7") && has(&topology, "ssl.ca.location", "/x"));
-    let said = complaint("\"linger.ms\" = 1", "\"isolation.level\" = \"read_uncommitted\"");
-    assert_says(&said, &["property `isolation.level`"]);
+    let report = complaint("\"linger.ms\" = 1", "\"isolation.level\" = \"read_uncommitted\"");
+    assert_says(&report, &["property `isolation.level`"]);
 }
 
 /// The shipped file up to its first policy, and that policy with other lists.
@@ -236,21 +239,21 @@ fn steps_are_names_or_tables_with_parameters() {
 }
 
 #[test]
-fn what_the_core_objects_to_is_said_of_its_line() {
+fn objections_of_the_core_name_the_line() {
     let text = with_policy(
         "colour = 1\nfilters = [\n\"status\",\n{ name = \"memory\", compensation = true },\n\
          \"statsu\",\n\"status\"]\nweights = []",
     );
     let line = |part: &str| 1 + text.lines().position(|line| line.contains(part)).expect("there");
     let found = complaints(&text);
-    let said = |part: &str| {
+    let report = |part: &str| {
         let complaint = found.iter().find(|complaint| complaint.found.contains(part));
         complaint.unwrap_or_else(|| panic!("{part:?} is not in {found:#?}")).line
     };
-    assert_eq!(said("policy p, colour: not known"), line("colour"));
-    assert_eq!(said("filter memory, compensation: true"), line("compensation"));
-    assert_eq!(said("filter statsu: not known"), line("statsu"));
-    assert_eq!(said("filter status: listed twice"), line("\"status\"]"));
+    assert_eq!(report("policy p, colour: not known"), line("colour"));
+    assert_eq!(report("filter memory, compensation: true"), line("compensation"));
+    assert_eq!(report("filter statsu: not known"), line("statsu"));
+    assert_eq!(report("filter status: listed twice"), line("\"status\"]"));
     assert_eq!(found.len(), 4, "{found:#?}");
     assert!(found.iter().any(|complaint| complaint.allowed.contains("did you mean `status`?")));
 }
@@ -304,13 +307,13 @@ fn lacks(topic: Topic, partitions: u32, configs: &[(&str, &str)], wanted: &[(&st
     let expected: Vec<&str> = wanted.iter().map(|(setting, _)| *setting).collect();
     assert_eq!(settings, expected, "{found:#?}");
     for (shortfall, (_, parts)) in found.iter().zip(wanted) {
-        let said = format!("{} {} {}", shortfall.found, shortfall.why, shortfall.wanted);
-        assert_says(&said, parts);
+        let report = format!("{} {} {}", shortfall.found, shortfall.why, shortfall.wanted);
+        assert_says(&report, parts);
     }
 }
 
 #[test]
-fn a_brokers_settings_are_held_against_every_window() {
+fn the_settings_of_a_broker_are_compared_with_every_window() {
     let topic = Topic::JobState;
     let three_days = ("retention.ms", "259200000");
     let delete = ("cleanup.policy", "delete");
@@ -340,7 +343,7 @@ fn a_brokers_settings_are_held_against_every_window() {
 }
 
 #[test]
-fn what_each_topic_is_for_is_held_against_the_broker() {
+fn the_use_of_each_topic_is_compared_with_the_broker() {
     let (delete, compact) = (("cleanup.policy", "delete"), ("cleanup.policy", "compact"));
     let (week, lag) = (("retention.ms", "604800000"), ("min.compaction.lag.ms", "3600000"));
     lacks(

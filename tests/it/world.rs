@@ -1,4 +1,4 @@
-//! Short words for building events, logs and states.
+//! Helpers that build events, logs and states.
 
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
@@ -16,29 +16,29 @@ use yardmaster::sim::scenario::{feed, records};
 /// The moment most stories begin at: the start of a day.
 pub const DAWN: Millis = 1_700_006_400_000;
 
-/// A record as somebody said it.
+/// A record as somebody published it.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct Entry {
     pub lane: Lane,
     pub appended_at: Millis,
     pub event: Event<'static>,
 }
 
-/// One cycle: what was said in each lane, then its `now`, then our own words.
+/// One cycle: what was published in each lane, then its `now`, then our own decisions.
 #[derive(Clone, Debug, Default)]
 pub struct Cycle {
-    pub lanes: Vec<Vec<Said>>,
+    pub lanes: Vec<Vec<Entry>>,
     pub now: Millis,
-    pub words: Vec<Decision>,
+    pub decisions: Vec<Decision>,
 }
 
 pub const fn lane(topic: Topic, partition: u32) -> Lane {
     Lane::new(topic, partition)
 }
 
-/// Said long after its own time, so that no bound touches it.
-pub fn said(lane: Lane, event: Event<'static>) -> Said {
-    Said { lane, appended_at: DAWN * 2, event }
+/// Published long after its own time, so that no bound touches it.
+pub fn published(lane: Lane, event: Event<'static>) -> Entry {
+    Entry { lane, appended_at: DAWN * 2, event }
 }
 
 pub fn state() -> State {
@@ -50,16 +50,19 @@ pub fn state_with(limits: Limits) -> State {
 }
 
 /// Counts a record at the next offset of its lane.
-pub fn fold(state: &mut State, said: &Said) {
-    feed::fold(state, said.lane, said.appended_at, &said.event);
+pub fn fold(state: &mut State, published: &Entry) {
+    feed::fold(state, published.lane, published.appended_at, &published.event);
 }
 
 /// Ends a cycle with every lane that was ever read at its end.
 pub use feed::close_at_end as close;
 
-/// Counts one of our own words.
-pub fn say(state: &mut State, decision: &Decision) {
-    fold(state, &said(lane(Topic::Decision, 0), Event::Output(Output::from(decision.clone()))));
+/// Folds one of our own decisions.
+pub fn fold_decision(state: &mut State, decision: &Decision) {
+    fold(
+        state,
+        &published(lane(Topic::Decision, 0), Event::Output(Output::from(decision.clone()))),
+    );
 }
 
 /// All filters and weights of a kind of policy that is built in.

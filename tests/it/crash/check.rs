@@ -1,4 +1,4 @@
-//! What must hold of a log when all is said, however often a process died.
+//! What must hold of a log when all is published, however often a process died.
 
 use super::play::{REQUESTS, Reached, config};
 use crate::drive::yard::Yard;
@@ -46,18 +46,21 @@ pub fn check_throttles(throttles: &[Throttle]) {
     for throttle in throttles {
         subjects.entry(throttle.name()).or_default().push(throttle);
     }
-    for words in subjects.values() {
-        for (at, word) in words.iter().enumerate() {
+    for throttles in subjects.values() {
+        for (at, throttle) in throttles.iter().enumerate() {
             let ordinal = at as u32 + 1;
-            assert_eq!(word.ordinal, ordinal, "{words:#?}");
-            assert_eq!(word.id, ThrottleId::derive("atlas", &word.rule, &word.key(), ordinal));
+            assert_eq!(throttle.ordinal, ordinal, "{throttles:#?}");
+            assert_eq!(
+                throttle.id,
+                ThrottleId::derive("atlas", &throttle.rule, &throttle.key(), ordinal)
+            );
         }
-        assert_eq!(words[0].action, Action::Set, "{words:#?}");
-        for pair in words.windows(2) {
+        assert_eq!(throttles[0].action, Action::Set, "{throttles:#?}");
+        for pair in throttles.windows(2) {
             if pair[1].action == Action::Lift {
-                assert_eq!(pair[0].action, Action::Set, "{words:#?}");
+                assert_eq!(pair[0].action, Action::Set, "{throttles:#?}");
                 let is_gone = pair[1].notes.iter().any(|note| note == "no_limit");
-                assert!(is_gone || pair[0].lift_from <= Some(pair[1].now), "{words:#?}");
+                assert!(is_gone || pair[0].lift_from <= Some(pair[1].now), "{throttles:#?}");
             }
         }
     }
@@ -78,11 +81,11 @@ fn check_cycles(yard: &Yard, decisions: &[Decision], throttles: &[Throttle]) {
             assert_eq!((decision.epoch, decision.now), (cycle.epoch, cycle.now));
             assert!(!cycle.quiet);
         }
-        let said = throttles.iter().filter(|throttle| throttle.cycle == cycle.number);
+        let published = throttles.iter().filter(|throttle| throttle.cycle == cycle.number);
         let counted = cycle.outputs.iter().filter(|(lane, _)| lane.topic == Topic::Throttle);
         let counted: u32 = counted.map(|(_, count)| count).sum();
-        assert_eq!(counted as usize, said.clone().count());
-        for (number, throttle) in said.enumerate() {
+        assert_eq!(counted as usize, published.clone().count());
+        for (number, throttle) in published.enumerate() {
             assert_eq!(throttle.number, number as u32);
             assert_eq!((throttle.epoch, throttle.now), (cycle.epoch, cycle.now));
             assert!(!cycle.quiet);
@@ -94,7 +97,7 @@ fn check_cycles(yard: &Yard, decisions: &[Decision], throttles: &[Throttle]) {
     }
 }
 
-/// Every request of the play has its last word.
+/// Every request of the play has its last throttle.
 pub fn check_answered(yard: &Yard) {
     for subject in REQUESTS {
         let decisions = yard.decisions();
@@ -138,6 +141,6 @@ pub fn rebuild_part<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Rep
 /// A rebuild of everything, from nothing.
 pub fn check_replay(yard: &Yard, reached: &Reached) {
     let report = rebuild(yard.log(), PaperStore::default(), reached);
-    let words = yard.decisions().len() + yard.throttles().len();
-    assert_eq!(report.verified[0], words as u64);
+    let throttles = yard.decisions().len() + yard.throttles().len();
+    assert_eq!(report.verified[0], throttles as u64);
 }

@@ -141,8 +141,8 @@ fn an_epoch_config_of_another_version_stops_nobody_and_verify_nothing() {
     assert_eq!(again.digest, known.digest);
     assert_eq!((report.verified, report.unread), ([0, 0, 3], 3), "{:?}", report.differences);
     assert_eq!(report.decisions().count(), 3);
-    let told = report.notices.iter().filter(|it| it.contains("limits_of_tomorrow")).count();
-    assert_eq!(told, 1, "{:?}", report.notices);
+    let reported = report.notices.iter().filter(|it| it.contains("limits_of_tomorrow")).count();
+    assert_eq!(reported, 1, "{:?}", report.notices);
     // What the later version kept is of use too, and its successor leads by a configuration of its own.
     let mut old = Drive::start(yard.log(), store, config("old", &[])).unwrap();
     assert_eq!(reached(&old).digest, known.digest);
@@ -159,7 +159,7 @@ fn an_epoch_config_of_another_version_stops_nobody_and_verify_nothing() {
 }
 
 /// The record of a cycle names the policies by a hash: one that does not fit the text of its epoch
-/// is told, and nothing made under it counts as verified.
+/// is reported, and nothing made under it counts as verified.
 #[test]
 fn a_policy_hash_that_does_not_fit_the_published_text_is_named() {
     let mut yard = Yard::new();

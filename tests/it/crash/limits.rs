@@ -1,4 +1,4 @@
-//! Limits: what hits one is said, counted, survivable.
+//! Limits: what hits one is published, counted, survivable.
 
 use super::check::*;
 use crate::drive::yard::{Yard, config, epoch_config_with, job, lead, queue, task};
@@ -45,7 +45,7 @@ fn fates_beyond_the_size_of_a_record_become_counts() {
     let records = (0..2).flat_map(|at| yard.paper.records(Lane::new(Topic::Decision, at)));
     let longest = records.map(|note| note.value.unwrap().len()).max().unwrap();
     assert!(longest <= 16_384 && longest > 10_000, "{longest}");
-    // What was cut is not known to those who follow: it is said again next time, and wakes it.
+    // What was cut is not known to those who follow: it is published again next time, and wakes it.
     add_queue(&yard, "QUEUE_WITH_A_LONG_NAME_499", 16_000);
     yard.pass(61_000);
     lead(&mut yard, &mut drive, 10).unwrap();
@@ -80,7 +80,7 @@ fn judgements_beyond_a_cycles_budget_wait_in_their_order() {
 }
 
 #[test]
-fn those_who_wake_share_the_budget_and_none_is_lost() {
+fn woken_requests_share_the_budget_and_none_is_lost() {
     let mut yard = Yard::new();
     add_queue(&yard, "QUEUE_00", 2_000);
     let mut drive = begin(&yard, &[("judgements_per_cycle = 256", "judgements_per_cycle = 1")]);
@@ -256,13 +256,13 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
 }
 
 #[test]
-fn a_slot_figure_that_runs_out_wakes_who_hung_on_it() {
+fn a_slot_figure_that_expires_wakes_the_requests_that_depend_on_it() {
     let mut yard = Yard::new();
     add_queue(&yard, "QUEUE_00", 2_000);
     let slots = |yard: &Yard, gshare: &str, slots: i64, expires_at: i64| {
         let (queue, resource_type, at) = ("QUEUE_00", "", yard.now);
         let figure = Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at };
-        yard.say(Topic::Pilot, queue, |out| record::write_pilot(out, &figure));
+        yard.publish(Topic::Pilot, queue, |out| record::write_pilot(out, &figure));
     };
     // Few slots for the share for two minutes; what holds for every share then is more.
     let expires_at = yard.now + 120_000;
@@ -309,7 +309,7 @@ fn a_policy_that_waits_for_the_timer_never_wakes_early() {
 }
 
 #[test]
-fn a_flood_of_unreadable_records_is_said_in_bounded_transactions() {
+fn a_flood_of_unreadable_records_is_published_in_bounded_transactions() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = begin(&yard, &[("dead_letters_mb = 16", "dead_letters_mb = 1")]);

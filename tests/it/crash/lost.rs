@@ -85,7 +85,7 @@ fn a_rebuild_begins_at_the_first_full_cut_that_is_left() {
     lead_until_answered(&mut yard, &mut drive);
     assert!(matches!(yard.decisions().last().unwrap().outcome, Outcome::Assign(_)));
     drive.finish(yard.now).unwrap();
-    // Whoever begins at the same cut comes to the same.
+    // A process that begins at the same cut comes to the same.
     let reached = Reached { number: drive.state().number, digest: digest(drive.state()) };
     let report = rebuild_part(yard.log(), PaperStore::default(), &reached);
     assert!(report.verified[2] > 0, "3/1 would have been answered earlier");
@@ -193,19 +193,19 @@ fn verify_compacted(compact_after: &str) -> [u64; 3] {
         Config { verify, keeps: false, ..config_with(name, epoch_config_with(&changes)) }
     };
     let mut yard = Yard::new();
-    let say = |yard: &Yard, max_rss_mb: u32| {
+    let publish_queue = |yard: &Yard, max_rss_mb: u32| {
         let queue = Queue { max_rss_mb, ..queue("QUEUE_00", yard.now) };
         yard.configure(&queue);
         yard.pilot("QUEUE_00", "node1");
     };
-    say(&yard, 2_000);
+    publish_queue(&yard, 2_000);
     let log = yard.log();
     let mut drive = Drive::start(log, PaperStore::default(), config("one", false)).unwrap();
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.ask(&Task { ram_count_mb: Some(8_000), ..task("1/1", 10, yard.now) });
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.pass(7_200_000);
-    say(&yard, 16_000);
+    publish_queue(&yard, 16_000);
     lead(&mut yard, &mut drive, 10).unwrap();
     assert_eq!(yard.decisions().len(), 2);
     let outcomes = yard.decisions().into_iter().map(|decision| decision.outcome.is_final());

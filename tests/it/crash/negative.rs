@@ -100,7 +100,7 @@ fn one_altered_throttle_is_found() {
 }
 
 #[test]
-fn one_lost_word_is_found() {
+fn one_lost_output_is_found() {
     let (yard, _) = played();
     for lane in lanes(&yard, true).into_iter().filter(|lane| lane.topic.is_folded_output()) {
         for note in yard.paper.records(lane) {
@@ -122,7 +122,7 @@ fn what_was_unreadable_stays_so() {
     let notes = yard.paper.records(lane);
     let garbage = Some(&b"nobody reads this"[..]);
     let note = notes.iter().find(|note| note.value.as_deref() == garbage).unwrap();
-    // As if this version could read what the one that spoke could not.
+    // As if this version could read what the one that led could not.
     yard.paper.rewrite(lane, note.offset, Some(readable));
     let (verified, differences, other) = verify(&yard).unwrap();
     assert_eq!((verified[1], verified[2]), (0, 0), "{differences:?}");
@@ -160,7 +160,7 @@ fn one_lost_input_is_found_unless_nothing_hung_on_it() {
         }
     }
     assert!(found > 5 && differs > 20, "{found} {differs} {nothing:?}");
-    // What has no effect: what nobody can read, what was superseded, said twice or unknown.
+    // What has no effect: what nobody can read, what was superseded, published twice or unknown.
     let quiet = |lane: &Lane| {
         matches!(
             lane.topic,

@@ -154,7 +154,7 @@ fn flows(yard: &Yard) {
             files: 2,
             ..Transfer::default()
         };
-        yard.say(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
+        yard.publish(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
     }
     let workers = Pilot::Workers {
         queue: "QUEUE_01",
@@ -164,7 +164,7 @@ fn flows(yard: &Yard) {
         running: 4,
         at: yard.now,
     };
-    yard.say(Topic::Pilot, "QUEUE_01", |out| record::write_pilot(out, &workers));
+    yard.publish(Topic::Pilot, "QUEUE_01", |out| record::write_pilot(out, &workers));
 }
 
 fn beat(yard: &Yard, job: &str) {
@@ -177,7 +177,7 @@ fn beat(yard: &Yard, job: &str) {
         rss_mb: 900,
         ..Heartbeat::default()
     };
-    yard.say(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &beat));
+    yard.publish(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &beat));
 }
 
 /// Some of the jobs of a request reach a state, if it was assigned.
@@ -210,9 +210,9 @@ fn outcome(yard: &Yard, subject: &str, kind: OutcomeKind) {
             decision: decision.id,
             kind,
             at: yard.now,
-            reason: "said by the play".into(),
+            reason: "published by the play".into(),
         };
-        yard.say(Topic::Outcome, subject, |out| record::write_outcome(out, &outcome));
+        yard.publish(Topic::Outcome, subject, |out| record::write_outcome(out, &outcome));
     }
 }
 
@@ -281,7 +281,8 @@ impl Play {
                 break;
             }
         }
-        let drive = self.drive.as_ref().expect("the play ends with a leader that said farewell");
+        let drive =
+            self.drive.as_ref().expect("the play ends with a leader that published farewell");
         assert_eq!(audit(drive.state()), vec![]);
         self.stores.push(self.store.clone());
         Reached { number: drive.state().number, digest: digest(drive.state()) }

@@ -34,11 +34,20 @@ impl Store for Watch {
     fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
         let mut state = State::new(self.setting.clone());
         stored::read_head(&checkpoint.head, &mut state).unwrap();
-        let said = self.paper.records(Lane::new(Topic::Progress, 0));
+        let published = self.paper.records(Lane::new(Topic::Progress, 0));
         let read = |note: &Note| self.codec.read_progress(note.value.as_deref()?).ok();
-        let same = said.iter().rev().filter_map(read).find(|said| said.number == state.number);
-        let epoch = same.map(|said| said.epoch);
-        assert_eq!(epoch, Some(state.epoch), "cycle {} is kept and was never said", state.number);
+        let same = published
+            .iter()
+            .rev()
+            .filter_map(read)
+            .find(|published| published.number == state.number);
+        let epoch = same.map(|published| published.epoch);
+        assert_eq!(
+            epoch,
+            Some(state.epoch),
+            "cycle {} is kept and was never published",
+            state.number
+        );
         self.store.keep(checkpoint)
     }
 

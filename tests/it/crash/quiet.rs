@@ -134,9 +134,9 @@ fn a_wrong_clock_means_silence_and_a_message() {
         for part in [side, "(a host)", "clock_skew_s", "NTP"] {
             assert!(halt.to_string().contains(part), "{halt}");
         }
-        // The record that opened the epoch is all that was said, and it moved no clock.
-        let said = yard.progress();
-        assert_eq!((said.len(), said[0].now), (1, 0));
+        // The record that opened the epoch is all that was published, and it moved no clock.
+        let published = yard.progress();
+        assert_eq!((published.len(), published[0].now), (1, 0));
         assert_eq!(yard.decisions(), vec![]);
     }
 }
@@ -147,7 +147,7 @@ fn a_clock_that_jumps_ends_the_lead() {
     yard.build(2);
     let mut drive = begin(&yard, "one");
     turns(&mut yard, &mut drive, 20, 100).unwrap();
-    let said = yard.progress().len();
+    let published = yard.progress().len();
     let mut halted = 0;
     for _ in 0..30 {
         yard.pass(100);
@@ -158,7 +158,11 @@ fn a_clock_that_jumps_ends_the_lead() {
         }
     }
     assert_eq!(halted, 1);
-    assert_eq!(yard.progress().len(), said + 1, "one cycle was said before it was noticed");
+    assert_eq!(
+        yard.progress().len(),
+        published + 1,
+        "one cycle was published before it was noticed"
+    );
     // A leader with the right clock finds that now and is silent until the broker's time is there.
     let mut other = begin(&yard, "two");
     let halt = turns(&mut yard, &mut other, 20, 100).unwrap_err();
@@ -178,7 +182,7 @@ fn a_broker_that_is_slow_is_not_a_wrong_clock() {
     let log = Faulty::new(yard.log(), &schedule);
     let mut drive = Drive::start(log, PaperStore::default(), super::play::config("one")).unwrap();
     turns(&mut yard, &mut drive, 20, 100).unwrap();
-    // Said now, appended nine seconds later, confirmed at once then.
+    // Published now, appended nine seconds later, confirmed at once then.
     (0..50).for_each(|call| schedule.on(schedule.count() + call, Fault::Slow(2)));
     turns(&mut yard, &mut drive, 12, 100).unwrap();
     yard.pass(9_000);
@@ -239,7 +243,7 @@ fn a_deadline_within_the_second_is_not_lost_while_quiet() {
 }
 
 #[test]
-fn nothing_is_said_before_the_first_word_came_back() {
+fn nothing_is_published_before_the_first_progress_record_was_read_back() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = begin(&yard, "one");

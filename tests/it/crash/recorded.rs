@@ -1,5 +1,5 @@
 //! Logs that earlier versions wrote: every decision and throttle in them is made again, byte for
-//! byte. They are kept packed under `tests/fixtures/logs`; none is ever written anew, for a new
+//! byte. They are kept packed under `tests/fixtures/logs`; none is ever written again, for a new
 //! version proves nothing about the logs of an old one.
 
 use super::play::{Left, Play, SHORT};
@@ -139,7 +139,7 @@ fn beside(yard: &Yard) {
                 ..Quota::default()
             };
             let key = "user/bob type=SCRATCHDISK";
-            yard.say(Topic::Quota, key, |out| record::write(out, &quota));
+            yard.publish(Topic::Quota, key, |out| record::write(out, &quota));
         }
         20..24 => yard.ask(&Task {
             policy: "analysis-job".into(),

@@ -98,13 +98,13 @@ fn a_standby_takes_over_when_the_leader_is_silent() {
 }
 
 #[test]
-fn a_standby_takes_over_at_once_after_a_farewell() {
+fn a_standby_takes_over_at_once_after_a_final_progress_record() {
     let (mut yard, pair) = pair();
     let [mut one, mut two] = pair;
     one.drive.finish(yard.now).unwrap();
     run(&mut yard, std::slice::from_mut(&mut two), 2);
     assert!(two.drive.leads());
-    // And so does one that was not there when it was said, with the store of the one that left.
+    // And so does one that was not there when it was published, with the store of the one that left.
     two.drive.finish(yard.now).unwrap();
     let reached = digest(two.drive.state());
     for store in [two.store.clone(), one.store.clone(), PaperStore::default()] {
@@ -127,7 +127,7 @@ fn a_standby_takes_over_at_once_after_a_farewell() {
 fn paused() -> (Yard, Process<Faulty<PaperLog>>, Process<PaperLog>) {
     let mut yard = Yard::new();
     yard.build(2);
-    // What is said through this log is in the log only when it is settled.
+    // What is published through this log is in the log only when it is settled.
     let log = Faulty::new(yard.log(), &Schedule::default());
     let mut one = Process::start(&yard, log, &PaperStore::default(), "one", 0);
     for _ in 0..30 {
@@ -138,7 +138,7 @@ fn paused() -> (Yard, Process<Faulty<PaperLog>>, Process<PaperLog>) {
     yard.pass(100);
     one.turn(&yard).unwrap();
     assert_eq!(one.drive.state().requests.of("1/1").unwrap().answer.as_ref().unwrap().ordinal, 1);
-    assert_eq!(yard.decisions(), vec![], "decided, said, not confirmed");
+    assert_eq!(yard.decisions(), vec![], "decided, published, not confirmed");
     let two = PaperStore::default();
     let mut two = Process::start(&yard, yard.log(), &two, "two", 0);
     while !two.drive.leads() {
@@ -158,14 +158,14 @@ fn a_paused_leader_is_fenced_and_keeps_nothing_of_its_memory() {
     for reads_first in [true, false] {
         let (mut yard, mut one, mut two) = paused();
         let kept = one.store.count();
-        let said = yard.progress().len();
+        let published = yard.progress().len();
         let halt = match reads_first {
             true => one.turn(&yard).unwrap_err(),
             // It wakes up in the middle of its turn.
             false => one.drive.lead(yard.now).map(|_| ()).unwrap_err(),
         };
         assert!(matches!(halt, Halt::Log(LogError::Fenced(_))), "{halt}");
-        assert_eq!((one.store.count(), yard.progress().len()), (kept, said));
+        assert_eq!((one.store.count(), yard.progress().len()), (kept, published));
         // It starts again, follows, and stands by.
         let store = one.store.clone();
         let log = yard.log();
@@ -185,10 +185,10 @@ fn a_paused_leader_is_fenced_and_keeps_nothing_of_its_memory() {
 }
 
 #[test]
-fn what_the_old_leader_said_last_is_counted_first() {
+fn what_the_old_leader_published_last_is_counted_first() {
     let (mut yard, pair) = pair();
     let [mut one, mut two] = pair;
-    // The standby heard nothing for a while; the leader spoke all the same.
+    // The standby read nothing for a while; the leader published all the same.
     yard.ask(&task("1/1", 40, yard.now));
     for _ in 0..10 {
         yard.pass(100);

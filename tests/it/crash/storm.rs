@@ -1,5 +1,5 @@
 //! Much at once, drawn from a seed: facts that come and go while requests wait for them. What wakes
-//! whom must not depend on what a process remembers: a rebuild from any store wakes the same.
+//! which must not depend on what a process remembers: a rebuild from any store wakes the same.
 
 use super::check::*;
 use super::play::Reached;
@@ -78,7 +78,7 @@ fn gust(yard: &Yard, dice: &mut Dice, round: usize, is_calm: bool) {
         11 => {
             let key = ["NQUEUED_SAT_CAP", "STORAGE_MIN_FREE_SIZE"][dice.below(2)];
             let parameter = parameter(key, ["150", "400", "3"][dice.below(3)], now);
-            yard.say(Topic::Parameter, &parameter.key, |out| {
+            yard.publish(Topic::Parameter, &parameter.key, |out| {
                 record::write(out, &parameter);
             });
         }
@@ -127,7 +127,7 @@ fn pilot(yard: &Yard, dice: &mut Dice, queue: &str) {
             Pilot::Slots { queue, gshare, resource_type: "", slots, expires_at, at }
         }
     };
-    yard.say(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
+    yard.publish(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
 }
 
 fn work(yard: &Yard, dice: &mut Dice, queue: &str) {
@@ -148,7 +148,7 @@ fn work(yard: &Yard, dice: &mut Dice, queue: &str) {
         rss_mb: 9,
         ..Heartbeat::default()
     };
-    yard.say(Topic::Heartbeat, beat.job, |out| record::write_heartbeat(out, &beat));
+    yard.publish(Topic::Heartbeat, beat.job, |out| record::write_heartbeat(out, &beat));
 }
 
 fn transfer(yard: &Yard, dice: &mut Dice) {
@@ -165,7 +165,7 @@ fn transfer(yard: &Yard, dice: &mut Dice) {
             files: 60,
             ..Transfer::default()
         };
-        yard.say(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
+        yard.publish(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
     }
 }
 
@@ -200,7 +200,7 @@ fn outcome(yard: &Yard, dice: &mut Dice) {
         at: yard.now,
         reason: String::new(),
     };
-    yard.say(Topic::Outcome, &outcome.subject, |out| record::write_outcome(out, &outcome));
+    yard.publish(Topic::Outcome, &outcome.subject, |out| record::write_outcome(out, &outcome));
 }
 
 fn oddity(yard: &Yard, dice: &mut Dice, name: &str) {

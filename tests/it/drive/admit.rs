@@ -48,7 +48,7 @@ fn large(subject: &str, at: i64) -> Task {
 }
 
 #[test]
-fn a_request_whose_time_is_no_time_or_too_old_is_rejected_by_name() {
+fn a_request_with_an_implausible_or_too_old_time_is_rejected_by_name() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = start(&yard, "one");
@@ -82,7 +82,7 @@ fn a_request_whose_time_is_no_time_or_too_old_is_rejected_by_name() {
 }
 
 #[test]
-fn open_chunks_of_an_ended_task_are_rejected_and_no_more_judged() {
+fn open_chunks_of_an_ended_task_are_rejected_and_not_judged_again() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = start(&yard, "one");
@@ -128,7 +128,7 @@ fn a_deferral_ends_when_the_subject_asks_with_a_higher_attempt() {
 }
 
 #[test]
-fn a_deferred_request_whose_asker_is_silent_is_given_up() {
+fn a_deferred_request_that_is_not_renewed_is_given_up() {
     let mut yard = Yard::new();
     yard.build(2);
     let mut drive = start(&yard, "one");
@@ -227,7 +227,7 @@ fn state_figure(record: &mut Vec<u8>, marked: i64, stated: i64) {
     record.splice(at..at + marked.len(), stated);
 }
 
-/// A leader with its store, one that has lost it, and whoever makes the decisions again say the same.
+/// A leader with its store, one that has lost it, and a replay make the same decisions.
 #[test]
 fn figures_that_cannot_be_are_noted_with_their_names() {
     const CORES: i64 = 77_001_001;
@@ -248,13 +248,13 @@ fn figures_that_cannot_be_are_noted_with_their_names() {
         replicas,
         ..large("1/1", yard.now)
     };
-    yard.say(Topic::Task, "1/1", |out| {
+    yard.publish(Topic::Task, "1/1", |out| {
         record::write_task(out, &odd);
         state_figure(out, CORES, -8);
         state_figure(out, BYTES, -9);
     });
     let large = Task { core_count: Some(CORES as u32), ..large("2/1", yard.now) };
-    yard.say(Topic::Task, "2/1", |out| {
+    yard.publish(Topic::Task, "2/1", |out| {
         record::write_task(out, &large);
         state_figure(out, CORES, 1 << 32);
     });

@@ -1,6 +1,7 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
 mod admit;
+mod counters;
 mod month;
 mod names;
 mod nucleus;
@@ -8,7 +9,6 @@ mod onward;
 mod owner;
 mod repair;
 mod site;
-mod tell;
 mod throttle;
 mod together;
 mod waking;

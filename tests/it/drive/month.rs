@@ -101,18 +101,18 @@ fn in_a_month_every_request_gets_one_final_answer_from_whatever_store() {
     lead(&mut yard, &mut drive, 20).unwrap();
     assert!(drive.state().requests.is_empty(), "{:?}", drive.state().requests.by_name.keys());
     drive.finish(yard.now).unwrap();
-    let mut anew = begin(&yard, &PaperStore::default(), "anew");
+    let mut again = begin(&yard, &PaperStore::default(), "again");
     for _ in 0..100 {
-        anew.pump(std::time::Duration::ZERO).unwrap();
-        anew.follow().unwrap();
+        again.pump(std::time::Duration::ZERO).unwrap();
+        again.follow().unwrap();
     }
-    assert_eq!(records_digest(anew.state()), records_digest(drive.state()));
+    assert_eq!(records_digest(again.state()), records_digest(drive.state()));
     // And nothing of it is kept for ever.
     let lifetime = drive.state().setting.limits.answer_lifetime_ms / DAY;
     for _ in 0..=lifetime {
         yard.pass(DAY);
-        lead(&mut yard, &mut anew, 8).unwrap();
+        lead(&mut yard, &mut again, 8).unwrap();
         trim(&yard, &topology);
     }
-    assert!(anew.state().answered.table.is_empty(), "{}", anew.state().answered.table.len());
+    assert!(again.state().answered.table.is_empty(), "{}", again.state().answered.table.len());
 }

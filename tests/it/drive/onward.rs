@@ -1,4 +1,4 @@
-//! While a cycle is being said, folding goes on: what arrives meanwhile belongs to the next one.
+//! While a cycle is being published, folding goes on: what arrives meanwhile belongs to the next one.
 
 use super::yard::*;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use yardmaster::sim::paper::store::PaperStore;
 
 type Slow = Drive<Faulty<PaperLog>, PaperStore>;
 
-/// A leader of which a cycle is being said, and will be for hundreds of looks; since then jobs and
+/// A leader of which a cycle is being published, and will be for hundreds of looks; since then jobs and
 /// a record nobody can read have arrived, and were folded.
 fn folding_on(yard: &mut Yard) -> Slow {
     yard.build(2);
@@ -26,14 +26,18 @@ fn folding_on(yard: &mut Yard) -> Slow {
     schedule.on(schedule.count(), Fault::Slow(500));
     drive.pump(Duration::ZERO).unwrap();
     assert!(drive.lead(yard.now).unwrap(), "a cycle is made");
-    let said = yard.progress().len();
+    let published = yard.progress().len();
     for number in 2..12 {
         yard.job(&job(&number.to_string(), "QUEUE_01", "", Status::Running, yard.now));
         lead(yard, &mut drive, 2).unwrap();
     }
     yard.paper.append(Lane::new(Topic::JobState, 0), None, Some(b"nonsense"), &[], None);
     lead(yard, &mut drive, 10).unwrap();
-    assert_eq!(yard.progress().len(), said, "the next cycle waits for the one that is said");
+    assert_eq!(
+        yard.progress().len(),
+        published,
+        "the next cycle waits for the one that is published"
+    );
     assert!(!drive.is_between_cycles());
     assert_eq!(drive.state().jobs.slab.len(), 11, "all that arrived is folded");
     drive
@@ -43,7 +47,7 @@ fn letters(yard: &Yard) -> usize {
     (0..2).map(|at| yard.paper.records(Lane::new(Topic::DeadLetter, at)).len()).sum()
 }
 
-/// What was said is what another makes of it.
+/// What was published is what another makes of it.
 fn check(yard: &Yard, drive: &Slow) {
     assert_eq!(letters(yard), 1);
     let garbled: usize = yard.progress().iter().map(|cycle| cycle.garbled.len()).sum();
@@ -55,33 +59,33 @@ fn check(yard: &Yard, drive: &Slow) {
 }
 
 #[test]
-fn who_asks_need_not_wait_until_a_cycle_was_said() {
+fn an_http_question_need_not_wait_until_a_cycle_is_published() {
     let mut yard = Yard::new();
     let mut drive = folding_on(&mut yard);
-    let said = yard.progress().len();
+    let published = yard.progress().len();
     yard.ask(&task("1/1", 10, yard.now));
     lead(&mut yard, &mut drive, 2).unwrap();
     assert!(drive.is_between_cycles());
     drive.settle(yard.now).unwrap();
-    assert_eq!(yard.progress().len(), said + 2);
+    assert_eq!(yard.progress().len(), published + 2);
     assert_eq!(yard.decisions().len(), 1);
     check(&yard, &drive);
 }
 
 #[test]
-fn a_slow_word_holds_the_next_cycle_back_no_longer_than_a_tick() {
+fn a_slow_commit_delays_the_next_cycle_by_no_more_than_a_tick() {
     let mut yard = Yard::new();
     let mut drive = folding_on(&mut yard);
-    let said = yard.progress().len();
+    let published = yard.progress().len();
     yard.pass(1_000);
     lead(&mut yard, &mut drive, 1).unwrap();
     drive.settle(yard.now).unwrap();
-    assert_eq!(yard.progress().len(), said + 2);
+    assert_eq!(yard.progress().len(), published + 2);
     check(&yard, &drive);
 }
 
 #[test]
-fn a_farewell_says_what_was_folded_since() {
+fn a_final_progress_record_states_what_was_folded_since() {
     let mut yard = Yard::new();
     let mut drive = folding_on(&mut yard);
     drive.finish(yard.now).unwrap();

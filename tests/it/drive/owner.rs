@@ -89,7 +89,7 @@ fn a_user_over_the_cap_waits_until_enough_of_her_jobs_end() {
     assert!(is_assigned(answer) && answer.subject == "1", "{answer:#?}");
     assert!(answer.now <= ended_at + 12 * SECOND, "after {}", answer.now - ended_at);
     assert_eq!(audit(drive.state()), vec![]);
-    // Whoever decides again from the log alone comes to the same.
+    // A replay from the log alone comes to the same.
     lead(&mut yard, &mut drive, 60).unwrap();
     drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
@@ -113,7 +113,7 @@ fn a_user_over_the_cap_waits_until_enough_of_her_jobs_end() {
     }
 }
 
-/// What is told of the owner counts before what holds for all.
+/// What is published of the owner counts before what holds for all.
 #[test]
 fn an_owners_own_cap_and_quota_count() {
     let mut yard = Yard::new();
@@ -139,7 +139,7 @@ fn an_owners_own_cap_and_quota_count() {
             ..Quota::default()
         };
         let name = format!("user/{subject} {expression}");
-        yard.say(Topic::Quota, &name, |out| record::write(out, &quota));
+        yard.publish(Topic::Quota, &name, |out| record::write(out, &quota));
     };
     quota(&yard, "bob", "type=SCRATCHDISK", 99);
     quota(&yard, "bob", "type=LOCALGROUPDISK", 101);

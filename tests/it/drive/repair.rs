@@ -271,7 +271,7 @@ fn a_repaired_log_counts_what_one_without_the_jump_does() {
     );
 }
 
-/// A later jump is repaired beside the first; both are known to whoever starts.
+/// A later jump is repaired beside the first; both are known to the next process.
 #[test]
 fn a_second_jump_is_repaired_too() {
     let Story { mut yard, .. } = story(YEAR);

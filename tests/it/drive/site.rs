@@ -28,7 +28,7 @@ fn ask(yard: &Yard, subject: &str) {
 }
 
 /// A job at the first queue that was ready at a moment and runs, or ended.
-fn say<'a>(yard: &Yard, name: &'a str, user: &'a str, kind: &'a str, status: Status) {
+fn report_job<'a>(yard: &Yard, name: &'a str, user: &'a str, kind: &'a str, status: Status) {
     yard.job(&JobState {
         user,
         group: "",
@@ -48,12 +48,12 @@ fn is_held(decision: &Decision) -> bool {
 }
 
 #[test]
-fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
+fn a_site_becomes_hi_and_its_users_wait_under_any_leader() {
     let mut yard = Yard::new();
     build(&yard);
-    say(&yard, "11", "ann", "", Status::Running);
-    say(&yard, "12", "bob", "pmerge", Status::Finished);
-    say(&yard, "13", "gangarbt", "", Status::Running);
+    report_job(&yard, "11", "ann", "", Status::Running);
+    report_job(&yard, "12", "bob", "pmerge", Status::Finished);
+    report_job(&yard, "13", "gangarbt", "", Status::Running);
     let mut drive = start(&yard, "one");
     lead(&mut yard, &mut drive, 5).unwrap();
     ask(&yard, "1");
@@ -62,7 +62,7 @@ fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
     assert!(matches!(decisions[0].outcome, Outcome::Assign(_)), "mid so far: {decisions:#?}");
     // Within the next half hour the waits are seen.
     yard.pass(31 * MINUTE);
-    say(&yard, "14", "bob", "", Status::Running);
+    report_job(&yard, "14", "bob", "", Status::Running);
     lead(&mut yard, &mut drive, 5).unwrap();
     ask(&yard, "2");
     lead(&mut yard, &mut drive, 5).unwrap();
@@ -77,7 +77,7 @@ fn a_site_becomes_hi_and_its_users_wait_whoever_decides_again() {
         yard.pass(HOUR);
         lead(&mut yard, &mut drive, 1).unwrap();
     }
-    say(&yard, "15", "bob", "", Status::Running);
+    report_job(&yard, "15", "bob", "", Status::Running);
     (0..2).for_each(|at| yard.pilot(&format!("QUEUE_{at:02}"), "node1"));
     yard.pass(SECOND);
     lead(&mut yard, &mut drive, 5).unwrap();

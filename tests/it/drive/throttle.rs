@@ -1,5 +1,5 @@
 //! Throttles through the loop: set where a limit is crossed, lifted with hysteresis and after the
-//! least dwell, said again, lapsed; and the same from the log alone, from any store.
+//! least dwell, published again, lapsed; and the same from the log alone, from any store.
 
 use super::owner::{build, is_assigned, is_held, own, parameter};
 use super::start;
@@ -122,7 +122,7 @@ fn a_throttle_stands_its_least_time_and_its_tasks_wait_for_it() {
     let (mut yard, mut drive) = capped("100");
     yard.job(&wide("10", Status::Running, 101, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
-    assert_eq!(yard.throttles(), vec![], "who asks for nothing is not told of");
+    assert_eq!(yard.throttles(), vec![], "who asks for nothing is not published");
     yard.ask(&asking("1", yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
     assert!(is_held(&yard.decisions()[0], "running_cores_cap"), "{:#?}", yard.decisions());
@@ -158,7 +158,7 @@ fn a_throttle_stands_its_least_time_and_its_tasks_wait_for_it() {
 }
 
 #[test]
-fn a_throttle_is_said_again_before_it_lapses_and_lapses_where_nothing_is_to_be_held() {
+fn a_throttle_is_published_again_before_it_lapses_and_lapses_without_open_tasks() {
     let (mut yard, mut drive) = capped("100");
     yard.ask(&asking("1", yard.now));
     yard.job(&wide("10", Status::Running, 200, yard.now));
@@ -184,7 +184,7 @@ fn a_throttle_is_said_again_before_it_lapses_and_lapses_where_nothing_is_to_be_h
         yard.pass(20 * SECOND);
         lead(&mut yard, &mut drive, 1).unwrap();
     }
-    assert_eq!(yard.throttles().len(), 4, "nothing is said of it any more");
+    assert_eq!(yard.throttles().len(), 4, "nothing is published of it any more");
     assert!(!known(&drive).stands(yard.now), "it lapsed");
     yard.ask(&asking("2", yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
@@ -198,7 +198,7 @@ fn known(drive: &Driven) -> &Throttle {
 }
 
 #[test]
-fn who_takes_over_goes_on_with_the_same_throttles() {
+fn the_next_leader_goes_on_with_the_same_throttles() {
     let (mut yard, mut drive) = capped("100");
     yard.ask(&asking("1", yard.now));
     yard.job(&wide("10", Status::Running, 101, yard.now));
@@ -221,7 +221,7 @@ fn who_takes_over_goes_on_with_the_same_throttles() {
 
 /// A group whose work is of another kind is nobody this policy could hold.
 #[test]
-fn only_who_has_a_task_of_the_policy_is_held() {
+fn only_owners_with_a_task_of_the_policy_are_throttled() {
     let (mut yard, mut drive) = capped("100");
     parameter(&yard, "prio_mgr", "CAP_RUNNING_GROUP_JOBS", "2");
     lead(&mut yard, &mut drive, 10).unwrap();
@@ -260,11 +260,11 @@ fn quota(yard: &Yard, used_bytes: u64) {
         ..Quota::default()
     };
     let name = "user/ann type=LOCALGROUPDISK";
-    yard.say(Topic::Quota, name, |out| record::write(out, &quota));
+    yard.publish(Topic::Quota, name, |out| record::write(out, &quota));
 }
 
 #[test]
-fn a_quota_holds_its_user_until_enough_is_deleted() {
+fn a_quota_throttles_its_user_until_enough_is_deleted() {
     let (mut yard, mut drive) = capped("0");
     quota(&yard, 1_001);
     lead(&mut yard, &mut drive, 10).unwrap();
@@ -291,7 +291,7 @@ const CAPS: [(&str, u32); 2] = [("CAP_RUNNING_USER_JOBS", 10), ("CAP_RUNNING_USE
 /// A dumb twin: by user, cores of each job that runs.
 type Twin = BTreeMap<usize, BTreeMap<u32, u32>>;
 
-/// After every cycle: whoever is above a limit is held, whoever came down and has stood its time is
+/// After every cycle: an owner above a limit is throttled, one that came down and has stood its time is
 /// not; and nothing else changed.
 fn check_levels(yard: &Yard, drive: &Driven, twin: &Twin, asks: &[bool], seed: u64) {
     let state = drive.state();
@@ -309,8 +309,8 @@ fn check_levels(yard: &Yard, drive: &Driven, twin: &Twin, asks: &[bool], seed: u
 }
 
 #[test]
-fn whoever_is_above_a_limit_is_held_and_nobody_else_whatever_happens() {
-    let mut said = 0;
+fn exactly_the_owners_above_a_limit_are_throttled() {
+    let mut published = 0;
     for seed in 0..10 {
         let mut dice = Dice::new(seed);
         let mut yard = Yard::new();
@@ -348,8 +348,8 @@ fn whoever_is_above_a_limit_is_held_and_nobody_else_whatever_happens() {
             lead(&mut yard, &mut drive, 8).unwrap();
             check_levels(&yard, &drive, &twin, &asks, seed);
         }
-        said += yard.throttles().len();
+        published += yard.throttles().len();
         check_again(&mut yard, drive);
     }
-    assert!(said > 30, "{said}");
+    assert!(published > 30, "{published}");
 }

@@ -5,7 +5,7 @@
 mod facts;
 
 use super::yard::*;
-use crate::world::{Chance, DAWN, fold, lane, said, text};
+use crate::world::{Chance, DAWN, fold, lane, published, text};
 use facts::*;
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
@@ -50,7 +50,7 @@ impl Twins {
     }
 
     fn read(&mut self, topic: Topic, event: Event<'static>) {
-        let record = said(lane(topic, 0), event);
+        let record = published(lane(topic, 0), event);
         self.engines.iter_mut().for_each(|engine| fold(&mut engine.state, &record));
     }
 

@@ -99,7 +99,7 @@ impl Yard {
         self.paper.log("yardmaster-atlas")
     }
 
-    pub fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn publish(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
         let mut value = Vec::new();
         write(&mut value);
         let partition = yardmaster::core::id::hash(key.as_bytes()) % 2;
@@ -119,7 +119,7 @@ impl Yard {
 
     /// Appends a configuration record under its name.
     pub fn configure<T: Layout>(&self, record: &T) {
-        self.say(T::TOPIC, &record.name(), |out| record::write(out, record));
+        self.publish(T::TOPIC, &record.name(), |out| record::write(out, record));
     }
 
     /// Appends a run-time parameter of PanDA's server.
@@ -132,7 +132,7 @@ impl Yard {
             changed_at: self.now,
             ..Parameter::default()
         };
-        self.say(Topic::Parameter, key, |out| record::write(out, &parameter));
+        self.publish(Topic::Parameter, key, |out| record::write(out, &parameter));
     }
 
     /// Opens the first `count` queues to analysis.
@@ -145,15 +145,15 @@ impl Yard {
 
     pub fn pilot(&self, queue: &str, node: &str) {
         let report = Pilot::AskedJob { queue, node, at: self.now };
-        self.say(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
+        self.publish(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
     }
 
     pub fn ask(&self, task: &Task) {
-        self.say(Topic::Task, &task.subject, |out| record::write_task(out, task));
+        self.publish(Topic::Task, &task.subject, |out| record::write_task(out, task));
     }
 
     pub fn job(&self, job: &JobState<'_>) {
-        self.say(Topic::JobState, job.job, |out| record::write_job_state(out, job));
+        self.publish(Topic::JobState, job.job, |out| record::write_job_state(out, job));
     }
 
     /// Appends a record that is none of the process's outputs; the readers below leave it out.

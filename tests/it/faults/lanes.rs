@@ -15,7 +15,7 @@ use yardmaster::core::event::Pilot;
 use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
 use yardmaster::wire::record;
 
-/// Somebody's transaction with a request in it, open until the producer is told to end it.
+/// Somebody's transaction with a request in it, open until the producer is to end it.
 fn begin(bus: &Bus, who: &str, partition: i32, subject: &str) -> BaseProducer {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", &bus.bootstrap);
@@ -74,7 +74,7 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
         );
         says(&state(&process, "/readyz"), &["transaction.timeout.ms", "kafka-transactions.sh"]);
         says(&state(&process, "/metrics"), &["yardmaster_stuck_lanes{topic=\"task\"} 1"]);
-        says(&process.told(), &[&stuck, "find-hanging", "abort"]);
+        says(&process.logged(), &[&stuck, "find-hanging", "abort"]);
 
         assert_eq!(subjects, answered(&bus));
         let ended = match who {
@@ -92,7 +92,7 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
             || state(&process, "/readyz"),
             || !state(&process, "/readyz").contains(&stuck),
         );
-        says(&process.told(), &[&format!("{stuck} can be read on")]);
+        says(&process.logged(), &[&format!("{stuck} can be read on")]);
     }
     assert_eq!(process.stop().code(), Some(0));
     settle(&bus, &subjects, &[&store]);
@@ -128,10 +128,10 @@ fn partitions_that_are_added_are_read_too() {
         (0..2).for_each(|_| drop(ask(0)));
         let asked = ask(2 * u32::from(topic == Topic::Task));
         wait_for_answers(&bus, &asked, &mut pair);
-        let told = || format!("{}\n---\n{}", pair[0].all_told(), pair[1].all_told());
+        let reported = || format!("{}\n---\n{}", pair[0].all_logged(), pair[1].all_logged());
         let grown = format!("{} has 3 partitions, 2 are read", topic.name());
-        // Whoever finds it out first begins again, and so does a standby that would lead then.
-        wait_until(30 * SECOND, told, || told().contains(&grown));
+        // The process that finds it out first begins again, and so does a standby that would lead then.
+        wait_until(30 * SECOND, reported, || reported().contains(&grown));
     }
     let asked = ask(2);
     wait_for_answers(&bus, &asked, &mut pair);
@@ -156,10 +156,10 @@ fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
     let names = [name.as_str()];
     admin(&bus, async |admin, options| admin.delete_topics(&names, &options).await);
     let [process] = process;
-    let told = must_stop(process, &[&name, "bring the topic back", "begin a new log"]);
-    assert!(!told.contains("open transaction"), "{told}");
+    let reported = must_stop(process, &[&name, "bring the topic back", "begin a new log"]);
+    assert!(!reported.contains("open transaction"), "{reported}");
     must_stop(start(), &[&name, "yardmaster topology apply"]);
-    // Made anew it is not the one that cycles were made of: that would be found out too late.
+    // Created again it is not the one that cycles were made of: that would be found out too late.
     bus.verb("topology", 0, &["apply"]);
     must_stop(start(), &["pilot[", "created again", "begin a new log"]);
 
@@ -174,7 +174,7 @@ fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
     let mut process = start();
     wait_for_lead(&process, 60 * SECOND);
     let report = Pilot::AskedJob { queue: "QUEUE_00", node: "node1", at: now() };
-    bus.say(Topic::Pilot, "QUEUE_00", |out| record::write_pilot(out, &report));
+    bus.publish(Topic::Pilot, "QUEUE_00", |out| record::write_pilot(out, &report));
     bus.flush();
     let writer = KafkaWriter::open(&KafkaConf::new(&bus.bootstrap, "again", Vec::new())).unwrap();
     let (mut value, key) = (Vec::new(), Some(&b"9/1"[..]));
@@ -182,13 +182,13 @@ fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
     let topic = bus.topic(Topic::Task) + ".2";
     writer.append(&topic, None, key, Some(&value), &[], None).unwrap();
     writer.flush().unwrap();
-    let said = || decisions(&glance(&bus.bootstrap, &(bus.topic(Topic::Decision) + ".2")));
-    let what = || process.told();
-    wait_until(60 * SECOND, what, || said().iter().any(|it| it.outcome.is_final()));
+    let published = || decisions(&glance(&bus.bootstrap, &(bus.topic(Topic::Decision) + ".2")));
+    let what = || process.logged();
+    wait_until(60 * SECOND, what, || published().iter().any(|it| it.outcome.is_final()));
     process.must_live();
     assert_eq!(process.stop().code(), Some(0));
     let again = BTreeSet::from(["9/1".to_owned()]);
-    assert_eq!(complaints(&bus.domain, &again, &said()), Vec::<String>::new());
+    assert_eq!(complaints(&bus.domain, &again, &published()), Vec::<String>::new());
     println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
 }
 
@@ -217,7 +217,7 @@ fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
     must_stop(start(), &["job-state[", "no longer holds offset", "delete the store"]);
     must_stop(start(), &["job-state[", "no longer holds offset", "keep the topic longer"]);
 
-    // As it was told.
+    // As it was reported.
     std::fs::remove_dir_all(&store).unwrap();
     let mut process = [start()];
     wait_for_lead(&process[0], 60 * SECOND);
@@ -225,8 +225,8 @@ fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
     crate::kill::ask(&bus, &mut subjects, &mut process);
     let [process] = process;
     assert_eq!(process.stop().code(), Some(0));
-    let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    assert_eq!(complaints(&bus.domain, &subjects, &said), Vec::<String>::new());
+    let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+    assert_eq!(complaints(&bus.domain, &subjects, &published), Vec::<String>::new());
     println!("audit: {}", bus.verb("audit", 0, &["--store", text(&store)]).trim());
     let replayed = bus.verb("replay", 0, &["--verify"]);
     says(&replayed, &[" 0 different"]);

@@ -48,7 +48,7 @@ fn cluster() -> Vec<Broker> {
     })
 }
 
-/// Whoever leads a partition, and how many are in step with it.
+/// The broker that leads a partition, and how many are in step with it.
 fn leader(bus: &Bus, topic: &str, partition: i32) -> Option<(usize, usize)> {
     let mut config = ClientConfig::new();
     let client: BaseConsumer = config.set("bootstrap.servers", &bus.bootstrap).create().unwrap();
@@ -157,13 +157,13 @@ fn a_start_and_a_takeover_go_on_without_a_partition_whose_broker_is_dead() {
     let leader = start(0);
     wait_for_lead(&leader, 60 * SECOND);
     let name = format!("{pilot}[{count}]");
-    assert!(leader.told().contains(&name), "it is named: {}", leader.told());
+    assert!(leader.logged().contains(&name), "it is named: {}", leader.logged());
     let mut subjects = BTreeSet::new();
     let mut pair = [leader, start(1)];
     crate::kill::ask(&bus, &mut subjects, &mut pair);
     wait_for_answers(&bus, &subjects, &mut pair);
     let is_standing_by = || pair[1].ready().is_some_and(|ready| ready.speaks && !ready.leading);
-    wait_until(60 * SECOND, || pair[1].told(), is_standing_by);
+    wait_until(60 * SECOND, || pair[1].logged(), is_standing_by);
     let [leader, standby] = pair;
     leader.kill();
     let mut standby = [standby];

@@ -1,5 +1,5 @@
 //! A broker that is killed and restarted in each step of a transaction, once before the step was
-//! done and once after, with nobody told.
+//! done and once after, with no answer.
 
 use super::proxy::{Loss, Proxy, Step};
 use super::quick;
@@ -32,7 +32,7 @@ fn broker() -> (Broker, Proxy) {
 /// Waits until the step comes, kills the broker in it, and starts it again.
 #[track_caller]
 fn kill_in_it(broker: &Broker, proxy: &Proxy, process: &Process) {
-    proxy.wait(30 * SECOND, || process.told());
+    proxy.wait(30 * SECOND, || process.logged());
     broker.kill();
     proxy.let_go();
     broker.start_again();
@@ -77,15 +77,15 @@ fn a_broker_killed_in_any_step_of_a_transaction_costs_nothing_but_time() {
         let asked: BTreeSet<String> = ask(1).difference(&many).cloned().collect();
         kill_in_it(&broker, &proxy, &process[0]);
         let begun = std::time::Instant::now();
-        let what = || process[0].told();
+        let what = || process[0].logged();
         wait_until(90 * SECOND, what, || super::answered(&bus).is_superset(&asked));
         println!("{loss:?} of {step:?}: answered {:?} later", begun.elapsed());
     }
     let answers = || {
-        let said = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-        said.into_iter().filter(|it| many.contains(&it.subject)).collect::<Vec<_>>()
+        let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
+        published.into_iter().filter(|it| many.contains(&it.subject)).collect::<Vec<_>>()
     };
-    let what = || format!("deferred too seldom: {:?}\n{}", answers(), process[0].told());
+    let what = || format!("deferred too seldom: {:?}\n{}", answers(), process[0].logged());
     wait_until(30 * SECOND, what, || answers().len() > 2);
     bus.queue("QUEUE_01", 8, 40);
     bus.flush();

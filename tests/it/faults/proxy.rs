@@ -1,5 +1,5 @@
 //! Stands between a client and a broker and lets everything pass, but for one request or its
-//! answer, of a kind that the test names: that one is kept back, and the test is told.
+//! answer, of a kind that the test names: that one is kept back, and the test is informed.
 //!
 //! Of Kafka's protocol it knows the frames and the beginning of a request: length, kind, version,
 //! number; an answer begins with length and number.
@@ -28,7 +28,7 @@ pub enum Step {
 pub enum Loss {
     /// The request: the broker never sees it.
     Request,
-    /// The answer: it is done, and nobody is told.
+    /// The answer: it is done, and no answer arrives.
     Answer,
 }
 

@@ -1,5 +1,5 @@
 //! Other systems' JSON on its way through intake: each message is read or becomes a dead letter, and
-//! what is said can be read again.
+//! what is published can be read again.
 
 use super::feed;
 use yardmaster::core::cut::Topic;

@@ -1,9 +1,9 @@
 //! The readers that need no world: records of every topic, the topology, importers, records.
 
 use super::feed;
-use crate::laws::random::{Story, tell};
+use crate::laws::random::{Story, feed_story};
 use crate::wire::dice::Dice;
-use crate::wire::{CODEC, framed, kinds, records, roundtrip::say};
+use crate::wire::{CODEC, framed, kinds, records, roundtrip::encoded};
 use crate::world::{Chance, state};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
@@ -24,7 +24,7 @@ fn corpus(topic: Topic) -> Vec<Vec<u8>> {
             let mut dice = Dice::new(&bytes);
             let dice = &mut dice;
             let text = records::texts(dice);
-            kinds::event(topic, dice, &text).as_ref().map(say)
+            kinds::event(topic, dice, &text).as_ref().map(encoded)
         })
         .collect()
 }
@@ -114,7 +114,7 @@ fn a_writers_schema_is_learnt_or_refused() {
 }
 
 #[test]
-fn a_topology_is_read_or_its_mistakes_are_said() {
+fn a_topology_is_read_or_its_mistakes_are_reported() {
     let corpus = [ATLAS.as_bytes().to_vec()];
     feed("topology", 4, &corpus, |bytes| {
         let Ok(text) = std::str::from_utf8(bytes) else { return false };
@@ -214,7 +214,7 @@ fn slots_are_near(chunk: &[u8]) -> bool {
 
 #[test]
 fn records_are_restored_or_refused() {
-    let state = tell(&Story::drawn(7), 1, |_, _, _| ());
+    let state = feed_story(&Story::drawn(7), 1, |_, _, _| ());
     let (head, chunks) = (head_of(&state), chunks_of(&state));
     assert!(restored(&head, &chunks).is_some());
     feed("head", 2, std::slice::from_ref(&head), |bytes| restored(bytes, &chunks[..1]).is_some());

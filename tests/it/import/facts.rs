@@ -58,9 +58,9 @@ fn a_wrong_share_is_named_and_left_out() {
         let rows = json!([{"name": "A", "value": 1}, row]);
         let imported = shares(&rows.to_string(), NOW).expect("a list");
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
-        let said = &imported.complaints[0];
-        assert!(said.contains(says) && said.ends_with("left out"), "{said}");
-        assert_eq!(of::<Share>(&imported).len(), 1, "{said}");
+        let report = &imported.complaints[0];
+        assert!(report.contains(says) && report.ends_with("left out"), "{report}");
+        assert_eq!(of::<Share>(&imported).len(), 1, "{report}");
     }
     assert!(shares("{}", NOW).is_err_and(|it| it.contains("wants a JSON list")));
 }
@@ -78,12 +78,12 @@ fn parameters_come_as_a_list_or_as_an_object() {
     ]);
     let imported = gdpconfig(&rows.to_string(), NOW).expect("a list");
     assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
-    let said: Vec<(&str, &str, &str)> = of::<Parameter>(&imported)
+    let report: Vec<(&str, &str, &str)> = of::<Parameter>(&imported)
         .iter()
         .map(|it| (&it.key[..], &it.vo[..], &it.value[..]))
         .collect();
     assert_eq!(
-        said,
+        report,
         [
             ("NQUEUELIMITSITE_User Analysis", "atlas", "20"),
             ("NW_ACTIVE", "", "true"),
@@ -124,9 +124,12 @@ fn a_parameter_of_another_type_than_declared_is_named() {
         ]);
         let imported = gdpconfig(&rows.to_string(), NOW).expect("a list");
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
-        let said = &imported.complaints[0];
-        assert!(said.starts_with("parameter jedi.jobbroker.K: field `value`: found "), "{said}");
-        assert!(said.contains(wants) && said.contains("as its type is"), "{said}");
+        let report = &imported.complaints[0];
+        assert!(
+            report.starts_with("parameter jedi.jobbroker.K: field `value`: found "),
+            "{report}"
+        );
+        assert!(report.contains(wants) && report.contains("as its type is"), "{report}");
         assert_eq!(of::<Parameter>(&imported).len(), 1);
     }
     for (row, says) in [
@@ -263,8 +266,8 @@ fn what_is_wrong_in_what_a_queue_publishes_is_named() {
         dump["BNL"][field] = value;
         let imported = releases(&dump.to_string(), NOW).expect("an object");
         assert_eq!(imported.complaints.len(), 1, "{:?}", imported.complaints);
-        let said = &imported.complaints[0];
-        assert!(said.starts_with("queue BNL: ") && said.contains(says), "{said}");
+        let report = &imported.complaints[0];
+        assert!(report.starts_with("queue BNL: ") && report.contains(says), "{report}");
         assert!(of::<Release>(&imported).iter().all(|it| it.queue != "BNL"));
         assert!(of::<Release>(&imported).iter().any(|it| it.queue == "AGLT2"));
     }
@@ -274,7 +277,7 @@ fn what_is_wrong_in_what_a_queue_publishes_is_named() {
 }
 
 #[test]
-fn a_queue_has_endpoints_of_scope_analysis_where_cric_says_so() {
+fn a_queue_has_endpoints_of_scope_analysis_where_cric_has_them() {
     let read = super::read_cric();
     let agl = super::queue(&read, "AGLT2/SCORE");
     assert_eq!(agl.analysis_endpoints.write[0], "AGLT2_SCRATCHDISK");

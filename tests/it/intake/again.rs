@@ -1,4 +1,4 @@
-//! Jobs that are said again: their task's facts changed, or two records of them are on the bus that
+//! Jobs that are published again: their task's facts changed, or two records of them are on the bus that
 //! only together say all.
 
 use super::joins::{Bus, Comes, facts, life};
@@ -54,7 +54,7 @@ fn play(comes: &[Comes]) -> Bus {
 }
 
 #[test]
-fn live_jobs_are_said_again_when_their_tasks_facts_change() {
+fn live_jobs_are_published_again_when_the_facts_of_their_task_change() {
     let (mut bus, mut intake) = (Bus::default(), fresh(&Limits::default()));
     bus.comes(&mut intake, &changed(45, 1));
     for job in 1..=3 {
@@ -63,7 +63,7 @@ fn live_jobs_are_said_again_when_their_tasks_facts_change() {
     bus.comes(&mut intake, &Comes::Job(4, 46, Status::Running, T0));
     bus.comes(&mut intake, &Comes::Job(3, 45, Status::Finished, T0 + 1));
     assert_eq!(bus.comes(&mut intake, &changed(45, 3)), 2, "the two that live");
-    assert_eq!(bus.comes(&mut intake, &changed(45, 3)), 0, "told before");
+    assert_eq!(bus.comes(&mut intake, &changed(45, 3)), 0, "known before");
     assert_eq!(bus.comes(&mut intake, &changed(45, 2)), 0, "older");
     let last = bus.finals();
     for (job, share) in [(1, 3), (2, 3), (3, 1)] {
@@ -73,12 +73,12 @@ fn live_jobs_are_said_again_when_their_tasks_facts_change() {
     }
     // What changes while nobody is there is found at the next start, once.
     bus.comes(&mut fresh(&Limits::default()), &changed(45, 4));
-    let before = bus.said.len();
+    let before = bus.published.len();
     let mut intake = bus.restart();
-    assert_eq!(bus.said.len(), before + 2);
+    assert_eq!(bus.published.len(), before + 2);
     assert!(bus.finals()["job-state 2"].contains("share-4"));
     drop(bus.restart());
-    assert_eq!(bus.said.len(), before + 2);
+    assert_eq!(bus.published.len(), before + 2);
     // And on from there.
     assert_eq!(bus.comes(&mut intake, &changed(45, 5)), 2);
     assert_eq!(bus.comes(&mut intake, &Comes::Job(1, 45, Status::Finished, T0 + 9)), 1);
@@ -87,7 +87,7 @@ fn live_jobs_are_said_again_when_their_tasks_facts_change() {
 }
 
 #[test]
-fn a_transaction_says_no_more_again_than_its_limit() {
+fn a_transaction_publishes_no_more_again_than_its_limit() {
     let (mut bus, mut intake) = (Bus::default(), fresh(&Limits::default()));
     bus.comes(&mut intake, &changed(45, 1));
     for job in 1..=100 {
@@ -96,7 +96,7 @@ fn a_transaction_says_no_more_again_than_its_limit() {
     let Comes::Facts(task) = changed(45, 2) else { unreachable!() };
     let (mut bytes, mut words) = (Vec::new(), Records::default());
     record::write_task(&mut bytes, &task);
-    bus.said.push((Topic::Task, b"45".to_vec(), bytes.clone()));
+    bus.published.push((Topic::Task, b"45".to_vec(), bytes.clone()));
     intake.learn(Topic::Task, None, Some(&bytes), &mut words);
     assert_eq!((words.len(), intake.queued()), (0, 100));
     intake.publish_again(30, &mut words);
@@ -112,9 +112,9 @@ fn a_transaction_says_no_more_again_than_its_limit() {
     assert!(whole.iter().all(|text| text.contains("share-2")));
     // Killed half way, the next life says those that are left, and no other.
     let mut other = so_far;
-    let before = other.said.len();
+    let before = other.published.len();
     other.restart();
-    assert_eq!(other.said.len(), before + 69);
+    assert_eq!(other.published.len(), before + 69);
     assert_eq!(contents(&other), whole);
 }
 
@@ -151,10 +151,10 @@ fn a_state_that_is_reached_again_is_the_newer_in_any_order() {
     }
 }
 
-/// A table that is imported after intake began: its record is older or newer than what was said, and
+/// A table that is imported after intake began: its record is older or newer than what was published, and
 /// knows what no message says.
 #[test]
-fn what_two_records_of_a_job_say_is_joined_at_the_next_start() {
+fn two_records_of_a_job_are_joined_at_the_next_start() {
     for second in [5, 500] {
         let (mut bus, mut intake) = (Bus::default(), fresh(&Limits::default()));
         bus.comes(&mut intake, &Comes::Job(7, 45, Status::Starting, T0 + 9));
@@ -165,13 +165,13 @@ fn what_two_records_of_a_job_say_is_joined_at_the_next_start() {
         job.revision = revision(job.status, Grades::sure([777, 0, 0]), OWN);
         let mut bytes = Vec::new();
         record::write_job_state(&mut bytes, &job);
-        bus.said.push((Topic::JobState, b"7".to_vec(), bytes));
-        let before = bus.said.len();
+        bus.published.push((Topic::JobState, b"7".to_vec(), bytes));
+        let before = bus.published.len();
         drop(bus.restart());
         drop(bus.restart());
-        assert_eq!(bus.said.len(), before + 1, "once, at the first start");
+        assert_eq!(bus.published.len(), before + 1, "once, at the first start");
         let (codec, mut arena) = (yardmaster::wire::avro::Codec::default(), Default::default());
-        let (topic, _, value) = bus.said.last().unwrap();
+        let (topic, _, value) = bus.published.last().unwrap();
         let last = format!("{:?}", codec.read(*topic, None, Some(value), &mut arena));
         let status = if second == 500 { "Holding" } else { "Running" };
         for part in ["of-the-table", status, "created_at: 777,", "started_at: 1760000010000"] {
@@ -181,13 +181,13 @@ fn what_two_records_of_a_job_say_is_joined_at_the_next_start() {
 }
 
 #[test]
-fn a_history_that_does_not_reach_back_is_said_as_a_parameter() {
+fn a_history_that_does_not_reach_back_is_published_as_a_parameter() {
     let mut words = Records::default();
     let intake = Intake::new("atlas", Default::default(), &Limits::default());
     intake.note_history(1_760_000_000_123, &mut words);
-    let said = events(&words);
-    assert_eq!(said.len(), 1);
-    let (topic, key, event) = &said[0];
+    let published = events(&words);
+    assert_eq!(published.len(), 1);
+    let (topic, key, event) = &published[0];
     assert_eq!((*topic, key.as_str()), (Topic::Parameter, "yardmaster/intake/history_since/atlas"));
     for part in ["value: \"1760000000123\"", "changed_at: 1760000000123", "vo: \"atlas\""] {
         assert!(event.contains(part), "{part} is not in {event}");

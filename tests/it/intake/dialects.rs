@@ -1,4 +1,4 @@
-//! Each field of each dialect, and what is wrong with one said so that a person can mend it.
+//! Each field of each dialect, and what is wrong with one published so that a person can mend it.
 
 use super::{events, fresh, says};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn reason(dialect: Dialect, text: &str, parts: &[&str]) {
 
 #[test]
 fn a_panda_job_is_read_field_by_field() {
-    let said = |text: &str| match read(Dialect::Panda, text.as_bytes()) {
+    let published = |text: &str| match read(Dialect::Panda, text.as_bytes()) {
         Ok(Foreign::Job(job)) => {
             let JobMessage { job, task, status, at, queue } = job;
             (job, task, status, at, queue.into_owned())
@@ -58,18 +58,18 @@ fn a_panda_job_is_read_field_by_field() {
         other => panic!("{text}: {other:?}"),
     };
     let usual = (6_543_210_001, 45_123_456, Status::Running, 1_760_000_000_000, "CERN".to_owned());
-    assert_eq!(said(&job().to_string()), usual);
+    assert_eq!(published(&job().to_string()), usual);
     let as_text = with(job(), "jobid", Some("6543210001".into()));
-    assert_eq!(said(&as_text), usual, "PanDA's numbers may come as text");
-    let fraction = said(&with(job(), "timestamp", Some(1_760_000_000.25.into())));
+    assert_eq!(published(&as_text), usual, "PanDA's numbers may come as text");
+    let fraction = published(&with(job(), "timestamp", Some(1_760_000_000.25.into())));
     assert_eq!(fraction.3, 1_760_000_000_250);
     for nothing in [None, Some(Value::Null), Some(0.into())] {
-        assert_eq!(said(&with(job(), "taskid", nothing)).1, 0);
+        assert_eq!(published(&with(job(), "taskid", nothing)).1, 0);
     }
-    assert_eq!(said(&with(job(), "computingsite", Some("NULL".into()))).4, "");
-    assert_eq!(said(&with(job(), "computingsite", Some("A\n\"B".into()))).4, "A\n\"B");
+    assert_eq!(published(&with(job(), "computingsite", Some("NULL".into()))).4, "");
+    assert_eq!(published(&with(job(), "computingsite", Some("A\n\"B".into()))).4, "A\n\"B");
     for status in Status::ALL {
-        assert_eq!(said(&with(job(), "status", Some(status.name().into()))).2, status);
+        assert_eq!(published(&with(job(), "status", Some(status.name().into()))).2, status);
     }
 }
 
@@ -104,9 +104,9 @@ fn a_panda_task_ends_or_goes_on() {
     let task = json!({
         "msg_type": "task_status", "taskid": 45123456, "status": "done", "timestamp": 1760000000,
     });
-    let said = |status: &str| {
+    let published = |status: &str| {
         read(Dialect::Panda, with(task.clone(), "status", Some(status.into())).as_bytes()).map(
-            |said| match said {
+            |published| match published {
                 Foreign::Task(TaskMessage { task: 45_123_456, ended, at: 1_760_000_000_000 }) => {
                     ended
                 }
@@ -115,10 +115,10 @@ fn a_panda_task_ends_or_goes_on() {
         )
     };
     for status in ["done", "finished", "failed", "aborted", "broken"] {
-        assert_eq!(said(status), Ok(true), "{status}");
+        assert_eq!(published(status), Ok(true), "{status}");
     }
     for status in ["registered", "ready", "running", "exhausted", "paused", "finishing"] {
-        assert_eq!(said(status), Ok(false), "{status}");
+        assert_eq!(published(status), Ok(false), "{status}");
     }
     reason(Dialect::Panda, &with(task.clone(), "taskid", None), &["`taskid`"]);
 }
@@ -126,10 +126,10 @@ fn a_panda_task_ends_or_goes_on() {
 #[test]
 fn real_rucio_messages_are_read() {
     let texts: Vec<&str> = RUCIO.lines().map(str::trim).collect();
-    let said: Vec<TransferMessage<'_>> = texts
+    let published: Vec<TransferMessage<'_>> = texts
         .iter()
         .map(|text| match read(Dialect::Rucio, text.as_bytes()) {
-            Ok(Foreign::Transfer(said)) => said,
+            Ok(Foreign::Transfer(published)) => published,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -143,9 +143,9 @@ fn real_rucio_messages_are_read() {
         bytes: 14_912_640,
         error: "".into(),
     };
-    assert_eq!(said[0], first);
+    assert_eq!(published[0], first);
     assert_eq!(
-        (&*said[1].request, said[1].at),
+        (&*published[1].request, published[1].at),
         ("70fef00b6ea94eefba5e76d31adcef16", 1_742_417_926_000)
     );
 }
@@ -153,7 +153,7 @@ fn real_rucio_messages_are_read() {
 /// Of the six messages of lsst-dm/ctrl_ingestd two pairs share a `request-id`: in one the second is a
 /// repetition with less beside it, in the other it names another file of the same size, checksum and
 /// times. A request of Rucio's is one row of its table, and so one file on its way: each pair is one
-/// transfer, said twice with the same bytes, and whichever is left after compaction says all.
+/// transfer, published twice with the same bytes, and whichever is left after compaction says all.
 #[test]
 fn messages_of_one_request_are_one_transfer() {
     let texts: Vec<&str> = RUCIO.lines().map(str::trim).collect();
@@ -181,13 +181,17 @@ fn messages_of_one_request_are_one_transfer() {
         ],
     );
     let mut intake = fresh(&Limits::default());
-    let said: Vec<_> = [texts[0], &other_file, texts[1], &objects]
+    let published: Vec<_> = [texts[0], &other_file, texts[1], &objects]
         .iter()
         .flat_map(|text| says(&mut intake, Dialect::Rucio, text))
         .collect();
-    assert_eq!(said.len(), 4, "each message is said");
-    assert_eq!((&said[0], &said[2]), (&said[1], &said[3]), "each pair in the same bytes");
-    let requests: Vec<&str> = said.iter().map(|it| it.1.as_str()).collect();
+    assert_eq!(published.len(), 4, "each message is published");
+    assert_eq!(
+        (&published[0], &published[2]),
+        (&published[1], &published[3]),
+        "each pair in the same bytes"
+    );
+    let requests: Vec<&str> = published.iter().map(|it| it.1.as_str()).collect();
     let [one, two] = ["a0eab3e04e494c7fafb4ec4f7a8a6d48", "70fef00b6ea94eefba5e76d31adcef16"];
     assert_eq!(requests, [one, one, two, two], "by request, never by transfer-id");
 }
@@ -204,8 +208,10 @@ fn transfer(kind: &str) -> Value {
 
 #[test]
 fn each_state_of_a_rucio_transfer_has_its_own_stamp() {
-    let said = |text: &str| match read(Dialect::Rucio, text.as_bytes()) {
-        Ok(Foreign::Transfer(said)) => (said.state, said.at, said.error.into_owned(), said.bytes),
+    let published = |text: &str| match read(Dialect::Rucio, text.as_bytes()) {
+        Ok(Foreign::Transfer(published)) => {
+            (published.state, published.at, published.error.into_owned(), published.bytes)
+        }
         other => panic!("{text}: {other:?}"),
     };
     let base = 1_742_501_640_000; // 20:14:00
@@ -217,13 +223,13 @@ fn each_state_of_a_rucio_transfer_has_its_own_stamp() {
         ("failed", Failed, base + 69_000, "[FTS] no"),
     ] {
         let wanted = (state, at, error.to_owned(), 5);
-        assert_eq!(said(&transfer(kind).to_string()), wanted);
+        assert_eq!(published(&transfer(kind).to_string()), wanted);
     }
-    // Where the stamp is not said, that of the message; a queued one has a second of its own.
-    let none = |kind, field| said(&with(transfer(kind), field, Some("None".into()))).1;
+    // Where the stamp is not published, that of the message; a queued one has a second of its own.
+    let none = |kind, field| published(&with(transfer(kind), field, Some("None".into()))).1;
     assert_eq!(none("failed", "payload/transferred_at"), base + 103_153);
     assert_eq!(none("queued", "payload/queued_at"), base + 31_396);
-    assert_eq!(said(&with(transfer("done"), "payload/bytes", None)).3, 6);
+    assert_eq!(published(&with(transfer("done"), "payload/bytes", None)).3, 6);
 }
 
 #[test]
@@ -258,11 +264,14 @@ fn an_rse_is_its_site_by_the_topology_else_by_the_storage_facts_else_itself() {
         intake.learn(Topic::Storage, Some(name.as_bytes()), Some(&bytes), &mut Records::default());
     }
     let sites = |intake: &mut _, text: &str| {
-        let said = says(intake, Dialect::Rucio, text);
-        assert_eq!((said[0].0, said[0].1.as_str(), said.len()), (Topic::Transfer, "r1", 1));
+        let published = says(intake, Dialect::Rucio, text);
+        assert_eq!(
+            (published[0].0, published[0].1.as_str(), published.len()),
+            (Topic::Transfer, "r1", 1)
+        );
         let of = |field: &str| {
-            let from = said[0].2.find(&format!("{field}: \"")).unwrap() + field.len() + 3;
-            said[0].2[from..].split('"').next().unwrap().to_owned()
+            let from = published[0].2.find(&format!("{field}: \"")).unwrap() + field.len() + 3;
+            published[0].2[from..].split('"').next().unwrap().to_owned()
         };
         (of("source"), of("destination"))
     };
@@ -286,18 +295,18 @@ fn statistics() -> Value {
 #[test]
 fn worker_statistics_become_counts_by_resource_type() {
     let mut intake = fresh(&Limits::default());
-    let said = says(&mut intake, Dialect::Harvester, &statistics().to_string());
-    let keys: Vec<&str> = said.iter().map(|it| it.1.as_str()).collect();
+    let published = says(&mut intake, Dialect::Harvester, &statistics().to_string());
+    let keys: Vec<&str> = published.iter().map(|it| it.1.as_str()).collect();
     assert_eq!(keys, ["CERN/cern_central/MCORE", "CERN/cern_central/SCORE"]);
-    assert!(said[0].2.contains("submitted: 2, running: 5"), "{}", said[0].2);
-    assert!(said[1].2.contains("submitted: 1, running: 7"), "{}", said[1].2);
-    assert!(said[1].2.contains("at: 1760000000000"), "{}", said[1].2);
+    assert!(published[0].2.contains("submitted: 2, running: 5"), "{}", published[0].2);
+    assert!(published[1].2.contains("submitted: 1, running: 7"), "{}", published[1].2);
+    assert!(published[1].2.contains("at: 1760000000000"), "{}", published[1].2);
     let as_text = statistics()["statistics"].to_string();
     let text = with(statistics(), "statistics", Some(as_text.into()));
-    assert_eq!(says(&mut intake, Dialect::Harvester, &text), said);
+    assert_eq!(says(&mut intake, Dialect::Harvester, &text), published);
     let unstamped = with(statistics(), "timestamp", None);
-    let said = says(&mut intake, Dialect::Harvester, &unstamped);
-    assert!(said[0].2.contains("at: 1760000000123"), "the broker's stamp: {}", said[0].2);
+    let published = says(&mut intake, Dialect::Harvester, &unstamped);
+    assert!(published[0].2.contains("at: 1760000000123"), "the broker's stamp: {}", published[0].2);
     for (field, value, part) in [
         ("panda_queue", None, "`panda_queue`"),
         ("harvester_id", None, "`harvester_id`"),
@@ -327,8 +336,8 @@ fn workers_that_run_are_nodes_that_work() {
     let workers = Workers { at: Some(1_760_000_000_500), running };
     let text = message.to_string();
     assert_eq!(read(Dialect::Harvester, text.as_bytes()), Ok(Foreign::Workers(workers)));
-    let said = says(&mut fresh(&Limits::default()), Dialect::Harvester, &text);
-    let keys: Vec<&str> = said.iter().map(|it| it.1.as_str()).collect();
+    let published = says(&mut fresh(&Limits::default()), Dialect::Harvester, &text);
+    let keys: Vec<&str> = published.iter().map(|it| it.1.as_str()).collect();
     assert_eq!(keys, ["CERN/job/n1", "BNL/job/n2"]);
     reason(Dialect::Harvester, &with(message.clone(), "workers", None), &["`workers`"]);
     reason(Dialect::Harvester, &with(message, "workers/0/status", None), &["`workers.status`"]);
@@ -338,8 +347,11 @@ fn workers_that_run_are_nodes_that_work() {
 fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
     let limits = Limits { dead_letter_bytes: 12, max_record_bytes: 2_048, ..Limits::default() };
     let mut intake = fresh(&limits);
-    let said = says(&mut intake, Dialect::Panda, "{\"msg_type\": 7, \"jobid\": true}");
-    assert_eq!((said.len(), said[0].0, said[0].1.as_str()), (1, Topic::DeadLetter, "key"));
+    let published = says(&mut intake, Dialect::Panda, "{\"msg_type\": 7, \"jobid\": true}");
+    assert_eq!(
+        (published.len(), published[0].0, published[0].1.as_str()),
+        (1, Topic::DeadLetter, "key")
+    );
     for part in [
         "(\"topic\", \"panda.jobs\")",
         "(\"partition\", \"2\")",
@@ -349,15 +361,15 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
         "(\"cut_to\", \"12\")",
         "(\"dialect\", \"panda\")",
     ] {
-        assert!(said[0].2.contains(part), "{part} is not in {}", said[0].2);
+        assert!(published[0].2.contains(part), "{part} is not in {}", published[0].2);
     }
-    assert!(said[0].2.ends_with("] {\"msg_type\":"), "{}", said[0].2);
+    assert!(published[0].2.ends_with("] {\"msg_type\":"), "{}", published[0].2);
     let long = format!("{{\"msg_type\": \"{}\"}}", "x".repeat(3_000));
-    let said = says(&mut intake, Dialect::Panda, &long);
-    assert!(said[0].2.contains("max_record_bytes of 2048"), "{}", said[0].2);
+    let published = says(&mut intake, Dialect::Panda, &long);
+    assert!(published[0].2.contains("max_record_bytes of 2048"), "{}", published[0].2);
     let named = with(job(), "computingsite", Some("q".repeat(1_025).into()));
-    let said = says(&mut intake, Dialect::Panda, &named);
-    assert!(said[0].2.contains("a name of 1025 bytes"), "{}", said[0].2);
+    let published = says(&mut intake, Dialect::Panda, &named);
+    assert!(published[0].2.contains("a name of 1025 bytes"), "{}", published[0].2);
     let mut words = Records::default();
     intake.meet(Dialect::Panda, super::ORIGIN, Some(&[b'k'; 3_000]), Some(b"x"), &mut words);
     let letter = words.iter().next().unwrap();

@@ -37,15 +37,16 @@ pub fn facts(task: u64, attempt: u32) -> Comes {
     }))
 }
 
-/// The log of our own topics: what was said, in order, and the facts that others said.
+/// The log of our own topics: what was published, in order, and the facts that others published.
 #[derive(Clone, Default)]
 pub struct Bus {
-    pub said: Vec<(Topic, Vec<u8>, Vec<u8>)>,
+    pub published: Vec<(Topic, Vec<u8>, Vec<u8>)>,
 }
 
 impl Bus {
     pub fn keep(&mut self, words: &Records) {
-        self.said.extend(words.iter().map(|it| (it.topic, it.key.to_vec(), it.value.to_vec())));
+        self.published
+            .extend(words.iter().map(|it| (it.topic, it.key.to_vec(), it.value.to_vec())));
     }
 
     /// Lets something come; every record on our own topics is learnt.
@@ -64,7 +65,7 @@ impl Bus {
             Comes::Facts(task) => {
                 let mut bytes = Vec::new();
                 record::write_task(&mut bytes, task);
-                self.said.push((Topic::Task, task.task.clone().into_bytes(), bytes.clone()));
+                self.published.push((Topic::Task, task.task.clone().into_bytes(), bytes.clone()));
                 intake.learn(Topic::Task, None, Some(&bytes), &mut words);
                 intake.publish_again(usize::MAX, &mut words);
                 self.keep(&words);
@@ -76,27 +77,27 @@ impl Bus {
         words.len()
     }
 
-    /// A new life, from what was said.
+    /// A new life, from what was published.
     pub fn restart(&mut self) -> Intake {
         let mut intake = Intake::new("atlas", BTreeMap::new(), &Limits::default());
         let mut words = Records::default();
-        for (topic, key, value) in &self.said {
+        for (topic, key, value) in &self.published {
             intake.learn(*topic, Some(key), Some(value), &mut words);
         }
-        assert!(words.is_empty(), "nothing is said while reading back");
+        assert!(words.is_empty(), "nothing is published while reading back");
         intake.caught_up();
         intake.publish_again(usize::MAX, &mut words);
         self.keep(&words);
         intake
     }
 
-    /// Per key, the record that a fold of everything ends with; and it must be the last one said,
+    /// Per key, the record that a fold of everything ends with; and it must be the last one published,
     /// or compaction would keep another.
     pub fn finals(&self) -> BTreeMap<String, String> {
         let (codec, mut arena) = (Codec::default(), Arena::default());
         let mut best = BTreeMap::new();
         let mut last = BTreeMap::new();
-        for (topic, key, value) in &self.said {
+        for (topic, key, value) in &self.published {
             let key = format!("{} {}", topic.name(), String::from_utf8_lossy(key));
             let event = codec.read(*topic, None, Some(value), &mut arena);
             let text = format!("{event:?}");
@@ -222,28 +223,28 @@ proptest! {
             bus.comes(&mut intake, it);
         }
         prop_assert_eq!(bus.finals(), wanted);
-        // Said once: another life, and everything once more, adds nothing.
-        let said = bus.said.len();
+        // Published once: another start, and everything once more, adds nothing.
+        let published = bus.published.len();
         let mut intake = bus.restart();
         for (_, it) in shuffled.iter().filter(|(_, it)| !matches!(it, Comes::Facts(_))) {
             bus.comes(&mut intake, it);
         }
-        prop_assert_eq!(bus.said.len(), said);
+        prop_assert_eq!(bus.published.len(), published);
     }
 }
 
 #[test]
-fn a_job_is_said_at_once_and_again_when_its_task_is_known() {
+fn a_job_is_published_at_once_and_again_when_its_task_is_known() {
     let (mut bus, mut intake) = (Bus::default(), fresh(&Limits::default()));
     let job = Comes::Job(7, 45, Status::Activated, 1_760_000_000);
     assert_eq!(bus.comes(&mut intake, &job), 1);
     assert_eq!(intake.waiting(), 1);
     let before = bus.finals();
     assert!(before["job-state 7"].contains("user: \"\""), "{before:?}");
-    assert_eq!(bus.comes(&mut intake, &job), 0, "told before");
+    assert_eq!(bus.comes(&mut intake, &job), 0, "known before");
     // Not known across a restart either.
     let mut intake = bus.restart();
-    assert_eq!((intake.waiting(), bus.said.len()), (1, 1));
+    assert_eq!((intake.waiting(), bus.published.len()), (1, 1));
     assert_eq!(bus.comes(&mut intake, &facts(45, 0)), 1);
     assert!(bus.finals()["job-state 7"].contains("user: \"user-45\""));
     assert_eq!((intake.waiting(), intake.jobs()), (0, 1));
@@ -266,7 +267,7 @@ fn a_jobs_own_facts_outlive_those_of_its_task() {
     (job.task, job.user, job.cores, job.started_at) = ("45", "of-the-table", 4, at - 5_000);
     let mut bytes = Vec::new();
     record::write_job_state(&mut bytes, &job);
-    bus.said.push((Topic::JobState, b"7".to_vec(), bytes));
+    bus.published.push((Topic::JobState, b"7".to_vec(), bytes));
     bus.comes(&mut intake, &facts(45, 0));
     let mut intake = bus.restart();
     bus.comes(&mut intake, &Comes::Job(7, 45, Status::Finished, 1_760_000_100));
@@ -277,7 +278,7 @@ fn a_jobs_own_facts_outlive_those_of_its_task() {
 }
 
 #[test]
-fn merge_chunks_speak_for_a_task_only_while_nothing_else_does() {
+fn merge_chunks_stand_for_a_task_only_while_nothing_else_does() {
     let chunk = |kind, cores, at| {
         let Comes::Facts(task) = facts(45, 0) else { unreachable!() };
         let subject = format!("45/{cores}");
@@ -310,7 +311,7 @@ fn memory_is_bounded_and_what_hits_the_bound_is_counted() {
     assert_eq!(intake.take_counts().dropped, 600);
     bus.comes(&mut intake, &facts(45, 0));
     assert_eq!(intake.waiting(), 0);
-    // One that could not wait is said with more once it says something again.
+    // One that could not wait is published with more once it says something again.
     bus.comes(&mut intake, &Comes::Job(900, 45, Status::Finished, 1_760_000_100));
     assert!(bus.finals()["job-state 900"].contains("user: \"user-45\""));
     // Those that are over go first, and silently.

@@ -1,4 +1,4 @@
-//! Intake as a part of `run`: whoever leads does it, whoever takes over goes on with it.
+//! Intake as a part of `run`: the leader does it, and the next leader goes on with it.
 
 use super::SECOND;
 use super::bus::now;
@@ -11,18 +11,18 @@ use yardmaster::core::event::{Event, Status};
 use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, NewTopicSpec};
 use yardmaster::wire::avro::{Arena, Codec};
 
-/// How often each state of each of PanDA's jobs was said.
-fn said(place: &Place) -> BTreeMap<(String, Status), usize> {
-    let (codec, mut said) = (Codec::default(), BTreeMap::new());
+/// How often each state of each of PanDA's jobs was published.
+fn published(place: &Place) -> BTreeMap<(String, Status), usize> {
+    let (codec, mut published) = (Codec::default(), BTreeMap::new());
     for (_, value) in glance(&place.bus.bootstrap, &place.bus.topic(Topic::JobState)) {
         let mut arena = Arena::default();
         let event = codec.read(Topic::JobState, None, Some(&value), &mut arena);
         let Event::JobState(job) = event else { panic!("{event:?}") };
         if job.queue == "CERN" {
-            *said.entry((job.job.to_owned(), job.status)).or_default() += 1;
+            *published.entry((job.job.to_owned(), job.status)).or_default() += 1;
         }
     }
-    said
+    published
 }
 
 /// The broker takes the first `count` messages of the foreign topic away.
@@ -37,7 +37,7 @@ fn forget(place: &Place, count: i64) {
 }
 
 #[test]
-fn who_leads_does_intake_and_who_takes_over_goes_on_with_it() {
+fn the_leader_does_intake_and_the_next_one_goes_on_with_it() {
     let hasty = |limits: &mut toml::Table| {
         limits.insert("takeover_s".into(), 1.into());
         limits.insert("takeover_jitter_ms".into(), 0.into());
@@ -48,18 +48,18 @@ fn who_leads_does_intake_and_who_takes_over_goes_on_with_it() {
     place.job(1, Status::Running, at - 60);
     place.job(2, Status::Running, at - 60);
     place.writer.flush().unwrap();
-    // What PanDA said first was gone before we came.
+    // What PanDA published first was gone before we came.
     forget(&place, 1);
     bus.queue("QUEUE_00", 1, 10);
     bus.ask("1/1", 1, 500);
     bus.flush();
     let start = |name| Process::start(&bus.bootstrap, &place.topology, &bus.path(name));
     let first = start("first");
-    wait_until(60 * SECOND, || first.told(), || first.leads());
+    wait_until(60 * SECOND, || first.logged(), || first.leads());
     let one = |job: &str, status, count| ((job.to_owned(), status), count);
     let mut wanted: BTreeMap<_, _> = [one("2", Status::Running, 1)].into();
-    wait_until(60 * SECOND, || first.told(), || said(&place) == wanted);
-    // Decisions know that, whoever makes them.
+    wait_until(60 * SECOND, || first.logged(), || published(&place) == wanted);
+    // Decisions know that under either leader.
     bus.ask("2/1", 1, 500);
     bus.flush();
     let explain = |task: &str| {
@@ -68,28 +68,28 @@ fn who_leads_does_intake_and_who_takes_over_goes_on_with_it() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let is_noted = |task: &str| {
-        wait_until(60 * SECOND, || first.told(), || explain(task).contains("assign"));
+        wait_until(60 * SECOND, || first.logged(), || explain(task).contains("assign"));
         explain(task).contains("partial_history")
     };
     assert!(is_noted("2"), "{}", explain("2"));
     // The standby leaves the sources alone until it leads.
     let second = start("second");
-    wait_until(60 * SECOND, || second.told(), || second.ready().is_some());
+    wait_until(60 * SECOND, || second.logged(), || second.ready().is_some());
     place.job(2, Status::Holding, at);
     place.writer.flush().unwrap();
     wanted.extend([one("2", Status::Holding, 1)]);
-    wait_until(60 * SECOND, || first.told(), || said(&place) == wanted);
-    assert!(!second.all_told().contains("jobs read back"), "{}", second.told());
+    wait_until(60 * SECOND, || first.logged(), || published(&place) == wanted);
+    assert!(!second.all_logged().contains("jobs read back"), "{}", second.logged());
     first.kill();
     place.job(2, Status::Finished, at + 1);
     place.job(3, Status::Activated, at + 1);
     place.writer.flush().unwrap();
-    wait_until(60 * SECOND, || second.told(), || second.leads());
+    wait_until(60 * SECOND, || second.logged(), || second.leads());
     wanted.extend([one("2", Status::Finished, 1), one("3", Status::Activated, 1)]);
-    wait_until(60 * SECOND, || second.told(), || said(&place) == wanted);
+    wait_until(60 * SECOND, || second.logged(), || published(&place) == wanted);
     bus.ask("3/1", 1, 500);
     bus.flush();
-    wait_until(60 * SECOND, || second.told(), || explain("3").contains("assign"));
+    wait_until(60 * SECOND, || second.logged(), || explain("3").contains("assign"));
     assert!(explain("3").contains("partial_history"), "{}", explain("3"));
     let counters = bus.verb("counters", 0, &["--store", bus.path("second").to_str().unwrap()]);
     assert!(counters.contains("CERN"), "what intake says is folded: {counters}");
@@ -97,7 +97,7 @@ fn who_leads_does_intake_and_who_takes_over_goes_on_with_it() {
 }
 
 #[test]
-fn whoever_leads_is_not_ready_while_its_intake_is_down() {
+fn a_leader_is_not_ready_while_its_intake_is_down() {
     let hasty = |limits: &mut toml::Table| {
         limits.insert("takeover_s".into(), 1.into());
         limits.insert("takeover_jitter_ms".into(), 0.into());
@@ -122,13 +122,13 @@ fn whoever_leads_is_not_ready_while_its_intake_is_down() {
         let page = page();
         [absent.as_str(), "intake is down", "kafka-topics.sh"].iter().all(|it| page.contains(it))
     };
-    wait_until(60 * SECOND, || format!("{}\n{}", page(), process.told()), is_down);
+    wait_until(60 * SECOND, || format!("{}\n{}", page(), process.logged()), is_down);
     assert!(process.ready().is_some_and(|it| it.leading && !it.speaks), "{}", page());
     let configs = Vec::new();
     let spec = NewTopicSpec { name: absent.clone(), partitions: 1, replication: -1, configs };
     let conf = KafkaConf::new(&bus.bootstrap, &bus.domain, Vec::new());
     KafkaAdmin::open(&conf).unwrap().create(&[spec]).unwrap();
-    wait_until(60 * SECOND, || format!("{}\n{}", page(), process.told()), || process.leads());
+    wait_until(60 * SECOND, || format!("{}\n{}", page(), process.logged()), || process.leads());
     assert!(!check().contains("is not there"), "{}", check());
     assert_eq!(process.stop().code(), Some(0));
 }

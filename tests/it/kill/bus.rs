@@ -1,4 +1,4 @@
-//! Topics of one test on a real broker, with a topology file of their own, and what is said there.
+//! Topics of one test on a real broker, with a topology file of their own, and what is published there.
 
 use crate::drive::yard;
 use crate::kill::process::yardmaster;
@@ -19,7 +19,7 @@ pub struct Bus {
     pub domain: String,
     /// The topology file.
     pub topology: PathBuf,
-    /// A file of librdkafka properties for whoever asks for topics and writes; none on a broker that
+    /// A file of librdkafka properties for clients that list topics and write; none on a broker that
     /// lets everybody in.
     config: Option<PathBuf>,
     dir: TempDir,
@@ -103,12 +103,12 @@ impl Bus {
     }
 
     /// Says a record that is stamped now.
-    pub fn say(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
-        self.say_at(topic, key, None, write);
+    pub fn publish(&self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        self.publish_at(topic, key, None, write);
     }
 
     /// Says a record with a time stamp of its own.
-    pub fn say_at(
+    pub fn publish_at(
         &self,
         topic: Topic,
         key: &str,
@@ -132,7 +132,7 @@ impl Bus {
         self.writer.append(&name, Some(partition), Some(key), value, &[], None).unwrap();
     }
 
-    /// Waits until everything said is durable.
+    /// Waits until everything published is durable.
     pub fn flush(&self) {
         self.writer.flush().unwrap();
     }
@@ -142,21 +142,21 @@ impl Bus {
         let at = now();
         let queue = Queue { cores, ..yard::queue(name, at) };
         let storage = yard::storage(&queue.endpoints.write[0], &queue.site, at);
-        self.say(Topic::Storage, &storage.name, |out| record::write(out, &storage));
-        self.say(Topic::Queue, name, |out| record::write(out, &queue));
+        self.publish(Topic::Storage, &storage.name, |out| record::write(out, &storage));
+        self.publish(Topic::Queue, name, |out| record::write(out, &queue));
         let report = Pilot::AskedJob { queue: name, node: "node1", at };
-        self.say(Topic::Pilot, name, |out| record::write_pilot(out, &report));
+        self.publish(Topic::Pilot, name, |out| record::write_pilot(out, &report));
         for number in 0..running {
             let id = format!("{name}-{number}");
             let mut job = yard::job(&id, name, "", Status::Running, at);
             (job.task, job.started_at, job.cores) = ("0", at, cores);
-            self.say(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+            self.publish(Topic::JobState, &id, |out| record::write_job_state(out, &job));
         }
     }
 
     /// A request for so many cores a job.
     pub fn ask(&self, subject: &str, cores: u32, priority: i32) {
-        self.say(Topic::Task, subject, |out| self.request(subject, cores, priority, out));
+        self.publish(Topic::Task, subject, |out| self.request(subject, cores, priority, out));
     }
 
     /// The same on a partition of one's choice, which may be new.

@@ -70,9 +70,9 @@ fn a_log_that_is_a_year_ahead_is_repaired_and_everybody_goes_on() {
     let mut standby = Process::start(&bus.bootstrap, &bus.topology, &other);
     let is_mute =
         || standby.page("/readyz").is_some_and(|page| page.contains("yardmaster repair clock"));
-    wait_until(60 * SECOND, || standby.told(), is_mute);
-    let is_told = || standby.told().contains("the last now found in progress");
-    wait_until(20 * SECOND, || standby.told(), is_told);
+    wait_until(60 * SECOND, || standby.logged(), is_mute);
+    let is_logged = || standby.logged().contains("the last now found in progress");
+    wait_until(20 * SECOND, || standby.logged(), is_logged);
     let dry = bus.verb("repair", 0, &["clock"]);
     assert!(dry.contains(&format!("cycles {from} to ")), "{dry}");
     assert!(dry.contains("366 d 0 h ahead") || dry.contains("365 d 23 h ahead"), "{dry}");
@@ -84,8 +84,8 @@ fn a_log_that_is_a_year_ahead_is_repaired_and_everybody_goes_on() {
     assert!(bus.verb("repair", 0, &["clock", "--execute"]).contains("nothing to repair"));
     wait_for_lead(&standby, 60 * SECOND);
     standby.must_live();
-    let told = standby.all_told();
-    assert!(told.contains("was repaired"), "{told}");
+    let reported = standby.all_logged();
+    assert!(reported.contains("was repaired"), "{reported}");
     let mut pair = [standby, Process::start(&bus.bootstrap, &bus.topology, &store)];
     ask(&bus, &mut subjects, &mut pair);
     let named = cycles(&bus).pop().unwrap().now_repairs;

@@ -53,7 +53,7 @@ impl Stage {
 
     pub fn must_live(&mut self) {
         if let Some(status) = self.child.try_wait().unwrap() {
-            panic!("intake ended by itself ({status}):\n{}", self.told());
+            panic!("intake ended by itself ({status}):\n{}", self.logged());
         }
     }
 
@@ -65,13 +65,13 @@ impl Stage {
 
     /// How many lives got as far as reading their sources.
     fn lives(&self) -> usize {
-        let told = std::fs::read_to_string(&self.log).unwrap_or_default();
-        told.matches("jobs read back").count()
+        let reported = std::fs::read_to_string(&self.log).unwrap_or_default();
+        reported.matches("jobs read back").count()
     }
 
-    pub fn told(&self) -> String {
-        let told = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines: Vec<&str> = told.lines().collect();
+    pub fn logged(&self) -> String {
+        let reported = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = reported.lines().collect();
         lines[lines.len().saturating_sub(25)..].join("\n")
     }
 }
@@ -151,26 +151,26 @@ impl Place {
         let (name, domain) = (task.to_string(), self.bus.domain.clone());
         let user = format!("user-{name}");
         let task = Task { subject: name.clone(), domain, user, ..yard::task(&name, 2, T0) };
-        self.bus.say(Topic::Task, &name, |out| record::write_task(out, &task));
+        self.bus.publish(Topic::Task, &name, |out| record::write_task(out, &task));
     }
 }
 
-/// What is wrong with the records said of one job.
-fn complaint(job: &str, said: &[JobState<'_>]) -> Option<String> {
+/// What is wrong with the records published of one job.
+fn complaint(job: &str, published: &[JobState<'_>]) -> Option<String> {
     let is_known = |it: &&JobState<'_>| !it.user.is_empty();
-    let known: BTreeSet<Status> = said.iter().filter(is_known).map(|it| it.status).collect();
+    let known: BTreeSet<Status> = published.iter().filter(is_known).map(|it| it.status).collect();
     let unknown: BTreeSet<Status> =
-        said.iter().filter(|it| !is_known(it)).map(|it| it.status).collect();
+        published.iter().filter(|it| !is_known(it)).map(|it| it.status).collect();
     let all: BTreeSet<Status> = known.union(&unknown).copied().collect();
-    let once = known.len() + unknown.len() == said.len();
-    // Said again is the last of those said without facts, or the next state that came before its
+    let once = known.len() + unknown.len() == published.len();
+    // Published again is the last of those published without facts, or the next state that came before its
     // turn did.
     let in_order = match (unknown.last(), known.first()) {
         (Some(last), Some(first)) => last <= first,
         (None, Some(_)) => true,
         _ => false,
     };
-    let last = said.iter().max_by_key(|it| (it.status.is_ended(), it.changed_at, it.revision));
+    let last = published.iter().max_by_key(|it| (it.status.is_ended(), it.changed_at, it.revision));
     let is_whole = last.is_some_and(|it| {
         let user = format!("user-{}", it.task);
         it.status == Status::Finished
@@ -181,9 +181,9 @@ fn complaint(job: &str, said: &[JobState<'_>]) -> Option<String> {
     (!right).then(|| format!("job {job}: known {known:?}, unknown {unknown:?}, last {last:?}"))
 }
 
-/// How many records were said. Not to be asked while more are said without a pause: kcat goes on to
+/// How many records were published. Not to be asked while more are published without a pause: kcat goes on to
 /// the end, wherever that is by then.
-fn said_at_all(place: &Place) -> usize {
+fn published_at_all(place: &Place) -> usize {
     let topic = place.bus.topic(Topic::JobState);
     let keys: Vec<Vec<u8>> =
         glance(&place.bus.bootstrap, &topic).into_iter().map(|(key, _)| key).collect();
@@ -191,7 +191,7 @@ fn said_at_all(place: &Place) -> usize {
 }
 
 #[test]
-fn killed_at_any_moment_intake_says_every_message_once() {
+fn killed_at_any_moment_intake_publishes_every_message_once() {
     let Some(place) = Place::real() else { return };
     let kills = number("YARDMASTER_KILLS", 6).max(3);
     let seed = number("YARDMASTER_SEED", 1);
@@ -229,7 +229,7 @@ fn killed_at_any_moment_intake_says_every_message_once() {
             let works = kill % 3 != 2;
             let lives = || stage.lives() > begun;
             if works {
-                wait_until(60 * SECOND, || stage.told(), lives);
+                wait_until(60 * SECOND, || stage.logged(), lives);
             }
             let moment = Duration::from_millis(dice.below(if works { 1_500 } else { 1_000 }));
             std::thread::sleep(moment);
@@ -245,11 +245,12 @@ fn killed_at_any_moment_intake_says_every_message_once() {
     });
     let mut last = place.start();
     let wanted = jobs as usize * LIFE.len();
-    let behind = || format!("{} of {wanted} said\n{}", said_at_all(&place), last.told());
+    let behind =
+        || format!("{} of {wanted} published\n{}", published_at_all(&place), last.logged());
     let (mut before, mut same) = (0, 0);
     wait_until(90 * SECOND, behind, || {
         std::thread::sleep(SECOND / 2);
-        let now = said_at_all(&place);
+        let now = published_at_all(&place);
         same = if now == before && now >= wanted { same + 1 } else { 0 };
         before = now;
         same >= 4
@@ -268,7 +269,7 @@ fn killed_at_any_moment_intake_says_every_message_once() {
     }
     assert_eq!(by_job.len(), jobs as usize);
     let complaints: Vec<String> =
-        by_job.iter().filter_map(|(job, said)| complaint(job, said)).collect();
+        by_job.iter().filter_map(|(job, published)| complaint(job, published)).collect();
     assert_eq!(complaints, Vec::<String>::new());
     assert!(records.len() > wanted, "no job ever waited for its task");
     let letters = committed(&place.bus.bootstrap, &place.bus.topic(Topic::DeadLetter));
@@ -284,11 +285,11 @@ fn the_last_intake_to_start_works_and_the_other_ends() {
     let mut first = place.start();
     place.job(1, Status::Running, T0);
     place.writer.flush().unwrap();
-    wait_until(60 * SECOND, || first.told(), || said_at_all(&place) == 1);
+    wait_until(60 * SECOND, || first.logged(), || published_at_all(&place) == 1);
     let second = place.start();
     wait_until(
         60 * SECOND,
-        || second.told(),
+        || second.logged(),
         || {
             place.job(1, Status::Finished, T0 + 60);
             place.writer.flush().unwrap();
@@ -296,10 +297,10 @@ fn the_last_intake_to_start_works_and_the_other_ends() {
         },
     );
     let code = first.child.wait().unwrap().code();
-    assert_eq!(code, Some(1), "{}", first.told());
-    wait_until(60 * SECOND, || second.told(), || said_at_all(&place) == 2);
+    assert_eq!(code, Some(1), "{}", first.logged());
+    wait_until(60 * SECOND, || second.logged(), || published_at_all(&place) == 2);
     let wrong = yardmaster(&["intake", "--bootstrap-server", "127.0.0.1:1"]);
     assert_eq!(wrong.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    assert!(told.contains("[[intake.source]]"), "{told}");
+    let reported = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(reported.contains("[[intake.source]]"), "{reported}");
 }

@@ -76,7 +76,7 @@ impl Process {
         self.end(Duration::from_secs(40))
     }
 
-    /// Waits until it ends, by itself or because it was told to.
+    /// Waits until it ends, by itself or on demand.
     #[track_caller]
     pub fn end(&mut self, limit: Duration) -> ExitStatus {
         let start = Instant::now();
@@ -84,13 +84,13 @@ impl Process {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < limit, "no end after {limit:?}: {}", self.told());
+            assert!(start.elapsed() < limit, "no end after {limit:?}: {}", self.logged());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
     /// Everything that was logged beside this store.
-    pub fn all_told(&self) -> String {
+    pub fn all_logged(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
@@ -104,7 +104,10 @@ impl Process {
     /// Fails if it ended.
     pub fn must_live(&mut self) {
         if let Some(status) = self.child.try_wait().unwrap() {
-            panic!("the process ended by itself ({status}); the end of its log:\n{}", self.told());
+            panic!(
+                "the process ended by itself ({status}); the end of its log:\n{}",
+                self.logged()
+            );
         }
     }
 
@@ -136,8 +139,8 @@ impl Process {
     }
 
     /// The end of its log.
-    pub fn told(&self) -> String {
-        let text = self.all_told();
+    pub fn logged(&self) -> String {
+        let text = self.all_logged();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(25)..].join("\n")
     }

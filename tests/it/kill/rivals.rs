@@ -31,19 +31,19 @@ fn two_installations_of_one_domain_with_topics_of_their_own_lead_side_by_side() 
     ]);
     assert!(output.status.success(), "{output:?}");
     let first = Process::start(&one.bootstrap, &one.topology, &one.path("first"));
-    wait_until(60 * SECOND, || first.told(), || first.leads());
+    wait_until(60 * SECOND, || first.logged(), || first.leads());
     let second = Process::start(&one.bootstrap, &trial, &one.path("second"));
-    wait_until(60 * SECOND, || second.told(), || second.leads());
+    wait_until(60 * SECOND, || second.logged(), || second.leads());
     // Each leads on in its epoch, for longer than a fenced one would need to be back.
     let epochs = [&first, &second].map(|it| it.ready().map(|ready| ready.epoch));
     let cycle = |it: &Process| {
         let page: serde_json::Value = serde_json::from_str(&it.page("/readyz")?).ok()?;
         page["state"]["cycle"].as_u64()
     };
-    let told = || format!("{}\n{}", first.told(), second.told());
+    let reported = || format!("{}\n{}", first.logged(), second.logged());
     for it in [&first, &second] {
         let begun = cycle(it).unwrap();
-        wait_until(60 * SECOND, told, || cycle(it).is_some_and(|cycle| cycle > begun + 5));
+        wait_until(60 * SECOND, reported, || cycle(it).is_some_and(|cycle| cycle > begun + 5));
     }
     one.ask("1/1", 1, 500);
     one.flush();
@@ -54,11 +54,11 @@ fn two_installations_of_one_domain_with_topics_of_their_own_lead_side_by_side() 
             })
         })
     };
-    wait_until(60 * SECOND, told, || decided(&first));
+    wait_until(60 * SECOND, reported, || decided(&first));
     assert_eq!([&first, &second].map(|it| it.ready().map(|ready| ready.epoch)), epochs);
-    assert!(first.leads() && second.leads(), "{}", told());
+    assert!(first.leads() && second.leads(), "{}", reported());
     assert!(!decided(&second), "the trial has a task topic of its own");
     for it in [&first, &second] {
-        assert!(!it.all_told().contains("another process took the lead"), "{}", told());
+        assert!(!it.all_logged().contains("another process took the lead"), "{}", reported());
     }
 }

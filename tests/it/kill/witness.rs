@@ -123,9 +123,13 @@ pub fn decisions(records: &[Record]) -> Vec<Decision> {
 /// What is wrong with the answers that were given to these subjects: nothing, if each has exactly
 /// one final answer, its last, and its answers are numbered from 1 without gap, each under the name
 /// that follows from its number.
-pub fn complaints(domain: &str, subjects: &BTreeSet<String>, said: &[Decision]) -> Vec<String> {
+pub fn complaints(
+    domain: &str,
+    subjects: &BTreeSet<String>,
+    published: &[Decision],
+) -> Vec<String> {
     let mut by_subject: BTreeMap<&str, Vec<&Decision>> = BTreeMap::new();
-    for decision in said {
+    for decision in published {
         by_subject.entry(&decision.subject).or_default().push(decision);
     }
     let mut found = Vec::new();
@@ -157,14 +161,14 @@ pub fn complaints(domain: &str, subjects: &BTreeSet<String>, said: &[Decision]) 
     found
 }
 
-/// The log in one line, for whoever reads the test's output.
-pub fn summary(said: &[Decision]) -> String {
+/// The log in one line, for a reader of the test's output.
+pub fn summary(published: &[Decision]) -> String {
     let mut outcomes: BTreeMap<&str, usize> = BTreeMap::new();
-    let epochs: BTreeSet<u64> = said.iter().map(|decision| decision.epoch).collect();
-    for decision in said {
+    let epochs: BTreeSet<u64> = published.iter().map(|decision| decision.epoch).collect();
+    for decision in published {
         *outcomes.entry(decision.outcome.name()).or_default() += 1;
     }
-    format!("{} decisions {outcomes:?} said in {} epochs", said.len(), epochs.len())
+    format!("{} decisions {outcomes:?} published in {} epochs", published.len(), epochs.len())
 }
 
 // --- The witness itself, seen to object ---------------------------------------------------------
@@ -178,36 +182,42 @@ fn answers() -> (BTreeSet<String>, Vec<Decision>) {
         policy: "production-job".into(),
         ..Decision::new("yard", subject, 0, ordinal, outcome)
     };
-    let said = vec![
+    let published = vec![
         plain("1/1", 1, Outcome::Assign(Vec::new())),
         plain("1/2", 1, Outcome::Defer { until: 5 }),
         plain("1/2", 2, Outcome::Defer { until: 9 }),
         plain("1/2", 3, Outcome::Reject { reason: "late".into() }),
     ];
-    (["1/1".to_owned(), "1/2".to_owned()].into(), said)
+    (["1/1".to_owned(), "1/2".to_owned()].into(), published)
 }
 
 #[track_caller]
 fn objects(change: impl FnOnce(&mut BTreeSet<String>, &mut Vec<Decision>), expected: &str) {
-    let (mut subjects, mut said) = answers();
-    change(&mut subjects, &mut said);
-    let found = complaints("yard", &subjects, &said);
+    let (mut subjects, mut published) = answers();
+    change(&mut subjects, &mut published);
+    let found = complaints("yard", &subjects, &published);
     assert!(found.iter().any(|it| it.contains(expected)), "{expected:?}: {found:?}");
 }
 
 #[test]
-fn the_witness_objects_to_what_is_lost_or_said_twice() {
-    let (subjects, said) = answers();
-    assert_eq!(complaints("yard", &subjects, &said), Vec::<String>::new());
-    objects(|_, said| said.push(said[0].clone()), "1/1: 2 final answers");
-    objects(|_, said| said.push(said[1].clone()), "1/2: answers are numbered [1, 1, 2, 3]");
-    objects(|_, said| drop(said.remove(1)), "1/2: answers are numbered [2, 3]");
-    objects(|_, said| drop(said.pop()), "1/2: no final answer");
-    objects(|_, said| said[3].ordinal = 1, "1/2: answers are numbered [1, 1, 2]");
-    objects(|_, said| said.swap_remove(0).ordinal = 0, "1/1: no final answer");
+fn the_witness_reports_what_is_lost_or_published_twice() {
+    let (subjects, published) = answers();
+    assert_eq!(complaints("yard", &subjects, &published), Vec::<String>::new());
+    objects(|_, published| published.push(published[0].clone()), "1/1: 2 final answers");
+    objects(
+        |_, published| published.push(published[1].clone()),
+        "1/2: answers are numbered [1, 1, 2, 3]",
+    );
+    objects(|_, published| drop(published.remove(1)), "1/2: answers are numbered [2, 3]");
+    objects(|_, published| drop(published.pop()), "1/2: no final answer");
+    objects(|_, published| published[3].ordinal = 1, "1/2: answers are numbered [1, 1, 2]");
+    objects(|_, published| published.swap_remove(0).ordinal = 0, "1/1: no final answer");
     objects(|subjects, _| drop(subjects.pop_first()), "1/1: answered, and nobody asked");
-    objects(|_, said| said[0].id.0[0] ^= 1, "1/1: answer 1 is not named");
-    objects(|_, said| (said[1].ordinal, said[3].ordinal) = (3, 1), "the final answer is not");
+    objects(|_, published| published[0].id.0[0] ^= 1, "1/1: answer 1 is not named");
+    objects(
+        |_, published| (published[1].ordinal, published[3].ordinal) = (3, 1),
+        "the final answer is not",
+    );
 }
 
 #[test]

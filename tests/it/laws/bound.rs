@@ -18,15 +18,15 @@ fn site(state: &mut State, name: &str, output: &str) {
         tier: 1,
         output_endpoint: output.into(),
     };
-    fold(state, &said(lane(Topic::Site, 0), Event::from(site)));
+    fold(state, &published(lane(Topic::Site, 0), Event::from(site)));
 }
 
 fn endpoint(state: &mut State, name: &str, site: &str, write_wan: bool, at: i64) {
     let storage = Storage { write_wan, ..storage(name, site, at) };
-    fold(state, &said(lane(Topic::Storage, 0), Event::from(storage)));
+    fold(state, &published(lane(Topic::Storage, 0), Event::from(storage)));
 }
 
-/// What the first queue is said to have stuck.
+/// What the first queue is published to have stuck.
 fn stuck(state: &mut State, grid: &mut Grid) -> u32 {
     close(state, state.now.max(DAWN) + 1);
     grid.update(state, grid.world().queues.is_empty());
@@ -41,23 +41,23 @@ fn stuck(state: &mut State, grid: &mut Grid) -> u32 {
 #[test]
 fn jobs_bound_for_a_nucleus_that_cannot_be_written_are_stuck() {
     let (mut state, mut grid) = (state(), Grid::default());
-    fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue("ash", DAWN))));
+    fold(&mut state, &published(lane(Topic::Queue, 0), Event::from(queue("ash", DAWN))));
     site(&mut state, "CERN", "CERN_DISK");
     site(&mut state, "DESY", "DESY_DISK");
     endpoint(&mut state, "CERN_DISK", "CERN", true, DAWN);
     endpoint(&mut state, "DESY_DISK", "DESY", false, DAWN);
     let mut names = 100..;
-    let mut tell = |state: &mut State, nucleus, status, count| {
+    let mut feed = |state: &mut State, nucleus, status, count| {
         for _ in 0..count {
             let name = text(names.next().expect("a number").to_string());
             let job = JobState { nucleus, status, ..job(name) };
-            fold(state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
+            fold(state, &published(lane(Topic::JobState, 0), Event::JobState(job)));
         }
     };
-    tell(&mut state, "CERN", Status::Transferring, 3);
-    tell(&mut state, "DESY", Status::Transferring, 5);
-    tell(&mut state, "DESY", Status::Holding, 7);
-    tell(&mut state, "", Status::Transferring, 11);
+    feed(&mut state, "CERN", Status::Transferring, 3);
+    feed(&mut state, "DESY", Status::Transferring, 5);
+    feed(&mut state, "DESY", Status::Holding, 7);
+    feed(&mut state, "", Status::Transferring, 11);
     assert_eq!(stuck(&mut state, &mut grid), 5);
     endpoint(&mut state, "CERN_DISK", "CERN", false, DAWN + 1);
     assert_eq!(stuck(&mut state, &mut grid), 8);
@@ -65,7 +65,7 @@ fn jobs_bound_for_a_nucleus_that_cannot_be_written_are_stuck() {
     assert_eq!(stuck(&mut state, &mut grid), 3);
     let over =
         JobState { nucleus: "CERN", status: Status::Finished, changed_at: DAWN + 2, ..job("100") };
-    fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(over)));
+    fold(&mut state, &published(lane(Topic::JobState, 0), Event::JobState(over)));
     assert_eq!(stuck(&mut state, &mut grid), 2);
     assert_audit_clean(&state, "stuck");
 }

@@ -1,7 +1,7 @@
 //! Joins and lanes commute: within a cycle the order in which lanes were merged is nothing.
 
 use super::counters::{assert_audit_clean, counters};
-use super::random::{Story, tell};
+use super::random::{Story, feed_story};
 use crate::wire::dice::{Dice, Vocabulary};
 use crate::wire::kinds;
 use crate::world::*;
@@ -34,7 +34,7 @@ fn merges(lengths: &mut [usize]) -> Vec<Vec<usize>> {
     all
 }
 
-fn fold_merged(state: &mut State, lanes: &[Vec<Said>], merge: &[usize]) {
+fn fold_merged(state: &mut State, lanes: &[Vec<Entry>], merge: &[usize]) {
     let mut next = vec![0; lanes.len()];
     for at in merge {
         fold(state, &lanes[*at][next[*at]]);
@@ -43,20 +43,20 @@ fn fold_merged(state: &mut State, lanes: &[Vec<Said>], merge: &[usize]) {
 }
 
 /// Folds the lanes in every merge upon the same past; everything must agree, at the cut, after our
-/// own words, and a month later.
+/// own decisions, and a month later.
 #[track_caller]
-fn check(before: &[Said], lanes: &[(Topic, u32, Vec<Event<'static>>)], words: &[Word]) {
-    let lanes: Vec<Vec<Said>> = lanes
+fn check(before: &[Entry], lanes: &[(Topic, u32, Vec<Event<'static>>)], decisions: &[Word]) {
+    let lanes: Vec<Vec<Entry>> = lanes
         .iter()
         .map(|(topic, partition, events)| {
-            events.iter().map(|event| said(lane(*topic, *partition), event.clone())).collect()
+            events.iter().map(|event| published(lane(*topic, *partition), event.clone())).collect()
         })
         .collect();
     let mut lengths: Vec<usize> = lanes.iter().map(Vec::len).collect();
     let all = merges(&mut lengths);
     assert!(all.len() > 1, "nothing to merge");
     let mut past = state();
-    before.iter().for_each(|said| fold(&mut past, said));
+    before.iter().for_each(|published| fold(&mut past, published));
     for lane in &lanes {
         past.times.lanes.at(lane[0].lane);
     }
@@ -67,7 +67,7 @@ fn check(before: &[Said], lanes: &[(Topic, u32, Vec<Event<'static>>)], words: &[
         fold_merged(&mut state, &lanes, merge);
         let mut seen = Vec::new();
         close(&mut state, DAWN + DAY + 1_000);
-        words.iter().for_each(|word| say(&mut state, word));
+        decisions.iter().for_each(|decision| fold_decision(&mut state, decision));
         for later in [0, 10, HOUR, DAY, 40 * DAY] {
             if later > 0 {
                 close(&mut state, DAWN + DAY + 1_000 + later);
@@ -87,7 +87,7 @@ fn state_of(status: Status, changed_at: i64) -> JobState<'static> {
 }
 
 #[test]
-fn a_job_told_of_in_four_lanes_is_the_same_job() {
+fn a_job_reported_in_four_lanes_is_the_same_job() {
     let at = DAWN + DAY;
     check(
         &[],
@@ -205,7 +205,7 @@ fn the_long_ended_and_the_living_commute() {
     let living = JobState { changed_at: old - HOUR, ..state_of(Status::Running, old) };
     let moved = |name, state, at| Event::Transfer(transfer(name, state, at));
     check(
-        &[said(
+        &[published(
             lane(JobState, 0),
             Event::JobState(JobState { job: "9", ..state_of(Status::Running, DAWN) }),
         )],
@@ -284,7 +284,7 @@ fn pilots_commute() {
         Event::Pilot(Pilot::Slots { queue, gshare, resource_type, slots, expires_at: 0, at })
     };
     check(
-        &[said(lane(Pilot, 0), asked("n1", DAWN + DAY - 2 * HOUR))],
+        &[published(lane(Pilot, 0), asked("n1", DAWN + DAY - 2 * HOUR))],
         &[
             (Pilot, 0, vec![asked("n1", at), updated("n2", at - 4 * HOUR), slots(3, at)]),
             (Pilot, 1, vec![updated("n1", at - HOUR), workers(7, at), slots(4, at - 1)]),
@@ -302,7 +302,7 @@ fn slot_figures_of_a_queue_commute() {
     };
     let asked = Pilot::AskedJob { queue: "ash", node: "n1", at: DAWN + DAY };
     check(
-        &[said(lane(Pilot, 0), Event::Pilot(asked))],
+        &[published(lane(Pilot, 0), Event::Pilot(asked))],
         &[
             (Pilot, 0, vec![slots("zinc", "SCORE", 3), slots("", "", 7)]),
             (Pilot, 1, vec![slots("iron", "MCORE", 4), slots("iron", "SCORE", 5)]),
@@ -314,14 +314,14 @@ fn slot_figures_of_a_queue_commute() {
 #[test]
 fn configuration_commutes_with_nulls_of_other_lanes() {
     let at = DAWN + DAY;
-    let told = |value, at| Event::from(parameter("K", value, at));
+    let reported = |value, at| Event::from(parameter("K", value, at));
     let removed = Event::Removed { topic: Parameter, name: "jedi/jobbroker/K/atlas" };
     check(
-        &[said(lane(Parameter, 1), told("old", DAWN))],
+        &[published(lane(Parameter, 1), reported("old", DAWN))],
         &[
-            (Parameter, 0, vec![told("a", at), removed.clone(), told("b", at - 5)]),
-            (Parameter, 1, vec![removed.clone(), told("c", at - 5)]),
-            (Parameter, 2, vec![told("d", at - 5), told("e", at - 9), removed]),
+            (Parameter, 0, vec![reported("a", at), removed.clone(), reported("b", at - 5)]),
+            (Parameter, 1, vec![removed.clone(), reported("c", at - 5)]),
+            (Parameter, 2, vec![reported("d", at - 5), reported("e", at - 9), removed]),
         ],
         &[],
     );
@@ -356,22 +356,30 @@ fn records_of_every_kind_of_configuration_commute() {
 #[test]
 fn requests_answers_and_outcomes_commute() {
     let at = DAWN + DAY;
-    let word = assign("70/1", 0, "ash", 30, DAWN + DAY);
-    let told = |task| Event::Task(Box::new(task));
+    let decision = assign("70/1", 0, "ash", 30, DAWN + DAY);
+    let reported = |task| Event::Task(Box::new(task));
     let asking = task("70/1", TaskPhase::Asking, at - 5);
     let renamed =
         yardmaster::core::event::Task { task: "71".into(), revision: 1, ..asking.clone() };
     let long_ended = task("70/2", TaskPhase::Ended, DAWN - 30 * DAY);
-    let outcome = |kind, at| Event::Outcome(outcome(&word, kind, at));
+    let outcome = |kind, at| Event::Outcome(outcome(&decision, kind, at));
     check(
         &[],
         &[
-            (Task, 0, vec![told(asking), told(long_ended), told(task("70", TaskPhase::Ended, at))]),
-            (Task, 1, vec![told(renamed), told(task("70/2", TaskPhase::Asking, DAWN))]),
+            (
+                Task,
+                0,
+                vec![
+                    reported(asking),
+                    reported(long_ended),
+                    reported(task("70", TaskPhase::Ended, at)),
+                ],
+            ),
+            (Task, 1, vec![reported(renamed), reported(task("70/2", TaskPhase::Asking, DAWN))]),
             (Outcome, 0, vec![outcome(OutcomeKind::Accepted, DAWN - 30 * DAY)]),
             (Outcome, 1, vec![outcome(OutcomeKind::Expired, at)]),
         ],
-        &[word.clone(), assign("70/1", 1, "ash", 20, at), defer("70/2", 0, 1, at)],
+        &[decision.clone(), assign("70/1", 1, "ash", 20, at), defer("70/2", 0, 1, at)],
     );
 }
 
@@ -383,7 +391,7 @@ fn large_logs_merge_in_any_way() {
         let tales: Vec<_> = (0..5)
             .map(|merge| {
                 let mut seen = Vec::new();
-                tell(&story, seed * 1000 + merge, |state, cycle, _| {
+                feed_story(&story, seed * 1000 + merge, |state, cycle, _| {
                     if cycle % 4 == 0 {
                         seen.push((digest(state), counters(state)));
                     }

@@ -1,4 +1,4 @@
-//! Fold is total: whatever is said, in whatever lane and at whatever time, it has its effect, and
+//! Fold is total: whatever is published, in whatever lane and at whatever time, it has its effect, and
 //! every counter stays what a recount gives.
 
 use super::counters::assert_audit_clean;
@@ -81,8 +81,8 @@ impl Foe {
         self.chance.of(&COUNTS)
     }
 
-    /// Whatever can be said on a topic, with names and numbers of ours only.
-    fn said_on(&mut self, topic: Topic) -> Event<'static> {
+    /// Whatever can be published on a topic, with names and numbers of ours only.
+    fn record_on(&mut self, topic: Topic) -> Event<'static> {
         let names = self.names.clone();
         let vocabulary = Vocabulary {
             texts: &names,
@@ -99,12 +99,12 @@ impl Foe {
 
     fn event(&mut self) -> Event<'static> {
         match self.chance.below(14) {
-            0..=2 => self.said_on(Topic::JobState),
-            3 => self.said_on(Topic::Heartbeat),
-            4 => self.said_on(Topic::Transfer),
-            5 | 6 => self.said_on(Topic::Pilot),
+            0..=2 => self.record_on(Topic::JobState),
+            3 => self.record_on(Topic::Heartbeat),
+            4 => self.record_on(Topic::Transfer),
+            5 | 6 => self.record_on(Topic::Pilot),
             7 => {
-                let Event::Task(mut asked) = self.said_on(Topic::Task) else {
+                let Event::Task(mut asked) = self.record_on(Topic::Task) else {
                     panic!("no request")
                 };
                 asked.domain = "atlas".into();
@@ -112,10 +112,10 @@ impl Foe {
                 Event::Task(asked)
             }
             8 => {
-                let Event::Outcome(mut outcome) = self.said_on(Topic::Outcome) else {
+                let Event::Outcome(mut outcome) = self.record_on(Topic::Outcome) else {
                     panic!("no outcome")
                 };
-                outcome.decision = self.word().id;
+                outcome.decision = self.decision().id;
                 Event::Outcome(outcome)
             }
             9 => Event::Garbled(self.chance.of(&Garbled::ALL)),
@@ -123,25 +123,26 @@ impl Foe {
                 let topic = self.chance.of(Topic::ALL);
                 Event::Removed { topic, name: self.name() }
             }
-            11 => Event::Output(Output::from(self.word())),
+            11 => Event::Output(Output::from(self.decision())),
             _ => {
                 let topic = self.chance.of(Configuration::TOPICS);
-                self.said_on(topic)
+                self.record_on(topic)
             }
         }
     }
 
-    fn word(&mut self) -> Decision {
-        let mut word = assign(self.name(), self.count(), self.name(), self.count(), self.time());
-        word.task = self.name().into();
-        word.gshare = self.name().into();
-        if let Answer::Assign(ranked) = &mut word.outcome {
+    fn decision(&mut self) -> Decision {
+        let mut decision =
+            assign(self.name(), self.count(), self.name(), self.count(), self.time());
+        decision.task = self.name().into();
+        decision.gshare = self.name().into();
+        if let Answer::Assign(ranked) = &mut decision.outcome {
             ranked.push(ranked[0].clone());
         }
         if self.chance.below(3) == 0 {
-            word.outcome = Answer::Defer { until: self.time() };
+            decision.outcome = Answer::Defer { until: self.time() };
         }
-        word
+        decision
     }
 
     fn lane(&mut self) -> Lane {
@@ -163,7 +164,7 @@ impl Foe {
 }
 
 #[test]
-fn nothing_that_can_be_said_panics_or_makes_a_counter_drift() {
+fn no_record_panics_or_makes_a_counter_drift() {
     for seed in 0..40 {
         let mut foe = Foe::new(seed);
         let limits = Limits { stubs_max: 3, names_max: 1_000, ..Limits::default() };

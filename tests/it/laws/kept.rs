@@ -1,6 +1,6 @@
 //! What a store's records keep is all there is.
 
-use super::random::{Story, tell};
+use super::random::{Story, feed_story};
 use crate::world::*;
 use yardmaster::core::state::State;
 use yardmaster::core::state::digest::digest;
@@ -24,7 +24,7 @@ pub fn stored(state: &State) -> State {
 fn a_state_restored_from_its_records_has_the_same_digest() {
     let mut facts = [0; 4];
     for seed in 0..12 {
-        let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});
+        let mut state = feed_story(&Story::drawn(seed), seed, |_, _, _| {});
         let head = stored::write_head(&state, &Head::default());
         assert_eq!(digest(&stored(&state)), digest(&state), "seed {seed}: pages");
         let deltas = stored::deltas(&mut state);
@@ -49,16 +49,16 @@ fn the_power_of_shares_is_that_of_their_jobs() {
     use yardmaster::core::judge::share::{Hs06, executing_and_queued};
     let mut seen = 0;
     for seed in 0..20 {
-        tell(&Story::drawn(seed), seed, |state, cycle, _| {
+        feed_story(&Story::drawn(seed), seed, |state, cycle, _| {
             let mut state = state.clone();
-            // Core powers: 10 and 23.25 HS06; a queue said only as its parts; two that are unknown.
+            // Core powers: 10 and 23.25 HS06; a queue published only as its parts; two that are unknown.
             for (name, unified, milli) in
                 [("ash", "ash", 10_000), ("oak/MCORE", "oak", 23_250), ("oak/SCORE", "oak", 23_250)]
             {
                 let mut queue = crate::drive::yard::queue(name, DAWN);
                 queue.unified = unified.into();
                 queue.core_power_mhs06 = milli;
-                fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
+                fold(&mut state, &published(lane(Topic::Queue, 0), Event::from(queue)));
             }
             let mut naive: BTreeMap<String, Hs06> = BTreeMap::new();
             for (_, job) in state.jobs.slab.iter() {

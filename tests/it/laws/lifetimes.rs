@@ -13,8 +13,8 @@ use yardmaster::core::unit::{DAY, HOUR};
 const JOBS: yardmaster::core::cut::Lane = lane(Topic::JobState, 0);
 const BEATS: yardmaster::core::cut::Lane = lane(Topic::Heartbeat, 0);
 
-fn tell(state: &mut State, job: JobState<'static>) {
-    fold(state, &said(JOBS, Event::JobState(job)));
+fn feed(state: &mut State, job: JobState<'static>) {
+    fold(state, &published(JOBS, Event::JobState(job)));
 }
 
 fn ended(at: i64) -> JobState<'static> {
@@ -26,12 +26,12 @@ fn nothing_follows_an_end_within_its_attempt() {
     for end in [Status::Finished, Status::Failed, Status::Cancelled, Status::Closed] {
         for status in Status::ALL.into_iter().filter(|status| !status.is_ended()) {
             let mut state = state();
-            tell(&mut state, JobState { status: end, ..ended(DAWN) });
+            feed(&mut state, JobState { status: end, ..ended(DAWN) });
             let known = records_digest(&state);
-            tell(&mut state, JobState { status, changed_at: DAWN + HOUR, revision: 9, ..job("1") });
+            feed(&mut state, JobState { status, changed_at: DAWN + HOUR, revision: 9, ..job("1") });
             assert_eq!(records_digest(&state), known, "{end:?}, {status:?}");
             // The next attempt is another matter, however early it says it was.
-            tell(&mut state, JobState { status, changed_at: DAWN - HOUR, attempt: 1, ..job("1") });
+            feed(&mut state, JobState { status, changed_at: DAWN - HOUR, attempt: 1, ..job("1") });
             assert_eq!(state.jobs.of(Key(1)).and_then(|job| job.status), Some(status));
             assert_audit_clean(&state, "after the next attempt");
         }
@@ -44,7 +44,7 @@ fn an_ended_job_is_forgotten_exactly_after_the_stated_time() {
     let lifetime = state.setting.limits.ended_job_lifetime_ms;
     for offset in [0, 1, 499, 500, 999] {
         let name = text((10 + offset).to_string());
-        tell(&mut state, JobState { job: name, ..ended(DAWN + offset) });
+        feed(&mut state, JobState { job: name, ..ended(DAWN + offset) });
     }
     for now in lifetime - 1_000..lifetime + 1_500 {
         close(&mut state, DAWN + now);
@@ -55,19 +55,19 @@ fn an_ended_job_is_forgotten_exactly_after_the_stated_time() {
 }
 
 #[test]
-fn a_late_word_of_a_forgotten_job_has_no_effect() {
+fn a_late_report_of_a_forgotten_job_has_no_effect() {
     let mut state = state();
     let lifetime = state.setting.limits.ended_job_lifetime_ms;
-    tell(&mut state, ended(DAWN));
+    feed(&mut state, ended(DAWN));
     state.times.lanes.at(lane(Topic::Transfer, 0));
     close(&mut state, DAWN + lifetime);
     assert!(state.jobs.slab.is_empty());
     let (known, counted) = (records_digest(&state), counters(&state));
-    tell(&mut state, ended(DAWN));
-    tell(&mut state, JobState { status: Status::Failed, ..ended(DAWN - HOUR) });
-    fold(&mut state, &said(BEATS, Event::Heartbeat(beat("1", DAWN - 5))));
+    feed(&mut state, ended(DAWN));
+    feed(&mut state, JobState { status: Status::Failed, ..ended(DAWN - HOUR) });
+    fold(&mut state, &published(BEATS, Event::Heartbeat(beat("1", DAWN - 5))));
     let moved = transfer("5", TransferStatus::Done, DAWN - DAY);
-    fold(&mut state, &said(lane(Topic::Transfer, 0), Event::Transfer(moved)));
+    fold(&mut state, &published(lane(Topic::Transfer, 0), Event::Transfer(moved)));
     close(&mut state, DAWN + lifetime + 1);
     close(&mut state, DAWN + lifetime + 2);
     assert_eq!(counters(&state), counted);
@@ -80,7 +80,7 @@ fn what_a_forgotten_job_left_in_a_window_stays_until_the_window_ends() {
     let limits = Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() };
     let reach = limits.done_jobs_window_ms;
     let mut state = state_with(limits);
-    tell(&mut state, ended(DAWN));
+    feed(&mut state, ended(DAWN));
     close(&mut state, DAWN + HOUR);
     assert!(state.jobs.slab.is_empty());
     let tallied = |state: &State| counters(state).into_values().sum::<i128>();
@@ -96,10 +96,10 @@ fn what_a_forgotten_job_left_in_a_window_stays_until_the_window_ends() {
 fn stubs_are_bounded_and_expire() {
     let mut state = state_with(Limits { stubs_max: 10, ..Limits::default() });
     let lifetime = state.setting.limits.stub_lifetime_ms;
-    tell(&mut state, JobState { changed_at: DAWN, ..job("999") });
+    feed(&mut state, JobState { changed_at: DAWN, ..job("999") });
     for number in 0..100 {
         let name = text(format!("unknown-{number}"));
-        fold(&mut state, &said(BEATS, Event::Heartbeat(beat(name, DAWN + number))));
+        fold(&mut state, &published(BEATS, Event::Heartbeat(beat(name, DAWN + number))));
     }
     close(&mut state, DAWN + 1_000);
     // The oldest went first.
@@ -117,9 +117,9 @@ fn stubs_are_bounded_and_expire() {
 fn a_silent_job_is_forgotten_and_one_with_a_heartbeat_is_not() {
     let mut state = state();
     let lifetime = state.setting.limits.silent_job_lifetime_ms;
-    tell(&mut state, job("1"));
-    tell(&mut state, job("2"));
-    fold(&mut state, &said(BEATS, Event::Heartbeat(beat("2", DAWN + 2 * DAY))));
+    feed(&mut state, job("1"));
+    feed(&mut state, job("2"));
+    fold(&mut state, &published(BEATS, Event::Heartbeat(beat("2", DAWN + 2 * DAY))));
     close(&mut state, DAWN + lifetime - 1);
     assert_eq!(state.jobs.slab.len(), 2);
     // Looked for once a day.
@@ -131,23 +131,23 @@ fn a_silent_job_is_forgotten_and_one_with_a_heartbeat_is_not() {
 }
 
 #[test]
-fn a_promise_ends_by_its_jobs_by_its_outcome_or_by_its_lifetime() {
+fn a_reservation_ends_by_its_jobs_by_its_outcome_or_by_its_lifetime() {
     use yardmaster::core::event::OutcomeKind;
     let mut state = state();
     let reserved = |state: &State| counters(state).get("share ash/MC reserved").copied();
-    tell(&mut state, job("1"));
+    feed(&mut state, job("1"));
     close(&mut state, DAWN);
     let words: Vec<_> =
         (1..4).map(|chunk| assign(&format!("70/{chunk}"), 0, "ash", 10, DAWN)).collect();
-    words.iter().for_each(|word| say(&mut state, word));
+    words.iter().for_each(|word| fold_decision(&mut state, word));
     assert_eq!(reserved(&state), Some(30));
     for number in 100..112 {
         let name = text(number.to_string());
-        tell(&mut state, JobState { job: name, request: "70/1:0", ..job("") });
+        feed(&mut state, JobState { job: name, request: "70/1:0", ..job("") });
     }
     assert_eq!(reserved(&state), Some(20));
     let accepted = outcome(&words[1], OutcomeKind::Accepted, DAWN);
-    fold(&mut state, &said(lane(Topic::Outcome, 0), Event::Outcome(accepted)));
+    fold(&mut state, &published(lane(Topic::Outcome, 0), Event::Outcome(accepted)));
     assert_eq!(reserved(&state), Some(10));
     let lifetime = state.setting.limits.reservation_lifetime_ms;
     close(&mut state, DAWN + lifetime - 1);
@@ -157,7 +157,7 @@ fn a_promise_ends_by_its_jobs_by_its_outcome_or_by_its_lifetime() {
     assert_audit_clean(&state, "reservations over");
 }
 
-/// A chunk that is said again after its task ended goes with the task, in whatever order the two
+/// A chunk that is published again after its task ended goes with the task, in whatever order the two
 /// come up.
 #[test]
 fn chunks_go_with_their_task() {
@@ -170,17 +170,17 @@ fn chunks_go_with_their_task() {
         ("7/1", TaskPhase::Asking, DAWN + 12 * DAY),
         ("7", TaskPhase::Ended, DAWN),
     ] {
-        fold(&mut state, &said(tasks, Event::Task(Box::new(task(subject, phase, at)))));
+        fold(&mut state, &published(tasks, Event::Task(Box::new(task(subject, phase, at)))));
     }
     let lifetime = state.setting.limits.answered_request_lifetime_ms;
-    say(&mut state, &assign("70/1", 0, "ash", 10, DAWN + 12 * DAY));
+    fold_decision(&mut state, &assign("70/1", 0, "ash", 10, DAWN + 12 * DAY));
     close(&mut state, DAWN + lifetime - 1);
     assert_eq!(state.requests.len(), 4);
     close(&mut state, DAWN + lifetime);
     // The other chunk stays until it has its final answer.
     assert!(state.requests.of("7/1").is_some());
     assert_eq!((state.requests.len(), state.chunks.len()), (1, 1));
-    say(&mut state, &assign("7/1", 0, "ash", 10, DAWN + lifetime));
+    fold_decision(&mut state, &assign("7/1", 0, "ash", 10, DAWN + lifetime));
     let silent = state.setting.limits.request_lifetime_ms;
     close(&mut state, DAWN + 12 * DAY + silent);
     assert_eq!((state.requests.len(), state.chunks.len()), (0, 0));

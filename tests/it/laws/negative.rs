@@ -21,7 +21,7 @@ use yardmaster::core::unit::HOUR;
 /// A state in which every table has something.
 fn full() -> State {
     let mut state = state_with(Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() });
-    let told = [
+    let reported = [
         Event::JobState(JobState { started_at: DAWN, ..job("1") }),
         Event::JobState(JobState { request: "70/1:0", queue: "oak", user: "bob", ..job("two") }),
         Event::JobState(JobState { status: Status::Failed, ended_at: DAWN - HOUR, ..job("3") }),
@@ -56,7 +56,7 @@ fn full() -> State {
         Event::from(Quota { subject: "ann".into(), ..Quota::default() }),
         Event::from(User { name: "ann".into(), ..User::default() }),
     ];
-    for event in told {
+    for event in reported {
         let topic = match &event {
             Event::JobState(_) => Topic::JobState,
             Event::Heartbeat(_) => Topic::Heartbeat,
@@ -66,12 +66,12 @@ fn full() -> State {
             Event::Configuration(it) => it.topic(),
             other => panic!("{other:?}"),
         };
-        fold(&mut state, &said(lane(topic, 0), event));
+        fold(&mut state, &published(lane(topic, 0), event));
     }
     close(&mut state, DAWN + 1);
-    say(&mut state, &assign("70/1", 0, "ash", 10, DAWN));
+    fold_decision(&mut state, &assign("70/1", 0, "ash", 10, DAWN));
     let other = outcome(&assign("70/2", 0, "ash", 1, DAWN), OutcomeKind::Refused, DAWN);
-    fold(&mut state, &said(lane(Topic::Outcome, 0), Event::Outcome(other)));
+    fold(&mut state, &published(lane(Topic::Outcome, 0), Event::Outcome(other)));
     close(&mut state, DAWN + 2);
     assert_audit_clean(&state, "before");
     state

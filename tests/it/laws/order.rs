@@ -3,7 +3,7 @@
 //! neither depends on what types and fields are called in the source.
 
 use crate::drive::yard;
-use crate::world::{DAWN, close, fold, lane, parameter, said, state, task, text};
+use crate::world::{DAWN, close, fold, lane, parameter, published, state, task, text};
 use std::cmp::Ordering;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::*;
@@ -17,7 +17,7 @@ fn is_newer(topic: Topic, one: &Event<'static>, other: &Event<'static>) -> bool 
     let after = |events: &[&Event<'static>]| {
         let mut state = state();
         for event in events {
-            fold(&mut state, &said(lane(topic, 0), (*event).clone()));
+            fold(&mut state, &published(lane(topic, 0), (*event).clone()));
         }
         records_digest(&state)
     };
@@ -182,11 +182,11 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     all.extend(others());
     for (topic, versions) in all {
         for (_, event) in versions {
-            fold(&mut state, &said(lane(topic, 0), event));
+            fold(&mut state, &published(lane(topic, 0), event));
         }
     }
     let pilot = Pilot::AskedJob { queue: "ASH", node: text("n1".into()), at: DAWN };
-    fold(&mut state, &said(lane(Topic::Pilot, 0), Event::Pilot(pilot)));
+    fold(&mut state, &published(lane(Topic::Pilot, 0), Event::Pilot(pilot)));
     close(&mut state, DAWN);
     assert_eq!(digest(&state), DIGEST);
 }

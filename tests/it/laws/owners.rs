@@ -1,6 +1,6 @@
-//! What is said of a task's owner, and of its user at each queue, is the sum over jobs.
+//! What is published of a task's owner, and of its user at each queue, is the sum over jobs.
 
-use super::random::{Moment, Story, tell};
+use super::random::{Moment, Story, feed_story};
 use crate::world::*;
 use std::collections::BTreeSet;
 use yardmaster::core::cut::Topic;
@@ -112,14 +112,14 @@ fn owners_have_what_their_jobs_sum_up_to() {
     let (mut present, mut started, mut ended) = (0, 0, 0);
     let mut classes = BTreeSet::new();
     for seed in 0..16 {
-        tell(&Story::drawn(seed), seed, |state, cycle, moment| {
-            if moment == Moment::Spoken || cycle % 3 != 0 {
+        feed_story(&Story::drawn(seed), seed, |state, cycle, moment| {
+            if moment == Moment::Published || cycle % 3 != 0 {
                 return;
             }
             let mut state = state.clone();
             for name in ["ash", "oak"] {
                 let queue = Queue { analysis: true, ..crate::drive::yard::queue(name, DAWN) };
-                fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
+                fold(&mut state, &published(lane(Topic::Queue, 0), Event::from(queue)));
             }
             let mut grid = Grid::default();
             grid.update(&mut state, true);
@@ -184,14 +184,14 @@ fn a_share_is_used_as_its_jobs_run() {
     let (policy, resolved) = policy("atlas-analysis-job", Rules::Documented);
     let mut state = state();
     let queue = Queue { analysis: true, ..crate::drive::yard::queue("ash", DAWN) };
-    fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
+    fold(&mut state, &published(lane(Topic::Queue, 0), Event::from(queue)));
     for (name, value) in [("MC", 80.0), ("User Analysis", 20.0)] {
         let share = Share { name: name.into(), value, changed_at: DAWN, ..Share::default() };
-        fold(&mut state, &said(lane(Topic::Share, 0), Event::from(share)));
+        fold(&mut state, &published(lane(Topic::Share, 0), Event::from(share)));
     }
     for (name, gshare, cores) in [("1", "MC", 8), ("2", "User Analysis", 4)] {
         let job = JobState { gshare, cores, ..job(name) };
-        fold(&mut state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
+        fold(&mut state, &published(lane(Topic::JobState, 0), Event::JobState(job)));
     }
     close(&mut state, DAWN + 1);
     let mut grid = Grid::default();

@@ -49,10 +49,10 @@ impl Story {
             late: chance.of(&[MINUTE, HOUR, 2 * DAY]),
             step: chance.of(&[1_000, 7 * MINUTE, 3 * HOUR, DAY]),
         };
-        Story::told(&taste, &mut chance)
+        Story::generate(&taste, &mut chance)
     }
 
-    fn told(taste: &Taste, chance: &mut Chance) -> Story {
+    fn generate(taste: &Taste, chance: &mut Chance) -> Story {
         let limits = Limits {
             stubs_max: chance.of(&[0, 3, 1000]),
             ended_job_lifetime_ms: chance.of(&[HOUR, DAY]),
@@ -66,38 +66,38 @@ impl Story {
             ..Limits::default()
         };
         let mut now = DAWN;
-        let mut said_before: Vec<Decision> = Vec::new();
+        let mut published_before: Vec<Decision> = Vec::new();
         let mut cycles = Vec::new();
         for _ in 0..24 {
             now += 1 + chance.below(taste.step as usize) as Millis;
-            let mut lanes: BTreeMap<Lane, Vec<Said>> = BTreeMap::new();
+            let mut lanes: BTreeMap<Lane, Vec<Entry>> = BTreeMap::new();
             for _ in 0..chance.below(120) {
                 // Any lane will do: records of one thing meet out of order.
-                let (topic, event) = event(taste, chance, now, &said_before);
+                let (topic, event) = event(taste, chance, now, &published_before);
                 let lane = lane(topic, chance.below(3) as u32);
                 let appended_at = if chance.below(20) == 0 { now - HOUR } else { now };
-                lanes.entry(lane).or_default().push(Said { lane, appended_at, event });
+                lanes.entry(lane).or_default().push(Entry { lane, appended_at, event });
             }
-            let words = words(chance, now, &mut said_before);
-            cycles.push(Cycle { lanes: lanes.into_values().collect(), now, words });
+            let decisions = random_decisions(chance, now, &mut published_before);
+            cycles.push(Cycle { lanes: lanes.into_values().collect(), now, decisions });
         }
         Story { limits, cycles }
     }
 }
 
-fn words(chance: &mut Chance, now: Millis, before: &mut Vec<Decision>) -> Vec<Decision> {
-    let mut words = Vec::new();
+fn random_decisions(chance: &mut Chance, now: Millis, before: &mut Vec<Decision>) -> Vec<Decision> {
+    let mut decisions = Vec::new();
     for _ in 0..chance.below(3) {
         let subject = chance.of(&["70/1", "70/2", "71/1"]);
         let attempt = before.iter().filter(|it| it.subject == subject).count() as u32;
-        let word = match chance.below(4) {
+        let decision = match chance.below(4) {
             0 => defer(subject, attempt, 1, now),
             _ => assign(subject, attempt, chance.of(&QUEUES), chance.below(30) as u32, now),
         };
-        before.push(word.clone());
-        words.push(word);
+        before.push(decision.clone());
+        decisions.push(decision);
     }
-    words
+    decisions
 }
 
 fn event(
@@ -145,11 +145,11 @@ fn event(
         }
         _ => {
             let kind = chance.of(&[OutcomeKind::Accepted, OutcomeKind::Refused]);
-            let word = match before.len() {
+            let decision = match before.len() {
                 0 => assign("70/1", 0, "ash", 1, at),
                 len => before[chance.below(len)].clone(),
             };
-            (Topic::Outcome, Event::Outcome(outcome(&word, kind, at)))
+            (Topic::Outcome, Event::Outcome(outcome(&decision, kind, at)))
         }
     }
 }
@@ -264,33 +264,33 @@ fn pilot(chance: &mut Chance, at: Millis) -> Pilot<'static> {
 pub enum Moment {
     /// The cycle is closed.
     Closed,
-    /// Our words at it are counted.
-    Spoken,
+    /// Our decisions at it are counted.
+    Published,
 }
 
 /// Tells a story, merging the lanes of each cycle by the given seed; `look` sees the state at both
 /// moments of each cycle.
-pub fn tell(story: &Story, merge: u64, mut look: impl FnMut(&State, usize, Moment)) -> State {
+pub fn feed_story(story: &Story, merge: u64, mut look: impl FnMut(&State, usize, Moment)) -> State {
     let mut state = state_with(story.limits.clone());
     let mut chance = Chance(merge);
     for (number, cycle) in story.cycles.iter().enumerate() {
-        merged(cycle, &mut chance, |said| fold(&mut state, said));
+        merged(cycle, &mut chance, |published| fold(&mut state, published));
         close(&mut state, cycle.now);
         look(&state, number, Moment::Closed);
-        cycle.words.iter().for_each(|word| say(&mut state, word));
-        look(&state, number, Moment::Spoken);
+        cycle.decisions.iter().for_each(|decision| fold_decision(&mut state, decision));
+        look(&state, number, Moment::Published);
     }
     state
 }
 
 /// The records of a cycle, its lanes merged at random.
-pub fn merged<'a>(cycle: &'a Cycle, chance: &mut Chance, mut each: impl FnMut(&'a Said)) {
-    let mut lanes: Vec<std::slice::Iter<'a, Said>> =
+pub fn merged<'a>(cycle: &'a Cycle, chance: &mut Chance, mut each: impl FnMut(&'a Entry)) {
+    let mut lanes: Vec<std::slice::Iter<'a, Entry>> =
         cycle.lanes.iter().map(|it| it.iter()).collect();
     while !lanes.is_empty() {
         let at = chance.below(lanes.len());
         match lanes[at].next() {
-            Some(said) => each(said),
+            Some(published) => each(published),
             None => drop(lanes.swap_remove(at)),
         }
     }

@@ -1,7 +1,7 @@
 //! Every counter equals what a recount would give: the engine's own, and a dumb twin's.
 
 use super::counters::{assert_audit_clean, counters};
-use super::random::{Moment, Story, tell};
+use super::random::{Moment, Story, feed_story};
 use super::twin::Twin;
 use crate::world::*;
 use yardmaster::core::cut::Topic;
@@ -16,12 +16,12 @@ fn the_counters_are_those_of_a_dumb_twin_after_every_cycle() {
         let story = Story::drawn(seed);
         let mut twin = Twin::default();
         let mut before = state_with(story.limits.clone());
-        tell(&story, seed, |state, number, moment| {
+        feed_story(&story, seed, |state, number, moment| {
             let when = format!("seed {seed}, cycle {number}");
             assert_audit_clean(state, &when);
             match moment {
                 Moment::Closed => twin.closed(&story.cycles[number], &before, state),
-                Moment::Spoken => twin.spoken(&story.cycles[number], state),
+                Moment::Published => twin.after_outputs(&story.cycles[number], state),
             }
             let (kept, naive) = (counters(state), twin.counters(state));
             for (name, amount) in &naive {
@@ -53,7 +53,7 @@ fn close_requests(state: &mut State) {
         };
         let outcome = Outcome::Reject { reason: "over".into() };
         let decision = Decision { outcome, ..defer(&subject, attempt, ordinal, state.now) };
-        say(state, &decision);
+        fold_decision(state, &decision);
     }
 }
 
@@ -62,7 +62,7 @@ fn close_requests(state: &mut State) {
 fn nothing_stays_for_ever() {
     use yardmaster::core::unit::DAY;
     for seed in 0..12 {
-        let mut state = tell(&Story::drawn(seed), seed, |_, _, _| {});
+        let mut state = feed_story(&Story::drawn(seed), seed, |_, _, _| {});
         let now = state.now;
         Topic::ALL.iter().for_each(|topic| _ = state.times.lanes.at(lane(*topic, 0)));
         close_requests(&mut state);

@@ -1,4 +1,4 @@
-//! A record that comes again changes nothing but the cut; a thing told of in the wrong lanes is
+//! A record that comes again changes nothing but the cut; a thing reported in the wrong lanes is
 //! the same thing.
 
 use super::counters::{assert_audit_clean, counters};
@@ -15,21 +15,21 @@ fn a_record_below_the_cut_has_no_effect() {
             (state_with(story.limits.clone()), state_with(story.limits.clone()));
         for cycle in &story.cycles {
             let mut again = Vec::new();
-            merged(cycle, &mut Chance(seed), |said| {
-                fold(&mut once, said);
-                let offset = twice.next(said.lane);
-                twice.fold(said.lane, offset, said.appended_at, &said.event);
-                twice.fold(said.lane, offset, said.appended_at, &said.event);
-                again.push((offset, said));
+            merged(cycle, &mut Chance(seed), |published| {
+                fold(&mut once, published);
+                let offset = twice.next(published.lane);
+                twice.fold(published.lane, offset, published.appended_at, &published.event);
+                twice.fold(published.lane, offset, published.appended_at, &published.event);
+                again.push((offset, published));
             });
-            for (offset, said) in again {
-                twice.fold(said.lane, offset, said.appended_at, &said.event);
+            for (offset, published) in again {
+                twice.fold(published.lane, offset, published.appended_at, &published.event);
             }
             close(&mut once, cycle.now);
             close(&mut twice, cycle.now);
-            cycle.words.iter().for_each(|word| {
-                say(&mut once, word);
-                say(&mut twice, word);
+            cycle.decisions.iter().for_each(|decision| {
+                fold_decision(&mut once, decision);
+                fold_decision(&mut twice, decision);
             });
             assert_eq!(digest(&once), digest(&twice), "seed {seed}");
         }
@@ -46,22 +46,22 @@ fn the_same_content_at_a_later_offset_has_no_effect() {
             (state_with(story.limits.clone()), state_with(story.limits.clone()));
         let mut chance = Chance(seed);
         for cycle in &story.cycles {
-            let mut said_so_far: Vec<&Said> = Vec::new();
-            merged(cycle, &mut Chance(seed), |said| {
-                fold(&mut once, said);
-                fold(&mut twice, said);
-                if !said.lane.topic.is_configuration() {
-                    said_so_far.push(said);
-                    let earlier = said_so_far[chance.below(said_so_far.len())];
+            let mut published_so_far: Vec<&Entry> = Vec::new();
+            merged(cycle, &mut Chance(seed), |published| {
+                fold(&mut once, published);
+                fold(&mut twice, published);
+                if !published.lane.topic.is_configuration() {
+                    published_so_far.push(published);
+                    let earlier = published_so_far[chance.below(published_so_far.len())];
                     fold(&mut twice, earlier);
                 }
             });
             close(&mut once, cycle.now);
             close(&mut twice, cycle.now);
-            cycle.words.iter().for_each(|word| {
-                say(&mut once, word);
-                say(&mut twice, word);
-                say(&mut twice, word);
+            cycle.decisions.iter().for_each(|decision| {
+                fold_decision(&mut once, decision);
+                fold_decision(&mut twice, decision);
+                fold_decision(&mut twice, decision);
             });
             assert_eq!(records_digest(&once), records_digest(&twice), "seed {seed}");
             assert_eq!(counters(&once), counters(&twice), "seed {seed}");
@@ -78,20 +78,24 @@ fn a_topic_keyed_by_something_else_does_no_harm() {
             (state_with(story.limits.clone()), state_with(story.limits.clone()));
         let mut chance = Chance(seed ^ 77);
         for cycle in &story.cycles {
-            let mut spread: Vec<Said> = Vec::new();
+            let mut spread: Vec<Entry> = Vec::new();
             // A compacted topic must be keyed by the thing itself, for the sake of its nulls.
-            let told = cycle.lanes.iter().flatten().filter(|it| !it.lane.topic.is_configuration());
-            for said in told {
-                fold(&mut right, &Said { lane: lane(said.lane.topic, 0), ..said.clone() });
-                let lane = lane(said.lane.topic, chance.below(7) as u32);
-                spread.insert(chance.below(spread.len() + 1), Said { lane, ..said.clone() });
+            let reported =
+                cycle.lanes.iter().flatten().filter(|it| !it.lane.topic.is_configuration());
+            for published in reported {
+                fold(
+                    &mut right,
+                    &Entry { lane: lane(published.lane.topic, 0), ..published.clone() },
+                );
+                let lane = lane(published.lane.topic, chance.below(7) as u32);
+                spread.insert(chance.below(spread.len() + 1), Entry { lane, ..published.clone() });
             }
-            spread.iter().for_each(|said| fold(&mut astray, said));
+            spread.iter().for_each(|published| fold(&mut astray, published));
             close(&mut right, cycle.now);
             close(&mut astray, cycle.now);
-            cycle.words.iter().for_each(|word| {
-                say(&mut right, word);
-                say(&mut astray, word);
+            cycle.decisions.iter().for_each(|decision| {
+                fold_decision(&mut right, decision);
+                fold_decision(&mut astray, decision);
             });
             assert_eq!(records_digest(&right), records_digest(&astray), "seed {seed}");
             assert_eq!(counters(&right), counters(&astray), "seed {seed}");

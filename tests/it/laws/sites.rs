@@ -1,4 +1,4 @@
-//! Classes of sites are those of all sample jobs that were told of, whichever are still remembered.
+//! Classes of sites are those of all sample jobs that were reported, whichever are still remembered.
 
 use super::counters::assert_audit_clean;
 use super::kept::stored;
@@ -32,13 +32,13 @@ fn grid(limits: Limits) -> State {
             workflow: workflow.into(),
             ..crate::drive::yard::queue(name, DAWN)
         };
-        fold(&mut state, &said(lane(Topic::Queue, 0), Event::from(queue)));
+        fold(&mut state, &published(lane(Topic::Queue, 0), Event::from(queue)));
     }
     state
 }
 
-fn tell(state: &mut State, job: JobState<'static>) {
-    fold(state, &said(lane(Topic::JobState, 0), Event::JobState(job)));
+fn feed(state: &mut State, job: JobState<'static>) {
+    fold(state, &published(lane(Topic::JobState, 0), Event::JobState(job)));
 }
 
 /// The class of each queue's site, to somebody who just came.
@@ -77,15 +77,15 @@ fn merge(
     }
 }
 
-/// What was told of: queue, since when it waited, when it started; 0: not yet.
-type Told = (&'static str, Millis, Millis);
+/// What was reported: queue, since when it waited, when it started; 0: not yet.
+type Reported = (&'static str, Millis, Millis);
 
 /// The same by the letter of the specification, sample by sample.
-fn dumb(told: &[Told], seen_at: Millis, rules: Rules) -> BTreeMap<&'static str, i8> {
+fn dumb(reported: &[Reported], seen_at: Millis, rules: Rules) -> BTreeMap<&'static str, i8> {
     let half_life = if rules == Rules::Panda { 12.0 } else { 6.0 };
     let mut sites = BTreeMap::new();
     for (queue, facility, _, _) in QUEUES {
-        let own = || told.iter().filter(move |(at, ..)| *at == queue);
+        let own = || reported.iter().filter(move |(at, ..)| *at == queue);
         let samples: Vec<(f64, f64)> = own()
             .filter(|(_, _, start)| *start > 0)
             .filter_map(|(_, from, start)| {
@@ -136,34 +136,34 @@ fn dumb(told: &[Told], seen_at: Millis, rules: Rules) -> BTreeMap<&'static str, 
 }
 
 #[test]
-fn classes_are_those_of_all_samples_told() {
+fn classes_are_those_of_all_samples_reported() {
     let limits = Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() };
     let mut met = BTreeSet::new();
     for seed in 0..12 {
         let mut chance = Chance(seed);
         let (mut state, mut now) = (grid(limits.clone()), DAWN);
-        let mut told: Vec<Told> = Vec::new();
+        let mut reported: Vec<Reported> = Vec::new();
         let mut grid = Grid::default();
         for step in 0..60 {
             now += chance.of(&[MINUTE, 20 * MINUTE, 2 * HOUR]);
             for _ in 0..chance.below(8) {
                 let (queue, _, _, wait) = QUEUES[chance.below(QUEUES.len())];
                 let waited = wait / 4 + chance.below(wait as usize) as Millis;
-                let name = text(format!("{}", 100 + told.len()));
+                let name = text(format!("{}", 100 + reported.len()));
                 let start = if chance.below(3) > 0 { now } else { 0 };
-                told.push((queue, now - waited, start));
+                reported.push((queue, now - waited, start));
                 let mut job = merge(name, queue, now - waited, start);
                 if start > 0 && chance.below(2) == 0 {
                     (job.status, job.ended_at) = (Status::Finished, start + 1);
                 }
-                tell(&mut state, job);
+                feed(&mut state, job);
             }
             // Now and then one that waits starts.
-            let waiting = told.iter().position(|(_, _, start)| *start == 0);
+            let waiting = reported.iter().position(|(_, _, start)| *start == 0);
             if let Some(at) = waiting.filter(|_| chance.below(2) == 0) {
-                told[at].2 = now;
-                let (queue, from, start) = told[at];
-                tell(&mut state, merge(text(format!("{}", 100 + at)), queue, from, start));
+                reported[at].2 = now;
+                let (queue, from, start) = reported[at];
+                feed(&mut state, merge(text(format!("{}", 100 + at)), queue, from, start));
             }
             close(&mut state, now);
             grid.update(&mut state, step == 0);
@@ -172,12 +172,12 @@ fn classes_are_those_of_all_samples_told() {
             for rules in [Rules::Documented, Rules::Panda] {
                 let found = seen(&state, &grid, rules);
                 let when = format!("seed {seed}, step {step}, {rules:?}");
-                assert_eq!(found, dumb(&told, seen_at, rules), "{when}");
+                assert_eq!(found, dumb(&reported, seen_at, rules), "{when}");
                 assert_eq!(classes(&stored(&state), rules), found, "{when}: from its store");
                 met.extend(found);
             }
         }
-        assert!(state.jobs.slab.len() < told.len(), "some are forgotten");
+        assert!(state.jobs.slab.len() < reported.len(), "some are forgotten");
         assert_audit_clean(&state, "at last");
     }
     assert!(met.len() > 15, "every queue is of most classes now and then: {met:?}");
@@ -185,7 +185,7 @@ fn classes_are_those_of_all_samples_told() {
 
 /// Nothing is known of when it was ready, it is nobody's sample, or it goes back in time.
 #[test]
-fn what_is_no_sample_tells_nothing() {
+fn a_job_that_is_no_sample_changes_no_class() {
     let mut state = grid(Limits::default());
     let good = merge("1", "ash", DAWN - HOUR, DAWN);
     for (name, job) in [
@@ -196,16 +196,16 @@ fn what_is_no_sample_tells_nothing() {
         ("15", JobState { status: Status::Throttled, started_at: 0, ..good }),
         ("16", JobState { activated_at: 0, started_at: 0, ..good }),
     ] {
-        tell(&mut state, JobState { job: name, ..job });
+        feed(&mut state, JobState { job: name, ..job });
     }
     close(&mut state, DAWN + 2 * HOUR);
     assert!(state.ledger.waits.is_empty());
-    // A probe counts once it started; a merge job also while it waits, by when it said so.
+    // A probe counts once it started; a merge job also while it waits, by when it published so.
     let probe = JobState { processing_type: "", user: "gangarbt", ..good };
-    tell(&mut state, JobState { job: "21", ..probe });
-    tell(&mut state, JobState { job: "22", status: Status::Sent, started_at: 0, ..probe });
-    let told = JobState { status: Status::Activated, activated_at: 0, started_at: 0, ..good };
-    tell(&mut state, JobState { job: "23", ..told });
+    feed(&mut state, JobState { job: "21", ..probe });
+    feed(&mut state, JobState { job: "22", status: Status::Sent, started_at: 0, ..probe });
+    let reported = JobState { status: Status::Activated, activated_at: 0, started_at: 0, ..good };
+    feed(&mut state, JobState { job: "23", ..reported });
     close(&mut state, DAWN + 3 * HOUR);
     let waits = state.ledger.waits.iter().next().expect("a row").1;
     let sums = |window: &yardmaster::core::state::window::Window| window.sum(i64::MIN, i64::MAX);
@@ -221,16 +221,16 @@ fn jobs_of_push_queues_wait_until_they_run() {
     let mut next = 100..;
     let mut name = || text(next.next().expect("a number").to_string());
     for queue in ["ash", "ivy"] {
-        tell(&mut state, merge(name(), queue, DAWN - 60_000, DAWN));
+        feed(&mut state, merge(name(), queue, DAWN - 60_000, DAWN));
         for _ in 0..4 {
             let job = merge(name(), queue, DAWN - 6 * HOUR, 0);
-            tell(&mut state, JobState { status: Status::Starting, ..job });
+            feed(&mut state, JobState { status: Status::Starting, ..job });
         }
     }
     for _ in 0..6 {
-        tell(&mut state, merge(name(), "oak", DAWN - 60_000, DAWN));
-        tell(&mut state, merge(name(), "yew", DAWN - 90_000, DAWN));
-        tell(&mut state, merge(name(), "elm", DAWN - 90_000, DAWN));
+        feed(&mut state, merge(name(), "oak", DAWN - 60_000, DAWN));
+        feed(&mut state, merge(name(), "yew", DAWN - 90_000, DAWN));
+        feed(&mut state, merge(name(), "elm", DAWN - 90_000, DAWN));
     }
     close(&mut state, DAWN + HOUR);
     let found = classes(&state, Rules::Documented);
@@ -242,7 +242,7 @@ fn old_samples_expire_and_with_them_the_class() {
     let limits = Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() };
     let mut state = grid(limits);
     let over = merge("1", "oak", DAWN - 12 * HOUR, DAWN);
-    tell(&mut state, JobState { status: Status::Finished, ended_at: DAWN + 1, ..over });
+    feed(&mut state, JobState { status: Status::Finished, ended_at: DAWN + 1, ..over });
     let of_oak = |state: &State| classes(state, Rules::Documented)["oak"];
     close(&mut state, DAWN + 5 * MINUTE);
     assert_eq!(of_oak(&state), 0, "the half hour is not over");

@@ -9,8 +9,8 @@ use yardmaster::core::state::State;
 use yardmaster::core::state::digest::digest;
 use yardmaster::core::unit::{DAY, HOUR, Millis};
 
-/// The `ordinal`-th word on Ann, an hour after the one before it.
-fn word(rule: &str, ordinal: u32, action: Action) -> Throttle {
+/// The `ordinal`-th throttle on Ann, an hour after the one before it.
+fn throttle(rule: &str, ordinal: u32, action: Action) -> Throttle {
     let now = DAWN + i64::from(ordinal) * HOUR;
     let if_set = |at: Millis| (action == Action::Set).then_some(at);
     Throttle {
@@ -30,34 +30,37 @@ fn word(rule: &str, ordinal: u32, action: Action) -> Throttle {
     }
 }
 
-fn hear(state: &mut State, word: &Throttle) {
-    let event = Event::Output(Output::from(word.clone()));
-    fold(state, &said(lane(Topic::Throttle, 0), event));
+fn fold_throttle(state: &mut State, throttle: &Throttle) {
+    let event = Event::Output(Output::from(throttle.clone()));
+    fold(state, &published(lane(Topic::Throttle, 0), event));
 }
 
 #[test]
-fn the_newest_word_holds_in_whatever_order_and_however_often_they_are_heard() {
-    let words =
-        [word("A1", 1, Action::Set), word("A1", 2, Action::Lift), word("A1", 3, Action::Set)];
+fn the_newest_throttle_is_in_force_in_any_order_and_repetition() {
+    let throttles = [
+        throttle("A1", 1, Action::Set),
+        throttle("A1", 2, Action::Lift),
+        throttle("A1", 3, Action::Set),
+    ];
     let mut digests = Vec::new();
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut state = state();
         for at in order.into_iter().chain(order) {
-            hear(&mut state, &words[at]);
+            fold_throttle(&mut state, &throttles[at]);
         }
         close(&mut state, DAWN + 4 * HOUR - 1);
-        assert_eq!(state.throttles.of("user/ann A1"), Some(&words[2]));
+        assert_eq!(state.throttles.of("user/ann A1"), Some(&throttles[2]));
         digests.push(digest(&state));
     }
     digests.dedup();
     assert_eq!(digests.len(), 1);
     // Another rule's is another one.
     let mut state = state();
-    hear(&mut state, &words[0]);
-    hear(&mut state, &word("A3", 1, Action::Set));
+    fold_throttle(&mut state, &throttles[0]);
+    fold_throttle(&mut state, &throttle("A3", 1, Action::Set));
     assert_eq!(state.throttles.len(), 2);
     // And another domain's is none of ours.
-    hear(&mut state, &Throttle { domain: "cms".into(), ..word("A2", 1, Action::Set) });
+    fold_throttle(&mut state, &Throttle { domain: "cms".into(), ..throttle("A2", 1, Action::Set) });
     assert_eq!(state.throttles.len(), 2);
 }
 
@@ -65,11 +68,11 @@ fn the_newest_word_holds_in_whatever_order_and_however_often_they_are_heard() {
 fn a_throttle_that_is_over_is_forgotten_and_one_that_stands_is_not() {
     let mut state = state();
     let until_now = |at: Millis, until| Throttle { until: Some(until), ..word_at(at) };
-    let (lifted, lapsed) = (word("A1", 1, Action::Lift), word("A2", 1, Action::Set));
-    let of_another_version = Throttle { rule: "Z1".into(), ..word("Z1", 1, Action::Set) };
+    let (lifted, lapsed) = (throttle("A1", 1, Action::Lift), throttle("A2", 1, Action::Set));
+    let of_another_version = Throttle { rule: "Z1".into(), ..throttle("Z1", 1, Action::Set) };
     let stands = until_now(DAWN, DAWN + 400 * DAY);
-    for word in [&lifted, &lapsed, &of_another_version, &stands] {
-        hear(&mut state, word);
+    for throttle in [&lifted, &lapsed, &of_another_version, &stands] {
+        fold_throttle(&mut state, throttle);
     }
     close(&mut state, DAWN + 2 * HOUR);
     assert_eq!(state.throttles.len(), 4, "lapsed is not forgotten");
@@ -87,5 +90,5 @@ fn a_throttle_that_is_over_is_forgotten_and_one_that_stands_is_not() {
 }
 
 fn word_at(now: Millis) -> Throttle {
-    Throttle { now, ..word("A4", 1, Action::Set) }
+    Throttle { now, ..throttle("A4", 1, Action::Set) }
 }

@@ -1,8 +1,8 @@
 //! A dumb twin: the same records kept in plain maps, joined by plain comparison, every counter
-//! summed anew at each cut. Slow, small, and made without a look at how the ledger does it.
+//! summed again at each cut. Slow, small, and made without a look at how the ledger does it.
 
 use super::counters::{Sums, add, without_zeroes};
-use crate::world::{Cycle, Said};
+use crate::world::{Cycle, Entry};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Pilot, Status, TransferStatus};
@@ -57,18 +57,18 @@ pub struct Twin {
 impl Twin {
     /// A cycle that was closed: its records, between the state before and the state after.
     pub fn closed(&mut self, cycle: &Cycle, before: &State, after: &State) {
-        cycle.lanes.iter().flatten().for_each(|said| self.fold(said, before));
+        cycle.lanes.iter().flatten().for_each(|published| self.fold(published, before));
         self.close(before, after);
     }
 
-    /// Our words at a cycle.
-    pub fn spoken(&mut self, cycle: &Cycle, after: &State) {
-        cycle.words.iter().for_each(|word| self.word(word, after));
+    /// Our decisions at a cycle.
+    pub fn after_outputs(&mut self, cycle: &Cycle, after: &State) {
+        cycle.decisions.iter().for_each(|decision| self.decision(decision, after));
     }
 
-    fn fold(&mut self, said: &Said, before: &State) {
-        let bound = said.appended_at + before.setting.limits.own_time_ahead_ms;
-        let own = match &said.event {
+    fn fold(&mut self, published: &Entry, before: &State) {
+        let bound = published.appended_at + before.setting.limits.own_time_ahead_ms;
+        let own = match &published.event {
             Event::JobState(it) => it.changed_at,
             Event::Heartbeat(it) => it.at,
             Event::Transfer(it) => it.changed_at,
@@ -79,7 +79,7 @@ impl Twin {
         if own > bound {
             return;
         }
-        match &said.event {
+        match &published.event {
             Event::JobState(event) => {
                 let new = bounded(event, bound);
                 match self.jobs.get(event.job) {
@@ -141,25 +141,25 @@ impl Twin {
         }
     }
 
-    fn word(&mut self, word: &Decision, after: &State) {
-        let place = (word.attempt, word.ordinal);
-        if self.answered.get(&word.subject).is_some_and(|known| *known >= place) {
+    fn decision(&mut self, decision: &Decision, after: &State) {
+        let place = (decision.attempt, decision.ordinal);
+        if self.answered.get(&decision.subject).is_some_and(|known| *known >= place) {
             return;
         }
-        self.answered.insert(word.subject.clone(), place);
-        let Outcome::Assign(ranked) = &word.outcome else { return };
-        if self.settled.contains(&word.id) {
+        self.answered.insert(decision.subject.clone(), place);
+        let Outcome::Assign(ranked) = &decision.outcome else { return };
+        if self.settled.contains(&decision.id) {
             return;
         }
         let reservation = Reservation {
-            request: format!("{}:{}", word.subject, word.attempt),
-            task: word.task.clone(),
-            gshare: word.gshare.clone(),
-            now: word.now,
+            request: format!("{}:{}", decision.subject, decision.attempt),
+            task: decision.task.clone(),
+            gshare: decision.gshare.clone(),
+            now: decision.now,
             clock: after.times.of(Topic::JobState).clock,
             queues: ranked.iter().map(|it| (it.unified.clone(), it.jobs)).collect(),
         };
-        self.reservations.insert(word.id, reservation);
+        self.reservations.insert(decision.id, reservation);
     }
 
     fn close(&mut self, before: &State, after: &State) {
@@ -278,7 +278,7 @@ impl Twin {
 
     fn count_job(&self, sums: &mut Sums, job: &Job, state: &State) {
         let JobState { queue, gshare, resource_type, user, group, nucleus, .. } = *job;
-        let word = job.status.name();
+        let decision = job.status.name();
         let mut rows =
             vec![format!("load {queue}/{gshare}/{resource_type}"), format!("queue {queue}")];
         let kind = if group.is_empty() { 0 } else { 2 };
@@ -286,10 +286,10 @@ impl Twin {
         rows.extend((!group.is_empty()).then(|| format!("who 1 {group}/{queue}/{gshare}")));
         rows.extend((!nucleus.is_empty()).then(|| format!("nucleus {nucleus}")));
         for row in rows {
-            add(sums, format!("{row} {word} jobs"), 1);
-            add(sums, format!("{row} {word} cores"), job.cores.into());
+            add(sums, format!("{row} {decision} jobs"), 1);
+            add(sums, format!("{row} {decision} cores"), job.cores.into());
         }
-        add(sums, format!("share {queue}/{gshare} {word}"), 1);
+        add(sums, format!("share {queue}/{gshare} {decision}"), 1);
         if let Some(beat) = self.beats.get(job.job)
             && job.status == Status::Running
             && beat.0 == job.attempt
@@ -330,11 +330,11 @@ impl Twin {
     fn capacity(&self, sums: &mut Sums, state: &State) {
         let time = state.times.of(Topic::Pilot).time;
         let limits = &state.setting.limits;
-        for (parts, word) in [(&self.asked, "asked"), (&self.updated, "updated")] {
+        for (parts, decision) in [(&self.asked, "asked"), (&self.updated, "updated")] {
             for ((queue, _), _) in
                 parts.iter().filter(|(_, at)| **at > time - limits.node_window_ms)
             {
-                add(sums, format!("queue {queue} {word}"), 1);
+                add(sums, format!("queue {queue} {decision}"), 1);
             }
         }
         for ((queue, _, _), (at, submitted, running)) in &self.workers {
@@ -426,7 +426,7 @@ fn start(job: &Job) -> Option<(Millis, String)> {
     (counts && job.started_at > 0).then(|| (end, format!("starts {} {bucket}", job.queue)))
 }
 
-/// Whether a job tells of waiting times: by what it does, or for whom.
+/// Whether a job tells of waiting times: by what it does, or by its owner.
 fn sample(job: &Job) -> u8 {
     match (job.gshare, job.processing_type, job.user) {
         ("User Analysis", "pmerge", _) => 1,

@@ -30,7 +30,7 @@ fn servers_are_asked_in_turn_and_the_one_that_answers_first_of_all() {
 }
 
 #[test]
-fn absent_is_told_from_out_of_reach_and_from_a_wrong_path() {
+fn absent_is_distinguished_from_out_of_reach_and_from_a_wrong_path() {
     let registry = Registry::start();
     let client = Client::new(&setting(&[&registry.url])).unwrap();
     assert_eq!(client.schema(7), Ok(None));
@@ -225,7 +225,7 @@ fn the_topology_and_the_registry_are_compared_and_ours_put_in() {
 }
 
 #[test]
-fn our_records_are_framed_as_their_topics_say() {
+fn our_records_are_framed_as_their_topics_are_configured() {
     let registry = super::registry();
     let topology = topology(&[&registry.url]);
     let ours = Ours::find(&topology, &[Topic::Heartbeat, Topic::JobState]).unwrap();

@@ -106,7 +106,7 @@ impl Registry {
         let began = std::time::Instant::now();
         loop {
             let mut books = self.books();
-            // Whoever came together goes on together.
+            // Connections that came together go on together.
             if books.open >= books.side_by_side {
                 books.side_by_side = 0;
             }

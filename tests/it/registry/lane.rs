@@ -33,7 +33,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
     append(&yard, Topic::Heartbeat, "7", &beat(theirs, "7"));
     append(&yard, Topic::Heartbeat, "8", &beat(theirs, "8"));
     // Others in the same lane wait behind them; those of other topics go on.
-    yard.say(Topic::Heartbeat, "9", |out| {
+    yard.publish(Topic::Heartbeat, "9", |out| {
         record::write_heartbeat(out, &crate::drive::yard::heartbeat("9"));
     });
     yard.ask(&task("1/1", 10, yard.now));
@@ -42,7 +42,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
         drive.log().waiting_for_registry().filter(|(_, why)| why.contains("cannot be asked"))
     };
     lead_until(&mut yard, &mut drive, |yard, drive| {
-        !said(yard).is_empty() && unanswered(drive).is_some()
+        !published(yard).is_empty() && unanswered(drive).is_some()
     });
     let (count, why) = unanswered(&mut drive).unwrap();
     assert!(count >= 2, "{count}");
@@ -56,7 +56,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
 }
 
 /// Numbers of the decisions' and cycles' headers, where they have one.
-fn said(yard: &Yard) -> Vec<Option<u32>> {
+fn published(yard: &Yard) -> Vec<Option<u32>> {
     let lanes = (0..2).map(|partition| Lane::new(Topic::Decision, partition));
     let notes = lanes.flat_map(|lane| yard.paper.records(lane));
     notes.map(|note| number_of(&note.value.unwrap())).collect()
@@ -89,17 +89,17 @@ fn a_lane_that_waits_for_long_is_unreadable_until_it_goes_on() {
     for job in ["7", "8", "9"] {
         append(&yard, Topic::Heartbeat, job, &beat(theirs, job));
     }
-    let told = until(&mut log, &|it| it.marks.iter().any(|mark| mark.flags.unreadable));
-    assert!(told.records.is_empty() && told.writers.is_empty());
-    assert!(told.marks.iter().all(|mark| mark.position == 0 && !mark.flags.at_end));
+    let reported = until(&mut log, &|it| it.marks.iter().any(|mark| mark.flags.unreadable));
+    assert!(reported.records.is_empty() && reported.writers.is_empty());
+    assert!(reported.marks.iter().all(|mark| mark.position == 0 && !mark.flags.at_end));
     // The caller's own wish to hold the lane is kept beyond the wait.
     log.set_paused(&[lane], true).unwrap();
     log.set_paused(&[lane], false).unwrap();
     registry.books().is_down = false;
-    let told = until(&mut log, &|it| it.marks.last().is_some_and(|mark| mark.flags.at_end));
-    assert_eq!(told.records.iter().map(|raw| raw.offset).collect::<Vec<_>>(), [0, 1, 2]);
-    assert_eq!(told.writers.len(), 1);
-    assert_eq!((told.writers[0].id, told.marks.last().unwrap().position), (theirs, 3));
+    let reported = until(&mut log, &|it| it.marks.last().is_some_and(|mark| mark.flags.at_end));
+    assert_eq!(reported.records.iter().map(|raw| raw.offset).collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(reported.writers.len(), 1);
+    assert_eq!((reported.writers[0].id, reported.marks.last().unwrap().position), (theirs, 3));
 }
 
 #[test]
@@ -138,26 +138,31 @@ fn with_a_store_a_restart_needs_no_registry() {
     append(&yard, Topic::Heartbeat, "7", &beat(theirs, "7"));
     yard.ask(&task("1/1", 10, yard.now));
     let mut drive = start(&yard, &topology, "one");
-    lead_until(&mut yard, &mut drive, |yard, drive| stubs(drive) == 1 && !said(yard).is_empty());
+    lead_until(&mut yard, &mut drive, |yard, drive| {
+        stubs(drive) == 1 && !published(yard).is_empty()
+    });
     drive.finish(yard.now).unwrap();
-    assert!(said(&yard).iter().all(Option::is_some), "we say in the topic's framing");
+    assert!(published(&yard).iter().all(Option::is_some), "we say in the topic's framing");
     let reached = digest(drive.state());
     let (_, store) = drive.into_ports();
     registry.books().is_down = true;
-    let decided = said(&yard).len();
+    let decided = published(&yard).len();
     let begin = |yard: &Yard, store: PaperStore, instance: &str| {
         let config = config_of(instance, &registry.url);
         Drive::start(framed(yard, &topology), store, config)
     };
     let mut drive = begin(&yard, store, "two").unwrap();
     assert_eq!(digest(drive.state()), reached);
-    // Of the same writer, and a new request: read, answered and said without asking anybody.
+    // Of the same writer, and a new request: read, answered and published without asking anybody.
     append(&yard, Topic::Heartbeat, "8", &beat(theirs, "8"));
     yard.ask(&task("1/2", 10, yard.now));
     lead_until(&mut yard, &mut drive, |yard, drive| {
-        stubs(drive) == 2 && said(yard).len() > decided
+        stubs(drive) == 2 && published(yard).len() > decided
     });
-    assert_eq!((said(&yard).iter().all(Option::is_some), dead_letters(&yard)), (true, Vec::new()));
+    assert_eq!(
+        (published(&yard).iter().all(Option::is_some), dead_letters(&yard)),
+        (true, Vec::new())
+    );
     drive.finish(yard.now).unwrap();
     let reached = digest(drive.state());
     drop(drive);
@@ -180,7 +185,7 @@ fn with_a_store_a_restart_needs_no_registry() {
 }
 
 #[test]
-fn what_was_said_in_a_framing_is_made_again_byte_for_byte() {
+fn outputs_in_a_framing_are_made_again_byte_for_byte() {
     let registry = registry();
     let topology = topology(&[&registry.url]);
     let mut yard = Yard::new();
@@ -190,7 +195,7 @@ fn what_was_said_in_a_framing_is_made_again_byte_for_byte() {
         let request = task(&format!("1/{round}"), 10, yard.now);
         let id = registry_number(&registry, Topic::Task);
         append(&yard, Topic::Task, "1", &numbered(id, |out| record::write_task(out, &request)));
-        lead_until(&mut yard, &mut drive, |yard, _| said(yard).len() == round + 1);
+        lead_until(&mut yard, &mut drive, |yard, _| published(yard).len() == round + 1);
     }
     drive.finish(yard.now).unwrap();
     let config = Config { verify: true, ..config_of("two", &registry.url) };
@@ -214,7 +219,7 @@ fn registry_number(registry: &Registry, topic: Topic) -> u32 {
 }
 
 #[test]
-fn nobody_leads_whose_schemas_are_not_registered() {
+fn no_process_leads_while_its_schemas_are_not_registered() {
     let registry = Registry::start();
     let topology = topology(&[&registry.url]);
     let yard = Yard::new();
@@ -260,7 +265,7 @@ fn beside_a_directory_the_schemas_lie_as_files() {
 }
 
 #[test]
-fn a_codec_reads_numbers_of_a_topic_once_it_has_learnt_them() {
+fn a_codec_reads_schema_numbers_of_a_topic_once_they_are_known() {
     let mut codec = Codec::default();
     let mut arena = Arena::default();
     let topic = Topic::Heartbeat;

@@ -28,10 +28,10 @@ fn schemas_are_checked_and_registered_by_the_program_and_read_by_their_numbers()
     let place = ["--topology", file.to_str().unwrap(), "--dir", dir.path().to_str().unwrap()];
     let verb = |verb: &[&str], code: i32, part: &str| {
         let output = yardmaster(&[verb, &place].concat());
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
         let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{verb:?}: {said}{error}");
-        assert!(said.contains(part), "{verb:?}: {said}{error}");
+        assert_eq!(output.status.code(), Some(code), "{verb:?}: {report}{error}");
+        assert!(report.contains(part), "{verb:?}: {report}{error}");
     };
     verb(&["topology", "check"], 1, "no schema of ours under subject");
     verb(&["topology", "apply", "--dry-run"], 0, "would register our schema of");

@@ -53,17 +53,17 @@ fn published(place: &Place) -> (usize, usize) {
 /// Waits until intake ends by itself; its last line.
 fn last_line(mut stage: Stage) -> String {
     let mut code = None;
-    let told = stage.told();
+    let reported = stage.logged();
     wait_until(
         60 * SECOND,
-        || told.clone(),
+        || reported.clone(),
         || {
             code = stage.child.try_wait().unwrap();
             code.is_some()
         },
     );
-    assert_eq!(code.and_then(|code| code.code()), Some(1), "{}", stage.told());
-    stage.told().lines().last().unwrap_or_default().to_owned()
+    assert_eq!(code.and_then(|code| code.code()), Some(1), "{}", stage.logged());
+    stage.logged().lines().last().unwrap_or_default().to_owned()
 }
 
 /// Job and state of every record.
@@ -89,7 +89,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     place.job(1, Status::Running, T0);
     place.writer.flush().unwrap();
     let stage = place.start_with(&[]);
-    wait_until(60 * SECOND, || stage.told(), || published(&place) == (1, 0));
+    wait_until(60 * SECOND, || stage.logged(), || published(&place) == (1, 0));
     let known = format!("{}={PARTITIONS}", place.foreign);
     let all_known = || {
         let found = offsets(&place);
@@ -99,7 +99,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     wait_until(20 * SECOND, || format!("{:?}", offsets(&place)), all_known);
     place.put("1", "{\"msg_type\": \"job_status\"}");
     place.writer.flush().unwrap();
-    wait_until(60 * SECOND, || stage.told(), || published(&place) == (1, 1));
+    wait_until(60 * SECOND, || stage.logged(), || published(&place) == (1, 1));
     stage.kill();
 
     let all_gone = || offsets(&place).iter().all(Option::is_none);
@@ -116,7 +116,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     place.job(1, Status::Finished, T0 + 60);
     place.writer.flush().unwrap();
     let mut stage = place.start_with(&["--skip-lost"]);
-    wait_until(60 * SECOND, || stage.told(), || published(&place).0 == 2);
+    wait_until(60 * SECOND, || stage.logged(), || published(&place).0 == 2);
     stage.must_live();
     // What intake published it knows: a job's state is not published again. A dead letter is.
     let found = states(&place);
@@ -131,8 +131,8 @@ fn intake_commits_the_offsets_of_all_partitions_at_its_start_and_after_each_inte
     let source = bus.topic(Topic::Heartbeat);
     for (interval, offset) in [(Duration::from_secs(86_400), 7), (Duration::ZERO, 0)] {
         let group = format!("{}-{offset}", bus.domain);
-        let spoken = TopicMap { topic: Topic::JobState, name: bus.topic(Topic::JobState) };
-        let mut conf = KafkaConf::new(&bus.bootstrap, &group, vec![spoken]);
+        let published_topic = TopicMap { topic: Topic::JobState, name: bus.topic(Topic::JobState) };
+        let mut conf = KafkaConf::new(&bus.bootstrap, &group, vec![published_topic]);
         conf.commit_all_after = interval;
         let mut config = ClientConfig::new();
         config.set("bootstrap.servers", &bus.bootstrap).set("group.id", &group);

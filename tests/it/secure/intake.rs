@@ -81,7 +81,7 @@ impl Taps<'_> {
     }
 
     /// Says one of everything, after something that the broker takes away before it is read.
-    fn say(&self, number: i64) {
+    fn publish(&self, number: i64) {
         for (dialect, texts) in SOURCES {
             let topic = self.source(dialect);
             let put = |text: &str| {
@@ -120,19 +120,19 @@ impl Taps<'_> {
             .expect("the program")
     }
 
-    /// Whether something was said on every topic that intake speaks on.
-    fn is_all_said(&self) -> bool {
+    /// Whether something was published on every topic that intake speaks on.
+    fn is_all_published(&self) -> bool {
         let mut config = rdkafka::ClientConfig::new();
         config.set("bootstrap.servers", &self.conf.bootstrap);
         config.extend(self.conf.properties.clone());
         let client: rdkafka::consumer::BaseConsumer = config.create().unwrap();
-        let spoken = |topic: &Topic| {
+        let published_topic = |topic: &Topic| {
             let name = self.bus.topic(*topic);
             let end = |partition| client.fetch_watermarks(&name, partition, 10 * SECOND).unwrap().1;
             let count = client.fetch_metadata(Some(&name), 10 * SECOND).unwrap();
             (0..count.topics()[0].partitions().len() as i32).any(|partition| end(partition) > 0)
         };
-        PUBLISHED_TOPICS.iter().all(spoken)
+        PUBLISHED_TOPICS.iter().all(published_topic)
     }
 }
 
@@ -144,30 +144,30 @@ fn intake_needs_the_rights_that_are_published_for_it_and_names_the_one_it_lacks(
     assert!(rights.len() > 10, "the README lists {rights:?}");
     rights.iter().for_each(|right| granting.grant(right));
     let log = fort.path("intake.log");
-    let told = || std::fs::read_to_string(&log).unwrap_or_default();
-    taps.say(1);
+    let reported = || std::fs::read_to_string(&log).unwrap_or_default();
+    taps.publish(1);
     let mut child = taps.start(&log);
-    wait_until(60 * SECOND, told, || taps.is_all_said());
-    assert!(child.try_wait().unwrap().is_none(), "{}", told());
+    wait_until(60 * SECOND, reported, || taps.is_all_published());
+    assert!(child.try_wait().unwrap().is_none(), "{}", reported());
     child.kill().unwrap();
     child.wait().unwrap();
     for (at, right) in rights.iter().enumerate() {
-        taps.say(at as i64 + 2);
+        taps.publish(at as i64 + 2);
         granting.revoke(right);
         let mut child = taps.start(&log);
         let mut code = None;
         wait_until(
             60 * SECOND,
-            || format!("without {right:?}: {}", told()),
+            || format!("without {right:?}: {}", reported()),
             || {
                 code = child.try_wait().unwrap();
                 code.is_some()
             },
         );
-        hushed(&told());
-        let last = told().lines().last().unwrap_or_default().to_owned();
+        hushed(&reported());
+        let last = reported().lines().last().unwrap_or_default().to_owned();
         println!("without {} of {}: {last}", right.operation, right.name);
-        assert_eq!(code.and_then(|code| code.code()), Some(1), "without {right:?}: {}", told());
+        assert_eq!(code.and_then(|code| code.code()), Some(1), "without {right:?}: {}", reported());
         for part in [&right.name, &right.operation, "kafka-acls.sh", "README"] {
             assert!(last.contains(part), "without {right:?}, {part:?} is not in {last:?}");
         }

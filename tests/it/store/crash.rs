@@ -22,13 +22,13 @@ fn killed_at_any_moment_the_last_confirmed_checkpoint_is_there() {
         std::thread::sleep(Duration::from_millis(100 + random.below(500)));
         child.kill().unwrap();
         child.wait().unwrap();
-        let told = reader.join().unwrap().unwrap_or(reached);
+        let reported = reader.join().unwrap().unwrap_or(reached);
         let (kept, notices) = load(&dir);
         // Killed before its first checkpoint, a life leaves a tree with nothing in it, and says so.
-        let was_empty = told == 0 && notices.iter().all(|it| it.contains("holds nothing"));
+        let was_empty = reported == 0 && notices.iter().all(|it| it.contains("holds nothing"));
         assert!(notices.is_empty() || was_empty, "round {round}: {notices:?}");
         let found = kept.as_ref().map_or(0, |kept| kept.sequence);
-        assert!(found >= told, "round {round}: {told} was confirmed, {found} found");
+        assert!(found >= reported, "round {round}: {reported} was confirmed, {found} found");
         if found > 0 {
             assert_is(kept.as_ref(), found);
         }
@@ -49,10 +49,10 @@ fn a_full_disk_stops_with_the_remedy() {
     assert!(error.contains(&dir.display().to_string()), "{error}");
     assert!(error.contains("File too large") || error.contains("FileTooLarge"), "{error}");
     assert!(error.contains("give it space") && error.contains("deleting the store loses nothing"));
-    let told = out.lines().filter_map(confirmed).next_back().unwrap();
+    let reported = out.lines().filter_map(confirmed).next_back().unwrap();
     let (kept, _) = load(&dir);
     let found = kept.as_ref().map_or(0, |kept| kept.sequence);
-    assert!(found >= told, "{told} was confirmed, {found} found");
+    assert!(found >= reported, "{reported} was confirmed, {found} found");
     assert_is(kept.as_ref(), found);
 }
 

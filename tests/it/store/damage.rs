@@ -1,4 +1,4 @@
-//! What bent, cut or lost bytes do to a store: it is mended, or said to be gone; never wrong.
+//! What bent, cut or lost bytes do to a store: it is mended, or published to be gone; never wrong.
 
 use super::*;
 
@@ -31,8 +31,8 @@ fn a_truncated_snapshot_is_removed_and_nothing_is_lost() {
     assert!(notices[0].contains("removed sled's snap."), "{notices:?}");
 }
 
-/// Once sled has used its first segment again, whether it finds the rest without a snapshot hangs
-/// on when it flushed: so the store is whole, or it is said to be gone.
+/// Once sled has used its first segment again, whether it finds the rest without a snapshot depends
+/// on when it flushed: so the store is whole, or it is published to be gone.
 #[test]
 fn a_truncated_snapshot_of_a_long_log_never_gives_wrong_data() {
     let (_temp, dir) = kept(40);
@@ -150,7 +150,7 @@ fn a_damaged_or_missing_record_is_noticed_and_the_store_rebuilt() {
 }
 
 #[test]
-fn another_format_is_cleared_and_said() {
+fn another_format_is_cleared_and_reported() {
     let (_temp, dir) = kept(5);
     bend(&dir, |db| {
         let mut record = [&b"yardmaster store "[..], &7u32.to_le_bytes()].concat();
@@ -188,7 +188,7 @@ fn a_database_beyond_repair_is_moved_aside_and_two_such_are_kept() {
 }
 
 #[test]
-fn a_store_that_lost_everything_says_so() {
+fn a_store_that_lost_everything_is_reported() {
     let (_temp, dir) = kept(5);
     let length = fs::metadata(dir.join("db")).unwrap().len();
     fs::write(dir.join("db"), vec![0; length as usize]).unwrap();
@@ -258,7 +258,7 @@ fn a_damaged_database_beside_a_damaged_marker_is_rebuilt() {
 }
 
 #[test]
-fn a_database_of_another_program_is_refused_whatever_its_marker_says() {
+fn a_database_of_another_program_is_refused_under_any_marker() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("theirs");
     bend(&dir, |db| {

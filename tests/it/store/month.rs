@@ -104,7 +104,7 @@ fn the_space_of_a_month_follows_what_is_kept() {
 
 /// Records too large for sled's segments lie in files of their own, some of which sled forgets.
 #[test]
-fn a_database_far_larger_than_its_content_is_written_anew() {
+fn a_database_far_larger_than_its_content_is_rewritten() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("store");
     let slack = 24 << 20;
@@ -137,7 +137,7 @@ fn a_database_far_larger_than_its_content_is_written_anew() {
     let content: usize = expected.values().map(Vec::len).sum();
     println!("content {content}, at most {most} on disk");
     assert!(first_blob > 0, "nothing lies outside of the segments");
-    // Measured after every 8 MiB; while it is written anew both are there.
+    // Measured after every 8 MiB; while it is rewritten both are there.
     assert!(most <= 5 * content as u64 + slack + (16 << 20), "{most} for {content}");
 }
 

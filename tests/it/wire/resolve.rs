@@ -101,7 +101,7 @@ fn a_type_has_our_name_or_an_alias() {
 }
 
 #[test]
-fn mismatches_say_where() {
+fn mismatches_name_the_field() {
     let reader = r#"{"type":"record","name":"Task","fields":[{"name":"replicas","type":
         {"type":"array","items":{"type":"record","name":"Replica","fields":[
             {"name":"bytes","type":"long"},{"name":"at","type":
@@ -167,7 +167,7 @@ fn both_fingerprints_of_a_schema_are_known() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_schemas_are_refused_with_the_reason() {
     let mut codec = Codec::new(1000);
     let read = |codec: &Codec, topic, key: Option<&'static [u8]>, value: Option<&[u8]>| match codec
         .read(topic, key, value, &mut Arena::default())

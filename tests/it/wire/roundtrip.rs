@@ -14,7 +14,7 @@ use yardmaster::wire::record;
 
 /// Reads an event back, and says it again.
 fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
-    let bytes = say(event);
+    let bytes = encoded(event);
     let mut arena = Arena::default();
     assert_eq!(codec.read(topic, None, Some(&bytes), &mut arena), *event);
     assert_eq!(record::sought(topic, &bytes[HEADER_BYTES..]), Sought::of(event).key);
@@ -23,7 +23,7 @@ fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
 }
 
 /// The record of an event.
-pub fn say(event: &Event<'_>) -> Vec<u8> {
+pub fn encoded(event: &Event<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match event {
         Event::JobState(it) => record::write_job_state(&mut out, it),
@@ -74,11 +74,11 @@ fn infinite_numbers_do_not_enter() {
     let mut link = records::link(&mut dice);
     let ours = schema(Topic::Task);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        // Said by somebody else, who says such things.
+        // Written by another producer with such values.
         task.atom_effective_mb = 7.5;
         task.output_per_mb = Some(8.5);
-        let said = say(&Event::Task(Box::new(task.clone())));
-        let mut value = decode(ours, &said[HEADER_BYTES..]);
+        let published = encoded(&Event::Task(Box::new(task.clone())));
+        let mut value = decode(ours, &published[HEADER_BYTES..]);
         replace(&mut value, "atom_effective_mb", Value::Double(bad));
         replace(&mut value, "output_per_mb", Value::Union(1, Box::new(Value::Double(bad))));
         let bytes = framed(Topic::Task, &encode(ours, &value));
@@ -88,12 +88,12 @@ fn infinite_numbers_do_not_enter() {
         };
         assert_eq!((read.atom_effective_mb, read.output_per_mb), (0.0, None));
 
-        // Said by us.
+        // Written by us.
         link.mbps_1d = Some(bad);
-        let said = say(&Event::from(link.clone()));
+        let published = encoded(&Event::from(link.clone()));
         let mut arena = Arena::default();
         link.mbps_1d = None;
-        let read = codec.read(Topic::Link, None, Some(&said), &mut arena);
+        let read = codec.read(Topic::Link, None, Some(&published), &mut arena);
         assert_eq!(read, Event::from(link.clone()));
     }
 }
@@ -109,7 +109,7 @@ fn amounts_out_of_range_are_clamped() {
     let ours = schema(Topic::JobState);
     let mut turn = 0;
     let names = ResolvedSchema::new(ours).expect("names");
-    let mut value = telling(ours, &names, &mut turn, 0);
+    let mut value = without_zero(ours, &names, &mut turn, 0);
     replace(&mut value, "input_bytes", Value::Long(-1));
     replace(&mut value, "cores", Value::Long(i64::MIN));
     replace(&mut value, "attempt", Value::Long(i64::MAX));
@@ -123,7 +123,12 @@ fn amounts_out_of_range_are_clamped() {
 }
 
 /// A value in which every field tells its own number.
-fn telling(schema: &Schema, names: &ResolvedSchema<'_>, turn: &mut i64, choice: usize) -> Value {
+fn without_zero(
+    schema: &Schema,
+    names: &ResolvedSchema<'_>,
+    turn: &mut i64,
+    choice: usize,
+) -> Value {
     *turn += 1;
     match schema {
         Schema::String => Value::String(format!("text{turn}")),
@@ -137,17 +142,17 @@ fn telling(schema: &Schema, names: &ResolvedSchema<'_>, turn: &mut i64, choice: 
             let index = choice % it.symbols.len();
             Value::Enum(index as u32, it.symbols[index].clone())
         }
-        Schema::Array(it) => Value::Array(vec![telling(&it.items, names, turn, choice)]),
+        Schema::Array(it) => Value::Array(vec![without_zero(&it.items, names, turn, choice)]),
         Schema::Union(it) => {
-            Value::Union(1, Box::new(telling(&it.variants()[1], names, turn, choice)))
+            Value::Union(1, Box::new(without_zero(&it.variants()[1], names, turn, choice)))
         }
         Schema::Record(it) => {
             let field = |field: &apache_avro::schema::RecordField, turn: &mut i64| {
-                (field.name.clone(), telling(&field.schema, names, turn, choice))
+                (field.name.clone(), without_zero(&field.schema, names, turn, choice))
             };
             Value::Record(it.fields.iter().map(|it| field(it, turn)).collect())
         }
-        Schema::Ref { name } => telling(names.get_names()[name], names, turn, choice),
+        Schema::Ref { name } => without_zero(names.get_names()[name], names, turn, choice),
         other => panic!("our schemas have no {other:?}"),
     }
 }
@@ -204,7 +209,7 @@ fn fields_have_the_names_of_the_structs() {
         let names = ResolvedSchema::new(ours).expect("names");
         let mut missing: Option<Vec<String>> = None;
         for choice in 0..15 {
-            let value = telling(ours, &names, &mut 100, choice);
+            let value = without_zero(ours, &names, &mut 100, choice);
             let bytes = framed(*topic, &encode(ours, &value));
             let mut arena = Arena::default();
             let event = codec.read(*topic, None, Some(&bytes), &mut arena);

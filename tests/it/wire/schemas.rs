@@ -1,6 +1,6 @@
 //! The schemas themselves: documented, exemplified, and able to read all that were released.
 
-use super::roundtrip::say;
+use super::roundtrip::encoded;
 use super::{CODEC, decode, encode, framed};
 use apache_avro::Schema;
 use apache_avro::schema::RecordField;
@@ -77,8 +77,9 @@ fn every_field_is_documented_with_its_unit() {
                 branch,
                 Schema::Int | Schema::Long | Schema::Double | Schema::TimestampMillis
             );
-            let told = UNITS.iter().any(|unit| doc.contains(unit)) || field.name.ends_with("_s");
-            if numeric && !told {
+            let reported =
+                UNITS.iter().any(|unit| doc.contains(unit)) || field.name.ends_with("_s");
+            if numeric && !reported {
                 silent.push(format!("{record}.{}: {doc}", field.name));
             }
         });
@@ -230,7 +231,7 @@ fn every_example_survives_the_round_trip() {
                     record::write_progress(&mut out, &codec.read_progress(&bytes).expect(name));
                 }
                 Event::Garbled(Garbled::WrongSchema) => continue, // No event of the core yet.
-                event => out = say(event),
+                event => out = encoded(event),
             }
             assert_eq!(out[HEADER_BYTES..], datum, "{name}: {event:?}");
         }

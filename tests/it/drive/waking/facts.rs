@@ -136,7 +136,7 @@ pub fn dataset_of(chance: &mut Chance, now: Millis) -> Dataset {
     }
 }
 
-/// A task that asked before has less to do, asks anew, or has ended.
+/// A task that asked before has less to do, asks again, or has ended.
 pub fn change_of(task: &Task, chance: &mut Chance, now: Millis) -> Task {
     let mut task = Task { changed_at: now, ..task.clone() };
     task.options.remaining_events /= chance.of(&[2, 1_000]);

@@ -62,15 +62,15 @@ fn a_topic_that_grew_is_found_out_before_the_lead_is_taken() {
 }
 
 #[test]
-fn a_lane_made_anew_is_told_from_the_one_that_cycles_were_made_of() {
+fn a_lane_created_again_is_distinguished_from_the_one_that_cycles_were_made_of() {
     let (yard, store, reached) = led();
     check_replay(&yard, &reached);
     let lane =
         yard.paper.spans().into_iter().find(|it| it.lane.topic == Topic::JobState && it.end > 0);
     let lane = lane.expect("a lane with a job in it").lane;
-    for anew in [true, false] {
+    for again in [true, false] {
         let fork = Yard { paper: yard.paper.fork(), now: yard.now };
-        fork.paper.delete(lane, anew);
+        fork.paper.delete(lane, again);
         // The store is of the lane that was; without it all would wait for what never comes.
         let mut drive =
             Drive::start(fork.log(), store.older(store.count()), config("two")).unwrap();

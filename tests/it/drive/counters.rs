@@ -1,4 +1,4 @@
-//! Counters that are told: whoever reads their topic knows what a recount would give, whoever led
+//! Counters that are published: their topic gives what a recount would give, whichever process led
 //! and however often he died.
 
 use super::yard::*;
@@ -15,7 +15,7 @@ use yardmaster::drive::{Config, Drive};
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
 
-/// How counters are told here: text, and rarely enough that cycles lie between.
+/// How counters are published here: text, and rarely enough that cycles lie between.
 const TELL: CounterPublishing = CounterPublishing {
     interval: 350,
     is_early: false,
@@ -37,7 +37,7 @@ fn name_of(changed: &Changed<'_>) -> String {
 
 /// Every other life goes by another topology, under which the state is made again. Some publish few
 /// counters in a cycle.
-fn config_that_tells(number: usize) -> Config {
+fn config_with_counters(number: usize) -> Config {
     let mut changes = Vec::new();
     if number % 2 == 1 {
         changes.push(("ended_job_lifetime_h = 24", "ended_job_lifetime_h = 25"));
@@ -93,7 +93,7 @@ fn people(state: &State) -> BTreeMap<String, String> {
 }
 
 fn life(yard: &Yard, store: PaperStore, number: usize) -> Drive<PaperLog, PaperStore> {
-    Drive::start(yard.log(), store, config_that_tells(number)).unwrap()
+    Drive::start(yard.log(), store, config_with_counters(number)).unwrap()
 }
 
 fn some_jobs(yard: &Yard, dice: &mut u64) {
@@ -104,7 +104,7 @@ fn some_jobs(yard: &Yard, dice: &mut u64) {
         let queue = format!("QUEUE_{:02}", *dice >> 8 & 3);
         let status = path[(*dice >> 16 & 3) as usize];
         let mut job = job(&name, &queue, "", status, yard.now);
-        // Now and then a job begins anew, or what ended is ended elsewhere: counters fall to 0.
+        // Now and then a job begins again, or what ended is ended elsewhere: counters fall to 0.
         job.attempt = (*dice >> 24 & 63) as u32;
         job.gshare = ["MC 16 simul", "User Analysis", ""][(*dice >> 30) as usize % 3];
         job.group = if *dice >> 33 & 1 == 0 { "AP_MCGN" } else { "" };
@@ -126,15 +126,15 @@ fn a_reader_of_counters_knows_what_a_recount_gives() {
             let counted = counted(drive.state());
             assert!(number == 0 || counted.len() > 5, "{counted:?}");
             assert_eq!(known(&yard), counted, "seed {seed}, life {number}");
-            let mut told = counted;
-            told.retain(|name, _| name.starts_with("user") || name.starts_with("group"));
-            assert_eq!(told, people(drive.state()), "seed {seed}, life {number}");
+            let mut reported = counted;
+            reported.retain(|name, _| name.starts_with("user") || name.starts_with("group"));
+            assert_eq!(reported, people(drive.state()), "seed {seed}, life {number}");
             assert_eq!(audit(drive.state()), vec![], "seed {seed}, life {number}");
             for _ in 0..=(dice >> 40 & 31) {
                 some_jobs(&yard, &mut dice);
                 lead(&mut yard, &mut drive, 3).unwrap();
             }
-            // It dies with what it had not told yet; its store may be an older one, or none.
+            // It dies with what it had not published yet; its store may be an older one, or none.
             let (_, kept) = drive.into_ports();
             store = match dice >> 50 & 3 {
                 0 => PaperStore::default(),
@@ -224,7 +224,7 @@ fn a_store_is_written_while_counters_wait_and_forgets_no_fall_to_0() {
 }
 
 #[test]
-fn a_farewell_tells_and_keeps_everything() {
+fn the_end_publishes_all_counters_and_stores_everything() {
     let mut yard = Yard::new();
     (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
     yard.build(4);
@@ -247,7 +247,7 @@ fn a_farewell_tells_and_keeps_everything() {
     assert_eq!(life(&yard, kept, 0).state().number, number, "the last cycle is kept");
 }
 
-/// The one before said no farewell: the lead is free when `progress` was silent for long enough.
+/// The one before published no farewell: the lead is free when `progress` was silent for long enough.
 fn lead_after_silence(yard: &mut Yard, drive: &mut Drive<PaperLog, PaperStore>) {
     for _ in 0..200 {
         lead(yard, drive, 1).unwrap();
