@@ -10,7 +10,7 @@
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # YARDMASTER_KILLER_SEED=1  which faults the killer inflicts in which order, and which records it writes
-# YARDMASTER_KILLS=30    how often the kill test kills (6 when not said)
+# YARDMASTER_KILLS=30    how often the kill test kills (6 when not given)
 # YARDMASTER_NEED_KAFKA=1  fail when there is no real Kafka, instead of falling back to librdkafka's
 #                        mock (which knows no transactions, so the tests that need one are left out)
 set -euo pipefail
@@ -225,7 +225,10 @@ if ! $quick && ! registry; then
     [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
 fi
 
-# Whatever fails, the rest is still done: one run tells all.
+# A first build is faster without what later ones would use.
+[ -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ] || export CARGO_INCREMENTAL=0
+
+# Whatever fails, the rest is still done: one run shows all failures.
 failed=0
 check() {
     local began=$SECONDS

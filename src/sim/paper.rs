@@ -29,7 +29,7 @@ struct Sheet {
     lanes: BTreeMap<Lane, PaperLane>,
     /// The broker's clock.
     now: Millis,
-    /// The term of each producer: raised by every `lead`.
+    /// The epoch of each producer: raised by every `lead`.
     producer_epochs: BTreeMap<String, u64>,
 }
 
@@ -212,7 +212,7 @@ impl Paper {
         Paper { sheet: Arc::new(Mutex::new(copy)) }
     }
 
-    /// Takes the lead for a producer: the term under which the caller may publish.
+    /// Takes the lead for a producer: the epoch under which the caller may publish.
     fn lead(&self, producer: &str) -> u64 {
         let mut sheet = self.sheet();
         let term = sheet.producer_epochs.entry(producer.to_string()).or_insert(0);

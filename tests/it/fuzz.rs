@@ -1,4 +1,4 @@
-//! Bytes nobody meant, for every reader there is: no panic, and each is either read or published to be
+//! Bytes nobody meant, for every reader there is: no panic, and each is either read or reported to be
 //! unreadable. Inputs are drawn from a seed, so each run is the same; `YARDMASTER_FUZZ=N` draws N
 //! times as many, `YARDMASTER_FUZZ_SEED=S` draws others.
 
@@ -12,7 +12,7 @@ use crate::world::Chance;
 use mangle::Mangler;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Inputs to each reader when nothing else is published.
+/// Inputs to each reader when nothing else is given.
 const INPUTS: u64 = 4_000;
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -41,7 +41,7 @@ fn feed(name: &str, share: u64, corpus: &[Vec<u8>], mut read: impl FnMut(&[u8]) 
         }
     }
     println!(
-        "fuzz {name}: {inputs} inputs, {could} read, {} published to be unreadable",
+        "fuzz {name}: {inputs} inputs, {could} read, {} reported to be unreadable",
         inputs - could
     );
     inputs

@@ -1,5 +1,5 @@
 //! The contract on Kafka, and what only a broker can show. `YARDMASTER_TEST_KAFKA=host:port`
-//! names a real one; without it librdkafka's own mock stands in where it can, and it is published.
+//! names a real one; without it librdkafka's own mock stands in where it can, and it is reported.
 
 use crate::broker::{Broker, is_possible};
 use crate::contract::{

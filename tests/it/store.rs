@@ -18,7 +18,7 @@ const FRESH: u64 = 50;
 /// Every so many checkpoints counters are due.
 const DUE: u64 = 3;
 
-/// Bytes that can be distinguished from all others: a function of their place, of 100 bytes to 20 kB.
+/// Bytes that can be distinguished from all others: a function of their index, of 100 bytes to 20 kB.
 fn bytes(kind: &str, a: u64, b: u64) -> Vec<u8> {
     let word = format!("{kind} {a} {b}; ");
     let length = 100 + (a.wrapping_mul(7919).wrapping_add(b * 104_729) % 20_000) as usize;

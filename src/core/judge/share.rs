@@ -38,7 +38,7 @@ pub struct Node {
     pub queue_id: u64,
     /// Index of its parent; `None` below the root.
     pub parent: Option<usize>,
-    /// RowHints of its children, in tree order; none for a leaf.
+    /// Indices of its children, in tree order; none for a leaf.
     pub children: Vec<usize>,
     rules: Rules,
 }
@@ -180,7 +180,7 @@ impl Tree {
         &self.nodes
     }
 
-    /// RowHints of the nodes below the root, in tree order.
+    /// Indices of the nodes below the root, in tree order.
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }

@@ -1,7 +1,7 @@
 //! What is kept of a request after the rest was forgotten: that it was answered, and how far.
 //!
 //! Without it, a request that is published again would get a second final answer under the name of
-//! the first. InputAvailability may be hundreds of thousands, so a record holds nothing else.
+//! the first. There may be hundreds of thousands, so a record holds nothing else.
 
 use crate::core::content::content;
 use crate::core::state::NamedTable;

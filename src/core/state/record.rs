@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// A job: its newest state, and its last sign of life.
 ///
-/// InputAvailability are millions, met in no order, so what lies together is what is looked at
+/// There are millions, met in no order, so what lies together is what is looked at
 /// together: the first 64 bytes are all that a heartbeat needs, the next are what a change of state
 /// needs too.
 #[derive(Clone, Copy, Debug)]

@@ -105,7 +105,7 @@ impl Secondary {
         found
     }
 
-    /// What goes with the primary file at a index.
+    /// What goes with the primary file at an index.
     fn with(&self, at: usize) -> Bytes {
         self.paired.get(at).copied().unwrap_or(0)
     }

@@ -1,8 +1,8 @@
 //! The shape of records in a store. Ours alone: a store is a cache, so a change here raises
 //! [`FORMAT`] and what an older version wrote is rebuilt from the log.
 //!
-//! A record is one record under (kind, slot); a chunk is a run of records: kind (one byte), slot,
-//! length and bytes each; length 0 means that the slot is empty.
+//! A store record is one record of the state under (kind, slot); a chunk is a run of them: kind
+//! (one byte), slot, length and bytes each; length 0 means that the slot is empty.
 
 mod fact;
 mod head;

@@ -97,7 +97,7 @@ fn check_cycles(yard: &Yard, decisions: &[Decision], throttles: &[Throttle]) {
     }
 }
 
-/// Every request of the play has its last throttle.
+/// Every request of the play has its final decision.
 pub fn check_answered(yard: &Yard) {
     for subject in REQUESTS {
         let decisions = yard.decisions();

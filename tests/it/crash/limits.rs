@@ -1,4 +1,4 @@
-//! Limits: what hits one is published, counted, survivable.
+//! Limits: what hits one is reported and counted, and ends nothing.
 
 use super::check::*;
 use crate::drive::yard::{Yard, config, epoch_config_with, job, lead, queue, task};

@@ -247,7 +247,7 @@ fn the_end_publishes_all_counters_and_stores_everything() {
     assert_eq!(life(&yard, kept, 0).state().number, number, "the last cycle is kept");
 }
 
-/// The one before published no farewell: the lead is free when `progress` was silent for long enough.
+/// The one before published no final record: the lead is free when `progress` was silent for long enough.
 fn lead_after_silence(yard: &mut Yard, drive: &mut Drive<PaperLog, PaperStore>) {
     for _ in 0..200 {
         lead(yard, drive, 1).unwrap();

@@ -47,7 +47,7 @@ fn letters(yard: &Yard) -> usize {
     (0..2).map(|at| yard.paper.records(Lane::new(Topic::DeadLetter, at)).len()).sum()
 }
 
-/// What was published is what another makes of it.
+/// What was published is what another process makes again.
 fn check(yard: &Yard, drive: &Slow) {
     assert_eq!(letters(yard), 1);
     let garbled: usize = yard.progress().iter().map(|cycle| cycle.garbled.len()).sum();

@@ -122,7 +122,7 @@ fn a_throttle_stands_its_least_time_and_its_tasks_wait_for_it() {
     let (mut yard, mut drive) = capped("100");
     yard.job(&wide("10", Status::Running, 101, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
-    assert_eq!(yard.throttles(), vec![], "who asks for nothing is not published");
+    assert_eq!(yard.throttles(), vec![], "an owner without a request is not published");
     yard.ask(&asking("1", yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
     assert!(is_held(&yard.decisions()[0], "running_cores_cap"), "{:#?}", yard.decisions());

@@ -217,7 +217,7 @@ fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
     must_stop(start(), &["job-state[", "no longer holds offset", "delete the store"]);
     must_stop(start(), &["job-state[", "no longer holds offset", "keep the topic longer"]);
 
-    // As it was reported.
+    // As the message asked.
     std::fs::remove_dir_all(&store).unwrap();
     let mut process = [start()];
     wait_for_lead(&process[0], 60 * SECOND);

@@ -1,5 +1,5 @@
 //! A broker that is killed and restarted in each step of a transaction, once before the step was
-//! done and once after, with no answer.
+//! done and once after, without an answer.
 
 use super::proxy::{Loss, Proxy, Step};
 use super::quick;

@@ -1,4 +1,4 @@
-//! The readers that need no world: records of every topic, the topology, importers, records.
+//! The readers that need no world: records of every topic, the topology, importers, store records.
 
 use super::feed;
 use crate::laws::random::{Story, feed_story};

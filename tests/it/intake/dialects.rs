@@ -1,4 +1,4 @@
-//! Each field of each dialect, and what is wrong with one published so that a person can mend it.
+//! Each field of each dialect, and what is wrong with one reported so that a person can mend it.
 
 use super::{events, fresh, says};
 use serde_json::{Value, json};
@@ -225,7 +225,7 @@ fn each_state_of_a_rucio_transfer_has_its_own_stamp() {
         let wanted = (state, at, error.to_owned(), 5);
         assert_eq!(published(&transfer(kind).to_string()), wanted);
     }
-    // Where the stamp is not published, that of the message; a queued one has a second of its own.
+    // Where the stamp is not stated, that of the message; a queued one has a second of its own.
     let none = |kind, field| published(&with(transfer(kind), field, Some("None".into()))).1;
     assert_eq!(none("failed", "payload/transferred_at"), base + 103_153);
     assert_eq!(none("queued", "payload/queued_at"), base + 31_396);

@@ -77,7 +77,7 @@ impl Bus {
         words.len()
     }
 
-    /// A new life, from what was published.
+    /// A new start, from what was published.
     pub fn restart(&mut self) -> Intake {
         let mut intake = Intake::new("atlas", BTreeMap::new(), &Limits::default());
         let mut words = Records::default();
@@ -311,7 +311,7 @@ fn memory_is_bounded_and_what_hits_the_bound_is_counted() {
     assert_eq!(intake.take_counts().dropped, 600);
     bus.comes(&mut intake, &facts(45, 0));
     assert_eq!(intake.waiting(), 0);
-    // One that could not wait is published with more once it says something again.
+    // One that could not wait is published with more facts at its next report.
     bus.comes(&mut intake, &Comes::Job(900, 45, Status::Finished, 1_760_000_100));
     assert!(bus.finals()["job-state 900"].contains("user: \"user-45\""));
     // Those that are over go first, and silently.

@@ -1,4 +1,4 @@
-//! Fold is total: whatever is published, in whatever lane and at whatever time, it has its effect, and
+//! Fold is total: any record, in whatever lane and at whatever time, it has its effect, and
 //! every counter stays what a recount gives.
 
 use super::counters::assert_audit_clean;

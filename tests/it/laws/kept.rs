@@ -1,4 +1,4 @@
-//! What a store's records keep is all there is.
+//! What the records of a store have is all there is.
 
 use super::random::{Story, feed_story};
 use crate::world::*;
@@ -51,7 +51,7 @@ fn the_power_of_shares_is_that_of_their_jobs() {
     for seed in 0..20 {
         feed_story(&Story::drawn(seed), seed, |state, cycle, _| {
             let mut state = state.clone();
-            // Core powers: 10 and 23.25 HS06; a queue published only as its parts; two that are unknown.
+            // Core powers: 10 and 23.25 HS06; a queue stated only as its parts; two that are unknown.
             for (name, unified, milli) in
                 [("ash", "ash", 10_000), ("oak/MCORE", "oak", 23_250), ("oak/SCORE", "oak", 23_250)]
             {

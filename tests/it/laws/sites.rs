@@ -200,7 +200,7 @@ fn a_job_that_is_no_sample_changes_no_class() {
     }
     close(&mut state, DAWN + 2 * HOUR);
     assert!(state.ledger.waits.is_empty());
-    // A probe counts once it started; a merge job also while it waits, by when it published so.
+    // A probe counts once it started; a merge job also while it waits, by when it was reported so.
     let probe = JobState { processing_type: "", user: "gangarbt", ..good };
     feed(&mut state, JobState { job: "21", ..probe });
     feed(&mut state, JobState { job: "22", status: Status::Sent, started_at: 0, ..probe });

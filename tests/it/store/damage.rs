@@ -1,4 +1,4 @@
-//! What bent, cut or lost bytes do to a store: it is mended, or published to be gone; never wrong.
+//! What bent, cut or lost bytes do to a store: it is mended, or reported to be gone; never wrong.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn a_truncated_snapshot_is_removed_and_nothing_is_lost() {
 }
 
 /// Once sled has used its first segment again, whether it finds the rest without a snapshot depends
-/// on when it flushed: so the store is whole, or it is published to be gone.
+/// on when it flushed: so the store is whole, or it is reported to be gone.
 #[test]
 fn a_truncated_snapshot_of_a_long_log_never_gives_wrong_data() {
     let (_temp, dir) = kept(40);

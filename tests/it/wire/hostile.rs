@@ -97,7 +97,7 @@ fn arrays_of_nothing_end() {
     assert_eq!(turn(nulls, options, &[0x80, 0x08, 0]), Ok(515));
     // Two thousand records of nothing, each ten bytes and more when written in full.
     assert_eq!(turn(&empty, &grown, &[0xA0, 0x1F, 0]), Err(Fault::Oversized));
-    // What we skip costs nothing, however often it is published to be there.
+    // What we skip costs nothing, however often it is stated to be there.
     let skipped = format!(
         r#"{{"type":"record","name":"W","fields":[{{"name":"a","type":{nulls}}},{{"name":"b","type":"int"}}]}}"#
     );

@@ -157,7 +157,7 @@ fn changes_that_break_readers_are_found() {
     assert_eq!(reads(site, &site.replace(r#""fields": ["#, added)), Ok(()));
 }
 
-/// Symbols are read by their place. The table has every enumeration of every topic that is read.
+/// Symbols are read by their index. The table has every enumeration of every topic that is read.
 #[test]
 fn symbols_stand_in_the_order_of_the_core() {
     let mut found = Vec::new();

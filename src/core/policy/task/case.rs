@@ -24,10 +24,10 @@ pub struct TaskCase<'a> {
 /// What is known of the task that a task was made of (spec atlas 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parent<'a> {
-    /// InputAvailability is none.
+    /// There is none.
     #[default]
     No,
-    /// InputAvailability is one and nothing is known of it.
+    /// There is one and nothing is known of it.
     Unknown,
     /// It is no part of a full chain, or sits at no nucleus for full chains.
     Elsewhere,

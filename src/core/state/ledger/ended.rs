@@ -21,7 +21,7 @@ pub struct EndedJobs {
     pub ended: [Window; 3],
 }
 
-/// Which window of a [`EndedJobs`] an ended state counts in.
+/// Which window of an [`EndedJobs`] an ended state counts in.
 pub fn ended_index(status: Status) -> Option<usize> {
     match status {
         Status::Finished => Some(0),
