@@ -6,7 +6,8 @@
 # the log. Ends with one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
-#   ./test.sh --long     the same with 200 faults, which take about an hour, and a store's whole month
+#   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
+#                        waking test, a store's whole month, and more storms and ends of a process
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # YARDMASTER_KILLER_SEED=1  which faults the killer inflicts in which order, and which records it writes
@@ -16,16 +17,17 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-say() { printf '\n== %s\n' "$*"; }
+heading() { printf '\n== %s\n' "$*"; }
 have() { command -v "$1" > /dev/null 2>&1; }
 
 quick=false
+long=false
 kills=20
 case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
---long) kills=200; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+--long) long=true kills=200; export YARDMASTER_LONG=1 ;;
+*) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 work=${CARGO_TARGET_DIR:-target}/kafka
@@ -62,7 +64,7 @@ install() {
         echo "missing: $packages (install them by hand: no apt-get here, or no right to use it)"
         return 1
     }
-    say "apt-get install $packages"
+    heading "apt-get install $packages"
     {
         root apt-get update -qq &&
             root env DEBIAN_FRONTEND=noninteractive \
@@ -128,7 +130,7 @@ kafka() {
     sum=$(cksum < tests/kafka/pom.xml)
     if [ "$(cat "$work/jars.sum" 2> /dev/null)" != "$sum" ]; then
         have mvn || { echo "no Maven"; return 1; }
-        say "Apache Kafka from Maven"
+        heading "Apache Kafka from Maven"
         rm -rf "$work/jars"
         mvn -q -B -f tests/kafka/pom.xml dependency:copy-dependencies \
             -DoutputDirectory="$work/jars" || { echo "Maven could not bring it"; return 1; }
@@ -141,7 +143,7 @@ kafka() {
         if pid=$("$broker" start "$work/jars" "$data" "$port" "$controller"); then
             export YARDMASTER_TEST_KAFKA=127.0.0.1:$port YARDMASTER_TEST_KAFKA_JARS=$work/jars
             export YARDMASTER_TEST_KAFKA_RESTART="'$PWD/$broker' restart '$data'"
-            say "Apache Kafka listens on 127.0.0.1:$port, pid $pid"
+            heading "Apache Kafka listens on 127.0.0.1:$port, pid $pid"
             return
         fi
         "$broker" stop "$data" || true
@@ -155,13 +157,13 @@ kafka() {
 registry() {
     local port pid
     have mvn && [ "$(java_version)" -ge 17 ] || { echo "no Maven or no Java 17"; return 1; }
-    say "Apicurio Registry from Maven"
+    heading "Apicurio Registry from Maven"
     "$registry" bring "$work/registry" || { echo "Maven could not bring it"; return 1; }
     port=$(free_port) || return 1
     books=$work/registry-$$-$port
     pid=$("$registry" start "$work/registry" "$books" "$port") || return 1
     export YARDMASTER_TEST_REGISTRY=http://127.0.0.1:$port/apis/ccompat/v7
-    say "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
+    heading "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
 }
 
 # --- The tests ------------------------------------------------------------------------------------
@@ -169,7 +171,7 @@ registry() {
 log=$work/tests.log
 tests() {
     local began=$SECONDS code=0
-    say "cargo test $*"
+    heading "cargo test $*"
     cargo test --locked --features tls --no-fail-fast "$@" 2>&1 | tee -a "$log" || code=$?
     echo "== $((SECONDS - began)) s"
     return $code
@@ -191,10 +193,11 @@ python() {
     echo "$sum" > "$venv/sum"
 }
 
-# The independent killer, on brokers of its own. Left out, and counted so, where it cannot run.
+# The independent killer, on brokers of its own, with the program that the tests were built with. Left
+# out, and counted so, where it cannot run.
 killer() {
     local python=$work/python/bin/python binary=${CARGO_TARGET_DIR:-target}/debug/yardmaster
-    say "tests/killer: $kills faults"
+    heading "tests/killer: $kills faults"
     if [ ! -d "$work/jars" ] || [ "$(java_version)" -lt 17 ] || ! python; then
         echo "left out: the killer needs Java, Kafka's jars, and Python with venv and pip"
         echo "test result: skipped. 0 passed; 0 failed; 1 ignored" | tee -a "$log"
@@ -202,7 +205,6 @@ killer() {
         return
     fi
     (cd tests/killer && PYTHONDONTWRITEBYTECODE=1 "$python" -m unittest -q test_account) &&
-        cargo build --locked --features tls &&
         PYTHONDONTWRITEBYTECODE=1 "$python" -u tests/killer/killer.py --binary "$binary" \
             --jars "$work/jars" --faults $kills --seed "${YARDMASTER_KILLER_SEED:-1}" 2>&1 | tee -a "$log"
 }
@@ -216,7 +218,7 @@ if $quick; then
     mock=" (quick: without Kafka)"
 elif ! kafka; then
     mock=" (WITHOUT A REAL KAFKA: librdkafka's mock stood in where it can, the rest was left out)"
-    say "no real Kafka: falling back to librdkafka's mock cluster, which knows no transactions"
+    heading "no real Kafka: falling back to librdkafka's mock cluster, which knows no transactions"
     [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
 fi
 
@@ -232,7 +234,7 @@ fi
 failed=0
 check() {
     local began=$SECONDS
-    say "$*"
+    heading "$*"
     "$@" || failed=1
     echo "== $((SECONDS - began)) s"
 }
@@ -255,6 +257,9 @@ phases=(faults::phases:: faults::disk:: faults::lanes::)
 brokers=(the_broker_may_restart retention::)
 alone=("${processes[@]}" secure:: faults:: "${brokers[@]}")
 tests -- "${alone[@]/#/--skip=}" || failed=1
+if $long; then
+    tests --test it -- --ignored crash::a_process_may_end crash::storm::many_storms || failed=1
+fi
 
 # Runs a group in the background; its output is shown when all groups are done.
 pids=()
@@ -262,7 +267,7 @@ groups=()
 group() {
     local name=$1 out=$work/group-$1.log
     shift
-    say "in the background: $name"
+    heading "in the background: $name"
     groups+=("$name")
     (
         local began=$SECONDS log=/dev/null code=0
@@ -286,7 +291,7 @@ fi
 # What failed, once more where it is found: the tests that run alone print it among all else.
 panics=$(grep -a -A12 "^thread '.*panicked at" "$log" | grep -a -v "^note: run with" || true)
 [ $failed = 0 ] || [ -z "$panics" ] || printf '\n== What panicked\n%s\n' "$panics"
-say "$((SECONDS - started)) s in all"
+heading "$((SECONDS - started)) s in all"
 awk -v mock="$mock" -v failed=$failed '
     /^test result: / { passed += $4; bad += $6; ignored += $8 }
     END {

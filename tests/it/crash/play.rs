@@ -281,8 +281,10 @@ impl Play {
                 break;
             }
         }
-        let drive =
-            self.drive.as_ref().expect("the play ends with a leader that published its final record");
+        let drive = self
+            .drive
+            .as_ref()
+            .expect("the play ends with a leader that published its final record");
         assert_eq!(audit(drive.state()), vec![]);
         self.stores.push(self.store.clone());
         Reached { number: drive.state().number, digest: digest(drive.state()) }
