@@ -248,15 +248,17 @@ fi
 # One build for all that follows.
 check cargo test --locked --features tls --no-run
 
-# First what needs the processor: it runs on all cores, and nothing else beside it. What kills
-# processes, restarts a broker, or starts brokers of its own waits most of the time, for the broker's
-# sessions and takeovers: those groups run after it, beside each other, each test of a group alone.
+# First what needs the processor: two tests a core, since some wait for a broker, and nothing else
+# beside it. What kills processes, restarts a broker, or starts brokers of its own waits most of the
+# time, for the broker's sessions and takeovers: those groups run after it, beside each other, each test
+# of a group alone.
 processes=(kill::)
 nodes=(faults::nodes:: secure::)
 phases=(faults::phases:: faults::disk:: faults::lanes::)
 brokers=(the_broker_may_restart retention::)
 alone=("${processes[@]}" secure:: faults:: "${brokers[@]}")
-tests -- "${alone[@]/#/--skip=}" || failed=1
+threads=$((2 * $(nproc 2> /dev/null || echo 2)))
+tests -- --test-threads=$threads "${alone[@]/#/--skip=}" || failed=1
 if $long; then
     tests --test it -- --ignored crash::a_process_may_end crash::storm::many_storms || failed=1
 fi
