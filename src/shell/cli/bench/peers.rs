@@ -169,6 +169,8 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     // Where every cycle publishes all that changed, fewer and larger ones publish a counter less
     // often.
     limits.batch_records = if task.publish_ms == 0 { 200_000 } else { 50_000 };
+    // All that changed goes out at once, as the others do it, and not in slices.
+    limits.counters_per_cycle = usize::MAX;
     // Nothing is forgotten: the counters are of all jobs there ever were.
     limits.ended_job_lifetime_ms = 40_000 * DAY;
     limits.silent_job_lifetime_ms = 40_000 * DAY;
