@@ -3,9 +3,9 @@
 //!
 //! At the beginning of an epoch every counter that is not 0 is published, later what changed since.
 //! They go out in slices of `counters_per_cycle`, so that no request waits for a long transaction.
-//! `progress` shows of a slice whether it is the first or the last of all that had changed; a
-//! reader follows the last one clears its own notes from before the first. A store holds the notes
-//! of counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
+//! `progress` shows of a slice whether it is the first or the last of all that had changed; after
+//! the last one a standby clears its own notes from before the first. A store holds the notes of
+//! counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
 //! restart.
 
 use crate::core::cut::{Lane, Topic};

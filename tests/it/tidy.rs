@@ -30,7 +30,7 @@ const WORLD: [&str; 17] = [
     "std::io::stdout",
     "std::io::stderr",
     "rand",
-    "jiff::Timestamp::now",
+    "Timestamp::now",
     "jiff::Zoned",
     "jiff::tz",
     "println!",
@@ -473,6 +473,14 @@ fn the_world_is_seen_outside_the_shell() {
     red("src/sim/a.rs", "fn f() { std::thread::sleep(d); }", "`std::thread` outside the shell");
     red("src/core/a.rs", "fn f() { println!(\"x\"); }", "`println!` outside the shell");
     red("src/core/a.rs", "use rand::Rng;", "`rand` outside the shell");
+    red("src/core/a.rs", "use jiff::Zoned;", "`jiff::Zoned` outside the shell");
+    red("src/drive/a.rs", "fn f() { jiff::Timestamp::now() }", "`Timestamp::now` outside");
+    red(
+        "src/core/a.rs",
+        "use jiff::Timestamp;\nfn f() { Timestamp::now() }",
+        ":2: `Timestamp::now`",
+    );
+    green("src/core/a.rs", "use jiff::Timestamp;");
     red("src/sim/a.rs", "use std::net::TcpStream;", "`std::net` outside the shell");
     green("src/core/a.rs", "use std::time::Duration;");
     green("src/shell/a.rs", "use std::time::Instant;");

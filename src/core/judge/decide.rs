@@ -9,7 +9,7 @@ use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::{doubts, time_notes};
 use crate::core::judge::size::limit;
 use crate::core::judge::view::CutView;
-use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
+use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::output::throttle::key;
 use crate::core::policy::note::Note;
 use crate::core::policy::rule::RuleText;
@@ -107,28 +107,18 @@ impl Judging<'_> {
     fn blank(self, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
         let state = self.view.state;
         let ordinal = before.map_or(1, |answer| answer.ordinal + 1);
+        let outcome = Outcome::Reject { reason: String::new() };
+        let domain = &state.setting.domain;
         Decision {
-            id: DecisionId::derive(&state.setting.domain, &task.subject, task.attempt, ordinal),
-            domain: state.setting.domain.clone(),
-            subject: task.subject.clone(),
-            attempt: task.attempt,
             task: task.task.clone(),
-            ordinal,
             epoch: state.epoch,
             cycle: state.number,
             number,
             now: state.now,
             policy: task.policy.clone(),
-            policy_hash: String::new(),
             gshare: task.gshare.clone(),
             nucleus: task.nucleus.clone(),
-            outcome: Outcome::Reject { reason: String::new() },
-            factor_names: Vec::new(),
-            counts: Vec::new(),
-            fates: Vec::new(),
-            full: true,
-            fates_cut: 0,
-            notes: Vec::new(),
+            ..Decision::new(domain, &task.subject, task.attempt, ordinal, outcome)
         }
     }
 

@@ -61,7 +61,9 @@ impl Replay {
         println!("verified {same} same, {different} different, {other} not verifiable");
         if rebuilt.unread > 0 {
             let unread = rebuilt.unread;
-            println!("  {unread} not verifiable: made under epoch_config this version cannot read");
+            println!(
+                "  {unread} not verifiable: made under a configuration this version cannot read"
+            );
         }
         for difference in rebuilt.differences.drain(..) {
             println!("  {difference}");

@@ -51,7 +51,7 @@ pub struct KafkaLog {
     reading: Option<Reading>,
     commits: Option<CommitThread>,
     leaders: Leaders,
-    /// Whether there is a commits.
+    /// Whether this process leads.
     leads: Arc<AtomicBool>,
 }
 

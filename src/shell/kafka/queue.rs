@@ -220,6 +220,6 @@ unsafe fn bytes<'a>(place: *const std::ffi::c_void, length: usize) -> Option<&'a
     if place.is_null() {
         return None;
     }
-    // SAFETY: the caller's reservation.
+    // SAFETY: what the caller guarantees, as stated above.
     Some(unsafe { std::slice::from_raw_parts(place.cast(), length) })
 }
