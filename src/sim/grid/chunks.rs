@@ -7,12 +7,15 @@ use super::work::Arrival;
 use crate::core::event::{ChunkKind, Outcome, OutcomeKind, Task, TaskPhase};
 use crate::core::output::decision::{self, Decision, Ranked, request_name};
 use crate::core::unit::{MINUTE, Millis, SECOND};
+use crate::sim::dice::Dice;
 
 /// A task that has not ended.
 pub struct LiveTask {
     pub arrival: Arrival,
     /// Part of its jobs that fail.
     pub fail_rate: f64,
+    /// Of what becomes of its chunks and jobs: the same whatever is decided.
+    pub dice: Dice,
     /// Chunks that live, and the number of the next.
     left: u32,
     next: u32,
@@ -67,8 +70,9 @@ impl Grid {
         let mut chunks = arrival.chunks.clone();
         let scouted = chunks.first().is_some_and(|(kind, _)| *kind == ChunkKind::Scout);
         let held = if scouted { chunks.split_off(1) } else { Vec::new() };
-        let fail_rate = self.dice.within(FAILING.0, FAILING.1);
-        let task = LiveTask { arrival, fail_rate, left: 0, next: 1, held };
+        let mut dice = Dice::new(self.seed, &arrival.request.task);
+        let fail_rate = dice.within(FAILING.0, FAILING.1);
+        let task = LiveTask { arrival, fail_rate, dice, left: 0, next: 1, held };
         let task = self.tasks.insert(task);
         for (kind, jobs) in chunks {
             self.add_chunk(task, kind, jobs);
@@ -137,9 +141,11 @@ impl Grid {
             return;
         };
         let decision::Outcome::Assign(ranked) = &decision.outcome else { return };
+        let task = chunk.task;
+        let refused = self.tasks.get_mut(task).is_some_and(|task| task.dice.chance(REFUSED));
         let refusal = match self.assigned(ranked) {
             Err(reason) => Some((OutcomeKind::Failed, reason)),
-            Ok(_) if self.dice.chance(REFUSED) => {
+            Ok(_) if refused => {
                 Some((OutcomeKind::Refused, "the task was changed meanwhile".to_owned()))
             }
             Ok(assigned) => {

@@ -87,7 +87,10 @@ impl Grid {
         if tries >= TRIES_MOST {
             return false;
         }
-        let next = match self.dice.unit() {
+        let chunk = self.chunks.get(job.chunk);
+        let task = chunk.and_then(|chunk| self.tasks.get_mut(chunk.task));
+        let Some(task) = task else { return false };
+        let next = match task.dice.unit() {
             unit if unit < REPLACED => {
                 self.next_job += 1;
                 (self.next_job.to_string(), 0, tries)

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use super::agenda::Planned;
-use super::chunks::Chunk;
+use super::chunks::{Chunk, LiveTask};
 use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
 use super::pool::Handle;
 use super::publisher::Publisher;
@@ -86,10 +86,10 @@ impl Grid {
         let (Some(held), queue) = (self.chunks.get(chunk), &self.queues.all[at as usize]) else {
             return;
         };
-        let fail_rate = self.tasks.get(held.task).map_or(0.0, |task| task.fail_rate);
-        let fate = match self.dice.unit() {
+        let Some(LiveTask { fail_rate, dice, .. }) = self.tasks.get_mut(held.task) else { return };
+        let fate = match dice.unit() {
             unit if unit < SILENT => Fate::FallsSilent,
-            unit if unit < SILENT + fail_rate => Fate::Fails,
+            unit if unit < SILENT + *fail_rate => Fate::Fails,
             _ => Fate::Finishes,
         };
         let wanted = held.request.core_count.unwrap_or(1);
@@ -97,9 +97,10 @@ impl Grid {
         let cores = if wanted == 1 { 1 } else { record.cores.max(1) };
         let speed = f64::from(cores) * power(record) * f64::from(EFFICIENCY) / 100.0;
         let cpu = held.request.cpu_hs06s_per_event.unwrap_or(0.0) * held.request.atom_events as f64;
-        let whole = (f64::from(BASE_S) + cpu / speed) * self.dice.within(0.75, 1.25);
-        let part = if fate == Fate::Fails { self.dice.unit() } else { 1.0 };
-        let pending = attempt == 0 && !self.dice.chance(0.5);
+        let whole = (f64::from(BASE_S) + cpu / speed) * dice.within(0.75, 1.25);
+        let part = if fate == Fate::Fails { dice.unit() } else { 1.0 };
+        let pending = attempt == 0 && !dice.chance(0.5);
+        let killed = dice.chance(KILLED.0).then(|| dice.between(SECOND, KILLED.1));
         let job = LiveJob {
             name,
             attempt,
@@ -123,8 +124,8 @@ impl Grid {
         let job = self.jobs.insert(job);
         self.count.generated += 1;
         self.after_between(SETUP.0, SETUP.1, Planned::JobStep(job));
-        if self.dice.chance(KILLED.0) {
-            self.after_between(SECOND, KILLED.1, Planned::Killed(job));
+        if let Some(after) = killed {
+            self.after(after, Planned::Killed(job));
         }
     }
 

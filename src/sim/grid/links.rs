@@ -25,6 +25,7 @@ pub struct Links {
     pub transfers: Pool<LiveTransfer>,
     by_ends: BTreeMap<String, BTreeMap<String, u32>>,
     next_transfer: u64,
+    seed: u64,
 }
 
 /// A link.
@@ -47,6 +48,8 @@ pub struct LiveLink {
     ours: [(u64, u64); ACTIVITIES.len()],
     /// Of others.
     others: Vec<LinkQueued>,
+    /// Of its measurements.
+    dice: Dice,
 }
 
 /// What a job needs brought.
@@ -89,13 +92,14 @@ const FIRST_TRANSFER: u64 = 9_000_000_000;
 
 impl Links {
     /// The links of the facts, empty.
-    pub fn new(facts: &Facts) -> Links {
+    pub fn new(seed: u64, facts: &Facts) -> Links {
         let nuclei: BTreeSet<&str> = nuclei(facts).collect();
         let mut links = Links {
             all: Vec::new(),
             transfers: Pool::default(),
             by_ends: BTreeMap::new(),
             next_transfer: FIRST_TRANSFER,
+            seed,
         };
         for link in &facts.links {
             let eager = nuclei.contains(link.destination.as_str());
@@ -121,6 +125,7 @@ impl Links {
             waiting: VecDeque::new(),
             ours: Default::default(),
             others: others.cloned().collect(),
+            dice: Dice::new(self.seed, &format!("link {}:{}", link.source, link.destination)),
             link,
         });
         at
@@ -161,7 +166,8 @@ impl LiveLink {
     }
 
     /// A new measurement: somewhere between the known throughputs, less when jammed.
-    fn measure(&mut self, dice: &mut Dice, now: Millis) {
+    fn measure(&mut self, now: Millis) {
+        let dice = &mut self.dice;
         if self.jam.1 <= now {
             self.jam.0 = 1.0;
             if dice.chance(JAMMED) {
@@ -199,10 +205,10 @@ impl LiveLink {
 impl Grid {
     pub(super) fn link_measured(&mut self, at: u32) {
         let live = &mut self.links.all[at as usize];
-        live.measure(&mut self.dice, self.now);
+        live.measure(self.now);
         live.publish(&mut self.publisher);
-        let period = live.period;
-        self.after_between(period - period / 10, period, Planned::LinkMeasured(at));
+        let next = live.dice.between(live.period - live.period / 10, live.period);
+        self.after(next, Planned::LinkMeasured(at));
     }
 
     /// Something is to be brought to a job's next step.

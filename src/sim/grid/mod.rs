@@ -28,7 +28,7 @@ pub use summary::Summary;
 use crate::core::cut::Topic;
 use crate::core::event::{Hardware, Release};
 use crate::core::output::decision::Decision;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
 use agenda::{Agenda, Planned};
 use chunks::{Chunk, LiveTask};
@@ -76,6 +76,7 @@ pub struct Record {
 /// See the module.
 pub struct Grid {
     now: Millis,
+    seed: u64,
     end: Millis,
     start: Millis,
     domain: String,
@@ -122,6 +123,7 @@ impl Grid {
         let cores = queues.all.iter().map(|queue| u64::from(queue.cores)).sum();
         let mut grid = Grid {
             now: start,
+            seed,
             end: start.saturating_add(Millis::from(hours) * HOUR),
             start,
             agenda: Agenda::default(),
@@ -135,8 +137,8 @@ impl Grid {
             jobs: Pool::default(),
             next_job: FIRST_JOB,
             queues,
-            links: Links::new(&facts),
-            storages: Storages::new(&facts),
+            links: Links::new(seed, &facts),
+            storages: Storages::new(seed, &facts),
             usage: Use::new(start, cores),
             shares: Shares::new(start),
             waits: Spans::default(),
@@ -225,8 +227,7 @@ impl Grid {
         for queue in 0..self.queues.all.len() as u32 {
             self.after_between(1_000, 2 * MINUTE, Planned::Look(queue));
             self.after_between(1_000, 5 * MINUTE, Planned::Workers(queue));
-            let up = self.dice.exponential() * (queues::UP_DAYS * DAY) as f64;
-            self.after(up as Millis + HOUR, Planned::GoesDown(queue));
+            self.plan_bad_day(queue);
         }
         for link in 0..self.links.all.len() as u32 {
             let period = self.links.all[link as usize].period;

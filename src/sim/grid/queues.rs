@@ -5,7 +5,7 @@ use super::agenda::Planned;
 use super::facts::{Facts, Unfit, size, takes_jobs, takes_production};
 use super::pool::Handle;
 use crate::core::event::{ChunkKind, Pilot, Queue, QueueStatus, Site, Status};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::sim::dice::Dice;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -45,6 +45,8 @@ pub struct LiveQueue {
     held: Vec<u32>,
     queued: Vec<u32>,
     is_fetching: bool,
+    /// Of its bad days, which so depend on the seed alone.
+    dice: Dice,
 }
 
 /// The order in which pilots take jobs: priority, then age.
@@ -52,7 +54,7 @@ type Turn = (i32, Reverse<Millis>, Reverse<Handle>);
 
 /// Mean time between two bad days of a queue; days (some 3,800 downtimes in ten years at 150
 /// resources are rarer, but most are never declared).
-pub const UP_DAYS: Millis = 5;
+const UP_DAYS: Millis = 5;
 /// Cores of a node.
 const NODE_CORES: u32 = 32;
 /// A job that takes more cores than are free lets smaller ones pass for so long.
@@ -102,12 +104,12 @@ impl Queues {
             by_name: BTreeMap::new(),
         };
         for (name, slots) in groups {
-            queues.add(name, slots, cores * size(seed, name) / sum);
+            queues.add(name, slots, cores * size(seed, name) / sum, Dice::new(seed, name));
         }
         Ok(queues)
     }
 
-    fn add(&mut self, name: &str, slots: Vec<Queue>, share: f64) {
+    fn add(&mut self, name: &str, slots: Vec<Queue>, share: f64, dice: Dice) {
         // A queue that cannot run one whole job would be none.
         let least = slots.iter().map(|slot| slot.cores).max().unwrap_or(1).max(1);
         let cores = (share as u32).max(least);
@@ -134,6 +136,7 @@ impl Queues {
             held: vec![0; slots.len()],
             queued: vec![0; slots.len()],
             is_fetching: false,
+            dice,
             slots,
         });
     }
@@ -304,21 +307,28 @@ impl Grid {
         self.after_between(REPORTING.0, REPORTING.1, Planned::Workers(at));
     }
 
+    /// Plans the next bad day of a queue.
+    pub(super) fn plan_bad_day(&mut self, at: u32) {
+        let dice = &mut self.queues.all[at as usize].dice;
+        let up = dice.exponential() * (UP_DAYS * DAY) as f64;
+        self.after(up as Millis + HOUR, Planned::GoesDown(at));
+    }
+
     pub(super) fn goes_down(&mut self, at: u32) {
-        let brokeroff = self.dice.chance(BROKEROFF);
+        let dice = &mut self.queues.all[at as usize].dice;
+        let (brokeroff, down) = (dice.chance(BROKEROFF), dice.between(DOWN.0, DOWN.1));
         let status = if brokeroff { QueueStatus::Brokeroff } else { QueueStatus::Offline };
         self.set_status(at, status);
         if !brokeroff {
             self.after(CLEARING, Planned::Cleared(at));
         }
-        self.after_between(DOWN.0, DOWN.1, Planned::ComesBack(at));
+        self.after(down, Planned::ComesBack(at));
     }
 
     pub(super) fn comes_back(&mut self, at: u32) {
         self.set_status(at, QueueStatus::Online);
         self.call_pilots(at);
-        let up = self.dice.exponential() * (UP_DAYS * 24 * HOUR) as f64;
-        self.after(up as Millis + HOUR, Planned::GoesDown(at));
+        self.plan_bad_day(at);
     }
 
     fn set_status(&mut self, at: u32, status: QueueStatus) {

@@ -24,6 +24,8 @@ pub struct LiveStorage {
     usual: f64,
     /// Shut until then; 0: open.
     shut_until: Millis,
+    /// Of what becomes of it.
+    dice: Dice,
 }
 
 /// Endpoints are measured so often.
@@ -41,13 +43,14 @@ const SHUT_SPAN: (Millis, Millis) = (30 * MINUTE, 4 * HOUR);
 
 impl Storages {
     /// The endpoints of the facts.
-    pub fn new(facts: &Facts) -> Storages {
+    pub fn new(seed: u64, facts: &Facts) -> Storages {
         let all: Vec<LiveStorage> = facts
             .storages
             .iter()
             .map(|storage| {
                 let free = storage.free_bytes as f64;
-                LiveStorage { storage: storage.clone(), free, usual: free, shut_until: 0 }
+                let dice = Dice::new(seed, &format!("storage {}", storage.name));
+                LiveStorage { storage: storage.clone(), free, usual: free, shut_until: 0, dice }
             })
             .collect();
         let at = |name: &str| all.iter().position(|live| live.storage.name == name);
@@ -70,7 +73,8 @@ impl Storages {
 
 impl LiveStorage {
     /// Whether there is anything to publish.
-    fn measure(&mut self, dice: &mut Dice, now: Millis) -> bool {
+    fn measure(&mut self, now: Millis) -> bool {
+        let dice = &mut self.dice;
         let total = self.storage.total_bytes as f64;
         if dice.chance(OTHERS.0) {
             self.free += total * dice.within(-OTHERS.1, OTHERS.1);
@@ -97,7 +101,7 @@ impl LiveStorage {
 impl Grid {
     pub(super) fn storage_measured(&mut self) {
         for live in &mut self.storages.all {
-            if live.measure(&mut self.dice, self.now) {
+            if live.measure(self.now) {
                 live.storage.free_bytes = live.free as u64;
                 live.storage.changed_at = self.now;
                 self.publisher.storage(&live.storage);
