@@ -135,6 +135,36 @@ fn how_time_is_cut_into_steps_is_nothing() {
     assert!(steps(MINUTE) == steps(HOUR));
 }
 
+#[test]
+fn what_happens_to_the_grid_depends_on_the_seed_alone() {
+    // One grid whose requests are all assigned, one whose requests are never answered.
+    let (busy, ..) = run(7, 0.003, 3, 60);
+    let mut idle = Vec::new();
+    Grid::new(plan(7, 0.003, 3)).unwrap().advance(START + 60 * HOUR, &[], &mut idle);
+    // Of a link all but what our own transfers make of it, of storage but what they fill.
+    let facts = |records: &[Record]| {
+        let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        each(records, |record, event| {
+            let Event::Configuration(it) = event else { return };
+            let (name, fact) = match *it {
+                Configuration::Queue(queue) => (queue.name, format!("{:?}", queue.status)),
+                Configuration::Link(link) => (
+                    format!("{}:{}", link.source, link.destination),
+                    format!("{:?} {:?}", link.mbps_1h, link.closeness),
+                ),
+                _ => return,
+            };
+            facts.entry(name).or_default().push(format!("{} {fact}", record.at));
+        });
+        facts
+    };
+    let (busy, idle) = (facts(&busy), facts(&idle));
+    let is_outage = |fact: &&String| fact.contains("Offline") || fact.contains("Brokeroff");
+    let outages = busy.values().flatten().filter(is_outage).count();
+    assert!(outages > 3, "{outages}");
+    assert!(busy == idle);
+}
+
 /// What was published of one try of a job.
 #[derive(Default)]
 struct Try {

@@ -1,11 +1,8 @@
-//! Student's t distribution: the point that 95 % of it lies below, for any number of degrees of
-//! freedom above 0, whole or not. By the regularized incomplete beta function and its derivative,
-//! from + - * / and square roots alone.
+//! Student's t distribution: the points that 95 % and 97.5 % of it lie below, for any number of
+//! degrees of freedom above 0, whole or not. By the regularized incomplete beta function and its
+//! derivative, from + - * / and square roots alone.
 
 use super::power::{exp, ln};
-
-/// Part of the distribution above the point.
-const TAIL: f64 = 0.05;
 
 /// More degrees of freedom than this are as good as all there are: the normal distribution.
 const FREEDOM_MAX: f64 = 1e6;
@@ -16,12 +13,22 @@ const POINT_MAX: f64 = 1e12;
 
 /// The 95 % point with so many degrees of freedom. At most [`POINT_MAX`].
 pub fn point95(freedom: f64) -> f64 {
-    // 95 % of the normal distribution lies below; there, and so here, at least.
-    const NORMAL: f64 = 1.644_853_626_951_472;
+    point(freedom, 0.05, 1.644_853_626_951_472)
+}
+
+/// The 97.5 % point: 95 % of the distribution lie within it and its negative. At most
+/// [`POINT_MAX`].
+pub fn point975(freedom: f64) -> f64 {
+    point(freedom, 0.025, 1.959_963_984_540_054)
+}
+
+/// The point above which a part of the distribution lies. `normal` is the one of the normal
+/// distribution, below which it never is.
+fn point(freedom: f64, part: f64, normal: f64) -> f64 {
     const STEPS: u32 = 40;
     let freedom = if freedom > 1e-9 { freedom.min(FREEDOM_MAX) } else { 1e-9 };
     let beta = beta_with_half(freedom / 2.0);
-    let mut log = ln(NORMAL);
+    let mut log = ln(normal);
     // ln of the tail falls ever more steeply with ln of the point: the first step of Newton's goes
     // too far, all others come back from there and end at the point.
     for _ in 0..STEPS {
@@ -29,7 +36,7 @@ pub fn point95(freedom: f64) -> f64 {
         if slope <= 0.0 {
             break;
         }
-        let step = ln(tail / TAIL) * tail / slope;
+        let step = ln(tail / part) * tail / slope;
         let before = log;
         log = (log + step).min(ln(POINT_MAX));
         if (log - before).abs() < 1e-9 {
@@ -125,6 +132,17 @@ mod tests {
     fn points_are_those_of_the_tables() {
         for (freedom, point) in TABLE {
             let own = point95(freedom);
+            assert!((own / point - 1.0).abs() < 1e-10, "{freedom}: {own}, not {point}");
+        }
+        let both_sides = [
+            (1.0, 12.706_204_736_432_095),
+            (2.0, 4.302_652_729_696_142),
+            (4.0, 2.776_445_105_197_798_7),
+            (10.0, 2.228_138_851_964_938_5),
+            (120.0, 1.979_930_405_082_441_3),
+        ];
+        for (freedom, point) in both_sides {
+            let own = point975(freedom);
             assert!((own / point - 1.0).abs() < 1e-10, "{freedom}: {own}, not {point}");
         }
     }

@@ -1,5 +1,6 @@
 //! `demo`: a simulated grid on the embedded log, in a closed loop.
 
+mod compare;
 mod polled;
 
 use crate::core::event::Configuration;
@@ -41,6 +42,7 @@ const MARK: &str = "yardmaster-demo";
 /// Examples:
 ///   yardmaster demo
 ///   yardmaster demo --hours 6 --scale 0.02 --seed 7 --dir yard
+///   yardmaster demo --compare --hours 72 --seeds 5
 ///   yardmaster demo --cric queues.json --netmetrics links.json --storage space.json
 #[derive(Args)]
 pub struct Demo {
@@ -75,6 +77,15 @@ pub struct Demo {
     /// counts of a minute ago, with deferrals that wait for their timer alone.
     #[arg(long)]
     polled: bool,
+    /// Runs every seed on events, as `--polled`, and as `--polled` but six times a minute on the
+    /// counts of the moment; prints how jobs, cores, shares and waits compare. Nothing is left in
+    /// the directory.
+    #[arg(long, conflicts_with = "polled")]
+    compare: bool,
+    /// How many seeds are compared: `--seed` and those after it.
+    #[arg(long, default_value_t = 5, requires = "compare")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
     /// Where metrics are served meanwhile; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
@@ -84,7 +95,10 @@ impl Demo {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = Read::open(self.topology.as_deref())?;
-        let read = if self.polled { polled::by_timer(read)? } else { read };
+        if self.compare {
+            return self.compare(&read);
+        }
+        let read = if self.polled { polled::by_timer(&read)? } else { read };
         clear(&self.dir)?;
         let facts = self.facts()?;
         let plan = Plan {

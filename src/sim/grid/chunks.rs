@@ -30,7 +30,10 @@ pub struct Chunk {
     pub request: Task,
     /// Name of that request: what its jobs carry.
     pub request_name: String,
-    first_asked: Millis,
+    /// When its jobs were first asked for.
+    pub first_asked: Millis,
+    /// Whether the request as last published has an answer.
+    has_answer: bool,
     stage: Stage,
     /// Jobs that are not over.
     pub left: u32,
@@ -87,8 +90,9 @@ impl Grid {
         task.left += 1;
         let subject = request.subject.clone();
         let (request_name, first_asked) = (String::new(), Millis::MAX);
-        let stage = Stage::Silent;
-        let chunk = Chunk { task: handle, request, request_name, first_asked, stage, left: 0 };
+        let (stage, has_answer) = (Stage::Silent, false);
+        let chunk =
+            Chunk { task: handle, request, request_name, first_asked, has_answer, stage, left: 0 };
         let chunk = self.chunks.insert(chunk);
         self.by_subject.insert(subject, chunk);
         self.after_between(0, APART, Planned::ChunkAsks(chunk));
@@ -97,6 +101,7 @@ impl Grid {
     pub(super) fn chunk_asks(&mut self, handle: Handle) {
         let Some(chunk) = self.chunks.get_mut(handle) else { return };
         chunk.stage = Stage::Asking;
+        chunk.has_answer = false;
         chunk.request.asked_at = self.now;
         chunk.request.changed_at = self.now;
         chunk.request_name = request_name(&chunk.request.subject, chunk.request.attempt);
@@ -118,6 +123,9 @@ impl Grid {
         if !asked || !ours {
             return;
         }
+        if !std::mem::replace(&mut chunk.has_answer, true) {
+            self.answers.add(self.now - chunk.request.asked_at);
+        }
         match &decision.outcome {
             decision::Outcome::Defer { .. } => self.count.deferrals += 1,
             decision::Outcome::Reject { .. } => {
@@ -127,7 +135,8 @@ impl Grid {
             }
             decision::Outcome::Assign(_) => {
                 self.count.chunks_waiting -= 1;
-                self.assignments.add(self.now - chunk.first_asked);
+                let jobs = u64::from(chunk.request.jobs);
+                self.assignments.add_times(self.now - chunk.first_asked, jobs);
                 chunk.stage = Stage::Answered(Box::new(decision.clone()));
                 self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(handle));
             }

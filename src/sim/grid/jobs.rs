@@ -227,6 +227,7 @@ impl Grid {
         self.usage.busy += u64::from(job.cores);
         let (chunk, cores) = (job.chunk, job.cores);
         if let Some(chunk) = self.chunks.get(chunk) {
+            self.starts.add(self.now - chunk.first_asked);
             self.shares.shift(&chunk.request.gshare, self.now, cores, 0);
         }
         self.count.running += 1;

@@ -5,6 +5,7 @@ use super::agenda::Planned;
 use super::facts::Facts;
 use super::pool::{Handle, Pool};
 use super::publisher::Publisher;
+use super::queues::Queues;
 use super::work::nuclei;
 use crate::core::event::{Link, LinkQueued, Transfer, TransferStatus};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
@@ -26,6 +27,8 @@ pub struct Links {
     by_ends: BTreeMap<String, BTreeMap<String, u32>>,
     next_transfer: u64,
     seed: u64,
+    /// Cores of the queues that use a storage site.
+    cores: BTreeMap<String, u32>,
 }
 
 /// A link.
@@ -42,6 +45,8 @@ pub struct LiveLink {
     jam: (f64, Millis),
     /// Throughput as last measured; MB/s.
     mbps: f64,
+    /// Transfers at once.
+    streams: u32,
     active: u32,
     waiting: VecDeque<Handle>,
     /// Of each of our activities: files and bytes queued, submitted ones included.
@@ -70,8 +75,10 @@ pub struct LiveTransfer {
     shipment: Shipment,
 }
 
-/// Transfers at once on a link.
-const STREAMS: u32 = 4;
+/// Fewest transfers at once on a link, and the cores of its larger end for each of them: a link
+/// carries what its sites make, however large the grid is.
+const STREAMS_LEAST: u32 = 4;
+const STREAM_CORES: u32 = 50;
 /// Part of all attempts that fail (2019: 7-12 %), and how often a transfer is tried.
 const FAILING: f64 = 0.09;
 const TRIES_MOST: u32 = 4;
@@ -92,7 +99,7 @@ const FIRST_TRANSFER: u64 = 9_000_000_000;
 
 impl Links {
     /// The links of the facts, empty.
-    pub fn new(seed: u64, facts: &Facts) -> Links {
+    pub fn new(seed: u64, facts: &Facts, queues: &Queues) -> Links {
         let nuclei: BTreeSet<&str> = nuclei(facts).collect();
         let mut links = Links {
             all: Vec::new(),
@@ -100,6 +107,7 @@ impl Links {
             by_ends: BTreeMap::new(),
             next_transfer: FIRST_TRANSFER,
             seed,
+            cores: queues.cores_by_site(),
         };
         for link in &facts.links {
             let eager = nuclei.contains(link.destination.as_str());
@@ -114,6 +122,8 @@ impl Links {
         ends.insert(link.destination.clone(), at);
         let known = [link.mbps_1h, link.mbps_1d, link.mbps_1w].into_iter().flatten();
         let usual: Vec<f64> = known.filter(|mbps| mbps.is_finite() && *mbps > 0.0).collect();
+        let ends = [&link.source, &link.destination].map(|site| self.cores.get(site).copied());
+        let cores = ends.into_iter().flatten().max().unwrap_or(0);
         let others = link.queued.iter().filter(|it| !ACTIVITIES.contains(&it.activity.as_str()));
         self.all.push(LiveLink {
             period,
@@ -121,6 +131,7 @@ impl Links {
             mbps: usual.first().copied().unwrap_or(UNKNOWN_MBPS),
             usual,
             jam: (1.0, 0),
+            streams: STREAMS_LEAST.max(cores / STREAM_CORES),
             active: 0,
             waiting: VecDeque::new(),
             ours: Default::default(),
@@ -228,7 +239,7 @@ impl Grid {
     fn open_streams(&mut self, at: u32) {
         loop {
             let live = &mut self.links.all[at as usize];
-            if live.active >= STREAMS {
+            if live.active >= live.streams {
                 return;
             }
             let Some(handle) = live.waiting.pop_front() else { return };

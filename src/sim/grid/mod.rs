@@ -95,7 +95,9 @@ pub struct Grid {
     usage: Use,
     shares: Shares,
     waits: Spans,
+    answers: Spans,
     assignments: Spans,
+    starts: Spans,
     count: Summary,
 }
 
@@ -121,6 +123,7 @@ impl Grid {
         }
         let queues = Queues::new(seed, scale * CORES, &facts)?;
         let cores = queues.all.iter().map(|queue| u64::from(queue.cores)).sum();
+        let links = Links::new(seed, &facts, &queues);
         let mut grid = Grid {
             now: start,
             seed,
@@ -137,12 +140,14 @@ impl Grid {
             jobs: Pool::default(),
             next_job: FIRST_JOB,
             queues,
-            links: Links::new(seed, &facts),
+            links,
             storages: Storages::new(seed, &facts),
             usage: Use::new(start, cores),
             shares: Shares::new(start),
             waits: Spans::default(),
+            answers: Spans::default(),
             assignments: Spans::default(),
+            starts: Spans::default(),
             count: Summary { cores, ..Summary::default() },
         };
         grid.begin(&facts);
@@ -186,8 +191,12 @@ impl Grid {
             share_error: self.shares.error(self.now),
             wait_median: self.waits.quantile(0.5),
             wait_p95: self.waits.quantile(0.95),
+            answer_median: self.answers.quantile(0.5),
+            answer_p95: self.answers.quantile(0.95),
             assignment_median: self.assignments.quantile(0.5),
             assignment_p95: self.assignments.quantile(0.95),
+            start_median: self.starts.quantile(0.5),
+            start_p95: self.starts.quantile(0.95),
             ..self.count.clone()
         }
     }

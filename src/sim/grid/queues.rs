@@ -141,6 +141,15 @@ impl Queues {
         });
     }
 
+    /// Cores of the queues that use each storage site.
+    pub fn cores_by_site(&self) -> BTreeMap<String, u32> {
+        let mut cores: BTreeMap<String, u32> = BTreeMap::new();
+        for queue in &self.all {
+            *cores.entry(queue.storage_site().to_owned()).or_default() += queue.cores;
+        }
+        cores
+    }
+
     /// The queue and record of a name that jobs can be sent to.
     pub fn find(&self, name: &str) -> Option<(u32, u16)> {
         self.by_name.get(name).copied()

@@ -64,10 +64,18 @@ pub struct Summary {
     pub wait_median: Millis,
     /// The same, 95th percentile; ms.
     pub wait_p95: Millis,
-    /// First asking of a chunk to its assignment: median; ms.
+    /// Request to its first answer, a deferral perhaps: median; ms.
+    pub answer_median: Millis,
+    /// The same, 95th percentile; ms.
+    pub answer_p95: Millis,
+    /// First request for a job to its assignment: median over jobs; ms.
     pub assignment_median: Millis,
     /// The same, 95th percentile; ms.
     pub assignment_p95: Millis,
+    /// First request for a job to the start of its payload: median; ms.
+    pub start_median: Millis,
+    /// The same, 95th percentile; ms.
+    pub start_p95: Millis,
 }
 
 /// Spans of time by their length: a bucket is at most 1/16 of what it holds wide.
@@ -88,8 +96,13 @@ impl Default for Spans {
 impl Spans {
     /// Counts a span.
     pub fn add(&mut self, span: Millis) {
-        self.buckets[bucket(span.max(0) as u64)] += 1;
-        self.count += 1;
+        self.add_times(span, 1);
+    }
+
+    /// Counts a span so many times.
+    pub fn add_times(&mut self, span: Millis, times: u64) {
+        self.buckets[bucket(span.max(0) as u64)] += times;
+        self.count += times;
     }
 
     /// A quantile, to a sixteenth; 0 when nothing was counted.

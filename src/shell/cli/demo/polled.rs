@@ -43,7 +43,7 @@ impl Polled {
 }
 
 /// The topology with every policy's deferrals waiting for their timer alone.
-pub(super) fn by_timer(read: Read) -> anyhow::Result<Read> {
+pub(super) fn by_timer(read: &Read) -> anyhow::Result<Read> {
     let mut file: toml::Table = read.text.parse()?;
     let policies = file.get_mut("policy").and_then(toml::Value::as_array_mut);
     for policy in policies.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn every_policy_waits_for_its_timer() {
-        let read = by_timer(Read::open(None).unwrap()).unwrap();
+        let read = by_timer(&Read::open(None).unwrap()).unwrap();
         assert!(read.topology.policies.iter().all(|policy| policy.wake == Wake::Timer));
         assert!(read.epoch_config().is_ok());
     }
