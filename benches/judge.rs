@@ -125,6 +125,7 @@ fn candidate<'a>(
         load_type: count,
         load_all: count,
         reserved: 0,
+        reserved_all: 0,
         at_nucleus: false,
         link,
         output: Some(storage),

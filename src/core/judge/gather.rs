@@ -271,6 +271,7 @@ impl<'a> Look<'a> {
             load_type: of_type.map_or(&NOTHING.1, |load| &load.count),
             load_all: at_queue.map_or(&NOTHING.1, |queue| &queue.count),
             reserved: at_share.map_or(0, |share| share.reserved),
+            reserved_all: at_queue.map_or(0, |queue| queue.reserved),
             at_nucleus: survey.nucleus == Some(view.storage_site),
             link: self.link(view),
             output: world.storage_of(output),

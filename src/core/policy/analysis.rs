@@ -13,6 +13,7 @@ use super::holder::reads_any;
 use super::locality::{Availability, Enough, Locality, availability};
 use super::owner::Owner;
 use super::param::{Param, Unit};
+use super::room::RoomParams;
 use super::site::{SiteClasses, SiteRules};
 use super::throttling::{Gauge, Margin, Throttling};
 use super::typed::{params, read, words};
@@ -68,6 +69,7 @@ params! {
             .unit(Unit::Jobs)
             .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
             .help("division: least number of queued jobs at which a queue takes no more"),
+        room: RoomParams,
         classes: Classes,
         done_window: f64 = Param::float("TW_DONE_JOB_STAT", (0.0, 168.0), 6.0, 6.0)
             .unit(Unit::Hours)
@@ -92,6 +94,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     preassigned: |task, _, _| preassigned(task),
     turns_at: typed!(Own: turns_at(task, now)),
     waits: typed!(Own: wait(case)),
+    room: |values| read!(Own, values).room.room(),
     select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
     defer: 20 * MINUTE,
     dry_run: &[],
@@ -295,7 +298,8 @@ fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
         .map(|(chosen, candidate)| {
             let cap = own.queue_limit.max(2.0 * chosen.weighed.running);
             let queued = super::stabilizer::queued(candidate);
-            Share { weight: chosen.weighed.total, queued, cap: Some(cap) }
+            let (weight, room) = (chosen.weighed.total, case.room.left(candidate));
+            Share { weight, queued, cap: Some(cap), room }
         })
         .collect();
     let spec = select.spec;

@@ -6,6 +6,7 @@ use super::divide::{Share, divide};
 use super::filter::PRODUCTION_JOB as FILTERS;
 use super::flavour::{Flavour, Select};
 use super::param::{Param, Unit};
+use super::room::RoomParams;
 use super::typed::{params, read};
 use super::wait::{Wait, WaitReason};
 use super::weight::PRODUCTION_JOB as WEIGHTS;
@@ -28,6 +29,7 @@ params! {
             .help("division: least number of queued jobs at which a queue takes no more"),
         division_defined: bool = Param::flag("division_defined", true, false)
             .help("division: whether defined and reserved jobs count as queued"),
+        room: RoomParams,
         preassigned_parent: bool = Param::flag("preassigned_parent", false, true)
             .help("whether a unified queue that a task names is a candidate beside its parts"),
         merge_frozen: bool = Param::flag("merge_frozen", false, true).help(
@@ -61,6 +63,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     preassigned: typed!(Own: preassigned(task, now)),
     turns_at: |task, now, _| turns_at(task, now),
     waits: typed!(Own: wait(case)),
+    room: |values| read!(Own, values).room.room(),
     select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
     defer: HOUR,
     dry_run: &[],
@@ -199,7 +202,8 @@ fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
             }
             let cap = own.queue_limit.max(2.0 * chosen.weighed.running);
             let cap = (!case.express).then_some(cap);
-            Share { weight: chosen.weighed.total, queued, cap }
+            let room = if case.express { f64::INFINITY } else { case.room.left(candidate) };
+            Share { weight: chosen.weighed.total, queued, cap, room }
         })
         .collect();
     let spec = select.spec;

@@ -19,6 +19,8 @@ pub struct Candidate<'a> {
     pub load_all: &'a Count,
     /// Jobs of the task's share reserved here by decisions and not yet seen.
     pub reserved: u32,
+    /// Jobs of all shares reserved here by decisions and not yet seen.
+    pub reserved_all: u32,
     /// Whether the queue's storage site is the nucleus.
     pub at_nucleus: bool,
     /// What is known of the link from the queue's storage site to the nucleus.

@@ -3,6 +3,7 @@
 use super::candidate::Candidate;
 use super::locality::{Locality, Source};
 use super::owner::Owner;
+use super::room::Room;
 use super::site::SiteRules;
 use super::software::Wanted;
 use crate::core::event::{Queue, Scope, Task};
@@ -49,6 +50,8 @@ pub struct Case<'a> {
     pub owner: Owner,
     /// How sites are classified.
     pub sites: SiteRules,
+    /// How much work a queue has room for.
+    pub room: Room,
 }
 
 /// What a policy finds in a request by itself, by which the rest of its case is looked up.

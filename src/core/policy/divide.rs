@@ -1,8 +1,8 @@
 //! A chunk's jobs, divided among the chosen queues.
 //!
 //! Jobs are cut in bunches. For each bunch one queue is drawn, with a probability in proportion
-//! to its weight, among those whose queued jobs are below their cap; the bunch then counts as
-//! queued there and the weight shrinks accordingly (spec atlas 2.7).
+//! to its weight, among those whose queued jobs are below their cap and that have room; the bunch
+//! then counts as queued there and the weight shrinks accordingly (spec atlas 2.7).
 //!
 //! All jobs are placed: once every queue has reached its cap, the rest is drawn in the same way
 //! among all of them, as if there were no caps. The queues passed the filters that guard against
@@ -19,6 +19,8 @@ pub struct Share {
     pub queued: f64,
     /// It takes part while fewer than these are queued; `None`: always.
     pub cap: Option<f64>,
+    /// Jobs it still has room for; it takes part while there is any. Infinite: always.
+    pub room: f64,
 }
 
 /// Most bunches drawn for one chunk: a larger chunk is cut in larger bunches instead.
@@ -38,6 +40,7 @@ pub fn divide(jobs: u32, bunch: u32, shares: &[Share], dice: &mut Dice) -> Vec<u
         let share = &mut shares[at];
         let before = share.queued;
         share.queued += f64::from(size);
+        share.room -= f64::from(size);
         share.weight *= (before + 1.0) / (share.queued + 1.0);
     }
     given
@@ -45,7 +48,7 @@ pub fn divide(jobs: u32, bunch: u32, shares: &[Share], dice: &mut Dice) -> Vec<u
 
 /// The share that a number in [0, 1) falls on.
 fn draw(shares: &[Share], unit: f64) -> usize {
-    let open = |share: &Share| share.cap.is_none_or(|cap| share.queued < cap);
+    let open = |share: &Share| share.room > 0.0 && share.cap.is_none_or(|cap| share.queued < cap);
     let any_open = shares.iter().any(open);
     let takes_part = |share: &Share| !any_open || open(share);
     let sum: f64 = shares.iter().filter(|share| takes_part(share)).map(|share| share.weight).sum();
@@ -75,7 +78,7 @@ mod tests {
     }
 
     fn share(weight: f64, queued: f64, cap: f64) -> Share {
-        Share { weight, queued, cap: Some(cap) }
+        Share { weight, queued, cap: Some(cap), room: f64::INFINITY }
     }
 
     #[test]
@@ -95,6 +98,17 @@ mod tests {
         assert_eq!(divide(75, 25, &shares, &mut dice("7")), [0, 75]);
         // Four bunches fill the second; the fifth goes to the heavier by draw.
         assert_eq!(divide(125, 25, &shares, &mut dice("7")), [25, 100]);
+    }
+
+    #[test]
+    fn a_queue_without_room_takes_no_more_while_another_has_some() {
+        let share = |room| Share { weight: 1.0, queued: 0.0, cap: None, room };
+        // A bunch is sent whole; the third finds no room anywhere.
+        assert_eq!(
+            divide(50, 25, &[share(20.0), share(1.0), share(0.0)], &mut dice("7")),
+            [25, 25, 0]
+        );
+        assert_eq!(divide(100, 25, &[share(0.0), share(100.0)], &mut dice("7")), [0, 100]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::judgement::Judgement;
 use super::owner::Owner;
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
+use super::room::Room;
 use super::site::SiteRules;
 use super::spec::PolicySpec;
 use super::throttling::Throttling;
@@ -45,6 +46,8 @@ pub struct Flavour {
     pub turns_at: fn(&Task, Millis, &Values) -> Option<Millis>,
     /// Why no candidate is looked at, if so: the task as a whole must wait.
     pub waits: fn(&Case<'_>, &Values) -> Option<Wait>,
+    /// How much work a queue has room for.
+    pub room: fn(&Values) -> Room,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
     /// How long a deferral lasts at most, where the topology states nothing.

@@ -78,6 +78,7 @@ impl Policy {
             included: Arc::default(),
             owner: self.owner(task, known.owner, resolved),
             sites: asked.sites,
+            room: (self.flavour.room)(own),
         }
     }
 

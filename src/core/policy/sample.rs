@@ -1,8 +1,8 @@
 //! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
 
 use super::{
-    Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules,
-    Stores, UserView, Wanted, kind,
+    Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Room,
+    Rules, Stores, UserView, Wanted, kind,
 };
 use crate::core::event::{Queue, RamUnit, Scope, Status, Storage, Task};
 use crate::core::state::ledger::Count;
@@ -77,6 +77,7 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         load_type: &Count::NONE,
         load_all: &Count::NONE,
         reserved: 0,
+        reserved_all: 0,
         at_nucleus: false,
         link: LinkView::default(),
         output: None,
@@ -105,6 +106,7 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
 /// The case of a task that nothing is queued to the nucleus of.
 pub fn case(task: &Task) -> Case<'_> {
     Case {
+        room: Room::default(),
         task,
         now: 0,
         express: false,

@@ -141,6 +141,7 @@ fn queues(state: &State, all: &mut Vec<Counter>) {
         figure(&mut figures, "nodes_updated", i64::from(queue.updated));
         figure(&mut figures, "workers_submitted", i64::from(queue.workers_submitted));
         figure(&mut figures, "workers_running", i64::from(queue.workers_running));
+        figure(&mut figures, "jobs_promised", i64::from(queue.reserved));
         figures.extend(slots(state, Name(key[0])));
         if let Some(marks) = state.marks.get(&Name(key[0])) {
             figure(&mut figures, "last_pilot_ms", marks.pilot);

@@ -18,6 +18,7 @@ pub(super) struct Open {
     pub(super) request_row: u32,
     pub(super) task_row: u32,
     pub(super) share_row: u32,
+    pub(super) queue_row: u32,
     pub(super) after_s: i64,
     pub(super) waiting: u32,
 }

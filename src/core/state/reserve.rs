@@ -43,6 +43,8 @@ impl Ledger {
         let waiting = open.reserved.saturating_sub(by_request.saturating_add(by_task));
         let share = self.share.at(open.share_row);
         share.reserved = share.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
+        let queue = self.queue.at(open.queue_row);
+        queue.reserved = queue.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
         self.open_reservations.all[id as usize].waiting = waiting;
     }
 
@@ -57,8 +59,10 @@ impl Ledger {
         let request_row = self.seen.row(at_queue(reservation.request, queue, BY_REQUEST));
         let task_row = self.seen.row(at_queue(reservation.task, queue, BY_TASK));
         let share_row = self.share.row([queue.0, gshare.0, 0, 0]);
+        let queue_row = self.queue.row([queue.0, 0, 0, 0]);
         let after_s = reservation.now.div_euclid(SECOND);
-        let open = Open { reserved, request_row, task_row, share_row, after_s, waiting: 0 };
+        let open =
+            Open { reserved, request_row, task_row, share_row, queue_row, after_s, waiting: 0 };
         let id = match self.open_reservations.free.pop() {
             Some(id) => {
                 self.open_reservations.all[id as usize] = open;
@@ -74,6 +78,7 @@ impl Ledger {
             self.seen.at(row).watch.push(id);
         }
         self.share.count_reference(share_row, true);
+        self.queue.count_reference(queue_row, true);
         self.settle_open(id);
         id
     }
@@ -88,6 +93,9 @@ impl Ledger {
         let share = self.share.at(open.share_row);
         share.reserved = share.reserved.wrapping_sub(open.waiting);
         self.share.count_reference(open.share_row, false);
+        let queue = self.queue.at(open.queue_row);
+        queue.reserved = queue.reserved.wrapping_sub(open.waiting);
+        self.queue.count_reference(open.queue_row, false);
         self.open_reservations.free.push(id);
         Name(self.share.key(open.share_row)[0])
     }

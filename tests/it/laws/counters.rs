@@ -44,6 +44,7 @@ pub fn counters(state: &State) -> Sums {
         add(&mut sums, format!("{name} updated"), queue.updated.into());
         add(&mut sums, format!("{name} submitted"), queue.workers_submitted.into());
         add(&mut sums, format!("{name} running"), queue.workers_running.into());
+        add(&mut sums, format!("{name} reserved"), queue.reserved.into());
     }
     for (key, share) in ledger.share.iter() {
         let name = format!("share {}/{}", text(key[0]), text(key[1]));

@@ -100,7 +100,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 28] = [
+    let flips: [Flip; 29] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -111,6 +111,7 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("queue", |it| flip(&mut it.queue, |queue| queue.updated += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_submitted += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_running += 1)),
+        ("queue", |it| flip(&mut it.queue, |queue| queue.reserved += 1)),
         ("share", |it| flip(&mut it.share, |share| share.jobs[7] += 1)),
         ("share", |it| flip(&mut it.share, |share| share.reserved += 1)),
         ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),

@@ -359,6 +359,7 @@ impl Twin {
                 let seen = here.filter(comes).count() as i128;
                 let waiting = (i128::from(*jobs) - seen).max(0);
                 add(sums, format!("share {queue}/{} reserved", it.gshare), waiting);
+                add(sums, format!("queue {queue} reserved"), waiting);
             }
         }
     }

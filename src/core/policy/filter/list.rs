@@ -3,7 +3,8 @@
 use super::{
     cap, cap_rt, connectivity, cpucore, disk_io, event_service, full_chain, inactive, io,
     io_intensity, jumbo, last, link, memory, nopilot, nucleus_queue, opportunistic, pledge,
-    remoteio, scratch, software, status, storage, t1weight, transferring, walltime, zeroshare,
+    remoteio, room, scratch, software, status, storage, t1weight, transferring, walltime,
+    zeroshare,
 };
 use crate::core::policy::declare::Filter;
 
@@ -33,6 +34,7 @@ pub(in crate::core::policy) const PRODUCTION_JOB: &[&Filter] = &[
     &io_intensity::FILTER,
     &full_chain::FILTER,
     &nopilot::FILTER,
+    &room::FILTER,
     &io::FILTER,
     &io::SECOND_CHANCE,
     &last::LOCK,

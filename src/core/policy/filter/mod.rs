@@ -23,6 +23,7 @@ mod nucleus_queue;
 mod opportunistic;
 mod pledge;
 mod remoteio;
+mod room;
 mod scratch;
 mod software;
 mod status;

@@ -3,6 +3,7 @@
 use super::{chain, locality, space, usable, weight};
 use crate::core::policy::filter::TASK_DRY_RUN;
 use crate::core::policy::flavour::Flavour;
+use crate::core::policy::room::Room;
 use crate::core::policy::typed::{params, words};
 use crate::core::policy::{Param, Preassigned};
 use crate::core::unit::MINUTE;
@@ -52,6 +53,7 @@ pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
     preassigned: |_, _, _| Preassigned::No,
     turns_at: |_, _, _| None,
     waits: |_, _| None,
+    room: |_| Room::default(),
     select: |_, _| Vec::new(),
     defer: 30 * MINUTE,
     dry_run: TASK_DRY_RUN,

@@ -97,6 +97,8 @@ pub struct AtQueue {
     pub workers_submitted: u32,
     /// Workers running.
     pub workers_running: u32,
+    /// Jobs of all shares reserved by decisions and not yet seen; derived, see `reserve`.
+    pub reserved: u32,
 }
 
 impl AtQueue {

@@ -1,5 +1,6 @@
 //! The same line as a broker that polls a database sees it: it decides once a minute, on counts of
-//! a minute ago, and what it defers waits for its timer. What it is worth to know at once shows
+//! a minute ago, and what it defers waits for its timer. It leaves each queue as much work as PanDA
+//! does, since it cannot come back as soon as there is room. What it is worth to know at once shows
 //! beside it: same seed, same grid, same tasks.
 
 use super::Read;
@@ -42,12 +43,14 @@ impl Polled {
     }
 }
 
-/// The topology with every policy's deferrals waiting for their timer alone.
+/// The topology with every policy's deferrals waiting for their timer alone, and queues filled
+/// without a limit of their room.
 pub(super) fn by_timer(read: &Read) -> anyhow::Result<Read> {
     let mut file: toml::Table = read.text.parse()?;
     let policies = file.get_mut("policy").and_then(toml::Value::as_array_mut);
     for policy in policies.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
         policy.insert("wake".to_owned(), "timer".into());
+        policy.remove("room_per_running");
     }
     let (name, text) = (format!("{}, polled", read.name), file.to_string());
     let topology = Topology::parse(&name, &text).map_err(|complaints| {
@@ -85,7 +88,10 @@ mod tests {
     #[test]
     fn every_policy_waits_for_its_timer() {
         let read = by_timer(&Read::open(None).unwrap()).unwrap();
-        assert!(read.topology.policies.iter().all(|policy| policy.wake == Wake::Timer));
+        let policies = &read.topology.policies;
+        assert!(policies.iter().all(|policy| policy.wake == Wake::Timer));
+        let is_limited = |(name, _): &(String, _)| name == "room_per_running";
+        assert!(!policies.iter().any(|policy| policy.args.iter().any(is_limited)));
         assert!(read.epoch_config().is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The filters of ATLAS analysis jobs.
 
-use super::super::{disk_io, io_intensity, remoteio, walltime, zeroshare};
+use super::super::{disk_io, io_intensity, remoteio, room, walltime, zeroshare};
 use super::{choice, crowd, size, software, storage, usable};
 use crate::core::policy::declare::Filter;
 
@@ -23,6 +23,7 @@ pub(in crate::core::policy) const ANALYSIS_JOB: &[&Filter] = &[
     &walltime::ANALYSIS,
     &walltime::DAY_ALONE,
     &crowd::PILOTS,
+    &room::FILTER,
     &usable::CHOSEN,
     &usable::PREASSIGNED,
     &usable::HOSPITAL,

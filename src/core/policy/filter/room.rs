@@ -1,0 +1,29 @@
+//! Sends a queue no more than it has room for.
+
+use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Candidate, Case, Filter, Reads, Reason, Verdict};
+
+const NO_ROOM: Reason = Reason::new("no_room", "{measured} jobs wait for a core; limit {limit}");
+
+pub(super) const FILTER: Filter = filter!(NoParams {
+    name: "room",
+    spec: "ours",
+    help: "jobs of all shares that wait for a core are fewer than `room_per_running` allows for each \
+           that runs, or than `room_least`; not asked of express chunks, nor where \
+           `room_per_running` is 0",
+    reasons: &[&NO_ROOM],
+    reads: &[Reads::Load],
+    temporary: true,
+    applies: When(applies),
+    judge: Before(judge),
+});
+
+fn applies(case: &Case<'_>, _: &NoParams) -> bool {
+    case.room.is_limited() && !case.express
+}
+
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
+    let (waiting, limit) = case.room.of(candidate);
+    if waiting >= limit { object(&NO_ROOM, waiting, limit) } else { Verdict::Pass }
+}
