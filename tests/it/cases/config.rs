@@ -8,7 +8,8 @@ use yardmaster::core::policy::kind;
 use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::wire::topology;
 
-/// The shipped topology under some rules, without silence limits, and with what lines set:
+/// The shipped topology under some rules, without silence limits and limits of room, and with what
+/// lines set:
 ///
 ///     set production-job merge_frozen=true
 ///     set production-job weights=none
@@ -27,6 +28,7 @@ pub fn config(rules: &str, lines: &[Line]) -> Result<EpochConfig, String> {
     }
     for policy in policies(&mut table) {
         policy.insert("rules".to_owned(), Value::from(rules));
+        policy.remove("room_per_running");
     }
     for line in lines.iter().filter(|line| line.words[0] == "set") {
         set(&mut table, line)?;
