@@ -143,3 +143,51 @@ fn what_is_no_case_is_named() {
     let report = read(&odd).judge(Rules::Panda).expect_err("no such status");
     assert!(report.contains("queue NORTH_MCORE: status \"asleep\""), "{report}");
 }
+
+/// Twelve queues that are alike, of which ten are taken: any ten of them, but no lighter one.
+#[test]
+fn any_choice_among_equal_weights_at_the_cut_is_right() {
+    let names: Vec<String> = (0..12).map(|number| format!("QUEUE_{number:02}")).collect();
+    let mut alike = case();
+    let scenario = &mut alike["scenario"];
+    (scenario["queues"], scenario["stats"]["jobs"]) = (json!({}), json!({}));
+    scenario["stats"]["pilots_3h"] = json!({});
+    for name in &names {
+        scenario["queues"][name] = queue("SOUTH", "online");
+        scenario["stats"]["jobs"][name] = json!({"MC": {"running": 100}});
+        scenario["stats"]["pilots_3h"][name] = json!({"get_job": 1, "update_job": 1});
+    }
+    let recorded = |chosen: &[String], weights: &[f64]| {
+        let mut alike = alike.clone();
+        let is_chosen = |name: &&String| chosen.contains(name);
+        let weighed = || names.iter().zip(weights);
+        let candidates = weighed().filter(|(name, _)| is_chosen(name));
+        let skipped = names.iter().filter(|name| !is_chosen(name));
+        alike["expected"] = json!({
+            "verdict": "assigned",
+            "stability": "tie_at_cut",
+            "candidates": candidates
+                .map(|(name, weight)| json!({"queue": name, "weight": weight}))
+                .collect::<Vec<_>>(),
+            "weighed": weighed().map(|(name, weight)| (name.clone(), json!(weight)))
+                .collect::<serde_json::Map<_, _>>(),
+            "skipped": skipped.map(|name| (name.clone(), json!("low_weight")))
+                .collect::<serde_json::Map<_, _>>(),
+        });
+        let case = read(&alike);
+        let judged = case.judge(Rules::Panda).expect("a judgement");
+        case.compare(&judged, Rules::Panda).expect("something to compare with")
+    };
+    let ours = 10.1;
+    let (first, last) = (&names[..10], &names[2..]);
+    for chosen in [first, last] {
+        let agreement = recorded(chosen, &[ours; 12]);
+        assert!(agreement.is_whole(), "{:?}", agreement.differences);
+    }
+    // One too few is no choice, and where the weights are not equal there is none either.
+    assert!(!recorded(&names[3..], &[ours; 12]).candidates);
+    let mut unequal = [ours; 12];
+    unequal[11] = 10.2;
+    let agreement = recorded(last, &unequal);
+    assert!(!agreement.candidates && !agreement.skipped, "{:?}", agreement.differences);
+}

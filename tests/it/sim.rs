@@ -76,7 +76,8 @@ impl Always {
             left -= jobs;
             *self.waiting.entry(queue.unified.clone()).or_default() += i64::from(jobs);
             let (queue, unified) = (queue.name.clone(), queue.unified.clone());
-            ranked.push(Ranked { queue, unified, weight: 1.0, jobs, factors: Vec::new() });
+            let (factors, platform) = (Vec::new(), String::new());
+            ranked.push(Ranked { queue, unified, weight: 1.0, jobs, factors, platform });
         }
         decision(task, Outcome::Assign(ranked))
     }

@@ -150,6 +150,7 @@ pub fn assign(subject: &str, attempt: u32, queue: &str, jobs: u32, now: Millis) 
         weight: 1.0,
         jobs,
         factors: Vec::new(),
+        platform: String::new(),
     };
     Decision { outcome: Answer::Assign(vec![ranked]), ..defer(subject, attempt, 1, now) }
 }

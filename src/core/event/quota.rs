@@ -24,7 +24,8 @@ pub struct Quota {
     pub kind: QuotaKind,
     /// User or group.
     pub subject: String,
-    /// Endpoint expression it is for; one endpoint's name for a local quota.
+    /// Endpoint expression it is for; one endpoint's name for a local quota:
+    /// [`Quota::is_of_endpoint`].
     pub expression: String,
     /// When it was measured.
     pub changed_at: Millis,
@@ -42,6 +43,15 @@ content!(Quota { kind, subject, expression, changed_at, limit_bytes, used_bytes,
 impl QuotaKind {
     /// Both kinds, in order of their numbers.
     pub const ALL: [QuotaKind; 2] = [QuotaKind::User, QuotaKind::Group];
+}
+
+impl Quota {
+    /// Whether it is for one endpoint. A name without operators is an expression of Rucio that
+    /// stands for the endpoint of that name, whatever is known of it.
+    pub fn is_of_endpoint(&self) -> bool {
+        let is_of_name = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.');
+        !self.expression.is_empty() && self.expression.chars().all(is_of_name)
+    }
 }
 
 impl Configured for Quota {

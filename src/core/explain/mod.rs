@@ -182,8 +182,11 @@ fn counts(text: &mut String, counts: &[FilterCount], context: &Context<'_>) -> W
 fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written {
     writeln!(text, "queues, best first:")?;
     for (at, ranked) in ranked.iter().take(RANKED_SHOWN).enumerate() {
-        let Ranked { queue, weight, jobs, .. } = ranked;
+        let Ranked { queue, weight, jobs, platform, .. } = ranked;
         writeln!(text, "  {:>2}. {queue}: weight {}, {jobs} jobs", at + 1, number(*weight))?;
+        if !platform.is_empty() {
+            writeln!(text, "        platform {platform}")?;
+        }
         let unnamed = String::from("?");
         let names = names.iter().chain(std::iter::repeat(&unnamed));
         let figures = names.zip(&ranked.factors);

@@ -76,6 +76,7 @@ fn an_assignment_shows_every_figure() {
         weight: 2.4075924,
         jobs: 50,
         factors: vec![2.5, 240.0],
+        platform: "x86_64-el9-gcc13-opt".into(),
     };
     let counts = vec![count("memory", 2), count("status", 30), count("moonphase", 2)];
     let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), &kinds());
@@ -86,6 +87,7 @@ fn an_assignment_shows_every_figure() {
         "cycle     1234 of epoch 3, number 5",
         "assigned: 50 jobs to 1 of 1 queues; 34 rejected",
         "1. DESY-HH/MCORE: weight 2.407592, 50 jobs",
+        "platform x86_64-el9-gcc13-opt",
         "basic 2.5, R 240",
         "atlas F11",
         "2  moonphase\n",
@@ -126,11 +128,11 @@ fn a_text_takes_its_numbers_from_what_was_in_force() {
     let known = Context { limits: Some(&limits), ..Context::of_kinds(&kinds) };
     let text = super::explain(&found, &known);
     assert!(text.contains("Q: nopilot: no pilot in the last 5 h\n"), "{text}");
-    assert!(text.contains("nopilot: a node asked for a job or updated one within 5 h;"));
+    assert!(text.contains("nopilot: a node asked for a job or updated one within 5 h (atlas"));
     assert!(!text.contains("3 h"), "{text}");
     let text = explain(&found, &kinds);
     assert!(text.contains("Q: nopilot: no pilot\n"), "{text}");
-    assert!(text.contains("nopilot: a node asked for a job or updated one; not asked"));
+    assert!(text.contains("nopilot: a node asked for a job or updated one (atlas"));
     assert!(![" 3 h", " 5 h"].iter().any(|it| text.contains(it)), "{text}");
 }
 

@@ -88,6 +88,7 @@ impl Judging<'_> {
                         || vec![0.0; decision.factor_names.len()],
                         |weighed| weighed.factors.clone(),
                     ),
+                    platform: String::new(),
                 }])
             }
         };

@@ -153,7 +153,14 @@ impl Judging<'_> {
                 Dice::of(&state.setting.domain, &task.subject, task.attempt, epoch, cycle);
             let jobs = policy.divide(&case, &candidates, &judgement, resolved, &mut dice);
             decision.factor_names = policy.factor_names().to_vec();
-            Outcome::Assign(ranked(&judgement, &candidates, &jobs))
+            let longest = state.setting.limits.name_bytes;
+            let platform = |candidate: u32| {
+                let software = candidates.at(candidate).software;
+                let platform = software.and_then(|release| case.wanted.platform_at(release));
+                // A longer one is no name of a platform, and a decision must fit.
+                platform.filter(|platform| platform.len() <= longest).unwrap_or_default()
+            };
+            Outcome::Assign(ranked(&judgement, &candidates, &jobs, platform))
         };
         let every = state.setting.limits.full_fates_every;
         decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
@@ -174,7 +181,12 @@ fn throttled(task: &Task, held: &Wait) -> Option<String> {
     Some(note.with_figures(&format!("{measured} of {limit} {unit}")))
 }
 
-fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec<Ranked> {
+fn ranked(
+    judgement: &Judgement,
+    candidates: &Gathered<'_>,
+    jobs: &[u32],
+    platform: impl Fn(u32) -> String,
+) -> Vec<Ranked> {
     let ranked = judgement.ranked.iter().enumerate();
     ranked
         .map(|(at, chosen)| {
@@ -185,6 +197,7 @@ fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec
                 weight: chosen.weighed.total,
                 jobs: jobs.get(at).copied().unwrap_or(0),
                 factors: chosen.weighed.factors.clone(),
+                platform: platform(chosen.candidate),
             }
         })
         .collect()

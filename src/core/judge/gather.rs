@@ -8,6 +8,7 @@ use crate::core::event::{Link, Queue, Scope, Status, Task};
 use crate::core::id::{Key, Name};
 use crate::core::judge::caches::{Outlook, RowHints, SiteClasses, find};
 use crate::core::judge::input_availability::InputAvailability;
+use crate::core::judge::partial_copies::PartialCopies;
 use crate::core::judge::view::CutView;
 use crate::core::judge::world::{QueueView, World};
 use crate::core::policy::{
@@ -32,6 +33,8 @@ pub struct Survey {
     hints: Arc<[RowHints]>,
     /// The links to the nucleus at this cut.
     outlook: Arc<Outlook>,
+    /// Copies of the input that do not count.
+    partial: PartialCopies,
     /// Classes of sites at this cut, of a case whose kind classifies them.
     sites: Option<Arc<SiteClasses>>,
 }
@@ -90,6 +93,7 @@ impl<'a> CutView<'a> {
             resource_type,
             user: state.known_name(&task.user),
             task: Key::of(task.task.as_bytes()),
+            partial: PartialCopies::of(task, asked.whole_copies),
             hints: caches.row_hints(gshare, resource_type, world.queues.len()),
             outlook: caches.outlook(nucleus, asked.express, || {
                 let activity = activity(asked.express);
@@ -168,7 +172,8 @@ impl<'a> CutView<'a> {
         survey: &'a Survey,
         list: Cow<'a, [u32]>,
     ) -> Gathered<'a> {
-        let input_availability = self.world.input_availability(case.task, case.scope);
+        let input_availability =
+            self.world.input_availability(case.task, case.scope, &survey.partial);
         Gathered { look: self.look(case, survey), list, input_availability }
     }
 
@@ -243,7 +248,8 @@ pub struct Look<'a> {
 impl<'a> Look<'a> {
     /// One queue as a candidate, by its index.
     pub fn one(&self, at: u32) -> Candidate<'a> {
-        self.candidate(at, self.view.world.there(at, self.case.task, self.case.scope))
+        let (task, scope) = (self.case.task, self.case.scope);
+        self.candidate(at, self.view.world.there(at, task, scope, &self.survey.partial))
     }
 
     #[inline]

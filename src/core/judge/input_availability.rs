@@ -1,6 +1,7 @@
 //! What of a chunk's input lies where a queue can read it.
 
 use crate::core::event::{Queue, Scope, Storage, Task};
+use crate::core::judge::partial_copies::PartialCopies;
 use crate::core::judge::world::World;
 use crate::core::policy::Source;
 use crate::core::unit::Bytes;
@@ -47,6 +48,7 @@ impl World {
         &self,
         task: &Task,
         scope: Scope,
+        partial: &PartialCopies,
     ) -> Vec<InputAvailability> {
         if task.input.placements.is_empty() && task.replicas.is_empty() {
             return Vec::new();
@@ -61,7 +63,8 @@ impl World {
         let mut counted = vec![[0u32; 2]; self.queues.len()];
         for (number, placement) in (1..).zip(&task.input.placements) {
             let (bytes, files) = (placement.bytes, placement.files);
-            for endpoint in &placement.endpoints {
+            let counts = |it: &&String| partial.counts(placement.dataset, it);
+            for endpoint in placement.endpoints.iter().filter(counts) {
                 let tape = self.is_tape(endpoint);
                 for at in self.readers(endpoint, scope) {
                     let (there, counted) =
@@ -79,7 +82,13 @@ impl World {
     }
 
     /// What of a task's input lies at one queue.
-    pub(in crate::core) fn there(&self, at: u32, task: &Task, scope: Scope) -> InputAvailability {
+    pub(in crate::core) fn there(
+        &self,
+        at: u32,
+        task: &Task,
+        scope: Scope,
+        partial: &PartialCopies,
+    ) -> InputAvailability {
         let queue: &Queue = &self.queues[at as usize].queue;
         let reads = |endpoint: &String| queue.reads(scope).contains(endpoint);
         let mut there = InputAvailability::default();
@@ -89,7 +98,8 @@ impl World {
             }
         }
         for placement in &task.input.placements {
-            let here = || placement.endpoints.iter().filter(|endpoint| reads(endpoint));
+            let counts = |it: &String| partial.counts(placement.dataset, it);
+            let here = || placement.endpoints.iter().filter(|it| reads(it) && counts(it));
             let (bytes, files) = (placement.bytes, placement.files);
             if here().any(|endpoint| !self.is_tape(endpoint)) {
                 there.add_on_disk(bytes, files);

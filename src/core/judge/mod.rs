@@ -10,6 +10,7 @@ mod input_availability;
 pub(in crate::core) mod judging;
 pub(in crate::core) mod notes;
 pub mod nuclei;
+mod partial_copies;
 pub(in crate::core) mod policies;
 pub mod share;
 pub(in crate::core) mod size;

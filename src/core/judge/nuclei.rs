@@ -136,10 +136,9 @@ impl World {
         outputs.collect()
     }
 
-    /// Whether a task may be bound to a site: a nucleus, or one that has queues.
+    /// Whether a task may be bound to a site: a nucleus, or one that has queues for production.
     pub fn is_site(&self, name: &str) -> bool {
-        let has_queues = || self.queues.iter().any(|view| view.queue.site == name);
-        !name.is_empty() && (self.nucleus(name).known || has_queues())
+        !name.is_empty() && self.nucleus(name).known
     }
 }
 

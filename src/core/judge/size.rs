@@ -50,7 +50,10 @@ fn bytes_without_fates(decision: &Decision) -> usize {
         + match &decision.outcome {
             Outcome::Assign(ranked) => ranked
                 .iter()
-                .map(|r| r.queue.len() + r.unified.len() + 24 + 8 * r.factors.len())
+                .map(|r| {
+                    let names = r.queue.len() + r.unified.len() + r.platform.len();
+                    names + 32 + 8 * r.factors.len()
+                })
                 .sum(),
             Outcome::Defer { .. } => 0,
             Outcome::Reject { reason } => reason.len(),

@@ -115,10 +115,7 @@ impl World {
         for name in std::mem::take(&mut state.touched.storages) {
             let current = current(state.facts.storages.of(&name));
             let at = self.storage(&name);
-            let held = &mut self.storages[at as usize];
-            // A quota for an endpoint is none for the grid, for any owner.
-            state.touched.everyone |= held.is_some() != current.is_some();
-            *held = current;
+            self.storages[at as usize] = current;
             state.touched.storage = true;
         }
         for name in std::mem::take(&mut state.touched.links) {
@@ -310,15 +307,30 @@ impl World {
         NucleusView { name: name.to_owned(), active, bare, queues, outputs, inputs, output }
     }
 
-    /// What is known of a nucleus.
+    /// What is known of a task's nucleus: one that is stated as such, or any other site that has
+    /// queues for production, since a task may be bound to that too (spec atlas 1.1, 7).
     pub(in crate::core) fn nucleus(&self, name: &str) -> Nucleus {
-        let Some(at) = self.nucleus_at.get(name) else {
-            // Where no site is stated as a nucleus, any name may be one.
-            return Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN };
+        let of = |view: &NucleusView| {
+            let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
+            Nucleus { known: true, bare: view.bare, write_wan }
         };
-        let view = &self.nuclei[*at as usize];
-        let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
-        Nucleus { known: true, bare: view.bare, write_wan }
+        if let Some(at) = self.nucleus_at.get(name) {
+            return of(&self.nuclei[*at as usize]);
+        }
+        if let Some(view) = self.satellites.iter().find(|view| view.name == name) {
+            return of(view);
+        }
+        if self.has_production(name) {
+            return of(&self.site_of(name));
+        }
+        // Where no site is stated as a nucleus, any name may be one.
+        Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN }
+    }
+
+    /// Whether a site has a queue for production.
+    pub(in crate::core) fn has_production(&self, site: &str) -> bool {
+        let is_its = |view: &QueueView| view.queue.production && view.queue.site == site;
+        !site.is_empty() && self.queues.iter().any(is_its)
     }
 
     /// What a queue publishes.

@@ -143,6 +143,8 @@ pub struct Ranked {
     pub jobs: u32,
     /// The factors of the weight and the figures behind it, as named by `factor_names`.
     pub factors: Vec<f64>,
+    /// The platform that jobs use there where the task's platform is an expression; else empty.
+    pub platform: String,
 }
 
 /// How many candidates a filter rejected.

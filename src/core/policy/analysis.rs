@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::caps::{self, Caps, Margins};
-use super::case::{Case, Preassigned};
+use super::case::{Case, Preassigned, WholeCopies};
 use super::class::{Classes, class_of};
 use super::declare::typed;
 use super::divide::{Share, divide};
@@ -51,6 +51,8 @@ params! {
             .unit(Unit::KbPerSecond)
             .gdp("anal_jobbroker/IO_INTENSITY_CUTOFF_USER")
             .help("a task that reads no faster need not go where its data lie; 0: none"),
+        whole_copies: bool = Param::flag("whole_copies", false, true)
+            .help("whether of secondary datasets only whole copies count for a queue"),
         locality_priority: f64 = Param::int("locality_priority", 2_000, 2_000)
             .help("from this task priority on a task need not go where its data lie"),
         check_timeout: f64 = Param::float("DATA_CHECK_TIMEOUT_USER", (0.0, 1e6), 0.0, 0.0)
@@ -91,6 +93,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     lists: |queue, _| lists(queue),
     admits: |case, _, queue, _| admits(case, queue),
     express: |_, _| false,
+    whole_copies: typed!(Own: whole_copies(task)),
     preassigned: |task, _, _| preassigned(task),
     turns_at: typed!(Own: turns_at(task, now)),
     waits: typed!(Own: wait(case)),
@@ -148,6 +151,13 @@ fn preassigned(task: &Task) -> Preassigned {
         (false, _) => Preassigned::One,
         (true, false) => Preassigned::List,
         (true, true) => Preassigned::No,
+    }
+}
+
+fn whole_copies(task: &Task, own: &Own) -> WholeCopies {
+    match own.whole_copies && task.chunk != ChunkKind::Merge {
+        true => WholeCopies::OfSecondary,
+        false => WholeCopies::OfNone,
     }
 }
 

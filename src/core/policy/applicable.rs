@@ -16,6 +16,8 @@ pub struct Applicable {
     pub(super) after: Vec<Late>,
     /// Those that judge all candidates together at the end.
     pub(super) last: Vec<Together>,
+    /// Those that judge the best together, when these were taken.
+    pub(super) kept: Vec<Together>,
 }
 
 /// A filter that is asked before weighing.
@@ -52,7 +54,7 @@ pub(super) struct Together {
 impl Applicable {
     /// Whether one of them judges all candidates together.
     pub(super) fn sees_all(&self) -> bool {
-        !self.whole.is_empty() || !self.last.is_empty()
+        !self.whole.is_empty() || !self.last.is_empty() || !self.kept.is_empty()
     }
 }
 
@@ -61,7 +63,8 @@ impl Policy {
     /// once for all of them.
     pub fn applicable(&self, case: &Case<'_>, resolved: &Resolved) -> Applicable {
         let mut before = Vec::with_capacity(self.filters.len());
-        let (mut whole, mut after, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut whole, mut after) = (Vec::new(), Vec::new());
+        let (mut last, mut kept) = (Vec::new(), Vec::new());
         for (at, (filter, values)) in self.filters.iter().zip(&resolved.filters).enumerate() {
             if !applies(filter.applies, case, values) {
                 continue;
@@ -72,10 +75,11 @@ impl Policy {
                 Judge::Whole(judge) => whole.push(Together { at, behind, judge }),
                 Judge::After(judge) => after.push(Late { at, judge }),
                 Judge::Last(judge) => last.push(Together { at, behind, judge }),
+                Judge::Kept(judge) => kept.push(Together { at, behind, judge }),
                 Judge::Nuclei(_) => {}
             }
         }
-        Applicable { before, whole, after, last }
+        Applicable { before, whole, after, last, kept }
     }
 
     /// Whether the filter at a place applies to a case.

@@ -1,6 +1,6 @@
 //! ATLAS production jobs: which queues are candidates, what is express, how jobs are divided.
 
-use super::case::{Case, Preassigned};
+use super::case::{Case, Preassigned, WholeCopies};
 use super::declare::typed;
 use super::divide::{Share, divide};
 use super::filter::PRODUCTION_JOB as FILTERS;
@@ -46,6 +46,14 @@ params! {
             .unit(Unit::Percent)
             .gdp("jobbroker/MIN_INPUT_COMPLETENESS")
             .help("part of the files that makes a copy complete"),
+        whole_copies: bool = Param::flag("whole_copies", false, true).help(
+            "whether only whole copies count for a queue: of secondary datasets, and of all where \
+             the task reads faster than IO_INTENSITY_CUTOFF without inputPreStaging",
+        ),
+        io_cutoff: f64 = Param::int("IO_INTENSITY_CUTOFF", 200, 200)
+            .unit(Unit::KbPerSecond)
+            .gdp("jobbroker/IO_INTENSITY_CUTOFF")
+            .help("how fast that is"),
     }
 }
 
@@ -60,6 +68,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     lists: typed!(Own: lists(queue)),
     admits: typed!(Own: admits(case, home, queue)),
     express: typed!(Own: express(task)),
+    whole_copies: typed!(Own: whole_copies(task)),
     preassigned: typed!(Own: preassigned(task, now)),
     turns_at: |task, now, _| turns_at(task, now),
     waits: typed!(Own: wait(case)),
@@ -111,6 +120,18 @@ pub(super) fn is_parent(queue: &Queue) -> bool {
 
 fn express(task: &Task, own: &Own) -> bool {
     task.processing_type == "urgent" || f64::from(task.priority) >= own.express_priority
+}
+
+/// Files that are merged are wherever their dataset is.
+fn whole_copies(task: &Task, own: &Own) -> WholeCopies {
+    if !own.whole_copies || task.chunk == ChunkKind::Merge {
+        return WholeCopies::OfNone;
+    }
+    let reads_fast = task.io_intensity_kbps.is_some_and(|it| f64::from(it) > own.io_cutoff);
+    match reads_fast && !task.options.input_prestaging {
+        true => WholeCopies::OfAll,
+        false => WholeCopies::OfSecondary,
+    }
 }
 
 fn preassigned(task: &Task, now: Millis, own: &Own) -> Preassigned {

@@ -54,6 +54,18 @@ pub struct Case<'a> {
     pub room: Room,
 }
 
+/// Of which datasets only whole copies count for a queue (spec atlas F13).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WholeCopies {
+    /// Of none: a copy counts with the files it holds.
+    #[default]
+    OfNone,
+    /// Of secondary ones.
+    OfSecondary,
+    /// Of all.
+    OfAll,
+}
+
 /// What a policy finds in a request by itself, by which the rest of its case is looked up.
 #[derive(Clone, Copy)]
 pub struct Asked {
@@ -63,6 +75,8 @@ pub struct Asked {
     pub scope: Scope,
     /// See [`Case::sites`].
     pub sites: SiteRules,
+    /// Of which datasets only whole copies count.
+    pub whole_copies: WholeCopies,
 }
 
 /// What is known for a case beside its request.

@@ -107,6 +107,8 @@ pub enum Judge {
     Whole(Whole),
     /// After weighing, all candidates at once.
     Last(Whole),
+    /// Those that were taken as the best, at once: where it objects to one, none takes its place.
+    Kept(Whole),
     /// All nuclei that are left, in a policy whose candidates are nuclei.
     Nuclei(Nuclei),
 }
@@ -116,7 +118,7 @@ impl Judge {
     pub fn is_joint(self) -> bool {
         match self {
             Judge::Before(_) | Judge::After(_) => false,
-            Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => true,
+            Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => true,
         }
     }
 }

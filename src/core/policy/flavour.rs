@@ -1,7 +1,7 @@
 //! The plug-in point: what a kind of policy brings.
 
 use super::candidate::Candidate;
-use super::case::{Case, Preassigned};
+use super::case::{Case, Preassigned, WholeCopies};
 use super::declare::{Filter, Judge, Weight};
 use super::judgement::Judgement;
 use super::owner::Owner;
@@ -39,6 +39,8 @@ pub struct Flavour {
     pub admits: fn(&Case<'_>, Option<&Queue>, &Queue, &Values) -> bool,
     /// Whether a task counts as express.
     pub express: fn(&Task, &Values) -> bool,
+    /// Of which of a task's datasets only whole copies count for a queue.
+    pub whole_copies: fn(&Task, &Values) -> WholeCopies,
     /// How the candidate list of a task is given at a moment.
     pub preassigned: fn(&Task, Millis, &Values) -> Preassigned,
     /// The next moment after this one at which a task is judged otherwise by the passing of time

@@ -8,7 +8,7 @@ use super::compile::{Policy, Resolved};
 use super::declare::Weigh;
 use super::judgement::{Chosen, Judgement, Refused};
 use super::pipeline::best;
-use super::verdict::{Objection, Verdict};
+use super::verdict::{BEYOND_THE_BEST, Objection, Verdict};
 use super::walk::bounded;
 use super::weighed::Weighed;
 
@@ -21,6 +21,9 @@ enum Stand {
     Out(u16, Objection),
 }
 
+/// A candidate that passed so far: its index, its weight, the factors that depend on all.
+type Left = (u32, (Weighed, Vec<f64>));
+
 /// Candidates that go before others.
 #[derive(Default)]
 struct First {
@@ -31,6 +34,10 @@ struct First {
 }
 
 impl First {
+    fn is_ahead(&self, index: u32) -> bool {
+        self.ahead.contains(&index)
+    }
+
     fn note(&mut self, index: u32, ahead: bool, preferred: bool) {
         for (is_one, list) in [(ahead, &mut self.ahead), (preferred, &mut self.preferred)] {
             if is_one && !list.contains(&index) {
@@ -115,7 +122,9 @@ impl Policy {
             }
         }
         let first = self.ask_last(&mut joint, &mut left, resolved, &applicable.last);
-        self.conclude(&joint, left, &first, resolved)
+        let mut best = self.best_of(&joint, &left, &first);
+        self.ask_kept(&mut joint, &left, &mut best, resolved, &applicable.kept);
+        self.conclude(&joint, left, best, &first, resolved)
     }
 
     /// Filters before weighing, in their order.
@@ -182,7 +191,7 @@ impl Policy {
     fn ask_last(
         &self,
         joint: &mut Joint<'_>,
-        left: &mut Vec<(u32, (Weighed, Vec<f64>))>,
+        left: &mut Vec<Left>,
         resolved: &Resolved,
         last: &[Together],
     ) -> First {
@@ -214,28 +223,10 @@ impl Policy {
         first
     }
 
-    fn conclude(
-        &self,
-        joint: &Joint<'_>,
-        left: Vec<(u32, (Weighed, Vec<f64>))>,
-        before: &First,
-        resolved: &Resolved,
-    ) -> Judgement {
-        let mut judgement =
-            Judgement { counts: vec![0; self.filters.len()], ..Judgement::default() };
-        judgement.pass = joint.case.pass;
-        for (index, stand) in (0..).zip(&joint.stands) {
-            if let Stand::Out(filter, objection) = *stand {
-                judgement.counts[usize::from(filter)] += 1;
-                let weight = joint.weights[index as usize];
-                judgement.fates.push(Refused { candidate: index, filter, objection, weight });
-            }
-        }
-        judgement.passed = left.len() as u32;
+    /// The best of those left: those ahead have no weight and go first, then those preferred.
+    fn best_of(&self, joint: &Joint<'_>, left: &[Left], first: &First) -> Vec<u32> {
         let most = self.most(joint.case);
-        // Those ahead have no weight and go first, then those that are preferred.
-        let is_ahead = |index: &u32| before.ahead.contains(index);
-        let rank = |index: &u32| match (is_ahead(index), before.preferred.contains(index)) {
+        let rank = |index: &u32| match (first.is_ahead(*index), first.preferred.contains(index)) {
             (true, _) => 0,
             (false, true) => 1,
             (false, false) => 2,
@@ -249,12 +240,73 @@ impl Policy {
             best(&mut some, joint.candidates, most - chosen.len());
             chosen.extend(some);
         }
-        for (_, index) in chosen {
+        chosen.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// The filters that are asked of the best alone. Where they leave none of these, the others are
+    /// refused as well: none takes their place.
+    fn ask_kept(
+        &self,
+        joint: &mut Joint<'_>,
+        left: &[Left],
+        best: &mut Vec<u32>,
+        resolved: &Resolved,
+        kept: &[Together],
+    ) {
+        for Together { at: filter, judge, .. } in kept {
+            let of_best = best.iter().filter_map(|at| left.iter().find(|(it, _)| it == at));
+            let weighed: Vec<Weighed> = of_best.map(|(_, it)| it.0.clone()).collect();
+            let mut rows = joint.rows(best, &weighed);
+            judge(joint.case, &mut rows, &resolved.filters[usize::from(*filter)]);
+            let verdicts: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
+            let mut verdicts = verdicts.iter();
+            best.retain(|index| match verdicts.next() {
+                Some(Verdict::Object(objection)) => {
+                    joint.object(*index, *filter, bounded(*objection), false);
+                    false
+                }
+                Some(Verdict::Pass) | None => true,
+            });
+            if best.is_empty() {
+                for (index, weighed) in left {
+                    let objection = Objection {
+                        reason: &BEYOND_THE_BEST,
+                        measured: weighed.0.total,
+                        limit: 0.0,
+                        recheck_at: None,
+                    };
+                    joint.object(*index, *filter, bounded(objection), false);
+                }
+                return;
+            }
+        }
+    }
+
+    fn conclude(
+        &self,
+        joint: &Joint<'_>,
+        left: Vec<Left>,
+        best: Vec<u32>,
+        first: &First,
+        resolved: &Resolved,
+    ) -> Judgement {
+        let mut judgement =
+            Judgement { counts: vec![0; self.filters.len()], ..Judgement::default() };
+        judgement.pass = joint.case.pass;
+        for (index, stand) in (0..).zip(&joint.stands) {
+            if let Stand::Out(filter, objection) = *stand {
+                judgement.counts[usize::from(filter)] += 1;
+                let weight = joint.weights[index as usize];
+                judgement.fates.push(Refused { candidate: index, filter, objection, weight });
+            }
+        }
+        judgement.passed = (joint.stands.len() - judgement.fates.len()) as u32;
+        for index in best {
             let factors = left.iter().find(|(at, _)| *at == index).map(|(_, it)| it.1.as_slice());
             let mut weighed = Weighed::kept();
             let candidate = &joint.candidates[index as usize];
             self.weigh(joint.case, candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
-            if is_ahead(&index) {
+            if first.is_ahead(index) {
                 weighed.total = 0.0;
             }
             judgement.ranked.push(Chosen { candidate: index, weighed });

@@ -44,6 +44,7 @@ impl Policy {
             express: (self.flavour.express)(task, &resolved.own),
             scope: plan.map_or(Scope::Default, |plan| plan.scope),
             sites: plan.map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
+            whole_copies: (self.flavour.whole_copies)(task, &resolved.own),
         }
     }
 
@@ -265,7 +266,7 @@ impl Policy {
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
         match self.filters[usize::from(filter)].judge {
             Judge::Before(_) | Judge::Whole(_) | Judge::Nuclei(_) => 0.0,
-            Judge::After(_) | Judge::Last(_) => weighed.total,
+            Judge::After(_) | Judge::Last(_) | Judge::Kept(_) => weighed.total,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a task wants of software and hardware: its architecture and release (spec atlas 3.2, 3.8).
 
-use crate::core::event::Task;
+use crate::core::event::{Release, Task};
 use crate::core::math::pattern::Pattern;
 use std::cell::OnceCell;
 
@@ -116,6 +116,25 @@ impl Wanted {
     pub fn expression(&self) -> Option<&Pattern> {
         let read = || Pattern::new(&self.platform).filter(|_| self.is_expression());
         self.expression.get_or_init(read).as_ref()
+    }
+
+    /// The first platform of a queue that the task's platform stands for (spec atlas 3.3).
+    pub fn resolve<'a>(&self, release: &'a Release) -> Option<&'a str> {
+        if let Some(same) = release.cmtconfigs.iter().find(|it| **it == self.platform) {
+            return Some(same);
+        }
+        let pattern = self.expression()?;
+        release.cmtconfigs.iter().find(|it| pattern.is_full_match(it)).map(String::as_str)
+    }
+
+    /// The platform, with the base platform, that jobs use at a queue where the task's platform is
+    /// an expression; `None` where it is none, or the queue has none that it stands for.
+    pub fn platform_at(&self, release: &Release) -> Option<String> {
+        let platform = self.resolve(release).filter(|platform| **platform != self.platform)?;
+        Some(match self.base.as_str() {
+            "" => platform.to_owned(),
+            base => format!("{platform}@{base}"),
+        })
     }
 
     /// What the task's release comes to, any of these: as `read` gives them the first time.

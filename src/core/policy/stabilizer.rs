@@ -33,6 +33,10 @@ params! {
             .help("queued jobs of all users together, in hours of starts"),
         count_total: bool = Param::flag("count_total", false, true)
             .help("whether the sum over users counts as one user more (Q-14)"),
+        share_scaled: bool = Param::flag("share_scaled", false, true).help(
+            "whether of a queue's starts an hour only the share's part counts, by its running jobs \
+             (DIFF-41)",
+        ),
     }
 }
 
@@ -52,8 +56,12 @@ impl Stabilizer {
     pub(super) fn of(candidate: &Candidate<'_>, params: &Stabilizing) -> Stabilizer {
         let user = &candidate.user;
         let (queued, running) = (queued(candidate), candidate.jobs(Status::Running));
-        let all = candidate.jobs_all(Status::Running);
-        let rate = if all > 0.0 { running * user.starts_per_hour / all } else { 0.0 };
+        let rate = if params.share_scaled {
+            let all = candidate.jobs_all(Status::Running);
+            if all > 0.0 { running * user.starts_per_hour / all } else { 0.0 }
+        } else {
+            user.starts_per_hour
+        };
         let at_queue = user.all_running.map_or(running, f64::from);
         let whole =
             params.base_length.max(params.running_ratio * at_queue).max(params.most_wait * rate);

@@ -19,6 +19,10 @@ impl Reason {
     }
 }
 
+/// Why a candidate is refused that is not among the best, when none of these is left.
+pub(super) const BEYOND_THE_BEST: Reason =
+    Reason::new("beyond_the_best", "it is not among the best, of which none is left");
+
 /// What a filter finds of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {

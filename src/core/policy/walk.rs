@@ -61,7 +61,7 @@ impl Policy {
                 judge(case, candidate, &weighed, values)
             }
             // Its verdict depends on the others, too.
-            Judge::Whole(_) | Judge::Last(_) | Judge::Nuclei(_) => return None,
+            Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => return None,
         };
         match verdict {
             Verdict::Pass => None,

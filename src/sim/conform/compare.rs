@@ -2,6 +2,7 @@
 
 use super::Judged;
 use super::json::{entries, items, number, text, texts};
+use super::ties::at_the_cut;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,6 +81,7 @@ pub fn with_panda(whole: &Value, judged: &Judged) -> Option<Agreement> {
     let empty = Value::Null;
     let of = |name: &str| expected.get(name).unwrap_or(&empty);
     let mut agreement = Agreement::default();
+    let ties = at_the_cut(&whole["expected"], judged);
     let verdict = text(of("verdict"));
     agreement.verdict = verdict == judged.verdict;
     if !agreement.verdict {
@@ -95,10 +97,10 @@ pub fn with_panda(whole: &Value, judged: &Judged) -> Option<Agreement> {
             weights_of(&theirs["candidates"], ours, &mut agreement);
         }
     } else {
-        candidates(of("candidates"), of("alternatives"), judged, &mut agreement);
+        candidates(of("candidates"), of("alternatives"), judged, &ties, &mut agreement);
         weights(of("candidates"), judged, &mut agreement);
     }
-    skipped(expected.get("skipped"), of("reason_ambiguous"), judged, &mut agreement);
+    skipped(expected.get("skipped"), of("reason_ambiguous"), judged, &ties, &mut agreement);
     Some(agreement)
 }
 
@@ -129,11 +131,17 @@ fn names(candidates: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-fn candidates(theirs: &Value, others: &Value, judged: &Judged, agreement: &mut Agreement) {
+fn candidates(
+    theirs: &Value,
+    others: &Value,
+    judged: &Judged,
+    ties: &BTreeSet<String>,
+    agreement: &mut Agreement,
+) {
     let ours: BTreeSet<String> = judged.candidates.iter().map(|it| it.0.clone()).collect();
     let recorded = names(theirs);
-    agreement.candidates =
-        ours == recorded || items(others).any(|other| ours == names(&other["candidates"]));
+    agreement.candidates = ours.symmetric_difference(&recorded).all(|it| ties.contains(it))
+        || items(others).any(|other| ours == names(&other["candidates"]));
     if !agreement.candidates {
         let more: Vec<&String> = ours.difference(&recorded).collect();
         let less: Vec<&String> = recorded.difference(&ours).collect();
@@ -155,11 +163,17 @@ fn weights(theirs: &Value, judged: &Judged, agreement: &mut Agreement) {
     }
 }
 
-fn skipped(theirs: Option<&Value>, ambiguous: &Value, judged: &Judged, agreement: &mut Agreement) {
+fn skipped(
+    theirs: Option<&Value>,
+    ambiguous: &Value,
+    judged: &Judged,
+    ties: &BTreeSet<String>,
+    agreement: &mut Agreement,
+) {
     (agreement.skipped, agreement.reasons) = (true, true);
     let Some(theirs) = theirs else { return };
     let ambiguous = texts(ambiguous);
-    for (queue, tag) in entries(theirs) {
+    for (queue, tag) in entries(theirs).filter(|(queue, _)| !ties.contains(*queue)) {
         match judged.skipped.get(queue) {
             None => {
                 agreement.skipped = false;
@@ -173,7 +187,7 @@ fn skipped(theirs: Option<&Value>, ambiguous: &Value, judged: &Judged, agreement
             Some(_) => {}
         }
     }
-    for (queue, tag) in &judged.skipped {
+    for (queue, tag) in judged.skipped.iter().filter(|(queue, _)| !ties.contains(*queue)) {
         if theirs.get(queue).is_none() {
             agreement.skipped = false;
             agreement.differences.push(format!("skipped: only ours {queue} ({tag})"));

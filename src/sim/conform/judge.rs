@@ -121,6 +121,7 @@ fn criteria<'a>(filter: &'a str, reason: &'a str) -> &'a str {
         ("io" | "io_second_chance", _) => "io",
         ("connectivity", _) => "network",
         ("opportunistic", _) => "opportunistic",
+        (_, "beyond_the_best") => "low_weight",
         _ => reason,
     }
 }

@@ -14,6 +14,7 @@ mod judged;
 mod nucleus;
 mod parts;
 mod request;
+mod ties;
 
 pub use compare::{Agreement, Summary};
 pub use judged::Judged;

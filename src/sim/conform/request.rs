@@ -212,13 +212,11 @@ fn dataset(value: &Value, container: &str) -> Dataset {
     }
 }
 
-/// Files of the chunk, those at the same endpoints together. Of secondary datasets, and where a
-/// task is part of a full chain, PanDA counts whole replicas alone; files that are merged it takes
-/// to be wherever their dataset is.
+/// Files of the chunk, those at the same endpoints together. PanDA takes files that are merged to
+/// be wherever their dataset is.
 fn placements(scenario: &Value) -> Vec<Placement> {
     let input = &scenario["input"];
     let is_merge = flag(&input["is_merging"]);
-    let is_chain = whole(&scenario["task"]["options"]["fullChain"]) > 0;
     let mut found = Vec::new();
     let mut number = 0;
     for value in items(&input["datasets"]) {
@@ -227,11 +225,8 @@ fn placements(scenario: &Value) -> Vec<Placement> {
         let mut groups: BTreeMap<Vec<String>, (u32, Bytes)> = BTreeMap::new();
         for file in items(&value["files"]) {
             let id = whole(&file["file_id"]);
-            let wants_whole = is_chain || !flag(&value["is_master"]);
-            let is_partial = |it: &Value| amount(&it["files_found"]) < amount(&it["files_total"]);
             let holds = |replica: &&Value| match &replica["chunk_files"] {
                 _ if is_merge => true,
-                _ if wants_whole && is_partial(replica) => false,
                 Value::Array(ids) => ids.iter().any(|it| whole(it) == id),
                 Value::String(all) => all == "all",
                 _ => false,

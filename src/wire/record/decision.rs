@@ -91,6 +91,7 @@ fn read_ranked(at: &mut Cursor<'_>) -> Result<Ranked, Fault> {
         weight: number(at)?,
         jobs: count(at)?,
         factors: list(at, number)?,
+        platform: text(at)?,
     })
 }
 
@@ -146,6 +147,7 @@ fn write_outcome(sink: &mut Sink<'_>, outcome: &Outcome) {
         say_number(sink, it.weight);
         sink.count(it.jobs);
         sink.array(&it.factors, |sink, factor| say_number(sink, *factor));
+        sink.string(&it.platform);
     });
     sink.option(until, Sink::long);
     sink.string(reason);

@@ -74,8 +74,8 @@ fn what_differs_is_shown_and_rewritten() {
 #[test]
 fn each_rules_answer_is_shown() {
     let texts = |status: &str| {
-        let text =
-            CASE.replace("offline\nqueue", &format!("{status}\nrules documented panda\nqueue"));
+        let lines = "set production-job weights=none\nrules documented panda";
+        let text = CASE.replace("offline\nqueue", &format!("{status}\n{lines}\nqueue"));
         let file = CaseFile::read("x.txt", &text).expect("a file of cases");
         run(&BASE, &file.cases[0].lines).expect("a case").texts
     };

@@ -285,6 +285,7 @@ fn answer(dice: &mut Dice<'_>) -> Outcome {
             weight: dice.float(),
             jobs: dice.count(),
             factors: dice.list(Dice::float),
+            platform: dice.text(),
         })),
     }
 }

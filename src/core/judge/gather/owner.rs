@@ -91,7 +91,7 @@ impl CutView<'_> {
             let Some(quota) = fact.filter(|quota| quota.subject == subject) else { continue };
             let Some(limit) = quota.limit_bytes.filter(|limit| *limit > 0) else { continue };
             let used = quota.used_bytes as f64 / limit as f64;
-            if self.world.storage_named(&quota.expression).is_none() {
+            if !quota.is_of_endpoint() {
                 owner.quota_used = Some(owner.quota_used.map_or(used, |most| most.max(used)));
             } else if used >= 1.0 {
                 owner.full_endpoints.push(quota.expression.clone());

@@ -1,19 +1,27 @@
 //! Keeps queues whose worker nodes have the network that the task needs.
 
-use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::declare::filter;
+use crate::core::policy::typed::params;
 use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Preassigned, Reason, Verdict};
+use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+
+params! {
+    /// Parameters of `connectivity`.
+    Connectivity {
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
+    }
+}
 
 const NETWORK: Reason =
     Reason::new("network", "the worker nodes do not reach as far as the task needs");
 const IP_STACK: Reason =
     Reason::new("ip_stack", "the worker nodes do not speak the IP version that the task asks for");
 
-pub(super) const FILTER: Filter = filter!(NoParams {
+pub(super) const FILTER: Filter = filter!(Connectivity {
     name: "connectivity",
     spec: "atlas F16, DIFF-16",
-    help: "worker nodes reach as far as the task asks, over the IP version it asks for; not asked \
-           of a single pre-assigned queue",
+    help: "worker nodes reach as far as the task asks, over the IP version it asks for",
     reasons: &[&NETWORK, &IP_STACK],
     reads: &[],
     temporary: false,
@@ -30,11 +38,12 @@ fn reach(net: &str) -> f64 {
     }
 }
 
-fn applies(case: &Case<'_>, _: &NoParams) -> bool {
-    !case.task.options.ip_connectivity.is_empty() && case.preassigned != Preassigned::One
+fn applies(case: &Case<'_>, params: &Connectivity) -> bool {
+    let is_exempt = params.preassigned_exempt && case.preassigned == Preassigned::One;
+    !case.task.options.ip_connectivity.is_empty() && !is_exempt
 }
 
-fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
+fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &Connectivity) -> Verdict {
     fn halves(both: &str) -> (f64, &str) {
         let (net, ip) = both.split_once('#').unwrap_or((both, ""));
         (reach(net), ip)

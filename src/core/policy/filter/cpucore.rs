@@ -12,6 +12,8 @@ params! {
         multi_core_priority: f64 = Param::int("multi_core_priority", 900, 900).help(
             "from this priority on, and for scouts, jobs of any core count go multi-core only",
         ),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
     }
 }
 
@@ -25,8 +27,7 @@ pub(super) const MAX_CPUCORE: Reason = Reason::new(
 pub(super) const FILTER: Filter = filter!(CpuCore {
     name: "cpucore",
     spec: "atlas F9",
-    help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues; \
-           not asked of a single pre-assigned queue",
+    help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues",
     reasons: &[&CPUCORE, &MAX_CPUCORE],
     reads: &[],
     temporary: false,
@@ -34,8 +35,8 @@ pub(super) const FILTER: Filter = filter!(CpuCore {
     judge: Before(judge),
 });
 
-fn applies(case: &Case<'_>, _: &CpuCore) -> bool {
-    case.preassigned != Preassigned::One
+fn applies(case: &Case<'_>, params: &CpuCore) -> bool {
+    !params.preassigned_exempt || case.preassigned != Preassigned::One
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &CpuCore) -> Verdict {

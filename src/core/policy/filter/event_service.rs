@@ -11,6 +11,8 @@ params! {
     EventService {
         priority: f64 = Param::int("priority", 900, 900)
             .help("from which `eshigh` takes jobs; scouts at any"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
     }
 }
 
@@ -26,8 +28,7 @@ const ES_UCORE: Reason =
 pub(super) const FILTER: Filter = filter!(EventService {
     name: "event_service",
     spec: "atlas F17",
-    help: "event service jobs go where the queue's jobseed has them, others where it has others; \
-           not asked of a single pre-assigned queue",
+    help: "event service jobs go where the queue's jobseed has them, others where it has others",
     reasons: &[&NONES, &ES, &ESHIGH, &ES_UCORE],
     reads: &[],
     temporary: false,
@@ -35,8 +36,8 @@ pub(super) const FILTER: Filter = filter!(EventService {
     judge: Before(judge),
 });
 
-fn applies(case: &Case<'_>, _: &EventService) -> bool {
-    case.preassigned != Preassigned::One
+fn applies(case: &Case<'_>, params: &EventService) -> bool {
+    !params.preassigned_exempt || case.preassigned != Preassigned::One
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &EventService) -> Verdict {

@@ -10,6 +10,8 @@ params! {
     /// Parameters of `inactive`.
     Inactive {
         priority: f64 = Param::int("priority", 800, 800).help("from this priority on"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether pre-assigned queues are not asked"),
     }
 }
 
@@ -20,7 +22,7 @@ pub(super) const FILTER: Filter = filter!(Inactive {
     name: "inactive",
     spec: "atlas F5",
     help: "jobs of high priority, scouts, merge jobs and tasks whose output is merged go to no \
-           queue where jobs are ready and none started for 2 h; not asked of pre-assigned queues",
+           queue where jobs are ready and none started for 2 h",
     reasons: &[&INACTIVE],
     reads: &[Reads::Load],
     temporary: true,
@@ -34,7 +36,8 @@ fn applies(case: &Case<'_>, params: &Inactive) -> bool {
     let is_urgent = f64::from(task.priority) >= params.priority
         || task.chunk != ChunkKind::Normal
         || task.options.merge_output;
-    is_urgent && case.preassigned == Preassigned::No
+    let is_exempt = params.preassigned_exempt && case.preassigned != Preassigned::No;
+    is_urgent && !is_exempt
 }
 
 fn judge(_: &Case<'_>, candidate: &Candidate<'_>, _: &Inactive) -> Verdict {

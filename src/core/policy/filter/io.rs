@@ -45,6 +45,12 @@ params! {
         ),
         reading: Reading = Reading::param("reading", Reading::Strict, Reading::Lenient)
             .help("which of io and io_second_chance is asked, where both are listed (DIFF-17)"),
+        merge_exempt: bool = Param::flag("merge_exempt", false, true)
+            .help("whether merge jobs are not asked"),
+        event_service_exempt: bool = Param::flag("event_service_exempt", false, true)
+            .help("whether event service tasks are not asked"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
     }
 }
 
@@ -55,8 +61,8 @@ const IO_FILES: Reason =
 pub(super) const FILTER: Filter = filter!(Io {
     name: "io",
     spec: "atlas F20, DIFF-17",
-    help: "a task that reads fast misses little of its input at the queue; not asked of merge and \
-           event service jobs, nor of a single pre-assigned queue",
+    help: "a task that reads fast misses little of its input at the queue; not asked of a task \
+           without a byte of input",
     reasons: &[&IO, &IO_FILES],
     reads: &[],
     temporary: false,
@@ -88,11 +94,12 @@ fn is_lenient(case: &Case<'_>, params: &Io) -> bool {
 fn is_asked(case: &Case<'_>, params: &Io) -> bool {
     let task = case.task;
     let reads_fast = task.io_intensity_kbps.is_some_and(|it| f64::from(it) > params.intensity);
-    let is_free = task.total_bytes == 0
-        || task.chunk == ChunkKind::Merge
-        || task.options.event_service
-        || case.preassigned == Preassigned::One;
-    reads_fast && !is_free
+    // Without bytes nothing has to be moved, however many files a task counts.
+    let is_exempt = task.total_bytes == 0
+        || params.merge_exempt && task.chunk == ChunkKind::Merge
+        || params.event_service_exempt && task.options.event_service
+        || params.preassigned_exempt && case.preassigned == Preassigned::One;
+    reads_fast && !is_exempt
 }
 
 /// What of the input a queue misses, and whether that is too much.

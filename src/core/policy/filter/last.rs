@@ -47,7 +47,8 @@ const NON_LOCAL: Reason =
 pub(super) const LOCAL_ONLY: Filter = filter!(LocalOnly {
     name: "non_local",
     spec: "atlas 2.5.3, 2.5.7",
-    help: "a queue with the flag use_only_local_data has all of the input",
+    help: "a queue with the flag use_only_local_data has all of the input; not asked of a task \
+           without a byte of input",
     reasons: &[&NON_LOCAL],
     reads: &[],
     temporary: false,
@@ -55,8 +56,8 @@ pub(super) const LOCAL_ONLY: Filter = filter!(LocalOnly {
     judge: After(local_only),
 });
 
-fn local_only_applies(_: &Case<'_>, params: &LocalOnly) -> bool {
-    params.active
+fn local_only_applies(case: &Case<'_>, params: &LocalOnly) -> bool {
+    params.active && case.task.total_bytes > 0
 }
 
 fn local_only(case: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, _: &LocalOnly) -> Verdict {

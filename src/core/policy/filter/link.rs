@@ -1,7 +1,7 @@
 //! Sends nothing over a link to the nucleus that is blocked or full.
 
 use super::bound::Boundary;
-use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::declare::filter;
 use crate::core::policy::typed::params;
 use crate::core::policy::verdict::{object, object_until};
 use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
@@ -9,12 +9,35 @@ use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, V
 const LINK_UNUSABLE: Reason =
     Reason::new("link_unusable", "the link to the nucleus is blocked (closeness {measured})");
 
-pub(super) const BLOCKED_LINK: Filter = filter!(NoParams {
+params! {
+    /// Whether the nucleus itself decides before its links.
+    NucleusFirst {
+        nucleus_cap: f64 = Param::int("NQUEUED_NUC_CAP_FOR_JOBS", 10_000, 10_000)
+            .unit(Unit::Files)
+            .gdp("jobbroker/NQUEUED_NUC_CAP_FOR_JOBS")
+            .help("files queued to the nucleus at which it is full"),
+        nucleus_first: bool = Param::flag("nucleus_first", false, true).help(
+            "whether nothing is asked of a link to a nucleus that is full or cannot be written from \
+             afar: one chain of conditions, of which the first that holds gives the reason",
+        ),
+    }
+}
+
+impl NucleusFirst {
+    /// Whether the nucleus is closed, which is the reason in place of what is wrong with a link.
+    fn hides_links(&self, case: &Case<'_>) -> bool {
+        let is_full = case.queued_to_nucleus as f64 >= self.nucleus_cap;
+        self.nucleus_first && (!case.nucleus.write_wan || is_full)
+    }
+}
+
+pub(super) const BLOCKED_LINK: Filter = filter!(NucleusFirst {
     name: "link_blocked",
     spec: "atlas F3 rules 1, 4, 5",
     help: "the link from the queue's storage site to the nucleus is not blocked; a queue at the \
            nucleus needs none, and an unknown link is let through",
     reasons: &[&LINK_UNUSABLE],
+    // A closed nucleus only changes which filter objects: it is blocked by that one then.
     reads: &[Reads::Link],
     temporary: false,
     applies: When(blocked_applies),
@@ -33,6 +56,7 @@ params! {
         destination: bool = Param::flag("destination", false, true).help(
             "whether the nucleus's default output endpoint must be open to writing from afar",
         ),
+        first: NucleusFirst,
     }
 }
 
@@ -58,11 +82,11 @@ pub(super) const FILTER: Filter = filter!(Link {
 /// Closeness of a link that must not be used.
 const BLOCKED: i32 = -1;
 
-fn blocked_applies(case: &Case<'_>, _: &NoParams) -> bool {
-    !case.task.nucleus.is_empty()
+fn blocked_applies(case: &Case<'_>, params: &NucleusFirst) -> bool {
+    !case.task.nucleus.is_empty() && !params.hides_links(case)
 }
 
-fn blocked(_: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
+fn blocked(_: &Case<'_>, candidate: &Candidate<'_>, _: &NucleusFirst) -> Verdict {
     let link = &candidate.link;
     let needs_one = !candidate.at_nucleus && link.source_known;
     if needs_one && link.closeness == Some(BLOCKED) {
@@ -83,7 +107,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Link) -> Verdict {
     if params.destination && !case.nucleus.write_wan {
         return object(&DEST_BLACKLISTED, 0.0, 1.0);
     }
-    if !link.source_known {
+    if !link.source_known || params.first.hides_links(case) {
         return Verdict::Pass;
     }
     let queued = link.queued_files.unwrap_or(0) as f64;

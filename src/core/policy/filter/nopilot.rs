@@ -8,10 +8,12 @@ use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Re
 params! {
     /// Parameters of `nopilot` for production jobs.
     NoPilot {
-        test_exempt: bool = Param::flag("test_exempt", true, true)
+        test_exempt: bool = Param::flag("test_exempt", false, true)
             .help("whether jobs with a test label are let through, unless express"),
-        slots_exempt: bool = Param::flag("slots_exempt", true, true)
+        slots_exempt: bool = Param::flag("slots_exempt", false, true)
             .help("whether a queue with a slot figure is let through"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether pre-assigned queues are not asked"),
     }
 }
 
@@ -21,8 +23,7 @@ pub(super) const NOPILOT: Reason =
 pub(super) const FILTER: Filter = filter!(NoPilot {
     name: "nopilot",
     spec: "atlas F19e",
-    help: "a node asked for a job or updated one[ within {node_window_h} h]; not asked of \
-           pre-assigned queues, of test jobs unless express, nor where slots are offered",
+    help: "a node asked for a job or updated one[ within {node_window_h} h]",
     reasons: &[&NOPILOT],
     reads: &[Reads::Pilot],
     temporary: true,
@@ -32,7 +33,8 @@ pub(super) const FILTER: Filter = filter!(NoPilot {
 
 fn applies(case: &Case<'_>, params: &NoPilot) -> bool {
     let is_test = params.test_exempt && !case.express && case.task.label.contains("test");
-    case.preassigned == Preassigned::No && !is_test
+    let is_named = params.preassigned_exempt && case.preassigned != Preassigned::No;
+    !is_named && !is_test
 }
 
 fn judge(_: &Case<'_>, candidate: &Candidate<'_>, params: &NoPilot) -> Verdict {

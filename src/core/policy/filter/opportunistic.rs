@@ -21,6 +21,8 @@ params! {
             .help("from this priority on; scouts at any"),
         keeps: Keeps = Keeps::param("keeps", Keeps::Nucleus, Keeps::Pledged)
             .help("which queues are kept (DIFF-12)"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether pre-assigned queues are not asked"),
     }
 }
 
@@ -33,7 +35,7 @@ pub(super) const FILTER: Filter = filter!(Opportunistic {
     name: "opportunistic",
     spec: "atlas F4, DIFF-12",
     help: "jobs of high priority and scouts go to the nucleus's queues only (documented), or to \
-           none that is opportunistic (panda); not asked of pre-assigned queues",
+           none that is opportunistic (panda)",
     reasons: &[&NOT_NUCLEUS, &OPPORTUNISTIC],
     reads: &[],
     temporary: false,
@@ -44,10 +46,11 @@ pub(super) const FILTER: Filter = filter!(Opportunistic {
 /// `pledgedcpu` of a queue without a pledge.
 const NO_PLEDGE: i32 = -1;
 
-/// Whether the work is urgent, and free to go anywhere.
+/// Whether the work is urgent, and no queue is named for it that would be exempt.
 fn applies(case: &Case<'_>, params: &Opportunistic) -> bool {
     let is_urgent = f64::from(case.task.priority) >= params.priority;
-    case.preassigned == Preassigned::No && (is_urgent || case.task.chunk == ChunkKind::Scout)
+    let is_exempt = params.preassigned_exempt && case.preassigned != Preassigned::No;
+    !is_exempt && (is_urgent || case.task.chunk == ChunkKind::Scout)
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Opportunistic) -> Verdict {

@@ -1,6 +1,6 @@
 //! Keeps queues whose slots have the scratch space a job is expected to fill.
 
-use super::bound::{ALWAYS_DIRECT, whole};
+use super::bound::{ALWAYS_DIRECT, Boundary, whole};
 use crate::core::event::ChunkKind;
 use crate::core::policy::declare::filter;
 use crate::core::policy::typed::{params, words};
@@ -26,11 +26,38 @@ params! {
             .unit(Unit::Mb)
             .help("added to the task's work space, where it states one (DIFF-14)"),
         scaling: Scaling =
-            Scaling::param("scaling", Scaling::SingleCore, Scaling::SingleCore).help(
+            Scaling::param("scaling", Scaling::Always, Scaling::SingleCore).help(
                 "whether maxwdir is divided by the unified queue's cores for every task, or only \
                  for tasks that are not multi-core (DIFF-15; always is the seed's sentence, and \
                  odd for whole-node jobs: it gives them one core's part of their own slot)",
             ),
+        fit: Fit,
+    }
+}
+
+params! {
+    /// How the need is compared with the space of a slot.
+    Fit {
+        boundary: Boundary = Boundary::param("boundary", Boundary::AtLeast, Boundary::Above)
+            .help("objects to a need that equals the space already, or above it alone"),
+        whole_mb: bool = Param::flag("whole_mb", false, true)
+            .help("whether the need is rounded down to whole MB"),
+    }
+}
+
+impl Fit {
+    /// A need as it is compared; MB.
+    pub(super) fn need_mb(self, bytes: f64) -> f64 {
+        let need = bytes / MIB as f64;
+        if self.whole_mb { whole(need) } else { need }
+    }
+
+    /// Whether a need fits into a space.
+    pub(super) fn judge(self, need_mb: f64, space_mb: f64) -> Verdict {
+        match self.boundary.is_beyond(need_mb, space_mb) {
+            true => object(&DISK, need_mb, space_mb),
+            false => Verdict::Pass,
+        }
     }
 }
 
@@ -58,8 +85,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> Verdic
         Scaling::SingleCore if multi_core => whole,
         Scaling::SingleCore | Scaling::Always => whole / slot_cores(candidate),
     };
-    let need = need_mb(case, candidate, params);
-    if need > share { object(&DISK, need, share) } else { Verdict::Pass }
+    params.fit.judge(need_mb(case, candidate, params), share)
 }
 
 /// Cores of the slot that the scratch space belongs to.
@@ -70,7 +96,7 @@ pub(super) fn slot_cores(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
-/// Expected scratch space of a job; whole MB.
+/// Expected scratch space of a job; MB.
 fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 {
     let task = case.task;
     let mib = MIB as f64;
@@ -84,7 +110,7 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 
     let margin = params.work_margin * mib;
     let work = task.work_bytes.map_or(0.0, |bytes| bytes as f64 + margin);
     let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
-    whole((output + work + input) / mib)
+    params.fit.need_mb(output + work + input)
 }
 
 /// Whether input is read from storage instead of being copied to scratch.

@@ -20,7 +20,8 @@ params! {
     /// Parameters of `software`.
     Software {
         any_needs_nothing: bool = Param::flag("any_requires_no_hw_spec", false, true).help(
-            "whether a queue with releases ANY takes only work that asks for no hardware (DIFF-24)",
+            "whether a queue with releases ANY takes only work that asks for no hardware; else \
+             nothing is asked of a queue whose releases name ANY (DIFF-24)",
         ),
         empty_is_any: bool = Param::flag("empty_is_any", true, false)
             .help("whether an empty word in a hardware list stands for any (DIFF-25)"),
@@ -58,6 +59,9 @@ fn applies(case: &Case<'_>, _: &Software) -> bool {
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdict {
     let asked = Asked { task: case.task, wanted: &case.wanted, params };
+    if asked.is_skipped(candidate) {
+        return Verdict::Pass;
+    }
     if !asked.has(candidate) {
         return object(&CACHE, 0.0, 1.0);
     }
@@ -90,19 +94,12 @@ fn holds(list: &[String], word: &str) -> bool {
     list.iter().any(|it| it == word)
 }
 
-/// The first platform of a queue that a task's platform stands for.
-pub(in crate::core::policy) fn resolve<'a>(
-    wanted: &Wanted,
-    release: &'a Release,
-) -> Option<&'a str> {
-    if let Some(same) = release.cmtconfigs.iter().find(|it| **it == wanted.platform) {
-        return Some(same);
-    }
-    let pattern = wanted.expression()?;
-    release.cmtconfigs.iter().find(|it| pattern.is_full_match(it)).map(String::as_str)
-}
-
 impl Asked<'_> {
+    /// Whether nothing is asked of a queue, since its releases name ANY (DIFF-24).
+    pub(super) fn is_skipped(&self, candidate: &Candidate<'_>) -> bool {
+        !self.params.any_needs_nothing && holds(&candidate.queue.releases, "ANY")
+    }
+
     /// Whether a queue has all of it (spec atlas 3.1).
     pub(super) fn has(&self, candidate: &Candidate<'_>) -> bool {
         let releases = &candidate.queue.releases;
@@ -110,7 +107,7 @@ impl Asked<'_> {
             [word] if word == "ANY" => {
                 let is_bound =
                     !self.task.options.container_name.is_empty() && self.task.options.only_tags;
-                !self.params.any_needs_nothing || self.is_free_of_hardware() && !is_bound
+                !self.asks_for_hardware() && !is_bound
             }
             [word] if word == "AUTO" => candidate.software.is_some_and(|release| {
                 let names = self.wanted.names(|| vec![name(&self.task.options.trans_home)]);
@@ -121,16 +118,15 @@ impl Asked<'_> {
         }
     }
 
-    /// Whether a queue with releases ANY need not look at the hardware that is asked for.
-    pub(super) fn is_free_of_hardware(&self) -> bool {
-        let asks_for_hardware = !self.wanted.cpus.is_empty() || self.wanted.gpu.is_some();
-        !self.params.any_needs_nothing || !asks_for_hardware
+    /// Whether the task asks for a processor or an accelerator.
+    pub(super) fn asks_for_hardware(&self) -> bool {
+        !self.wanted.cpus.is_empty() || self.wanted.gpu.is_some()
     }
 
     /// Whether the platform is an expression that none of the queue's platforms matches.
     pub(super) fn is_unresolved(&self, candidate: &Candidate<'_>) -> bool {
         let Some(release) = candidate.software else { return false };
-        self.wanted.is_expression() && resolve(self.wanted, release).is_none()
+        self.wanted.is_expression() && self.wanted.resolve(release).is_none()
     }
 
     /// Processors and accelerators (spec atlas 3.4, 3.5).
@@ -223,7 +219,7 @@ impl Asked<'_> {
         let by_cvmfs_alone = self.params.tags == Tags::WhenCvmfsFails;
         let has_platform = match by_cvmfs_alone {
             true => holds(&release.cmtconfigs, platform) && self.wanted.base.is_empty(),
-            false => resolve(self.wanted, release).is_some(),
+            false => self.wanted.resolve(release).is_some(),
         };
         if is_mounted && (takes_any || has_platform) {
             return true;
@@ -233,7 +229,7 @@ impl Asked<'_> {
         }
         let Name::Release(project, version) = name else { return false };
         let may = holds(&release.containers, "any") || self.wanted.base.is_empty();
-        let resolved = resolve(self.wanted, release).filter(|_| !by_cvmfs_alone);
+        let resolved = self.wanted.resolve(release).filter(|_| !by_cvmfs_alone);
         let platform = resolved.unwrap_or(platform);
         may && release.tags.iter().any(|tag| {
             tag.cmtconfig == platform && tag.project == *project && tag.release == *version

@@ -1,32 +1,12 @@
 //! Keeps queues whose storage has room and is in service.
 
+use super::bound::Boundary;
 use crate::core::event::Storage;
 use crate::core::policy::declare::filter;
 use crate::core::policy::typed::{params, words};
 use crate::core::policy::verdict::object;
 use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Stores, Unit, Verdict};
 use crate::core::unit::GIB;
-
-words! {
-    /// How free space that equals its limit is read.
-    Room {
-        Over = "over",
-        AtLeast = "at_least",
-        OverSeed = "over_seed",
-    }
-}
-
-impl Room {
-    /// Whether so much free space is enough; GB.
-    pub(super) fn is_enough(self, free: f64, limit: f64) -> bool {
-        let equal_is_enough = match self {
-            Room::Over => false,
-            Room::AtLeast => true,
-            Room::OverSeed => limit != SEED_LIMIT_GB as f64,
-        };
-        !(free < limit || free == limit && !equal_is_enough)
-    }
-}
 
 words! {
     /// Which queues need endpoints that are open from afar.
@@ -57,14 +37,12 @@ params! {
 params! {
     /// Parameters of `storage` for production jobs.
     StorageParams {
-        limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", SEED_LIMIT_GB, SEED_LIMIT_GB)
+        limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", LIMIT_GB, LIMIT_GB)
             .unit(Unit::Gb)
             .gdp("jobbroker/STORAGE_MIN_FREE_SIZE")
             .help("free space at the output endpoint; GB of 1024^3 bytes"),
-        boundary: Room = Room::param("boundary", Room::OverSeed, Room::AtLeast).help(
-            "free space must be over the limit, or at least the limit; over_seed: over the \
-             seed's own 200 GB, at least any other limit, which is then a stated minimum",
-        ),
+        boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
+            .help("free space must be above the limit, or at it already"),
         free: Free,
         wan: Wan = Wan::param("wan", Wan::Satellites, Wan::Satellites)
             .help("whether queues outside the nucleus need endpoints that are open from afar"),
@@ -102,13 +80,13 @@ pub(super) const FILTER: Filter = filter!(StorageParams {
     judge: Before(judge),
 });
 
-/// The seed's "has to be over 200GB".
-pub(super) const SEED_LIMIT_GB: i64 = 200;
+/// Least free space where nothing else is stated; GB.
+pub(super) const LIMIT_GB: i64 = 200;
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> Verdict {
     if let Some(output) = candidate.output {
         let free = free_gb(output, &params.free);
-        if !params.boundary.is_enough(free, params.limit) {
+        if !params.boundary.is_beyond(free, params.limit) {
             return object(&DISK, free, params.limit);
         }
     }

@@ -16,6 +16,8 @@ params! {
             .help("the limit is at least this many times the running jobs"),
         stuck_exempt: bool = Param::flag("stuck_exempt", false, true)
             .help("whether jobs on their way to nuclei that cannot be written do not count"),
+        nucleus_exempt: bool = Param::flag("nucleus_exempt", false, true)
+            .help("whether queues of the nucleus are let through"),
     }
 }
 
@@ -25,7 +27,7 @@ const TRANSFERRING: Reason =
 pub(super) const FILTER: Filter = filter!(Transferring {
     name: "transferring",
     spec: "atlas F18",
-    help: "a queue outside the nucleus does not have too many jobs in transferring",
+    help: "the queue does not have too many jobs in transferring",
     reasons: &[&TRANSFERRING],
     reads: &[Reads::Load, Reads::Storage],
     temporary: true,
@@ -42,7 +44,8 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Transferring) -> V
     let limit = stated.max(params.running_factor * running);
     let stuck = if params.stuck_exempt { f64::from(candidate.stuck_transferring) } else { 0.0 };
     let transferring = candidate.jobs_all(Status::Transferring) - stuck;
-    if transferring > limit && !case.in_nucleus(candidate) {
+    let is_exempt = params.nucleus_exempt && case.in_nucleus(candidate);
+    if transferring > limit && !is_exempt {
         return object(&TRANSFERRING, transferring, limit);
     }
     Verdict::Pass

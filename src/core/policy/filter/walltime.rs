@@ -115,11 +115,20 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Walltime) -> Verdi
     Verdict::Pass
 }
 
-pub(super) const ANALYSIS: Filter = filter!(Walltime {
+params! {
+    /// Parameters of `walltime` for analysis jobs.
+    AnalysisWalltime {
+        walltime: Walltime,
+        merge_exempt: bool = Param::flag("merge_exempt", false, true)
+            .help("whether merge jobs are not asked"),
+    }
+}
+
+pub(super) const ANALYSIS: Filter = filter!(AnalysisWalltime {
     name: FILTER.name,
     spec: "atlas G13a, 2.4",
     help: "a job is expected to end within the queue's longest time and not before its shortest; \
-           not asked of merge jobs and of jobs of unknown time",
+           not asked of jobs of unknown time",
     reasons: FILTER.reasons,
     reads: FILTER.reads,
     temporary: false,
@@ -127,12 +136,12 @@ pub(super) const ANALYSIS: Filter = filter!(Walltime {
     judge: Before(judge_static),
 });
 
-fn static_applies(case: &Case<'_>, _: &Walltime) -> bool {
-    case.task.chunk != ChunkKind::Merge
+fn static_applies(case: &Case<'_>, params: &AnalysisWalltime) -> bool {
+    !params.merge_exempt || case.task.chunk != ChunkKind::Merge
 }
 
-fn judge_static(case: &Case<'_>, candidate: &Candidate<'_>, params: &Walltime) -> Verdict {
-    let slot = Slot::of(case.task, candidate.queue, params);
+fn judge_static(case: &Case<'_>, candidate: &Candidate<'_>, params: &AnalysisWalltime) -> Verdict {
+    let slot = Slot::of(case.task, candidate.queue, &params.walltime);
     let Some(need) = slot.need(case.task).filter(|need| *need > 0.0) else {
         return Verdict::Pass;
     };

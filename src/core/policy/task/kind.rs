@@ -5,7 +5,7 @@ use crate::core::policy::filter::TASK_DRY_RUN;
 use crate::core::policy::flavour::Flavour;
 use crate::core::policy::room::Room;
 use crate::core::policy::typed::{params, words};
-use crate::core::policy::{Param, Preassigned};
+use crate::core::policy::{Param, Preassigned, WholeCopies};
 use crate::core::unit::MINUTE;
 
 words! {
@@ -50,6 +50,7 @@ pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
     lists: |_, _| false,
     admits: |_, _, _, _| false,
     express: |_, _| false,
+    whole_copies: |_, _| WholeCopies::OfNone,
     preassigned: |_, _, _| Preassigned::No,
     turns_at: |_, _, _| None,
     waits: |_, _| None,

@@ -56,7 +56,7 @@ params! {
             Param::float("MAX_TASK_PRIO_WITH_LOCAL_DATA", (-MOST, MOST), 800.0, 800.0)
                 .gdp("taskbrokerage/MAX_TASK_PRIO_WITH_LOCAL_DATA")
                 .help("priority from which input may come from afar"),
-        priority: Priority = Priority::param("priority", Priority::Current, Priority::Current)
+        priority: Priority = Priority::param("priority", Priority::Task, Priority::Current)
             .help("which priority is meant: the task's own, or the current one (DIFF-6)"),
         gives_up: bool = Param::flag("gives_up", false, true)
             .help("whether nothing is asked of tasks that have waited for long"),

@@ -32,7 +32,7 @@ words! {
 params! {
     /// Parameters of `network`.
     Network {
-        counts: Counts = Counts::param("active", Counts::Parameter, Counts::Parameter).help(
+        counts: Counts = Counts::param("active", Counts::Always, Counts::Parameter).help(
             "whether it counts always, or only when NW_ACTIVE says so (DIFF-18; the threshold of \
              express chunks looks at it in either case)",
         ),

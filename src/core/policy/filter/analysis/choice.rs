@@ -2,8 +2,8 @@
 
 use crate::core::policy::declare::filter;
 use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict, Weighed};
+use crate::core::policy::verdict::{BEYOND_THE_BEST, object};
+use crate::core::policy::{Case, Filter, Param, Reads, Reason, Row};
 
 params! {
     /// Parameters of `used_first`.
@@ -53,25 +53,30 @@ const BELOW_MIN_WEIGHT: Reason =
 pub(super) const MIN_WEIGHT: Filter = filter!(MinWeight {
     name: "min_weight",
     spec: "atlas 8.7",
-    help: "the weight reaches the least weight of users' jobs",
-    reasons: &[&BELOW_MIN_WEIGHT],
+    help: "the weight reaches the least weight of users' jobs; asked of the best alone",
+    reasons: &[&BELOW_MIN_WEIGHT, &BEYOND_THE_BEST],
     reads: &[Reads::Load],
     temporary: false,
     applies: When(min_weight_applies),
-    judge: After(min_weight),
+    judge: Kept(min_weight),
 });
 
-fn min_weight_applies(case: &Case<'_>, _: &MinWeight) -> bool {
-    case.task.label == "user"
+impl MinWeight {
+    /// The share's own least weight before that of all.
+    fn least(&self) -> f64 {
+        if self.least_of_share > 0.0 { self.least_of_share } else { self.least }
+    }
 }
 
-fn min_weight(_: &Case<'_>, _: &Candidate<'_>, weighed: &Weighed, params: &MinWeight) -> Verdict {
-    let own = params.least_of_share;
-    let least = if own > 0.0 { own } else { params.least };
-    if weighed.total < least {
-        return object(&BELOW_MIN_WEIGHT, weighed.total, least);
+fn min_weight_applies(case: &Case<'_>, params: &MinWeight) -> bool {
+    case.task.label == "user" && params.least() > 0.0
+}
+
+fn min_weight(_: &Case<'_>, rows: &mut [Row<'_>], params: &MinWeight) {
+    let least = params.least();
+    for row in rows.iter_mut().filter(|row| row.weight < least) {
+        row.verdict = object(&BELOW_MIN_WEIGHT, row.weight, least);
     }
-    Verdict::Pass
 }
 
 params! {
@@ -88,12 +93,12 @@ pub(super) const LOCAL_ONLY: Filter = filter!(LocalOnly {
     name: "local_only",
     spec: "atlas 8.7",
     help: "where data do not count, a queue with the flag use_only_local_data has all of the input \
-           all the same",
-    reasons: &[&FILE_UNAVAILABLE],
-    reads: &[],
+           all the same; asked of the best alone",
+    reasons: &[&FILE_UNAVAILABLE, &BEYOND_THE_BEST],
+    reads: &[Reads::Load],
     temporary: false,
     applies: When(local_only_applies),
-    judge: After(local_only),
+    judge: Kept(local_only),
 });
 
 fn local_only_applies(case: &Case<'_>, params: &LocalOnly) -> bool {
@@ -101,12 +106,14 @@ fn local_only_applies(case: &Case<'_>, params: &LocalOnly) -> bool {
     params.active && !waits_as_whole
 }
 
-fn local_only(case: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, _: &LocalOnly) -> Verdict {
-    let is_bound = candidate.queue.flag("use_only_local_data").is_some();
-    let there = candidate.available_files.max(candidate.reachable_files);
-    let missing = case.task.total_files.saturating_sub(there);
-    if is_bound && missing > 0 {
-        return object(&FILE_UNAVAILABLE, f64::from(missing), 0.0);
+fn local_only(case: &Case<'_>, rows: &mut [Row<'_>], _: &LocalOnly) {
+    for row in rows {
+        let candidate = row.candidate;
+        let is_bound = candidate.queue.flag("use_only_local_data").is_some();
+        let there = candidate.available_files.max(candidate.reachable_files);
+        let missing = case.task.total_files.saturating_sub(there);
+        if is_bound && missing > 0 {
+            row.verdict = object(&FILE_UNAVAILABLE, f64::from(missing), 0.0);
+        }
     }
-    Verdict::Pass
 }

@@ -4,7 +4,7 @@ use super::super::bound::Boundary;
 use super::super::nopilot::NOPILOT;
 use super::usable::is_virtual;
 use crate::core::event::{ChunkKind, Scope, Status};
-use crate::core::policy::declare::{NoParams, filter};
+use crate::core::policy::declare::filter;
 use crate::core::policy::stabilizer::{Stabilizer, Stabilizing, queued};
 use crate::core::policy::typed::{params, words};
 use crate::core::policy::verdict::object;
@@ -34,13 +34,30 @@ pub(super) const CLOSED: Filter = filter!(Closed {
     judge: Before(closed),
 });
 
+params! {
+    /// Of whose jobs it is not asked whether a queue is bad for the user.
+    Exempt {
+        merge_exempt: bool = Param::flag("merge_exempt", false, true)
+            .help("whether merge jobs are not asked"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
+    }
+}
+
+impl Exempt {
+    /// All of them.
+    const ALL: Exempt = Exempt { merge_exempt: true, preassigned_exempt: true };
+}
+
 /// Whether a queue may be bad for the user at all.
-fn is_asked(case: &Case<'_>) -> bool {
-    case.task.chunk != ChunkKind::Merge && case.preassigned != Preassigned::One
+fn is_asked(case: &Case<'_>, exempt: &Exempt) -> bool {
+    let is_merge = exempt.merge_exempt && case.task.chunk == ChunkKind::Merge;
+    let is_named = exempt.preassigned_exempt && case.preassigned == Preassigned::One;
+    !is_merge && !is_named
 }
 
 fn closed_applies(case: &Case<'_>, params: &Closed) -> bool {
-    params.active && is_asked(case)
+    params.active && is_asked(case, &Exempt::ALL)
 }
 
 fn closed(_: &Case<'_>, candidate: &Candidate<'_>, _: &Closed) -> Verdict {
@@ -48,11 +65,18 @@ fn closed(_: &Case<'_>, candidate: &Candidate<'_>, _: &Closed) -> Verdict {
     if closed > 0 { object(&CLOSED_HERE, f64::from(closed), 0.0) } else { Verdict::Pass }
 }
 
-pub(super) const PILOTS: Filter = filter!(NoParams {
+params! {
+    /// Parameters of `nopilot` for analysis jobs.
+    Pilots {
+        test_exempt: bool = Param::flag("test_exempt", false, true)
+            .help("whether jobs with the label test are not asked"),
+    }
+}
+
+pub(super) const PILOTS: Filter = filter!(Pilots {
     name: "nopilot",
     spec: "atlas G13c",
-    help: "a node asked for a job or updated one[ within {node_window_h} h]; not asked of jobs \
-           with the label test",
+    help: "a node asked for a job or updated one[ within {node_window_h} h]",
     reasons: &[&NOPILOT],
     reads: &[Reads::Pilot],
     temporary: false,
@@ -60,11 +84,11 @@ pub(super) const PILOTS: Filter = filter!(NoParams {
     judge: Before(pilots),
 });
 
-fn pilots_apply(case: &Case<'_>, _: &NoParams) -> bool {
-    case.task.label != "test"
+fn pilots_apply(case: &Case<'_>, params: &Pilots) -> bool {
+    !params.test_exempt || case.task.label != "test"
 }
 
-fn pilots(_: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
+fn pilots(_: &Case<'_>, candidate: &Candidate<'_>, _: &Pilots) -> Verdict {
     if candidate.pilots > 0 { Verdict::Pass } else { object(&NOPILOT, 0.0, 1.0) }
 }
 
@@ -90,6 +114,8 @@ params! {
             "which queues are asked: those with virtual placement; or all, and then queues with \
              stored data are let through when every queue is overloaded",
         ),
+        merge_exempt: bool = Param::flag("merge_exempt", false, true)
+            .help("whether merge jobs are not asked"),
     }
 }
 
@@ -104,7 +130,7 @@ pub(super) const OVERLOAD: Filter = filter!(Overload {
     name: "overload",
     spec: "atlas G17",
     help: "the queue's jobs queued for each running one are not far more than those of all queues \
-           together; not asked of merge jobs",
+           together",
     reasons: &[&OVERLOADED, &OVERLOADED_VP],
     reads: &[Reads::Load],
     temporary: false,
@@ -125,8 +151,8 @@ fn overloaded(case: &Case<'_>, candidate: &Candidate<'_>, params: &Overload) -> 
     (queued > params.least && (running == 0.0 || ratio > limit)).then_some((ratio, limit))
 }
 
-fn overload_applies(case: &Case<'_>, _: &Overload) -> bool {
-    case.task.chunk != ChunkKind::Merge
+fn overload_applies(case: &Case<'_>, params: &Overload) -> bool {
+    !params.merge_exempt || case.task.chunk != ChunkKind::Merge
 }
 
 fn overload(case: &Case<'_>, rows: &mut [Row<'_>], params: &Overload) {
@@ -175,7 +201,7 @@ pub(super) const IDLE: Filter = filter!(Idle {
 });
 
 fn idle_applies(case: &Case<'_>, params: &Idle) -> bool {
-    params.active && is_asked(case)
+    params.active && is_asked(case, &Exempt::ALL)
 }
 
 fn idle(_: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, params: &Idle) -> Verdict {
@@ -194,6 +220,8 @@ params! {
         least_running: f64 = Param::int("least_running", 20, 20)
             .unit(Unit::Jobs)
             .help("running jobs reckoned with at least"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
     }
 }
 
@@ -212,7 +240,8 @@ pub(super) const CAP: Filter = filter!(Cap {
 });
 
 fn cap_applies(case: &Case<'_>, params: &Cap) -> bool {
-    params.active && case.preassigned != Preassigned::One
+    let is_exempt = params.preassigned_exempt && case.preassigned == Preassigned::One;
+    params.active && !is_exempt
 }
 
 fn cap(_: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, params: &Cap) -> Verdict {
@@ -226,11 +255,19 @@ fn cap(_: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, params: &Cap) -> Ve
 const LONG_FOR_USER: Reason =
     Reason::new("badsite", "the user has {measured} jobs queued; limit {limit}");
 
-pub(super) const STABILIZER: Filter = filter!(Stabilizing {
+params! {
+    /// Parameters of `stabilizer`.
+    StabilizerParams {
+        stabilizing: Stabilizing,
+        exempt: Exempt,
+    }
+}
+
+pub(super) const STABILIZER: Filter = filter!(StabilizerParams {
     name: "stabilizer",
     spec: "atlas G19, 8.5, DIFF-41",
     help: "the user has no more jobs queued at the queue than the user's part of what it takes; \
-           not asked of merge jobs, of a pre-assigned queue, and where little is queued",
+           not asked where little is queued",
     reasons: &[&LONG_FOR_USER],
     reads: &[Reads::Load],
     temporary: false,
@@ -238,17 +275,17 @@ pub(super) const STABILIZER: Filter = filter!(Stabilizing {
     judge: After(stabilizer),
 });
 
-fn stabilizer_applies(case: &Case<'_>, _: &Stabilizing) -> bool {
-    is_asked(case)
+fn stabilizer_applies(case: &Case<'_>, params: &StabilizerParams) -> bool {
+    is_asked(case, &params.exempt)
 }
 
 fn stabilizer(
     _: &Case<'_>,
     candidate: &Candidate<'_>,
     _: &Weighed,
-    params: &Stabilizing,
+    params: &StabilizerParams,
 ) -> Verdict {
-    let found = Stabilizer::of(candidate, params);
+    let found = Stabilizer::of(candidate, &params.stabilizing);
     if candidate.user.present && !found.exempt && found.queued > found.most {
         return object(&LONG_FOR_USER, found.queued, found.most);
     }
@@ -269,6 +306,7 @@ params! {
             "whether this is asked only where the stabilizer lets not everybody in and the user has \
              jobs (Q-15)",
         ),
+        exempt: Exempt,
     }
 }
 
@@ -279,7 +317,7 @@ pub(super) const FAILURES: Filter = filter!(Failures {
     name: "failures",
     spec: "atlas G16, DIFF-39",
     help: "few jobs of the task failed or were closed at the queue lately, against those that \
-           finished; not asked of merge jobs and of a pre-assigned queue",
+           finished",
     reasons: &[&FAILED],
     reads: &[Reads::Load],
     temporary: false,
@@ -287,8 +325,8 @@ pub(super) const FAILURES: Filter = filter!(Failures {
     judge: After(failures),
 });
 
-fn failures_apply(case: &Case<'_>, _: &Failures) -> bool {
-    is_asked(case)
+fn failures_apply(case: &Case<'_>, params: &Failures) -> bool {
+    is_asked(case, &params.exempt)
 }
 
 fn failures(_: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, params: &Failures) -> Verdict {

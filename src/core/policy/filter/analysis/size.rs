@@ -3,7 +3,7 @@
 use super::super::bound::{ALWAYS_DIRECT, whole};
 use super::super::cpucore::{CPUCORE, MAX_CPUCORE};
 use super::super::memory::{HIGH, LOW};
-use super::super::scratch::{DISK, Scaling, slot_cores};
+use super::super::scratch::{DISK, Fit, Scaling, slot_cores};
 use crate::core::event::{ChunkKind, RamUnit};
 use crate::core::policy::declare::{NoParams, filter};
 use crate::core::policy::typed::params;
@@ -90,15 +90,15 @@ fn memory(case: &Case<'_>, candidate: &Candidate<'_>, params: &Memory) -> Verdic
 params! {
     /// Parameters of `scratch` for analysis jobs.
     Scratch {
-        work_margin: f64 = Param::int("work_margin_mb", 300, 300).unit(Unit::Mb).help(
-            "added to the task's work space, where it states one (DIFF-14; the seed's formula has \
-             none, the readings recorded of it do)",
-        ),
+        work_margin: f64 = Param::int("work_margin_mb", 0, 300)
+            .unit(Unit::Mb)
+            .help("added to the task's work space, where it states one (DIFF-14)"),
         scaling: Scaling =
-            Scaling::param("scaling", Scaling::SingleCore, Scaling::SingleCore).help(
+            Scaling::param("scaling", Scaling::Always, Scaling::SingleCore).help(
                 "whether maxwdir is divided by the unified queue's cores for every task, or only for \
                  tasks that are not multi-core (DIFF-15)",
             ),
+        fit: Fit,
     }
 }
 
@@ -121,8 +121,7 @@ fn scratch(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> Verd
     let is_multi_core = case.task.core_count.unwrap_or(0) > 1;
     let is_undivided = params.scaling == Scaling::SingleCore && is_multi_core;
     let share = if is_undivided { space } else { space / slot_cores(candidate) };
-    let need = need_mb(case, candidate, params);
-    if need > share { object(&DISK, need, share) } else { Verdict::Pass }
+    params.fit.judge(need_mb(case, candidate, params), share)
 }
 
 /// Expected scratch space of a job; MB.
@@ -130,7 +129,7 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 
     let (task, mib) = (case.task, MIB as f64);
     let atom = task.atom_bytes as f64;
     if task.chunk == ChunkKind::Merge {
-        return whole(2.0 * atom / mib);
+        return params.fit.need_mb(2.0 * atom);
     }
     let rate = task.output_per_event.or(task.output_per_mb).filter(|rate| *rate > 0.0);
     let rate = rate.unwrap_or(0.0);
@@ -138,11 +137,11 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 
     let output = rate * task.atom_effective_mb;
     let size_mb = task.options.gb_per_job.map(|size| f64::from(size) * 1024.0);
     if reads_directly(case, candidate) {
-        let need = whole((output + work) / mib);
+        let need = params.fit.need_mb(output + work);
         let of_size = size_mb.filter(|_| !task.use_local_io);
         return of_size.map_or(need, |size| need.max((rate * size + work) / mib));
     }
-    let need = whole((output + work + atom) / mib);
+    let need = params.fit.need_mb(output + work + atom);
     size_mb.map_or(need, |size| need.max(size))
 }
 

@@ -12,16 +12,15 @@ params! {
     /// Parameters of `software` for analysis jobs.
     Software {
         software: Production,
-        any_ignores_tags: bool = Param::flag("any_ignores_tags", false, true)
-            .help("whether a queue with releases ANY takes containers that must be published tags"),
+        preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
+            .help("whether a single pre-assigned queue is not asked"),
     }
 }
 
 pub(super) const FILTER: Filter = filter!(Software {
     name: "software",
     spec: "atlas G10, 3, DIFF-24, DIFF-25, DIFF-26, DIFF-43",
-    help: "the queue publishes the release, container, platform and hardware that the task needs; \
-           not asked of a pre-assigned queue",
+    help: "the queue publishes the release, container, platform and hardware that the task needs",
     reasons: &[&CACHE, &REGEXPCMTCONFIG],
     reads: &[],
     temporary: false,
@@ -29,19 +28,19 @@ pub(super) const FILTER: Filter = filter!(Software {
     judge: Before(judge),
 });
 
-fn applies(case: &Case<'_>, _: &Software) -> bool {
-    case.preassigned != Preassigned::One
+fn applies(case: &Case<'_>, params: &Software) -> bool {
+    !params.preassigned_exempt || case.preassigned != Preassigned::One
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdict {
     let asked = Asked { task: case.task, wanted: &case.wanted, params: &params.software };
+    if asked.is_skipped(candidate) {
+        return Verdict::Pass;
+    }
     let options = &case.task.options;
     let is_auto = candidate.queue.releases == ["AUTO"];
     let has = match candidate.queue.releases.as_slice() {
-        [word] if word == "ANY" => {
-            let is_bound = options.only_tags && !options.container_name.is_empty();
-            asked.is_free_of_hardware() && (params.any_ignores_tags || !is_bound)
-        }
+        [word] if word == "ANY" => !asked.asks_for_hardware(),
         _ if is_auto => candidate.software.is_some_and(|release| {
             let all = candidate.all_software;
             let names = case.wanted.names(|| names(&options.trans_home, &options.trans_uses));

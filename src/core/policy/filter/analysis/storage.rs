@@ -1,8 +1,7 @@
 //! Keeps queues whose storage has room for an analysis job's output and is in service.
 
-use super::super::storage::{
-    Endpoints, Free, Room, SEED_LIMIT_GB, Service, Wan, blacklisted, free_gb,
-};
+use super::super::bound::Boundary;
+use super::super::storage::{Endpoints, Free, LIMIT_GB, Service, Wan, blacklisted, free_gb};
 use crate::core::event::Storage;
 use crate::core::policy::declare::filter;
 use crate::core::policy::typed::params;
@@ -12,14 +11,12 @@ use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, V
 params! {
     /// Parameters of `storage` for analysis jobs.
     StorageParams {
-        limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE_OUTPUT", SEED_LIMIT_GB, SEED_LIMIT_GB)
+        limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE_OUTPUT", LIMIT_GB, LIMIT_GB)
             .unit(Unit::Gb)
             .gdp("anal_jobbroker/STORAGE_MIN_FREE_SIZE_OUTPUT")
             .help("free space at the output endpoint; GB of 1024^3 bytes; 0: 200"),
-        boundary: Room = Room::param("boundary", Room::OverSeed, Room::AtLeast).help(
-            "free space must be over the limit, or at least the limit; over_seed: over the \
-             seed's own 200 GB, at least any other limit, which is then a stated minimum",
-        ),
+        boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
+            .help("free space must be above the limit, or at it already"),
         free: Free,
         wan: Wan = Wan::param("wan", Wan::Ignored, Wan::Satellites)
             .help("whether queues without the input need endpoints that are open from afar"),
@@ -29,7 +26,7 @@ params! {
             .help(
                 "blacklisting: the default endpoint must be in service, or any one of the queue's",
             ),
-        input_limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", SEED_LIMIT_GB, SEED_LIMIT_GB)
+        input_limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", LIMIT_GB, LIMIT_GB)
             .unit(Unit::Gb)
             .gdp("jobbroker/STORAGE_MIN_FREE_SIZE")
             .help("free space at the input endpoint, where data do not count; 0: 200"),
@@ -94,9 +91,9 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> 
 
 /// Whether an endpoint has room.
 fn room(storage: &Storage, limit: f64, params: &StorageParams) -> Verdict {
-    let limit = if limit > 0.0 { limit } else { SEED_LIMIT_GB as f64 };
+    let limit = if limit > 0.0 { limit } else { LIMIT_GB as f64 };
     let free = free_gb(storage, &params.free);
-    match params.boundary.is_enough(free, limit) {
+    match params.boundary.is_beyond(free, limit) {
         true => Verdict::Pass,
         false => object(&DISK, free, limit),
     }
