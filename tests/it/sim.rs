@@ -76,7 +76,14 @@ impl Always {
             left -= jobs;
             *self.waiting.entry(queue.unified.clone()).or_default() += i64::from(jobs);
             let (queue, unified) = (queue.name.clone(), queue.unified.clone());
-            ranked.push(Ranked { queue, unified, weight: 1.0, jobs, factors: Vec::new() });
+            ranked.push(Ranked {
+                queue,
+                unified,
+                weight: 1.0,
+                jobs,
+                cores: 1,
+                factors: Vec::new(),
+            });
         }
         decision(task, Outcome::Assign(ranked))
     }

@@ -1,13 +1,14 @@
 //! From a request to its answer.
 
 use crate::core::dice::Dice;
-use crate::core::event::Task;
+use crate::core::event::{ChunkKind, Task};
 use crate::core::id::cut;
 use crate::core::judge::evaluation::Evaluation;
 use crate::core::judge::gather::Gathered;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::{doubts, time_notes};
 use crate::core::judge::size::limit;
+use crate::core::judge::tag::NO_SHARE;
 use crate::core::judge::view::CutView;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::output::throttle::key;
@@ -52,6 +53,11 @@ impl Judging<'_> {
             return Some(self.refuse(task, request.answer.as_ref(), number, &refusal));
         }
         let before = request.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
+        let tagged = self.view.tagged(task);
+        let task = &*tagged;
+        if self.view.has_no_share(task) {
+            return Some(self.plain(task, before, number, NO_SHARE.to_owned()));
+        }
         let Some(at) = self.policies.index(&task.policy) else {
             let all = self.policies.all().iter();
             let names: Vec<&str> = all.map(|policy| policy.spec.name.as_str()).collect();
@@ -117,6 +123,9 @@ impl Judging<'_> {
             now: state.now,
             policy: task.policy.clone(),
             gshare: task.gshare.clone(),
+            user: task.user.clone(),
+            working_group: task.working_group.clone(),
+            merge: task.chunk == ChunkKind::Merge,
             nucleus: task.nucleus.clone(),
             ..Decision::new(domain, &task.subject, task.attempt, ordinal, outcome)
         }
@@ -153,7 +162,7 @@ impl Judging<'_> {
                 Dice::of(&state.setting.domain, &task.subject, task.attempt, epoch, cycle);
             let jobs = policy.divide(&case, &candidates, &judgement, resolved, &mut dice);
             decision.factor_names = policy.factor_names().to_vec();
-            Outcome::Assign(ranked(&judgement, &candidates, &jobs))
+            Outcome::Assign(ranked(task, &judgement, &candidates, &jobs))
         };
         let every = state.setting.limits.full_fates_every;
         decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
@@ -174,7 +183,12 @@ fn throttled(task: &Task, held: &Wait) -> Option<String> {
     Some(note.with_figures(&format!("{measured} of {limit} {unit}")))
 }
 
-fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec<Ranked> {
+fn ranked(
+    task: &Task,
+    judgement: &Judgement,
+    candidates: &Gathered<'_>,
+    jobs: &[u32],
+) -> Vec<Ranked> {
     let ranked = judgement.ranked.iter().enumerate();
     ranked
         .map(|(at, chosen)| {
@@ -184,6 +198,7 @@ fn ranked(judgement: &Judgement, candidates: &Gathered<'_>, jobs: &[u32]) -> Vec
                 unified: queue.unified.clone(),
                 weight: chosen.weighed.total,
                 jobs: jobs.get(at).copied().unwrap_or(0),
+                cores: task.cores_at(queue.cores),
                 factors: chosen.weighed.factors.clone(),
             }
         })

@@ -13,6 +13,7 @@ pub mod nuclei;
 pub(in crate::core) mod policies;
 pub mod share;
 pub(in crate::core) mod size;
+mod tag;
 pub mod view;
 pub(in crate::core) mod work;
 pub mod world;

@@ -39,6 +39,8 @@ fn bytes_without_fates(decision: &Decision) -> usize {
         &decision.task,
         &decision.policy,
         &decision.gshare,
+        &decision.user,
+        &decision.working_group,
         &decision.nucleus,
         &decision.domain,
     ];
@@ -50,7 +52,7 @@ fn bytes_without_fates(decision: &Decision) -> usize {
         + match &decision.outcome {
             Outcome::Assign(ranked) => ranked
                 .iter()
-                .map(|r| r.queue.len() + r.unified.len() + 24 + 8 * r.factors.len())
+                .map(|r| r.queue.len() + r.unified.len() + 30 + 8 * r.factors.len())
                 .sum(),
             Outcome::Defer { .. } => 0,
             Outcome::Reject { reason } => reason.len(),

@@ -47,6 +47,8 @@ pub struct Case<'a> {
     pub included: Arc<[String]>,
     /// Whose work it is.
     pub owner: Owner,
+    /// Whether the task's share, or one it is below, is throttled.
+    pub share_throttled: bool,
     /// How sites are classified.
     pub sites: SiteRules,
 }
@@ -80,6 +82,8 @@ pub struct Known {
     pub sources: Arc<[Vec<Source>]>,
     /// What is counted of the owner.
     pub owner: Owner,
+    /// See [`Case::share_throttled`].
+    pub share_throttled: bool,
 }
 
 impl Known {
@@ -94,6 +98,7 @@ impl Known {
             is_site_several: false,
             sources: Arc::default(),
             owner: Owner::default(),
+            share_throttled: false,
         }
     }
 }

@@ -121,6 +121,7 @@ pub fn case(task: &Task) -> Case<'_> {
         locality: None,
         included: Default::default(),
         owner: Owner::default(),
+        share_throttled: false,
         sites: Default::default(),
     }
 }
