@@ -120,6 +120,10 @@ impl Engine {
             *work = WorkTable::default();
         }
         work.begin_cycle();
+        state.touched.worked.iter().for_each(|task| work.note_finished(*task));
+        if state.touched.settings {
+            work.note_shares();
+        }
         grid.update(state, is_cold);
         if is_cold || state.touched.queues || state.touched.settings {
             policies.reset();

@@ -206,13 +206,8 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
 /// A user with one job more running than the cap, who asks for more.
 fn over_the_cap(bus: &Bus, name: &str) {
     let at = now();
-    let user = User {
-        name: name.into(),
-        changed_at: at,
-        active: true,
-        cap_running_jobs: Some(1),
-        ..User::default()
-    };
+    let user =
+        User { name: name.into(), changed_at: at, cap_running_jobs: Some(1), ..User::default() };
     bus.publish(Topic::User, &format!("user/{name}"), |out| record::write(out, &user));
     for id in [format!("{name}-1"), format!("{name}-2")] {
         let job = yard::job(&id, "QUEUE_00", "", Status::Running, at);

@@ -77,7 +77,7 @@ impl Always {
             *self.waiting.entry(queue.unified.clone()).or_default() += i64::from(jobs);
             let (queue, unified) = (queue.name.clone(), queue.unified.clone());
             let (factors, platform) = (Vec::new(), String::new());
-            ranked.push(Ranked { queue, unified, weight: 1.0, jobs, factors, platform });
+            ranked.push(Ranked { queue, unified, weight: 1.0, jobs, cores: 1, factors, platform });
         }
         decision(task, Outcome::Assign(ranked))
     }

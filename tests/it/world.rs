@@ -149,6 +149,7 @@ pub fn assign(subject: &str, attempt: u32, queue: &str, jobs: u32, now: Millis) 
         unified: queue.into(),
         weight: 1.0,
         jobs,
+        cores: 1,
         factors: Vec::new(),
         platform: String::new(),
     };

@@ -104,6 +104,9 @@ pub struct Options {
     pub remaining_files: u64,
     /// Jobs that remain.
     pub remaining_jobs: u64,
+    /// Events that each job processes: `remaining_events` falls by so many with each job that
+    /// finishes. `None`: it holds until it is stated anew.
+    pub events_per_job: Option<u64>,
 }
 
 content_by_number!(FullChain);
@@ -146,4 +149,5 @@ content!(Options {
     finished_files,
     remaining_files,
     remaining_jobs,
+    events_per_job,
 });

@@ -91,9 +91,13 @@ pub struct Task {
     pub processing_type: String,
     /// Working group.
     pub working_group: String,
+    /// Campaign (mc23e ...).
+    pub campaign: String,
+    /// Path of the transformation.
+    pub trans_path: String,
     /// User.
     pub user: String,
-    /// Leaf of the global share tree.
+    /// Leaf of the global share tree; empty: the one that the rules of the tree give.
     pub gshare: String,
     /// Resource type.
     pub resource_type: String,
@@ -160,6 +164,22 @@ pub struct Task {
     pub impossible: Vec<String>,
 }
 
+impl Task {
+    /// Cores that each of its jobs has at a queue whose slots have so many (spec atlas F9); at
+    /// least 1.
+    pub fn cores_at(&self, queue: Cores) -> Cores {
+        let stated = match (self.chunk, self.merge_core_count) {
+            (ChunkKind::Merge, Some(cores)) => Some(cores),
+            (ChunkKind::Merge, None) | (ChunkKind::Normal | ChunkKind::Scout, _) => self.core_count,
+        };
+        match stated {
+            None => 1,
+            Some(0) => queue.max(1),
+            Some(cores) => cores,
+        }
+    }
+}
+
 /// What became of a decision or command. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -208,6 +228,8 @@ content!(Task {
     label,
     processing_type,
     working_group,
+    campaign,
+    trans_path,
     user,
     gshare,
     resource_type,

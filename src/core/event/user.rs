@@ -26,8 +26,6 @@ pub struct User {
     pub name: String,
     /// When this was last changed.
     pub changed_at: Millis,
-    /// Whether work is taken from it.
-    pub active: bool,
     /// Working groups a user belongs to.
     pub groups: Vec<String>,
     /// Country group; empty when not known.
@@ -36,22 +34,10 @@ pub struct User {
     pub cap_running_jobs: Option<u64>,
     /// Most running cores; `None`: the general cap.
     pub cap_running_cores: Option<u64>,
-    /// Added to the priority of its work.
-    pub priority_offset: Option<i32>,
 }
 
 content_by_number!(UserKind);
-content!(User {
-    kind,
-    name,
-    changed_at,
-    active,
-    groups,
-    country,
-    cap_running_jobs,
-    cap_running_cores,
-    priority_offset,
-});
+content!(User { kind, name, changed_at, groups, country, cap_running_jobs, cap_running_cores });
 
 impl UserKind {
     /// Both kinds, in order of their numbers.

@@ -28,6 +28,9 @@ pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) ->
         policy: "production-job".into(),
         policy_hash: "0123456789abcdef".into(),
         gshare: "MC Default".into(),
+        user: "prodsys".into(),
+        working_group: "AP_MCGN".into(),
+        merge: false,
         nucleus: "CERN-PROD".into(),
         outcome,
         factor_names: vec!["basic".into(), "R".into()],
@@ -75,6 +78,7 @@ fn an_assignment_shows_every_figure() {
         unified: "DESY-HH".into(),
         weight: 2.4075924,
         jobs: 50,
+        cores: 8,
         factors: vec![2.5, 240.0],
         platform: "x86_64-el9-gcc13-opt".into(),
     };

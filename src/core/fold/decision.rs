@@ -6,7 +6,8 @@ use crate::core::oddity::Oddity;
 use crate::core::output::decision::{Decision, DecisionId, Outcome, request_name};
 use crate::core::request::blockers::{BlockerTable, Blockers};
 use crate::core::state::State;
-use crate::core::state::record::{Answer, Reservation};
+use crate::core::state::record::{Answer, Reservation, ReservedJobs};
+use crate::core::state::reserve::ReservedAt;
 use std::collections::BTreeMap;
 
 impl State {
@@ -44,11 +45,13 @@ impl State {
 
     /// Counts a reservation from now on.
     pub(crate) fn open_reservation(&mut self, subject: &str, reservation: &Reservation) {
-        let gshare = self.name(&reservation.gshare);
+        let names = [&reservation.gshare, &reservation.user, &reservation.working_group];
+        let [gshare, user, group] = names.map(|name| self.name(name));
         let mut opened = Vec::with_capacity(reservation.queues.len());
-        for (queue, jobs) in &reservation.queues {
-            let queue = self.name(queue);
-            opened.push(self.ledger.open(reservation, queue, gshare, *jobs));
+        for ReservedJobs { queue, jobs, cores } in &reservation.queues {
+            let (queue, jobs, cores) = (self.name(queue), *jobs, *cores);
+            let at = ReservedAt { queue, gshare, user, group, jobs, cores };
+            opened.push(self.ledger.open(reservation, &at));
             self.touched.load.add(queue);
         }
         self.opened.insert(reservation.decision, opened);
@@ -66,6 +69,9 @@ impl State {
         }
     }
 }
+
+/// More cores than this no job has; a larger figure counts as this.
+const CORES_MAX: u32 = 1 << 20;
 
 /// What later judgements need of an answer. A deferral that carries only what changed is added to
 /// the one before.
@@ -95,10 +101,12 @@ fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable)
 
 fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {
     let Outcome::Assign(ranked) = &decision.outcome else { return None };
-    let mut queues: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut queues: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for ranked in ranked.iter().filter(|ranked| ranked.jobs > 0) {
-        let jobs = queues.entry(&ranked.unified).or_default();
+        let (jobs, cores) = queues.entry(&ranked.unified).or_default();
         *jobs = jobs.saturating_add(ranked.jobs);
+        // Of queues that count as one the largest jobs stand for all.
+        *cores = (*cores).max(ranked.cores.clamp(1, CORES_MAX));
     }
     if queues.is_empty() {
         // A nucleus for a task: nothing is placed yet.
@@ -111,6 +119,12 @@ fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {
         gshare: decision.gshare.clone(),
         now: decision.now,
         clock,
-        queues: queues.into_iter().map(|(queue, jobs)| (queue.to_owned(), jobs)).collect(),
+        user: decision.user.clone(),
+        working_group: decision.working_group.clone(),
+        merge: decision.merge,
+        queues: queues
+            .into_iter()
+            .map(|(queue, (jobs, cores))| ReservedJobs { queue: queue.to_owned(), jobs, cores })
+            .collect(),
     })
 }

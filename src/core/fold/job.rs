@@ -150,7 +150,9 @@ impl State {
         bound: Millis,
     ) -> Job {
         let known = old.filter(|old| old.status.is_some());
-        let (names, [load, user, group, nucleus]) = self.names_and_rows(known, event);
+        let sample = Sample::of(event);
+        let (names, [load, user, group, nucleus]) =
+            self.names_and_rows(known, event, sample.is_merge());
         let request = match event.request {
             "" => Key::NONE,
             request => Key::of(request.as_bytes()),
@@ -187,7 +189,7 @@ impl State {
             label: self.same_name(known.map(|old| old.label), event.label),
             sub_status: self.same_name(known.map(|old| old.sub_status), event.sub_status),
             status: Some(event.status),
-            sample: Sample::of(event),
+            sample,
         }
     }
 
@@ -197,16 +199,18 @@ impl State {
         &mut self,
         known: Option<&Job>,
         event: &JobState<'_>,
+        is_merge: bool,
     ) -> ([Name; 6], [u32; 4]) {
         let JobState { queue, gshare, resource_type, user, group, nucleus, .. } = *event;
         let texts = [queue, gshare, resource_type, user, group, nucleus];
         if let Some(old) = known
+            && old.sample.is_merge() == is_merge
             && old.names.iter().zip(texts).all(|(name, text)| self.names.is(*name, text))
         {
             return (old.names, [old.load, old.user, old.group, old.nucleus]);
         }
         let names = texts.map(|text| self.name(text));
-        (names, self.ledger.job_rows(names))
+        (names, self.ledger.job_rows(names, is_merge))
     }
 
     #[inline]

@@ -37,7 +37,7 @@ impl Judging<'_> {
         let check = JobCheck::new(check, resolved, &case, &candidates);
         let runs = |queues: &[u32]| check.runs(queues);
         let case = world.task_case(task, state.now, parent(state, task), &runs);
-        let work = |nucleus: &str| self.work.at(state, nucleus, task);
+        let work = |nucleus: &str| self.work.at(self.view, nucleus, task);
         let nuclei = world.nuclei_of(state, task, state.now, work);
         let (domain, epoch) = (&state.setting.domain, state.epoch);
         let unit = Dice::of(domain, &task.subject, task.attempt, epoch, state.number).unit();
@@ -84,6 +84,7 @@ impl Judging<'_> {
                     queue: nucleus,
                     weight: passed.map_or(0.0, |weighed| weighed.total),
                     jobs: 0,
+                    cores: 0,
                     factors: passed.map_or_else(
                         || vec![0.0; decision.factor_names.len()],
                         |weighed| weighed.factors.clone(),
@@ -107,7 +108,7 @@ impl Judging<'_> {
             .and_then(|request| request.task.as_ref())
             .filter(|task| task.nucleus.is_empty());
         if let (true, Outcome::Assign(_), Some(task)) = (is_of_nucleus, &decision.outcome, task) {
-            self.work.add(task, &decision.nucleus);
+            self.work.add(self.view, task, &decision.nucleus);
         }
     }
 }

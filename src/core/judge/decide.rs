@@ -1,13 +1,14 @@
 //! From a request to its answer.
 
 use crate::core::dice::Dice;
-use crate::core::event::Task;
+use crate::core::event::{ChunkKind, Task};
 use crate::core::id::cut;
 use crate::core::judge::evaluation::Evaluation;
 use crate::core::judge::gather::Gathered;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::{doubts, time_notes};
 use crate::core::judge::size::limit;
+use crate::core::judge::tag::NO_SHARE;
 use crate::core::judge::view::CutView;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::output::throttle::key;
@@ -52,6 +53,11 @@ impl Judging<'_> {
             return Some(self.refuse(task, request.answer.as_ref(), number, &refusal));
         }
         let before = request.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
+        let tagged = self.view.tagged(task);
+        let task = &*tagged;
+        if self.view.has_no_share(task) {
+            return Some(self.plain(task, before, number, NO_SHARE.to_owned()));
+        }
         let Some(at) = self.policies.index(&task.policy) else {
             let all = self.policies.all().iter();
             let names: Vec<&str> = all.map(|policy| policy.spec.name.as_str()).collect();
@@ -117,6 +123,9 @@ impl Judging<'_> {
             now: state.now,
             policy: task.policy.clone(),
             gshare: task.gshare.clone(),
+            user: task.user.clone(),
+            working_group: task.working_group.clone(),
+            merge: task.chunk == ChunkKind::Merge,
             nucleus: task.nucleus.clone(),
             ..Decision::new(domain, &task.subject, task.attempt, ordinal, outcome)
         }
@@ -160,7 +169,7 @@ impl Judging<'_> {
                 // A longer one is no name of a platform, and a decision must fit.
                 platform.filter(|platform| platform.len() <= longest).unwrap_or_default()
             };
-            Outcome::Assign(ranked(&judgement, &candidates, &jobs, platform))
+            Outcome::Assign(ranked(task, &judgement, &candidates, &jobs, platform))
         };
         let every = state.setting.limits.full_fates_every;
         decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
@@ -182,6 +191,7 @@ fn throttled(task: &Task, held: &Wait) -> Option<String> {
 }
 
 fn ranked(
+    task: &Task,
     judgement: &Judgement,
     candidates: &Gathered<'_>,
     jobs: &[u32],
@@ -196,6 +206,7 @@ fn ranked(
                 unified: queue.unified.clone(),
                 weight: chosen.weighed.total,
                 jobs: jobs.get(at).copied().unwrap_or(0),
+                cores: task.cores_at(queue.cores),
                 factors: chosen.weighed.factors.clone(),
                 platform: platform(chosen.candidate),
             }

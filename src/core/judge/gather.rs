@@ -113,6 +113,7 @@ impl<'a> CutView<'a> {
             nucleus: world.nucleus(&task.nucleus),
             remote_source: world.is_open(task, |storage| storage.read_wan),
             readable_source: world.is_open(task, |storage| storage.read_wan || storage.read_lan),
+            share_throttled: self.is_share_throttled(&task.gshare),
             is_site_several: world.stands_for_several(task.site.trim()),
             sources: match asked.scope {
                 Scope::Analysis => world.sources(task).into(),

@@ -14,6 +14,7 @@ mod partial_copies;
 pub(in crate::core) mod policies;
 pub mod share;
 pub(in crate::core) mod size;
+mod tag;
 pub mod view;
 pub(in crate::core) mod work;
 pub mod world;

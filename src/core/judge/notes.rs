@@ -29,9 +29,11 @@ pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<St
         let expected = "expected milliseconds since 1970";
         notes.push(format!("asked_at_implausible({}, {expected})", task.asked_at));
     }
-    let shares = &state.facts.shares;
-    if !task.gshare.is_empty() && !shares.is_empty() && shares.of(&task.gshare).is_none() {
-        notes.push(format!("gshare_unknown({})", cut(&task.gshare, longest)));
+    // As it was stated: `task` may have the share that the tree gave it.
+    let stated = state.requests.of(&task.subject).and_then(|request| request.task.as_ref());
+    let (shares, gshare) = (&state.facts.shares, &stated.unwrap_or(task).gshare);
+    if !gshare.is_empty() && !shares.is_empty() && shares.of(gshare).is_none() {
+        notes.push(format!("gshare_unknown({})", cut(gshare, longest)));
     }
     let named = task.site.split(',').map(str::trim).filter(|site| !site.is_empty());
     let unknown = named.filter(|site| !world.names_queue(site)).take(SITES_NAMED);

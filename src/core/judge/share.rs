@@ -32,7 +32,7 @@ pub struct Node {
     pub name: String,
     /// Its part of all, in the unit of [`WHOLE`].
     pub value: f64,
-    /// Whether no more jobs are generated for it.
+    /// Whether no more jobs are generated for it, but merge jobs.
     pub throttled: bool,
     /// Number of PanDA's work queue for it; 0 when it has none.
     pub queue_id: u64,
@@ -199,6 +199,18 @@ impl Tree {
     pub fn leaf(&self, name: &str) -> Option<&Node> {
         let node = &self.nodes[self.find(name)?];
         node.children.is_empty().then_some(node)
+    }
+
+    /// Whether a node, or one it is below, is throttled.
+    pub fn is_throttled(&self, name: &str) -> bool {
+        let mut next = self.find(name);
+        while let Some(index) = next {
+            if self.nodes[index].throttled {
+                return true;
+            }
+            next = self.nodes[index].parent;
+        }
+        false
     }
 
     /// The node below the root that a node is in, or is.

@@ -39,6 +39,8 @@ fn bytes_without_fates(decision: &Decision) -> usize {
         &decision.task,
         &decision.policy,
         &decision.gshare,
+        &decision.user,
+        &decision.working_group,
         &decision.nucleus,
         &decision.domain,
     ];
@@ -52,7 +54,7 @@ fn bytes_without_fates(decision: &Decision) -> usize {
                 .iter()
                 .map(|r| {
                     let names = r.queue.len() + r.unified.len() + r.platform.len();
-                    names + 32 + 8 * r.factors.len()
+                    names + 38 + 8 * r.factors.len()
                 })
                 .sum(),
             Outcome::Defer { .. } => 0,

@@ -1,7 +1,13 @@
-//! Work that remains at nuclei (spec atlas 1.2), summed again only where a request changed.
+//! Work that remains at nuclei (spec atlas 1.2), summed again only where a request changed or jobs
+//! of a task finished.
+//!
+//! A request states the events that remained when it was last changed. Where it also states the
+//! events of each job, those of the jobs that finished since are taken off.
 
 use crate::core::event::{Task, TaskPhase};
+use crate::core::id::Key;
 use crate::core::judge::nuclei::Work;
+use crate::core::judge::view::CutView;
 use crate::core::state::State;
 use crate::core::state::record::{Answer, RequestState};
 use std::cell::RefCell;
@@ -16,8 +22,10 @@ pub(crate) struct WorkTable(RefCell<Sums>);
 
 #[derive(Default)]
 struct Sums {
-    /// The nucleus of each request that has one and has not ended.
-    nucleus_of: BTreeMap<String, Box<str>>,
+    /// The nucleus of each request that has one and has not ended, and the number of its task.
+    nucleus_of: BTreeMap<String, (Box<str>, Key)>,
+    /// These requests by their tasks.
+    of_task: BTreeMap<Key, BTreeSet<String>>,
     /// The requests of each nucleus.
     requests: BTreeMap<Box<str>, BTreeSet<String>>,
     sums: BTreeMap<Box<str>, Sum>,
@@ -41,13 +49,21 @@ struct Sum {
 
 impl Sum {
     /// Adds the work of a task.
-    fn add(&mut self, task: &Task) {
+    fn add(&mut self, view: CutView<'_>, task: &Task) {
         let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
-        let work = task.options.remaining_events as f64 * cpu.unwrap_or(CPU_UNKNOWN);
+        let work = remaining_events(view.state, task) as f64 * cpu.unwrap_or(CPU_UNKNOWN);
         self.all += work;
-        let share = self.shares.entry(task.gshare.clone()).or_default();
+        let share = self.shares.entry(view.share_of(task).into_owned()).or_default();
         *share.entry(task.priority).or_default() += work;
     }
+}
+
+/// Events of a task that are not processed by what is known now.
+fn remaining_events(state: &State, task: &Task) -> u64 {
+    let stated = task.options.remaining_events;
+    let Some(per_job) = task.options.events_per_job else { return stated };
+    let finished = state.ledger.work_since(Key::of(task.task.as_bytes()), task.changed_at);
+    stated.saturating_sub(finished.saturating_mul(per_job))
 }
 
 impl WorkTable {
@@ -68,15 +84,27 @@ impl WorkTable {
         self.0.borrow_mut().note(state, subject);
     }
 
+    /// Notes that jobs of a task finished.
+    pub(crate) fn note_finished(&self, task: Key) {
+        self.0.borrow_mut().note_finished(task);
+    }
+
+    /// Notes that tasks may belong to other shares: all sums are made again.
+    pub(crate) fn note_shares(&self) {
+        let mut sums = self.0.borrow_mut();
+        let nuclei: Vec<Box<str>> = sums.requests.keys().cloned().collect();
+        nuclei.iter().for_each(|nucleus| sums.touch(nucleus));
+    }
+
     /// A task was assigned to a nucleus in this cycle.
-    pub(crate) fn add(&self, task: &Task, nucleus: &str) {
-        self.0.borrow_mut().sums.entry(nucleus.into()).or_default().add(task);
+    pub(crate) fn add(&self, view: CutView<'_>, task: &Task, nucleus: &str) {
+        self.0.borrow_mut().sums.entry(nucleus.into()).or_default().add(view, task);
     }
 
     /// What remains at a nucleus, as a task sees it.
-    pub(crate) fn at(&self, state: &State, nucleus: &str, task: &Task) -> Work {
+    pub(crate) fn at(&self, view: CutView<'_>, nucleus: &str, task: &Task) -> Work {
         let mut sums = self.0.borrow_mut();
-        sums.refresh(state);
+        sums.refresh(view);
         let Some(sum) = sums.sums.get(nucleus) else { return Work::default() };
         let share = sum.shares.get(&task.gshare);
         let ahead = share.map_or(0.0, |share| share.range(task.priority..).map(|it| it.1).sum());
@@ -89,10 +117,21 @@ impl Sums {
         let request = state.requests.of(subject);
         let nucleus =
             request.and_then(|request| standing(state, request)).map(|(_, nucleus)| nucleus);
+        let task =
+            request.and_then(|request| request.task.as_ref()).map_or(subject, |task| &task.task);
+        self.tasks.insert(task.to_owned());
+        let key = Key::of(task.as_bytes());
         let before = match nucleus {
-            Some(nucleus) => self.nucleus_of.insert(subject.to_owned(), nucleus.into()),
+            Some(nucleus) => self.nucleus_of.insert(subject.to_owned(), (nucleus.into(), key)),
             None => self.nucleus_of.remove(subject),
         };
+        if let Some((_, task)) = &before {
+            self.leave_task(*task, subject);
+        }
+        if nucleus.is_some() {
+            self.of_task.entry(key).or_default().insert(subject.to_owned());
+        }
+        let before = before.map(|(before, _)| before);
         if let Some(before) = before.filter(|before| Some(&**before) != nucleus) {
             if let Some(requests) = self.requests.get_mut(&before) {
                 requests.remove(subject);
@@ -103,9 +142,23 @@ impl Sums {
             self.requests.entry(nucleus.into()).or_default().insert(subject.to_owned());
             self.touch(nucleus);
         }
-        let task =
-            request.and_then(|request| request.task.as_ref()).map_or(subject, |task| &task.task);
-        self.tasks.insert(task.to_owned());
+    }
+
+    /// A request is none of a task's any more.
+    fn leave_task(&mut self, task: Key, subject: &str) {
+        if let Some(requests) = self.of_task.get_mut(&task) {
+            requests.remove(subject);
+            if requests.is_empty() {
+                self.of_task.remove(&task);
+            }
+        }
+    }
+
+    fn note_finished(&mut self, task: Key) {
+        let requests = self.of_task.get(&task).into_iter().flatten();
+        let nuclei = requests.filter_map(|subject| Some(self.nucleus_of.get(subject)?.0.clone()));
+        let nuclei: Vec<Box<str>> = nuclei.collect();
+        nuclei.iter().for_each(|nucleus| self.touch(nucleus));
     }
 
     /// Of each task its newest request counts: where one changed, another may be the newest now.
@@ -113,7 +166,7 @@ impl Sums {
         for task in std::mem::take(&mut self.tasks) {
             let requests = state.chunks.get(&task).into_iter().flatten();
             let nuclei = requests.filter_map(|subject| self.nucleus_of.get(subject));
-            let nuclei: BTreeSet<Box<str>> = nuclei.cloned().collect();
+            let nuclei: BTreeSet<Box<str>> = nuclei.map(|(nucleus, _)| nucleus.clone()).collect();
             nuclei.iter().for_each(|nucleus| self.touch(nucleus));
         }
     }
@@ -124,7 +177,8 @@ impl Sums {
     }
 
     /// Brings the sums up to date, once a cycle.
-    fn refresh(&mut self, state: &State) {
+    fn refresh(&mut self, view: CutView<'_>) {
+        let state = view.state;
         if std::mem::replace(&mut self.is_fresh, true) {
             return;
         }
@@ -137,7 +191,7 @@ impl Sums {
             let mut sum = Sum::default();
             for task in tasks {
                 match newest(state, task) {
-                    Some((task, at)) if *at == *nucleus => sum.add(task),
+                    Some((task, at)) if *at == *nucleus => sum.add(view, task),
                     _ => {}
                 }
             }

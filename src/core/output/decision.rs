@@ -47,6 +47,12 @@ pub struct Decision {
     pub policy_hash: String,
     /// Leaf share the work counts for.
     pub gshare: String,
+    /// User the work counts for; empty when not known.
+    pub user: String,
+    /// Working group the work counts for; empty when there is none.
+    pub working_group: String,
+    /// Whether its jobs merge output.
+    pub merge: bool,
     /// Nucleus its output goes to.
     pub nucleus: String,
     /// The answer itself.
@@ -85,6 +91,9 @@ impl Decision {
             policy: String::new(),
             policy_hash: String::new(),
             gshare: String::new(),
+            user: String::new(),
+            working_group: String::new(),
+            merge: false,
             nucleus: String::new(),
             outcome,
             factor_names: Vec::new(),
@@ -141,6 +150,8 @@ pub struct Ranked {
     pub weight: f64,
     /// How many of the chunk's jobs go there.
     pub jobs: u32,
+    /// Cores of each of them; 0: not known.
+    pub cores: u32,
     /// The factors of the weight and the figures behind it, as named by `factor_names`.
     pub factors: Vec<f64>,
     /// The platform that jobs use there where the task's platform is an expression; else empty.

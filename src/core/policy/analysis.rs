@@ -37,6 +37,10 @@ params! {
     /// Parameters of the kind.
     Own {
         caps: Caps,
+        throttled_shares: bool = Param::flag("throttled_shares", true, false).help(
+            "whether tasks of a throttled share wait, but for their merge chunks; PanDA only limits \
+             how many jobs it makes for such a share (spec atlas 10.1, 10.5)",
+        ),
         completeness: bool = Param::flag("completeness", false, true)
             .help("whether a task waits until its input is complete somewhere (spec atlas G0)"),
         missing_most: f64 = Param::int("MAX_MISSING_INPUT_FILES", 10, 10)
@@ -167,7 +171,8 @@ fn enough(own: &Own) -> Enough {
 
 /// Why the task as a whole must wait (spec atlas 8.1, G0).
 fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
-    let throttled = caps::throttled(case, &own.caps, &own.margins.margin());
+    let held = WaitReason::of_share(case, own.throttled_shares);
+    let throttled = held.or_else(|| caps::throttled(case, &own.caps, &own.margins.margin()));
     if throttled.is_some() || !own.completeness || case.task.options.incomplete_input {
         return throttled;
     }

@@ -36,6 +36,10 @@ params! {
             "whether merge jobs leave the queue they are bound to only when the task is also frozen \
              for 6 h and its dataset has changed since it was made",
         ),
+        throttled_shares: bool = Param::flag("throttled_shares", true, false).help(
+            "whether tasks of a throttled share wait, but for their merge chunks; PanDA only limits \
+             how many jobs it makes for such a share (spec atlas 10.1, 10.5)",
+        ),
         completeness: bool = Param::flag("completeness", false, true)
             .help("whether a task waits until its input is complete somewhere (spec atlas F1)"),
         missing_most: f64 = Param::int("MAX_MISSING_INPUT_FILES", 10, 10)
@@ -168,9 +172,13 @@ fn turns_at(task: &Task, now: Millis) -> Option<Millis> {
     [late, frozen].into_iter().flatten().filter(|at| *at > now).min()
 }
 
-/// Why the task as a whole must wait: its nucleus is not known, or its input is nowhere complete
-/// (spec atlas F1).
+/// Why the task as a whole must wait: its share is throttled, its nucleus is not known, or its
+/// input is nowhere complete (spec atlas F1).
 fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
+    let held = WaitReason::of_share(case, own.throttled_shares);
+    if held.is_some() {
+        return held;
+    }
     if !case.nucleus.known && !case.task.nucleus.is_empty() {
         return Some(WaitReason::UnknownNucleus.plain());
     }

@@ -120,11 +120,15 @@ fn jobs_and_cores(owner: &Owner, kind: SubjectKind, caps: &Caps) -> Vec<Gauge> {
     };
     let own = |cap: Option<u64>, general: f64| cap.map_or(general, |cap| cap as f64);
     let (jobs, cores) = (own(owner.cap_jobs, jobs), own(owner.cap_cores, cores));
+    // What an assignment will bring is queued as soon as it is generated: a burst of chunks would
+    // pass before the first of its jobs is seen.
+    let queued_jobs = totals.queued_jobs.saturating_add(totals.reserved_jobs);
+    let queued_cores = totals.queued_cores.saturating_add(totals.reserved_cores);
     let all = [
         (Rule::RunningJobs, WaitReason::RunningJobs, totals.running_jobs, jobs),
-        (Rule::QueuedJobs, WaitReason::QueuedJobs, totals.queued_jobs, 2.0 * jobs),
+        (Rule::QueuedJobs, WaitReason::QueuedJobs, queued_jobs, 2.0 * jobs),
         (Rule::RunningCores, WaitReason::RunningCores, totals.running_cores, cores),
-        (Rule::QueuedCores, WaitReason::QueuedCores, totals.queued_cores, 2.0 * cores),
+        (Rule::QueuedCores, WaitReason::QueuedCores, queued_cores, 2.0 * cores),
     ];
     let capped = all.into_iter().filter(|(_, _, _, limit)| *limit > 0.0);
     capped

@@ -48,6 +48,8 @@ pub struct Case<'a> {
     pub included: Arc<[String]>,
     /// Whose work it is.
     pub owner: Owner,
+    /// Whether the task's share, or one it is below, is throttled.
+    pub share_throttled: bool,
     /// How sites are classified.
     pub sites: SiteRules,
     /// How much work a queue has room for.
@@ -97,6 +99,8 @@ pub struct Known {
     pub sources: Arc<[Vec<Source>]>,
     /// What is counted of the owner.
     pub owner: Owner,
+    /// See [`Case::share_throttled`].
+    pub share_throttled: bool,
 }
 
 impl Known {
@@ -111,6 +115,7 @@ impl Known {
             is_site_several: false,
             sources: Arc::default(),
             owner: Owner::default(),
+            share_throttled: false,
         }
     }
 }

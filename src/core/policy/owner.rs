@@ -53,13 +53,14 @@ pub struct Slots {
 /// What is known of a user, and of users, at one queue in the task's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UserView {
-    /// Whether the user has any job here.
+    /// Whether the user has any job here, or one reserved; merge jobs do not count.
     pub present: bool,
-    /// The user's queued jobs.
+    /// The user's queued jobs, with those reserved by decisions and not yet seen; without merge
+    /// jobs.
     pub queued: u32,
-    /// The user's running jobs.
+    /// The user's running jobs, without merge jobs.
     pub running: u32,
-    /// Running jobs of all users; `None`: not distinguished from the share's.
+    /// Running jobs of all users, without merge jobs; `None`: not distinguished from the share's.
     pub all_running: Option<u32>,
     /// Users with any job here; `None`: nothing is known of users here.
     pub users: Option<u32>,

@@ -78,6 +78,7 @@ impl Policy {
             locality: None,
             included: Arc::default(),
             owner: self.owner(task, known.owner, resolved),
+            share_throttled: known.share_throttled,
             sites: asked.sites,
             room: (self.flavour.room)(own),
         }

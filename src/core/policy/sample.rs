@@ -123,6 +123,7 @@ pub fn case(task: &Task) -> Case<'_> {
         locality: None,
         included: Default::default(),
         owner: Owner::default(),
+        share_throttled: false,
         sites: Default::default(),
     }
 }

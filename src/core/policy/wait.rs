@@ -1,6 +1,8 @@
 //! Why a request is deferred as a whole, before any candidate is looked at.
 
+use super::case::Case;
 use super::rule::Rule;
+use crate::core::event::ChunkKind;
 
 /// A wait reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +35,13 @@ pub enum WaitReason {
     ShareOfB,
     /// The share is used up for tasks of class C.
     ShareOfC,
+    /// The share, or one it is below, is throttled.
+    ShareThrottled,
 }
 
 impl WaitReason {
     /// Every wait reason.
-    pub const ALL: [WaitReason; 14] = [
+    pub const ALL: [WaitReason; 15] = [
         WaitReason::UnknownNucleus,
         WaitReason::InputIncomplete,
         WaitReason::InputEndpointsDown,
@@ -52,6 +56,7 @@ impl WaitReason {
         WaitReason::ShareOfA,
         WaitReason::ShareOfB,
         WaitReason::ShareOfC,
+        WaitReason::ShareThrottled,
     ];
 
     /// Its name, as published.
@@ -71,6 +76,7 @@ impl WaitReason {
             WaitReason::ShareOfA => "gshare_class_a",
             WaitReason::ShareOfB => "gshare_class_b",
             WaitReason::ShareOfC => "gshare_class_c",
+            WaitReason::ShareThrottled => "gshare_throttled",
         }
     }
 
@@ -81,7 +87,8 @@ impl WaitReason {
             | WaitReason::InputIncomplete
             | WaitReason::InputEndpointsDown
             | WaitReason::ParentUnknown
-            | WaitReason::NoQueueCanRun => None,
+            | WaitReason::NoQueueCanRun
+            | WaitReason::ShareThrottled => None,
             WaitReason::RunningJobs => Some(Rule::RunningJobs),
             WaitReason::QueuedJobs => Some(Rule::QueuedJobs),
             WaitReason::RunningCores => Some(Rule::RunningCores),
@@ -90,6 +97,13 @@ impl WaitReason {
             WaitReason::NearQuota => Some(Rule::NearQuota),
             WaitReason::ShareOfA | WaitReason::ShareOfB | WaitReason::ShareOfC => Some(Rule::Share),
         }
+    }
+
+    /// The wait of a request whose share is throttled: no jobs are made for it but merge jobs
+    /// (spec atlas 10.1, 10.5).
+    pub(super) fn of_share(case: &Case<'_>, holds: bool) -> Option<Wait> {
+        let is_held = holds && case.share_throttled && case.task.chunk != ChunkKind::Merge;
+        is_held.then(|| WaitReason::ShareThrottled.plain())
     }
 
     /// The wait of a request for this reason, where nothing is measured.

@@ -150,6 +150,8 @@ impl ThrottleEvaluation {
         let mut throttles = Vec::new();
         let Some(throttler) = Throttler::of(judging) else { return VecDeque::new() };
         let budget = judging.view.state.setting.limits.throttles_per_cycle;
+        // Reservations that the decisions of this cycle made.
+        self.note_totals(judging.view.state);
         while let Some(subject) = self.owners.pop_first() {
             let requests = self.asking.contains_key(&subject);
             let of_owner = throttler.of_owner(&subject, requests);
@@ -168,6 +170,14 @@ impl ThrottleEvaluation {
             throttle.number = number as u32;
         }
         throttles.into()
+    }
+
+    /// Notes the owners whose figures changed since the cut was closed.
+    fn note_totals(&mut self, state: &State) {
+        for (key, _, _) in state.ledger.owner.changed() {
+            let kind = if key[1] == GROUP { SubjectKind::Group } else { SubjectKind::User };
+            self.owners.insert((kind, state.names.text(Name(key[0])).to_owned()));
+        }
     }
 
     /// The waiting tasks that are evaluated, each with its first waiting request: those with a
@@ -225,8 +235,9 @@ impl Throttler<'_> {
     /// What is published of a task, if anything, by one of its requests.
     fn of_task(&self, task: &str, request: &Task) -> Option<Throttle> {
         let Judging { view, policies, .. } = self.judging;
+        let request = view.tagged(request);
         let ready = policies.ready(self.at, &request.gshare, view);
-        let (case, _) = view.case(self.policy, &ready.resolved, request);
+        let (case, _) = view.case(self.policy, &ready.resolved, &request);
         let gauge = (self.throttling.of_task)(&case, &ready.resolved.own);
         let subject = (SubjectKind::Task, task.to_owned());
         self.throttle(&subject, Rule::Share, gauge.as_ref(), true)

@@ -61,7 +61,8 @@ impl Requests {
         if policy.spec.wake == Wake::Timer {
             return None;
         }
-        let task = task_of(state, waiting)?;
+        let tagged = judging.view.tagged(task_of(state, waiting)?);
+        let task = &*tagged;
         if policy.flavour.judges_nuclei() {
             return Some(self.evaluate_nuclei(task, waiting, judging));
         }

@@ -5,9 +5,9 @@ use crate::core::id::{Key, Name};
 use crate::core::output::decision::DecisionId;
 use crate::core::state::State;
 use crate::core::state::ledger::{EndedJobs, Ledger, Rate};
-use crate::core::state::record::{Job, TransferState};
+use crate::core::state::record::{Job, ReservedJobs, TransferState};
 use crate::core::state::reservation::Seen;
-use crate::core::state::reserve::seen_row;
+use crate::core::state::reserve::{ReservedAt, seen_row};
 use crate::core::state::rows::{NO_ROW, RowKey, Rows};
 use crate::core::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,7 @@ pub fn recount(state: &State) -> Ledger {
     let mut fresh = Ledger {
         now: state.ledger.now,
         ended_reach: state.ledger.ended_reach,
+        work_reach: state.ledger.work_reach,
         ..Ledger::default()
     };
     restore_left(state, &mut fresh);
@@ -43,11 +44,15 @@ pub fn recount(state: &State) -> Ledger {
     state.workers.slab.iter().for_each(|(_, workers)| fresh.workers(workers, 1));
     for (_, request) in state.requests.iter() {
         for reservation in &request.reservations {
-            for (queue, jobs) in &reservation.queues {
-                if let (Some(queue), Some(gshare)) =
-                    (state.known_name(queue), state.known_name(&reservation.gshare))
+            let known = |name: &str| state.known_name(name);
+            let owner = (known(&reservation.user), known(&reservation.working_group));
+            for ReservedJobs { queue, jobs, cores } in &reservation.queues {
+                if let (Some(queue), Some(gshare), (Some(user), Some(group))) =
+                    (known(queue), known(&reservation.gshare), owner)
                 {
-                    fresh.open(reservation, queue, gshare, *jobs);
+                    let (jobs, cores) = (*jobs, *cores);
+                    let at = ReservedAt { queue, gshare, user, group, jobs, cores };
+                    fresh.open(reservation, &at);
                 }
             }
         }
@@ -82,6 +87,11 @@ fn restore_left(state: &State, fresh: &mut Ledger) {
             for bucket in window.buckets().iter().filter(|bucket| bucket.left > 0) {
                 fresh.restore_tally(key, which, bucket.number, bucket.left);
             }
+        }
+    }
+    for (key, work) in state.ledger.work.iter() {
+        for bucket in work.buckets().iter().filter(|bucket| bucket.left > 0) {
+            fresh.restore_work(key, bucket.number, bucket.left);
         }
     }
     for (key, starts) in state.ledger.starts.iter() {
@@ -134,10 +144,13 @@ pub fn audit(state: &State) -> Vec<Drift> {
     let person = |key: RowKey| names(3)([key[0], key[1], key[3], 0]);
     see("who", &person, pair(&kept.who, &fresh.who, |count| format!("{count:?}")));
     see("owner", &names(1), pair(&kept.owner, &fresh.owner, |totals| format!("{totals:?}")));
+    let reserved = pair(&kept.reserved, &fresh.reserved, u32::to_string);
+    see("reserved", &names(3), reserved);
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
     see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("ended_jobs", &numbered, pair(&kept.ended, &fresh.ended, ended_text));
+    see("work", &numbered, pair(&kept.work, &fresh.work, |work| format!("{work:?}")));
     see("starts", &names(1), pair(&kept.starts, &fresh.starts, |starts| format!("{starts:?}")));
     see("waits", &names(1), pair(&kept.waits, &fresh.waits, |waits| format!("{waits:?}")));
     see("flow", &names(3), pair(&kept.flow, &fresh.flow, |flow| format!("{flow:?}")));
@@ -152,7 +165,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
+fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 16] {
     fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -170,10 +183,12 @@ fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 14] {
         ("share", both(&kept.share, &fresh.share)),
         ("who", both(&kept.who, &fresh.who)),
         ("owner", both(&kept.owner, &fresh.owner)),
+        ("reserved", both(&kept.reserved, &fresh.reserved)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
         ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("ended_jobs", both(&kept.ended, &fresh.ended)),
+        ("work", both(&kept.work, &fresh.work)),
         ("starts", both(&kept.starts, &fresh.starts)),
         ("waits", both(&kept.waits, &fresh.waits)),
         ("flow", both(&kept.flow, &fresh.flow)),

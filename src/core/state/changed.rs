@@ -7,7 +7,7 @@
 use crate::core::event::Status;
 use crate::core::id::{Name, Names};
 use crate::core::state::State;
-use crate::core::state::ledger::{Count, GROUP, Ledger, USER, USER_FOR_GROUP};
+use crate::core::state::ledger::{Count, GROUP, Ledger, MERGE, USER, USER_FOR_GROUP};
 use std::collections::BTreeMap;
 
 /// Jobs in one state, and their cores, of one combination of names.
@@ -109,7 +109,7 @@ impl Ledger {
             counted.for_each(|(key, _)| shares.entry(key[0]).or_default().push(key[1]));
         }
         for ([name, queue, is_group], figures) in changed {
-            let kinds: &[u32] = if is_group == 1 { &[GROUP] } else { &[USER, USER_FOR_GROUP] };
+            let kinds: &[u32] = if is_group == 1 { &[GROUP] } else { &OF_USER };
             let mut sum = Count::NONE;
             for gshare in shares.get(&queue).into_iter().flatten() {
                 let counts = kinds.iter().map(|kind| self.who.of([name, queue, *kind, *gshare]));
@@ -122,6 +122,9 @@ impl Ledger {
         shown
     }
 }
+
+/// All rows of a user at a queue.
+const OF_USER: [u32; 4] = [USER, USER_FOR_GROUP, USER | MERGE, USER_FOR_GROUP | MERGE];
 
 /// A note that figures of a counter changed, by names: it outlasts the rows of one state.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,6 +50,7 @@ impl State {
         self.forget_subjects();
         self.look_at_throttles();
         self.note_owners();
+        self.note_work();
         self.ledger.expire(closing.now);
         self.ledger.sweep();
     }
@@ -301,6 +302,14 @@ impl State {
     fn note_owners(&mut self) {
         let touched = &mut self.touched.owners;
         self.ledger.owner.publish_all(|key, _, _| touched.push([key[0], key[1]]));
+    }
+
+    /// Tasks of which jobs finished, or were found not to have finished.
+    fn note_work(&mut self) {
+        let touched = &mut self.touched.worked;
+        self.ledger.work.publish_all(|key, _, _| {
+            touched.push(Key(u64::from(key[0]) | u64::from(key[1]) << 32));
+        });
     }
 
     /// The name of a job.

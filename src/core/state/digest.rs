@@ -252,6 +252,10 @@ impl<'a> Sink<'a> {
             let name = format!("tally {} {}", task.0, state.names.text(Name(key[2])));
             jobs.ended.iter().enumerate().for_each(|(at, w)| lines(&mut left, &name, at, w));
         }
+        for (key, work) in state.ledger.work.iter() {
+            let task = Key(u64::from(key[0]) | u64::from(key[1]) << 32);
+            lines(&mut left, &format!("work {}", task.0), 0, work);
+        }
         for (key, starts) in state.ledger.starts.iter() {
             let name = format!("starts {}", state.names.text(Name(key[0])));
             lines(&mut left, &name, 0, starts);

@@ -13,11 +13,12 @@ mod who;
 
 pub use count::{AtQueue, AtShare, Count, Flow, JobsAndCores, Load};
 pub use ended::{
-    ENDED_GRAIN, EndedJobs, START_GRAIN, START_REACH, ended_index, start_of, starts_per_hour,
+    ENDED_GRAIN, EndedJobs, START_GRAIN, START_REACH, WORK_GRAIN, ended_index, start_of,
+    starts_per_hour,
 };
 pub use flow::{RATE_GRAINS, Rate};
 pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
-pub use who::{GROUP, Totals, USER, USER_FOR_GROUP};
+pub use who::{GROUP, MERGE, Totals, USER, USER_FOR_GROUP};
 
 use crate::core::event::Status;
 use crate::core::id::{Key, Name};
@@ -37,10 +38,13 @@ pub struct Ledger {
     /// By (queue, gshare).
     pub share: Rows<AtShare>,
     /// By (user or working group, queue, which of both, gshare): see [`USER`], [`GROUP`],
-    /// [`USER_FOR_GROUP`].
+    /// [`USER_FOR_GROUP`], [`MERGE`].
     pub who: Rows<Count>,
     /// By (user or working group, which of both), on the whole grid. Changes are always noted.
     pub owner: Rows<Totals>,
+    /// By (user, queue, gshare): jobs reserved by decisions and not yet seen, without those that
+    /// merge output; derived, see `reserve`.
+    pub reserved: Rows<u32>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
     /// By (queue, nucleus): jobs in transferring, their output on its way there.
@@ -49,6 +53,9 @@ pub struct Ledger {
     pub seen: Rows<Seen>,
     /// By (task, queue).
     pub ended: Rows<EndedJobs>,
+    /// By task: jobs that finished and had a nucleus, by the time they did. Changes are always
+    /// noted.
+    pub work: Rows<Window>,
     /// By queue: jobs that started, by the time they did.
     pub starts: Rows<Window>,
     /// By queue: how long sample jobs waited, by the time they started, and wait.
@@ -67,6 +74,9 @@ pub struct Ledger {
     pub now: Millis,
     /// Reach of [`EndedJobs`] windows.
     pub ended_reach: Millis,
+    /// Reach of the windows of work that is done: longer than a request lives, so that what was
+    /// counted off its work stays so.
+    pub work_reach: Millis,
 }
 
 /// A state's place in a note of changes.
@@ -98,11 +108,12 @@ impl Ledger {
     }
 
     /// The rows of a job's names, made when they are new: of (queue, gshare, resource type), of its
-    /// user and working group at (queue, gshare), of its nucleus.
-    pub fn job_rows(&mut self, names: [Name; 6]) -> [u32; 4] {
+    /// user and working group at (queue, gshare), of its nucleus. `is_merge`: whether the job
+    /// merges output.
+    pub fn job_rows(&mut self, names: [Name; 6], is_merge: bool) -> [u32; 4] {
         let [queue, gshare, resource_type, user, group, nucleus] = names;
         let load = self.load_row(queue, gshare, resource_type);
-        let (user, group) = who::rows(&mut self.who, [user, group, queue, gshare]);
+        let (user, group) = who::rows(&mut self.who, [user, group, queue, gshare], is_merge);
         let nucleus = match nucleus {
             Name::NONE => NO_ROW,
             name => self.nucleus.row([name.0, 0, 0, 0]),
@@ -119,7 +130,7 @@ impl Ledger {
             return self.job(old, -1);
         };
         let rows = |job: &Job| (job.load, job.user, job.group, job.nucleus, job.seen);
-        let seen = |job: &Job| (job.task, job.request, job.created_at);
+        let seen = |job: &Job| (job.task, job.request, job.created_at, job.sample.is_merge());
         if rows(old) != rows(new) || seen(old) != seen(new) {
             // In before out, so that no row stands empty in between.
             self.job(new, 1);
@@ -133,6 +144,8 @@ impl Ledger {
         if before != now || before.is_some() && old.over_at() != new.over_at() {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
             before.into_iter().for_each(|which| self.job_tally(old, which, -1));
+            self.job_work(new, 1);
+            self.job_work(old, -1);
         }
         if (old.sample, new.sample) != (Sample::None, Sample::None) {
             self.wait_changed(old, new);
@@ -166,6 +179,10 @@ impl Ledger {
         let jobs = &mut self.share.at(share).jobs;
         jobs[from.0.index()] = jobs[from.0.index()].wrapping_sub(1);
         jobs[to.0.index()] = jobs[to.0.index()].wrapping_add(1);
+        if job.sample.is_merge() {
+            self.merges(share, from.0, -1);
+            self.merges(share, to.0, 1);
+        }
         self.queue.at(queue).count.shift(from, to);
         self.shift_who(job.user, share, from, to);
         self.shift_who(job.group, share, from, to);
@@ -184,6 +201,7 @@ impl Ledger {
         self.job_counts(job, sign);
         if let Some(which) = job.status.and_then(ended_index) {
             self.job_tally(job, which, i64::from(sign));
+            self.job_work(job, i64::from(sign));
         }
         if let Some(bucket) = start_of(job) {
             self.job_start(self.queue_of(job), bucket, i64::from(sign));
@@ -205,6 +223,9 @@ impl Ledger {
         self.share.count_reference(share_row, more);
         let jobs = &mut self.share.at(share_row).jobs[status.index()];
         *jobs = jobs.wrapping_add_signed(sign);
+        if job.sample.is_merge() {
+            self.merges(share_row, status, sign);
+        }
         self.queue.count_reference(queue_row, more);
         let queue = self.queue.at(queue_row);
         queue.count.add(status, job.cores, sign);
@@ -222,6 +243,15 @@ impl Ledger {
         if job.seen != NO_ROW {
             self.seen.count_reference(job.seen, more);
             self.count_seen(job, sign);
+        }
+    }
+
+    /// A job that merges output, at (queue, gshare).
+    #[cold]
+    fn merges(&mut self, share: u32, status: Status, sign: i32) {
+        if status == Status::Running {
+            let merging = &mut self.share.at(share).merging;
+            *merging = merging.wrapping_add_signed(sign);
         }
     }
 
@@ -281,6 +311,7 @@ impl Ledger {
         let first = |grain, reach| bucket_of(now.saturating_sub(reach), grain);
         let moved = |grain, reach| first(grain, reach) != self.first(grain, reach);
         let tallies = moved(ENDED_GRAIN, self.ended_reach);
+        let work = moved(WORK_GRAIN, self.work_reach);
         let starts = moved(START_GRAIN, START_REACH);
         let waits = moved(WAIT_GRAIN, WAIT_REACH);
         let rates = moved(RATE_GRAINS[0].0, RATE_GRAINS[0].1);
@@ -289,6 +320,12 @@ impl Ledger {
             let reach = self.ended_reach;
             expire_rows(&mut self.ended, EndedJobs::is_empty, |jobs| {
                 jobs.ended.iter_mut().for_each(|w| w.expire(first(ENDED_GRAIN, reach)));
+            });
+        }
+        if work {
+            let reach = self.work_reach;
+            expire_rows(&mut self.work, Window::is_empty, |work| {
+                work.expire(first(WORK_GRAIN, reach));
             });
         }
         if starts {
@@ -318,10 +355,12 @@ impl Ledger {
         self.queue.sweep();
         self.who.sweep();
         self.owner.sweep();
+        self.reserved.sweep();
         self.nucleus.sweep();
         self.bound.sweep();
         self.seen.sweep();
         self.ended.sweep();
+        self.work.sweep();
         self.starts.sweep();
         self.waits.sweep();
         self.flow.sweep();

@@ -13,7 +13,7 @@ use crate::core::output::decision::DecisionId;
 use crate::core::output::throttle::{Subject, Throttle};
 use crate::core::request::blockers::BlockerTable;
 use crate::core::state::answered::AnswerTable;
-use crate::core::state::ledger::Ledger;
+use crate::core::state::ledger::{Ledger, WORK_GRAIN};
 use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
 use crate::core::state::slab::{Index, Slab};
 use crate::core::state::time::Times;
@@ -295,6 +295,8 @@ pub struct Touched {
     pub pilot: Flags,
     /// Users and working groups with other figures: row keys of [`Ledger::owner`].
     pub owners: Vec<[u32; 2]>,
+    /// Tasks of which jobs finished.
+    pub worked: Vec<Key>,
     /// Users and working groups whose caps or quotas changed.
     pub accounts: BTreeSet<Subject>,
     /// Anybody's may have changed.
@@ -350,9 +352,13 @@ impl Flags {
 impl State {
     /// Nothing known yet.
     pub fn new(setting: Setting) -> State {
-        let mut ledger =
-            Ledger { ended_reach: setting.limits.done_jobs_window_ms, ..Ledger::default() };
+        let mut ledger = Ledger {
+            ended_reach: setting.limits.done_jobs_window_ms,
+            work_reach: setting.limits.request_lifetime_ms.saturating_add(2 * WORK_GRAIN),
+            ..Ledger::default()
+        };
         ledger.owner.watch();
+        ledger.work.watch();
         State {
             setting,
             epoch: 0,

@@ -75,40 +75,49 @@ pub struct Job {
     pub activated_at: Millis,
 }
 
-/// What a job contributes to waiting times at its queue (spec atlas 8.1.3). The numbers are
-/// persisted.
+/// What a job contributes to waiting times at its queue (spec atlas 8.1.3), and whether it merges
+/// output. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Sample {
-    /// Nothing: most jobs.
+    /// Nothing, and it merges nothing: most jobs.
     #[default]
     None = 0,
     /// It merges a user's output: how long it waited, and how long it waits.
     Merge = 1,
     /// It was sent to probe the queue: how long it waited.
     Probe = 2,
+    /// Nothing: it merges output in a share whose waiting times do not count.
+    OtherMerge = 3,
 }
 
 /// Share of the jobs that count for waiting times.
 const SAMPLED_SHARE: &str = "User Analysis";
-/// Processing type of jobs that merge users' output.
+/// Processing type of jobs that merge output.
 const MERGES: &str = "pmerge";
 /// User whose jobs probe queues.
 const PROBES: &str = "gangarbt";
 
 impl Sample {
     /// All there are, in order of their numbers.
-    pub const ALL: [Sample; 3] = [Sample::None, Sample::Merge, Sample::Probe];
+    pub const ALL: [Sample; 4] = [Sample::None, Sample::Merge, Sample::Probe, Sample::OtherMerge];
 
     /// What a job reports of itself.
     #[inline]
     pub fn of(job: &JobState<'_>) -> Sample {
         match (job.gshare == SAMPLED_SHARE, job.processing_type, job.user) {
-            (false, ..) => Sample::None,
             (true, MERGES, _) => Sample::Merge,
+            (false, MERGES, _) => Sample::OtherMerge,
             (true, _, PROBES) => Sample::Probe,
-            (true, ..) => Sample::None,
+            (..) => Sample::None,
         }
+    }
+
+    /// Whether the job merges output. Such jobs count neither in a user's slots nor in the
+    /// analysis stabilizer (spec atlas 8.1.1, 8.5).
+    #[inline]
+    pub fn is_merge(self) -> bool {
+        matches!(self, Sample::Merge | Sample::OtherMerge)
     }
 }
 
@@ -295,12 +304,29 @@ pub struct Reservation {
     pub task: Key,
     /// Share it counts for.
     pub gshare: String,
+    /// User it counts for; empty when not known.
+    pub user: String,
+    /// Working group it counts for where caps are concerned; empty when there is none.
+    pub working_group: String,
+    /// Whether the jobs merge output.
+    pub merge: bool,
     /// The decision's now: jobs of the task created after it count as seen.
     pub now: Millis,
     /// Reading of the job-state clock when it was made; see `time`.
     pub clock: Millis,
-    /// Unified queue and number of jobs.
-    pub queues: Vec<(String, u32)>,
+    /// The jobs, queue by queue.
+    pub queues: Vec<ReservedJobs>,
+}
+
+/// Jobs reserved to one queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReservedJobs {
+    /// Unified name of the queue.
+    pub queue: String,
+    /// Jobs.
+    pub jobs: u32,
+    /// Cores of each of them.
+    pub cores: u32,
 }
 
 /// A configuration record: per lane what stands there, since a null removes within its lane.
@@ -319,7 +345,19 @@ impl<T: Contained> Contained for Fact<T> {
 }
 content!(RequestState { subject, task, answer, reservations, outcomes, heard_at });
 content!(Answer { attempt, ordinal, is_final, until, now, policy_hash, nucleus, blockers });
-content!(Reservation { decision, request, task, gshare, now, clock, queues });
+content!(Reservation {
+    decision,
+    request,
+    task,
+    gshare,
+    user,
+    working_group,
+    merge,
+    now,
+    clock,
+    queues,
+});
+content!(ReservedJobs { queue, jobs, cores });
 
 #[cfg(test)]
 mod tests {

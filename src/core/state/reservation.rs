@@ -19,6 +19,12 @@ pub(super) struct Open {
     pub(super) task_row: u32,
     pub(super) share_row: u32,
     pub(super) queue_row: u32,
+    /// The owner whose caps it counts for; no row when there is none.
+    pub(super) owner_row: u32,
+    /// The user in the share at the queue; no row when there is none, or the jobs merge output.
+    pub(super) user_row: u32,
+    /// Cores of each job.
+    pub(super) cores: u32,
     pub(super) after_s: i64,
     pub(super) waiting: u32,
 }

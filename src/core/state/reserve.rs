@@ -1,18 +1,37 @@
 //! Reservations: jobs that assignments will bring, until it is seen.
 //!
 //! A queue's reserved figure is, over all open reservations, the sum of max(0, reserved - jobs of
-//! that request known by now). Jobs are matched by request, or by task if they name no request and
+//! that request known by now). The same jobs count for their owner's caps and in what their user has
+//! queued there (spec atlas 8.1, 8.5). Jobs are matched by request, or by task if they name no request and
 //! were created after the decision's now. The figure is derived from reservations and jobs; it is
 //! kept up to date here and recounted by the audit.
 
 use crate::core::id::{Key, Name};
-use crate::core::state::ledger::{Ledger, at_queue};
+use crate::core::state::ledger::{GROUP, Ledger, USER, at_queue};
 use crate::core::state::record::{Job, Reservation};
 use crate::core::state::reservation::Open;
+use crate::core::state::rows::NO_ROW;
 use crate::core::unit::{Millis, SECOND};
 
 const BY_REQUEST: u32 = 1;
 const BY_TASK: u32 = 2;
+
+/// What one queue's part of a reservation counts for.
+#[derive(Clone, Copy, Debug)]
+pub struct ReservedAt {
+    /// Unified name of the queue.
+    pub queue: Name,
+    /// Share.
+    pub gshare: Name,
+    /// User; none when not known.
+    pub user: Name,
+    /// Working group; none when there is none.
+    pub group: Name,
+    /// Jobs.
+    pub jobs: u32,
+    /// Cores of each.
+    pub cores: u32,
+}
 
 /// The row a job counts in against reservations.
 pub fn seen_row(ledger: &mut Ledger, request: Key, task: Key, queue: Name) -> u32 {
@@ -45,24 +64,70 @@ impl Ledger {
         share.reserved = share.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
         let queue = self.queue.at(open.queue_row);
         queue.reserved = queue.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
+        self.reserve_for_owner(&open, waiting);
         self.open_reservations.all[id as usize].waiting = waiting;
     }
 
+    /// The same for the owner, and for the user at the queue.
+    fn reserve_for_owner(&mut self, open: &Open, waiting: u32) {
+        if waiting == open.waiting {
+            return;
+        }
+        if open.owner_row != NO_ROW {
+            self.owner.note(open.owner_row, 1);
+            self.owner.at(open.owner_row).reserve(open.waiting, waiting, open.cores);
+        }
+        if open.user_row != NO_ROW {
+            let reserved = self.reserved.at(open.user_row);
+            *reserved = reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
+        }
+    }
+
+    /// The rows of a reservation's owner and of its user at a queue, counted in from now on.
+    fn owner_rows(&mut self, of: &ReservedAt, is_merge: bool) -> [u32; 2] {
+        let owner = match (of.user, of.group) {
+            (Name::NONE, Name::NONE) => NO_ROW,
+            (user, Name::NONE) => self.owner.row([user.0, USER, 0, 0]),
+            (_, group) => self.owner.row([group.0, GROUP, 0, 0]),
+        };
+        let user = match of.user {
+            user if is_merge || user == Name::NONE => NO_ROW,
+            user => self.reserved.row([user.0, of.queue.0, of.gshare.0, 0]),
+        };
+        self.count_owner_rows([owner, user], true);
+        [owner, user]
+    }
+
+    fn count_owner_rows(&mut self, [owner, user]: [u32; 2], more: bool) {
+        if owner != NO_ROW {
+            self.owner.count_reference(owner, more);
+        }
+        if user != NO_ROW {
+            self.reserved.count_reference(user, more);
+        }
+    }
+
     /// Counts one queue's part of a reservation from now on. Returns the number to close it by.
-    pub fn open(
-        &mut self,
-        reservation: &Reservation,
-        queue: Name,
-        gshare: Name,
-        reserved: u32,
-    ) -> u32 {
+    pub fn open(&mut self, reservation: &Reservation, at: &ReservedAt) -> u32 {
+        let ReservedAt { queue, gshare, jobs: reserved, cores, .. } = *at;
         let request_row = self.seen.row(at_queue(reservation.request, queue, BY_REQUEST));
         let task_row = self.seen.row(at_queue(reservation.task, queue, BY_TASK));
         let share_row = self.share.row([queue.0, gshare.0, 0, 0]);
         let queue_row = self.queue.row([queue.0, 0, 0, 0]);
         let after_s = reservation.now.div_euclid(SECOND);
-        let open =
-            Open { reserved, request_row, task_row, share_row, queue_row, after_s, waiting: 0 };
+        let [owner_row, user_row] = self.owner_rows(at, reservation.merge);
+        let open = Open {
+            reserved,
+            request_row,
+            task_row,
+            share_row,
+            queue_row,
+            owner_row,
+            user_row,
+            cores,
+            after_s,
+            waiting: 0,
+        };
         let id = match self.open_reservations.free.pop() {
             Some(id) => {
                 self.open_reservations.all[id as usize] = open;
@@ -96,6 +161,8 @@ impl Ledger {
         let queue = self.queue.at(open.queue_row);
         queue.reserved = queue.reserved.wrapping_sub(open.waiting);
         self.queue.count_reference(open.queue_row, false);
+        self.reserve_for_owner(&open, 0);
+        self.count_owner_rows([open.owner_row, open.user_row], false);
         self.open_reservations.free.push(id);
         Name(self.share.key(open.share_row)[0])
     }

@@ -18,6 +18,8 @@ pub fn owner(scenario: &Value) -> Owner {
             queued_jobs: total("queued_jobs"),
             running_cores: total("running_cores"),
             queued_cores: total("queued_cores"),
+            reserved_jobs: 0,
+            reserved_cores: 0,
         }),
         share_usage: number(&usage[&gshare]["usage_fraction"]),
         level1_usage: number(&level1["equivalent_usage_fraction"]),

@@ -162,6 +162,7 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         gb_per_job: few("nGBPerJob"),
         used_queues: texts(&scenario["analysis"]["queues_used_by_task"]),
         remaining_events: 0,
+        events_per_job: None,
         finished_files: 0,
         remaining_files: 0,
         remaining_jobs: 0,

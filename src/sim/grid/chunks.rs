@@ -21,6 +21,8 @@ pub struct LiveTask {
     next: u32,
     /// Chunks that wait for the scouts.
     held: Vec<(ChunkKind, u32)>,
+    /// Jobs of it that are over.
+    done: u32,
 }
 
 /// A chunk that has not ended.
@@ -75,7 +77,7 @@ impl Grid {
         let held = if scouted { chunks.split_off(1) } else { Vec::new() };
         let mut dice = Dice::new(self.seed, &arrival.request.task);
         let fail_rate = dice.within(FAILING.0, FAILING.1);
-        let task = LiveTask { arrival, fail_rate, dice, left: 0, next: 1, held };
+        let task = LiveTask { arrival, fail_rate, dice, left: 0, next: 1, held, done: 0 };
         let task = self.tasks.insert(task);
         for (kind, jobs) in chunks {
             self.add_chunk(task, kind, jobs);
@@ -104,6 +106,13 @@ impl Grid {
         chunk.has_answer = false;
         chunk.request.asked_at = self.now;
         chunk.request.changed_at = self.now;
+        if let Some(task) = self.tasks.get(chunk.task) {
+            let options = &mut chunk.request.options;
+            let jobs: u32 = task.arrival.chunks.iter().map(|(_, jobs)| jobs).sum();
+            let events = chunk.request.atom_events;
+            options.events_per_job = Some(events);
+            options.remaining_events = events * u64::from(jobs.saturating_sub(task.done));
+        }
         chunk.request_name = request_name(&chunk.request.subject, chunk.request.attempt);
         if chunk.first_asked == Millis::MAX {
             chunk.first_asked = self.now;
@@ -207,7 +216,11 @@ impl Grid {
     pub(super) fn job_over(&mut self, handle: Handle) {
         let Some(chunk) = self.chunks.get_mut(handle) else { return };
         chunk.left -= 1;
-        if chunk.left == 0 {
+        let (task, is_last) = (chunk.task, chunk.left == 0);
+        if let Some(task) = self.tasks.get_mut(task) {
+            task.done += 1;
+        }
+        if is_last {
             self.chunk_ends(handle);
         }
     }

@@ -82,12 +82,10 @@ impl Layout for User {
             kind: symbol(at, &USERS)?,
             name: text(at)?,
             changed_at: at.long()?,
-            active: at.boolean()?,
             groups: list(at, text)?,
             country: text(at)?,
             cap_running_jobs: option(at, amount)?,
             cap_running_cores: option(at, amount)?,
-            priority_offset: option(at, Cursor::int)?,
         })
     }
 
@@ -96,11 +94,9 @@ impl Layout for User {
         sink.index(self.kind as usize);
         sink.string(&self.name);
         sink.long(self.changed_at);
-        sink.boolean(self.active);
         texts(&mut sink, &self.groups);
         sink.string(&self.country);
         sink.option(self.cap_running_jobs, Sink::amount);
         sink.option(self.cap_running_cores, Sink::amount);
-        sink.option(self.priority_offset, Sink::int);
     }
 }

@@ -56,6 +56,9 @@ fn read_with(
         policy: text(at)?,
         policy_hash: text(at)?,
         gshare: text(at)?,
+        user: text(at)?,
+        working_group: text(at)?,
+        merge: at.boolean()?,
         nucleus: text(at)?,
         outcome: read_outcome(at)?,
         factor_names: list(at, text)?,
@@ -90,6 +93,7 @@ fn read_ranked(at: &mut Cursor<'_>) -> Result<Ranked, Fault> {
         unified: text(at)?,
         weight: number(at)?,
         jobs: count(at)?,
+        cores: count(at)?,
         factors: list(at, number)?,
         platform: text(at)?,
     })
@@ -121,6 +125,9 @@ pub fn write_decision(out: &mut Vec<u8>, decision: &Decision) {
     sink.string(&decision.policy);
     sink.string(&decision.policy_hash);
     sink.string(&decision.gshare);
+    sink.string(&decision.user);
+    sink.string(&decision.working_group);
+    sink.boolean(decision.merge);
     sink.string(&decision.nucleus);
     write_outcome(&mut sink, &decision.outcome);
     texts(&mut sink, &decision.factor_names);
@@ -146,6 +153,7 @@ fn write_outcome(sink: &mut Sink<'_>, outcome: &Outcome) {
         sink.string(&it.unified);
         say_number(sink, it.weight);
         sink.count(it.jobs);
+        sink.count(it.cores);
         sink.array(&it.factors, |sink, factor| say_number(sink, *factor));
         sink.string(&it.platform);
     });

@@ -47,6 +47,7 @@ pub(super) fn read_options(at: &mut Cursor<'_>) -> Result<Options, Fault> {
         finished_files: amount(at)?,
         remaining_files: amount(at)?,
         remaining_jobs: amount(at)?,
+        events_per_job: option(at, amount)?,
     })
 }
 
@@ -89,6 +90,7 @@ pub(super) fn write_options(sink: &mut Sink<'_>, options: &Options) {
     sink.amount(options.finished_files);
     sink.amount(options.remaining_files);
     sink.amount(options.remaining_jobs);
+    sink.option(options.events_per_job, Sink::amount);
 }
 
 pub(super) fn read_input(at: &mut Cursor<'_>) -> Result<Input, Fault> {

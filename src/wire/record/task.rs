@@ -40,6 +40,8 @@ fn read_fields(at: &mut Cursor<'_>) -> Result<Task, Fault> {
         label: text(at)?,
         processing_type: text(at)?,
         working_group: text(at)?,
+        campaign: text(at)?,
+        trans_path: text(at)?,
         user: text(at)?,
         gshare: text(at)?,
         resource_type: text(at)?,
@@ -104,6 +106,8 @@ pub fn write_task(out: &mut Vec<u8>, task: &Task) {
     sink.string(&task.label);
     sink.string(&task.processing_type);
     sink.string(&task.working_group);
+    sink.string(&task.campaign);
+    sink.string(&task.trans_path);
     sink.string(&task.user);
     sink.string(&task.gshare);
     sink.string(&task.resource_type);

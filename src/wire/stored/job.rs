@@ -66,26 +66,26 @@ struct JobRows {
     seen: u32,
 }
 
-/// Values by two numbers and the bytes they were read from; of two that have the same place the
+/// Values by three numbers and the bytes they were read from; of two that have the same place the
 /// later is kept.
 struct Recent<V> {
-    places: Vec<([u64; 2], Vec<u8>, V)>,
+    places: Vec<([u64; 3], Vec<u8>, V)>,
 }
 
 impl<V: Copy + Default> Recent<V> {
     /// So many places; a power of two.
     fn new(places: usize) -> Recent<V> {
-        Recent { places: vec![([0; 2], Vec::new(), V::default()); places] }
+        Recent { places: vec![([0; 3], Vec::new(), V::default()); places] }
     }
 
     /// The value, made if it is not at hand.
     fn of(
         &mut self,
-        numbers: [u64; 2],
+        numbers: [u64; 3],
         bytes: &[u8],
         make: impl FnOnce() -> Result<V, Fault>,
     ) -> Result<V, Fault> {
-        let place = hash(bytes) ^ stir(numbers[0] ^ numbers[1].rotate_left(32));
+        let place = hash(bytes) ^ stir(numbers[0] ^ numbers[1].rotate_left(32) ^ numbers[2]);
         let place = place as usize & (self.places.len() - 1);
         let (known_numbers, known, value) = &mut self.places[place];
         // Even empty strings have bytes, so a place without any is a free one.
@@ -112,7 +112,7 @@ fn strings<'a>(at: &mut Cursor<'a>, count: usize) -> Result<&'a [u8], Fault> {
 fn rows(state: &mut State, job: &Job, names: &[u8]) -> Result<JobRows, Fault> {
     let names = Cursor::new(names).strings::<6>()?;
     let names = names.map(|text| state.names.intern(text));
-    let rows = state.ledger.job_rows(names);
+    let rows = state.ledger.job_rows(names, job.sample.is_merge());
     let seen = seen_row(&mut state.ledger, job.request, job.task, names[0]);
     Ok(JobRows { names, rows, seen })
 }
@@ -161,12 +161,12 @@ pub(super) fn read_job(
     job.cores = count(at)?;
     job.priority = at.int()?;
     let names = strings(at, 6)?;
-    let numbers = [job.request.0, job.task.0];
+    let numbers = [job.request.0, job.task.0, u64::from(job.sample.is_merge())];
     let rows = memo.rows.of(numbers, names, || rows(state, &job, names))?;
     (job.names, job.seen) = (rows.names, rows.seen);
     [job.load, job.user, job.group, job.nucleus] = rows.rows;
     let names = strings(at, 3)?;
-    [job.workflow, job.label, job.sub_status] = memo.tails.of([0; 2], names, || {
+    [job.workflow, job.label, job.sub_status] = memo.tails.of([0; 3], names, || {
         Ok(Cursor::new(names).strings::<3>()?.map(|text| state.names.intern(text)))
     })?;
     Ok(job)
@@ -246,15 +246,19 @@ mod tests {
     #[test]
     fn what_shares_a_place_is_not_mixed_up() {
         let mut recent = Recent::new(1);
-        let keys: [([u64; 2], &[u8]); 4] =
-            [([1, 2], b"\x02a"), ([2, 1], b"\x02a"), ([1, 2], b"\x02b"), ([0, 0], b"\x00")];
+        let keys: [([u64; 3], &[u8]); 4] = [
+            ([1, 2, 0], b"\x02a"),
+            ([2, 1, 0], b"\x02a"),
+            ([1, 2, 0], b"\x02b"),
+            ([0, 0, 1], b"\x00"),
+        ];
         for round in 0..3u32 {
             for (at, (numbers, bytes)) in (0u32..).zip(keys) {
                 let value = 10 * round + at;
                 assert_eq!(recent.of(numbers, bytes, || Ok(value)), Ok(value));
                 assert_eq!(recent.of(numbers, bytes, || Err(Fault::Malformed)), Ok(value));
             }
-            let failed = recent.of([9, 9], b"\x02c", || Err(Fault::Malformed));
+            let failed = recent.of([9, 9, 9], b"\x02c", || Err(Fault::Malformed));
             assert_eq!(failed, Err(Fault::Malformed));
         }
     }

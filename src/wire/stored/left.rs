@@ -26,6 +26,11 @@ pub(super) fn write(sink: &mut Sink<'_>, state: &State) {
             }
         }
     }
+    for (key, work) in state.ledger.work.iter() {
+        for (number, amount) in left(work) {
+            line(sink, state, WORK, key, 0, number, amount);
+        }
+    }
     for (key, starts) in state.ledger.starts.iter() {
         for (number, amount) in left(starts) {
             line(sink, state, STARTS, key, 0, number, amount);
@@ -45,9 +50,10 @@ const TALLIES: usize = 0;
 const RATES: usize = 1;
 const STARTS: usize = 2;
 const WAITS: usize = 3;
-const END: usize = 4;
+const WORK: usize = 4;
+const END: usize = 5;
 
-/// Tallies are by (task number, queue), rates by (source, destination), starts and waits
+/// Tallies are by (task number, queue), work by task number, rates by (source, destination), starts and waits
 /// by queue.
 fn line(
     sink: &mut Sink<'_>,
@@ -64,6 +70,11 @@ fn line(
             sink.count(key[0]);
             sink.count(key[1]);
             2..3
+        }
+        WORK => {
+            sink.count(key[0]);
+            sink.count(key[1]);
+            0..0
         }
         RATES => 0..2,
         _ => 0..1,
@@ -87,6 +98,7 @@ pub(super) fn read(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> 
                 let (low, high) = (count(at)?, count(at)?);
                 [low, high, state.names.intern(at.string()?).0, 0]
             }
+            WORK => [count(at)?, count(at)?, 0, 0],
             RATES => {
                 let source = state.names.intern(at.string()?);
                 [source.0, state.names.intern(at.string()?).0, 0, 0]
@@ -99,6 +111,7 @@ pub(super) fn read(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> 
             (TALLIES, 0..=2) => state.ledger.restore_tally(key, which, number, left),
             (RATES, 0..=2) => state.ledger.restore_rate(key, which, number, left),
             (WAITS, 0..=2) => state.ledger.restore_wait(key, which, number, left),
+            (WORK, 0) => state.ledger.restore_work(key, number, left),
             (STARTS, 0) => state.ledger.restore_starts(key, number, left),
             _ => return Err(Fault::Malformed),
         }

@@ -7,7 +7,7 @@ use crate::core::id::Key;
 use crate::core::output::decision::DecisionId;
 use crate::core::request::blockers::{BlockerTable, Blockers, QueueList};
 use crate::core::state::answered::Answered;
-use crate::core::state::record::{Answer, RequestState, Reservation};
+use crate::core::state::record::{Answer, RequestState, Reservation, ReservedJobs};
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 
@@ -77,12 +77,16 @@ fn write_reservation(sink: &mut Sink<'_>, reservation: &Reservation) {
     sink.long(reservation.request.0 as i64);
     sink.long(reservation.task.0 as i64);
     sink.string(&reservation.gshare);
+    sink.string(&reservation.user);
+    sink.string(&reservation.working_group);
+    sink.boolean(reservation.merge);
     sink.long(reservation.now);
     sink.long(reservation.clock);
     sink.index(reservation.queues.len());
-    for (queue, jobs) in &reservation.queues {
-        sink.string(queue);
-        sink.count(*jobs);
+    for reserved in &reservation.queues {
+        sink.string(&reserved.queue);
+        sink.count(reserved.jobs);
+        sink.count(reserved.cores);
     }
 }
 
@@ -212,12 +216,16 @@ fn read_reservation(at: &mut Cursor<'_>) -> Result<Reservation, Fault> {
         request: Key(word(at)?),
         task: Key(word(at)?),
         gshare: text(at)?,
+        user: text(at)?,
+        working_group: text(at)?,
+        merge: at.boolean()?,
         now: at.long()?,
         clock: at.long()?,
         queues: Vec::new(),
     };
     for _ in 0..at.index()? {
-        reservation.queues.push((text(at)?, count(at)?));
+        let (queue, jobs, cores) = (text(at)?, count(at)?, count(at)?);
+        reservation.queues.push(ReservedJobs { queue, jobs, cores });
     }
     Ok(reservation)
 }

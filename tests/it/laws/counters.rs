@@ -54,10 +54,20 @@ pub fn counters(state: &State) -> Sums {
         }
         add(&mut sums, format!("{name} reserved"), share.reserved.into());
         add(&mut sums, format!("{name} users"), share.users.into());
+        add(&mut sums, format!("{name} merging"), share.merging.into());
     }
     for (key, who) in ledger.who.iter() {
         let names = [text(key[0]), text(key[1]), text(key[3])].join("/");
         count(&mut sums, &format!("who {} {names}", key[2]), who);
+    }
+    for (key, owner) in ledger.owner.iter() {
+        let name = format!("owner {} {}", key[1], text(key[0]));
+        add(&mut sums, format!("{name} reserved jobs"), owner.reserved_jobs.into());
+        add(&mut sums, format!("{name} reserved cores"), owner.reserved_cores.into());
+    }
+    for (key, jobs) in ledger.reserved.iter() {
+        let names = [0, 1, 2].map(|at| text(key[at])).join("/");
+        add(&mut sums, format!("reserved {names}"), (*jobs).into());
     }
     for (key, starts) in ledger.starts.iter() {
         for bucket in starts.buckets() {
@@ -89,6 +99,12 @@ pub fn counters(state: &State) -> Sums {
                 let name = format!("ended {task}/{} {which} {}", text(key[2]), bucket.number);
                 add(&mut sums, name, bucket.amount.into());
             }
+        }
+    }
+    for (key, work) in ledger.work.iter() {
+        let task = u64::from(key[0]) | u64::from(key[1]) << 32;
+        for bucket in work.buckets() {
+            add(&mut sums, format!("work {task} {}", bucket.number), bucket.amount.into());
         }
     }
     for (key, flow) in ledger.flow.iter() {

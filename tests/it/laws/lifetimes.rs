@@ -79,15 +79,22 @@ fn a_late_report_of_a_forgotten_job_has_no_effect() {
 fn what_a_forgotten_job_left_in_a_window_stays_until_the_window_ends() {
     let limits = Limits { ended_job_lifetime_ms: HOUR, ..Limits::default() };
     let reach = limits.done_jobs_window_ms;
+    let work_reach = limits.request_lifetime_ms + 2 * HOUR;
     let mut state = state_with(limits);
     feed(&mut state, ended(DAWN));
     close(&mut state, DAWN + HOUR);
     assert!(state.jobs.slab.is_empty());
+    // How it ended, for its queue; and that work of its task is done.
     let tallied = |state: &State| counters(state).into_values().sum::<i128>();
-    assert_eq!(tallied(&state), 1);
+    assert_eq!(tallied(&state), 2);
     close(&mut state, DAWN + reach + HOUR / 6 - 1);
-    assert_eq!(tallied(&state), 1);
+    assert_eq!(tallied(&state), 2);
     close(&mut state, DAWN + reach + HOUR / 6);
+    assert_eq!(tallied(&state), 1);
+    let hour_ends = (DAWN.div_euclid(HOUR) + 1) * HOUR;
+    close(&mut state, hour_ends + work_reach - 1);
+    assert_eq!(tallied(&state), 1);
+    close(&mut state, hour_ends + work_reach);
     assert_eq!(tallied(&state), 0);
     assert_audit_clean(&state, "expired");
 }

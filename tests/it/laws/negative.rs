@@ -10,6 +10,7 @@ use yardmaster::core::event::{
 };
 use yardmaster::core::id::{Key, Name};
 use yardmaster::core::limits::Limits;
+use yardmaster::core::output::decision::Decision;
 use yardmaster::core::state::State;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::{digest, records_digest};
@@ -26,6 +27,7 @@ fn full() -> State {
         Event::JobState(JobState { request: "70/1:0", queue: "oak", user: "bob", ..job("two") }),
         Event::JobState(JobState { status: Status::Failed, ended_at: DAWN - HOUR, ..job("3") }),
         Event::JobState(JobState { status: Status::Transferring, ..job("7") }),
+        Event::JobState(JobState { status: Status::Finished, ended_at: DAWN, ..job("8") }),
         Event::JobState(merging("4", Status::Finished, DAWN - HOUR)),
         Event::JobState(merging("6", Status::Activated, 0)),
         Event::Heartbeat(beat("1", DAWN)),
@@ -69,7 +71,8 @@ fn full() -> State {
         fold(&mut state, &published(lane(topic, 0), event));
     }
     close(&mut state, DAWN + 1);
-    fold_decision(&mut state, &assign("70/1", 0, "ash", 10, DAWN));
+    let user = "ann".to_owned();
+    fold_decision(&mut state, &Decision { user, ..assign("70/1", 0, "ash", 10, DAWN) });
     let other = outcome(&assign("70/2", 0, "ash", 1, DAWN), OutcomeKind::Refused, DAWN);
     fold(&mut state, &published(lane(Topic::Outcome, 0), Event::Outcome(other)));
     close(&mut state, DAWN + 2);
@@ -100,7 +103,7 @@ fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 29] = [
+    let flips: [Flip; 32] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -117,6 +120,9 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("who", |it| flip(&mut it.who, |who| who.by[7].jobs += 1)),
         ("owner", |it| flip(&mut it.owner, |owner| owner.running_jobs += 1)),
         ("owner", |it| flip(&mut it.owner, |owner| owner.queued_cores += 1)),
+        ("owner", |it| flip(&mut it.owner, |owner| owner.reserved_jobs += 1)),
+        ("work", |it| flip(&mut it.work, |work| work.add(1, 1))),
+        ("reserved", |it| flip(&mut it.reserved, |jobs| *jobs += 1)),
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("bound", |it| flip(&mut it.bound, |jobs| *jobs += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),
@@ -252,7 +258,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| first(&mut it.facts.quotas.slab).held[0].1.kind = QuotaKind::Group,
         |it| first(&mut it.facts.quotas.slab).held[0].1.used_bytes += 1,
         |it| first(&mut it.facts.users.slab).held[0].1.kind = UserKind::Group,
-        |it| first(&mut it.facts.users.slab).held[0].1.priority_offset = Some(0),
+        |it| first(&mut it.facts.users.slab).held[0].1.cap_running_cores = Some(7),
         |it| _ = it.facts.releases.remove("ash"),
         |it| _ = it.facts.shares.remove("MC"),
         |it| _ = it.facts.users.remove("user/ann"),

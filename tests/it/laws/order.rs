@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "27f0fe28361ab644e9ace59092def3f3d7281232369d7344e9e99985a4054098";
+const DIGEST: &str = "7c4f690b2c256be8fb80901b14f94dd354d43fe82eb06bd919eeecb9ab1da08c";

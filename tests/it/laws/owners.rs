@@ -9,8 +9,8 @@ use yardmaster::core::id::Key;
 use yardmaster::core::judge::view::Grid;
 use yardmaster::core::policy::{Rules, Slots, Totals, UserView};
 use yardmaster::core::state::State;
-use yardmaster::core::state::record::Job;
-use yardmaster::core::unit::{HOUR, MINUTE};
+use yardmaster::core::state::record::{Job, Reservation, ReservedJobs};
+use yardmaster::core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
@@ -39,7 +39,37 @@ fn totals(state: &State, task: &Task) -> Totals {
             totals.queued_cores += cores;
         }
     }
+    for (it, queue, waiting) in reserved(state) {
+        let is_own = match task.working_group.as_str() {
+            "" => it.working_group.is_empty() && it.user == task.user,
+            wanted => it.working_group == wanted,
+        };
+        if is_own {
+            totals.reserved_jobs += u64::from(waiting);
+            totals.reserved_cores += u64::from(waiting * queue.cores);
+        }
+    }
     totals
+}
+
+/// Open reservations, queue by queue, with how many of their jobs are not known yet.
+fn reserved(state: &State) -> Vec<(&Reservation, &ReservedJobs, u32)> {
+    let second = |at: Millis| at.div_euclid(SECOND);
+    let mut all = Vec::new();
+    for (_, request) in state.requests.iter() {
+        for it in &request.reservations {
+            for queue in &it.queues {
+                let comes = |job: &Job| match job.request {
+                    Key::NONE => job.task == it.task && second(job.created_at) > second(it.now),
+                    request => request == it.request,
+                };
+                let jobs = jobs(state);
+                let seen = jobs.iter().filter(|(job, [at, ..])| *at == queue.queue && comes(job));
+                all.push((it, queue, queue.jobs.saturating_sub(seen.count() as u32)));
+            }
+        }
+    }
+    all
 }
 
 /// Cores that run; `class`: of the site of a queue.
@@ -48,6 +78,9 @@ fn slots(state: &State, task: &Task, class: impl Fn(&str) -> i8) -> Slots {
     let mut slots = Slots::default();
     for (job, [queue, share, user, _]) in jobs(state) {
         if job.status != Some(Status::Running) || !classed.contains(&share) || user != task.user {
+            continue;
+        }
+        if job.sample.is_merge() {
             continue;
         }
         let cores = u64::from(job.cores);
@@ -62,7 +95,7 @@ fn user_at(state: &State, task: &Task, queue: &str) -> UserView {
     let (mut view, mut users, mut running) = (UserView::default(), BTreeSet::new(), 0);
     for (job, [at, share, user, _]) in jobs(state) {
         let status = job.status.expect("known");
-        if at != queue || share != task.gshare {
+        if at != queue || share != task.gshare || job.sample.is_merge() {
             continue;
         }
         running += u32::from(status == Status::Running);
@@ -73,6 +106,13 @@ fn user_at(state: &State, task: &Task, queue: &str) -> UserView {
             view.present |= !status.is_ended();
             view.queued += u32::from(QUEUED.contains(&status));
             view.running += u32::from(status == Status::Running);
+        }
+    }
+    for (it, at, waiting) in reserved(state) {
+        let is_own = it.user == task.user && it.gshare == task.gshare && !it.merge;
+        if is_own && at.queue == queue {
+            view.present |= waiting > 0;
+            view.queued += waiting;
         }
     }
     (view.users, view.all_running) = (Some(users.len() as u32), Some(running));

@@ -92,12 +92,26 @@ fn random_decisions(chance: &mut Chance, now: Millis, before: &mut Vec<Decision>
         let attempt = before.iter().filter(|it| it.subject == subject).count() as u32;
         let decision = match chance.below(4) {
             0 => defer(subject, attempt, 1, now),
-            _ => assign(subject, attempt, chance.of(&QUEUES), chance.below(30) as u32, now),
+            _ => owned(
+                assign(subject, attempt, chance.of(&QUEUES), chance.below(30) as u32, now),
+                chance,
+            ),
         };
         before.push(decision.clone());
         decisions.push(decision);
     }
     decisions
+}
+
+/// The same decision for somebody's work.
+fn owned(decision: Decision, chance: &mut Chance) -> Decision {
+    Decision {
+        user: chance.of(&USERS).into(),
+        working_group: chance.of(&GROUPS).into(),
+        gshare: chance.of(&SHARES).into(),
+        merge: chance.below(4) == 0,
+        ..decision
+    }
 }
 
 fn event(

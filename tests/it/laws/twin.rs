@@ -30,9 +30,12 @@ struct Reservation {
     request: String,
     task: String,
     gshare: String,
+    user: String,
+    group: String,
+    merge: bool,
     now: Millis,
     clock: Millis,
-    queues: Vec<(String, u32)>,
+    queues: Vec<(String, u32, u32)>,
 }
 
 #[derive(Default)]
@@ -155,9 +158,15 @@ impl Twin {
             request: format!("{}:{}", decision.subject, decision.attempt),
             task: decision.task.clone(),
             gshare: decision.gshare.clone(),
+            user: decision.user.clone(),
+            group: decision.working_group.clone(),
+            merge: decision.merge,
             now: decision.now,
             clock: after.times.of(Topic::JobState).clock,
-            queues: ranked.iter().map(|it| (it.unified.clone(), it.jobs)).collect(),
+            queues: ranked
+                .iter()
+                .map(|it| (it.unified.clone(), it.jobs, it.cores.max(1)))
+                .collect(),
         };
         self.reservations.insert(decision.id, reservation);
     }
@@ -195,6 +204,7 @@ impl Twin {
                 // Met only now though it may have been counted and forgotten before: no trace.
                 if !(over <= then - limits.ended_job_lifetime_ms && self.met.contains(name)) {
                     let windows = ended_windows(&job, limits).chain(start(&job));
+                    let windows = windows.chain(work(&job, limits));
                     self.left.extend(windows.map(|(end, name)| (end, name, 1)));
                     self.left.extend(waited(&job));
                 }
@@ -281,7 +291,8 @@ impl Twin {
         let decision = job.status.name();
         let mut rows =
             vec![format!("load {queue}/{gshare}/{resource_type}"), format!("queue {queue}")];
-        let kind = if group.is_empty() { 0 } else { 2 };
+        let merges = job.processing_type == "pmerge";
+        let kind = if group.is_empty() { 0 } else { 2 } + if merges { 4 } else { 0 };
         rows.extend((!user.is_empty()).then(|| format!("who {kind} {user}/{queue}/{gshare}")));
         rows.extend((!group.is_empty()).then(|| format!("who 1 {group}/{queue}/{gshare}")));
         rows.extend((!nucleus.is_empty()).then(|| format!("nucleus {nucleus}")));
@@ -290,6 +301,9 @@ impl Twin {
             add(sums, format!("{row} {decision} cores"), job.cores.into());
         }
         add(sums, format!("share {queue}/{gshare} {decision}"), 1);
+        if merges && job.status == Status::Running {
+            add(sums, format!("share {queue}/{gshare} merging"), 1);
+        }
         if let Some(beat) = self.beats.get(job.job)
             && job.status == Status::Running
             && beat.0 == job.attempt
@@ -303,7 +317,8 @@ impl Twin {
             );
             add(sums, format!("queue {queue} disk_io_jobs"), 1);
         }
-        let windows = ended_windows(job, &state.setting.limits).chain(start(job));
+        let limits = &state.setting.limits;
+        let windows = ended_windows(job, limits).chain(start(job)).chain(work(job, limits));
         for (_, name) in windows.filter(|(end, _)| *end > state.now) {
             add(sums, name, 1);
         }
@@ -320,7 +335,9 @@ impl Twin {
 
     /// Users with a job that is not over, by (queue, share).
     fn users(&self, sums: &mut Sums) {
-        let active = self.jobs.values().filter(|it| !it.status.is_ended() && !it.user.is_empty());
+        let active = self.jobs.values().filter(|it| {
+            !it.status.is_ended() && !it.user.is_empty() && it.processing_type != "pmerge"
+        });
         let users: BTreeSet<_> = active.map(|it| (it.queue, it.gshare, it.user)).collect();
         for (queue, gshare, _) in users {
             add(sums, format!("share {queue}/{gshare} users"), 1);
@@ -347,7 +364,7 @@ impl Twin {
 
     fn reserved(&self, sums: &mut Sums) {
         for it in self.reservations.values() {
-            for (queue, jobs) in &it.queues {
+            for (queue, jobs, cores) in &it.queues {
                 let comes = |job: &&Job| match job.request {
                     "" => {
                         job.task == it.task
@@ -360,6 +377,16 @@ impl Twin {
                 let waiting = (i128::from(*jobs) - seen).max(0);
                 add(sums, format!("share {queue}/{} reserved", it.gshare), waiting);
                 add(sums, format!("queue {queue} reserved"), waiting);
+                if !it.merge && !it.user.is_empty() {
+                    add(sums, format!("reserved {}/{queue}/{}", it.user, it.gshare), waiting);
+                }
+                let owner = match (it.user.as_str(), it.group.as_str()) {
+                    ("", "") => continue,
+                    (user, "") => format!("owner 0 {user}"),
+                    (_, group) => format!("owner 1 {group}"),
+                };
+                add(sums, format!("{owner} reserved jobs"), waiting);
+                add(sums, format!("{owner} reserved cores"), waiting * i128::from(*cores));
             }
         }
     }
@@ -418,6 +445,15 @@ fn ended_windows(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, St
     })
 }
 
+/// The bucket in which a finished job counts as work of its task, likewise.
+fn work(job: &Job, limits: &Limits) -> Option<(Millis, String)> {
+    let counts = job.status == Status::Finished && !job.nucleus.is_empty();
+    let bucket = over_at(job).div_euclid(HOUR);
+    let end = (bucket + 1) * HOUR + limits.request_lifetime_ms + 2 * HOUR;
+    let task = Key::of(job.task.as_bytes()).0;
+    (counts && job.processing_type != "pmerge").then(|| (end, format!("work {task} {bucket}")))
+}
+
 /// The bucket a started job counts in, likewise.
 fn start(job: &Job) -> Option<(Millis, String)> {
     let goes_on = matches!(job.status, Status::Running | Status::Holding | Status::Transferring);
@@ -431,6 +467,7 @@ fn start(job: &Job) -> Option<(Millis, String)> {
 fn sample(job: &Job) -> u8 {
     match (job.gshare, job.processing_type, job.user) {
         ("User Analysis", "pmerge", _) => 1,
+        (_, "pmerge", _) => 3,
         ("User Analysis", _, "gangarbt") => 2,
         _ => 0,
     }
@@ -439,7 +476,7 @@ fn sample(job: &Job) -> u8 {
 /// What a sample job that started counts for: how many, their waits, and the squares of those.
 fn waited(job: &Job) -> Vec<(Millis, String, i128)> {
     let waited = job.started_at - job.activated_at;
-    if sample(job) == 0 || job.activated_at <= 0 || job.started_at <= 0 || waited < 0 {
+    if !matches!(sample(job), 1 | 2) || job.activated_at <= 0 || job.started_at <= 0 || waited < 0 {
         return Vec::new();
     }
     let bucket = job.started_at.div_euclid(10 * MINUTE);

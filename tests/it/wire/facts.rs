@@ -47,6 +47,7 @@ pub fn options(dice: &mut Dice<'_>) -> Options {
         finished_files: dice.amount(),
         remaining_files: dice.amount(),
         remaining_jobs: dice.amount(),
+        events_per_job: dice.option(Dice::amount),
     }
 }
 
@@ -152,12 +153,10 @@ pub fn user(dice: &mut Dice<'_>) -> User {
         kind: dice.pick(&[UserKind::User, UserKind::Group]),
         name: dice.text(),
         changed_at: dice.long(),
-        active: dice.flag(),
         groups: dice.list(Dice::text),
         country: dice.text(),
         cap_running_jobs: dice.option(Dice::amount),
         cap_running_cores: dice.option(Dice::amount),
-        priority_offset: dice.option(Dice::int),
     }
 }
 

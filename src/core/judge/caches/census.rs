@@ -5,7 +5,7 @@ use crate::core::event::Status;
 use crate::core::id::Name;
 use crate::core::policy::{CLASSED, Slots};
 use crate::core::state::State;
-use crate::core::state::ledger::GROUP;
+use crate::core::state::ledger::{USER, USER_FOR_GROUP};
 use std::collections::BTreeMap;
 
 /// See the module.
@@ -30,7 +30,7 @@ impl Census {
         };
         let classed = CLASSED.map(|gshare| state.known_name(gshare));
         for (key, count) in state.ledger.who.iter() {
-            if key[2] != GROUP && classed.contains(&Some(Name(key[3]))) {
+            if matches!(key[2], USER | USER_FOR_GROUP) && classed.contains(&Some(Name(key[3]))) {
                 let cores = u64::from(count.by[Status::Running.index()].cores);
                 let slots = census.person(Name(key[0]));
                 let class = class(Name(key[1]));
@@ -56,7 +56,7 @@ impl Census {
         &mut self.people[*index as usize]
     }
 
-    /// Cores a user has running in shares whose tasks have classes.
+    /// Cores a user has running in shares whose tasks have classes, without merge jobs.
     pub(in crate::core) fn slots(&self, name: Option<Name>) -> Slots {
         let index = name.and_then(|name| self.index.get(name.index()));
         index.and_then(|index| self.people.get(*index as usize)).copied().unwrap_or_default()

@@ -17,9 +17,14 @@ impl Shares {
         self.balance = OnceLock::new();
     }
 
+    /// The tree.
+    pub(in crate::core) fn tree(&self, state: &State) -> &Tree {
+        self.tree.get_or_init(|| Tree::of(state))
+    }
+
     /// The tree, and how shares stand at the cut.
     pub(in crate::core) fn at(&self, state: &State) -> (&Tree, &Balance) {
-        let tree = self.tree.get_or_init(|| Tree::of(state));
+        let tree = self.tree(state);
         let make = || Balance::new(tree, &executing_and_queued(state));
         (tree, self.balance.get_or_init(make))
     }

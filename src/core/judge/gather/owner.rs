@@ -109,7 +109,9 @@ impl Look<'_> {
         let (ledger, survey) = (&self.view.state.ledger, self.survey);
         let mut view = UserView {
             users: Some(share.map_or(0, |share| share.users)),
-            all_running: Some(share.map_or(0, |share| share.jobs[Status::Running.index()])),
+            all_running: Some(share.map_or(0, |share| {
+                share.jobs[Status::Running.index()].saturating_sub(share.merging)
+            })),
             starts_per_hour: self.starts(at, queue),
             site_class: self.site_class(at),
             ..UserView::default()
@@ -123,6 +125,14 @@ impl Look<'_> {
                 view.queued += QUEUED.into_iter().map(jobs).sum::<u32>();
                 view.running += jobs(Status::Running);
             }
+        }
+        // Without any reservation in the share there is none of the user.
+        if share.is_some_and(|share| share.reserved > 0)
+            && let (Some(user), Some(gshare)) = (survey.user, survey.gshare)
+            && let Some(reserved) = ledger.reserved.of([user.0, queue.0, gshare.0, 0])
+        {
+            view.present |= *reserved > 0;
+            view.queued = view.queued.saturating_add(*reserved);
         }
         if let Some(jobs) = ledger.ended.of(at_queue(survey.task, queue, 0)) {
             let ended = jobs.since(self.case.now.saturating_sub(self.case.owner.outcomes_ms));

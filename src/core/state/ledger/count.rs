@@ -116,8 +116,10 @@ impl AtQueue {
 pub struct AtShare {
     /// Jobs by state.
     pub jobs: [u32; Status::COUNT],
-    /// Users with a job that is not over.
+    /// Users with a job that is not over and merges nothing.
     pub users: u32,
+    /// Running jobs that merge output.
+    pub merging: u32,
     /// Jobs reserved by decisions and not yet seen; derived, see `reserve`.
     pub reserved: u32,
 }

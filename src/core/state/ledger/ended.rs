@@ -5,9 +5,9 @@
 
 use super::{Ledger, at_queue};
 use crate::core::event::Status;
-use crate::core::id::Name;
+use crate::core::id::{Key, Name};
 use crate::core::state::record::{Job, Sample};
-use crate::core::state::rows::{RowKey, Rows};
+use crate::core::state::rows::{NO_ROW, RowKey, Rows};
 use crate::core::state::window::{Window, bucket_of};
 use crate::core::unit::{HOUR, MINUTE, Millis};
 
@@ -41,6 +41,22 @@ impl EndedJobs {
         let first = bucket_of(from, ENDED_GRAIN);
         [0, 1, 2].map(|which| self.ended[which].sum(first, i64::MAX))
     }
+}
+
+/// Grain of the windows of a task's finished jobs.
+pub const WORK_GRAIN: Millis = HOUR;
+
+/// The bucket in which a finished job counts as work of its task that is done (spec atlas 1.2);
+/// `None`: it does not. Work is summed by nucleus, and jobs that merge output process no events.
+fn work_of(job: &Job) -> Option<i64> {
+    let counts =
+        job.status == Some(Status::Finished) && job.nucleus != NO_ROW && !job.sample.is_merge();
+    counts.then(|| bucket_of(job.over_at(), WORK_GRAIN))
+}
+
+/// Row key of a task.
+fn of_task(task: Key) -> RowKey {
+    [task.0 as u32, (task.0 >> 32) as u32, 0, 0]
 }
 
 /// Grain of the windows of started jobs.
@@ -88,6 +104,28 @@ impl Ledger {
         note_whether_empty(&mut self.ended, row, was_empty, EndedJobs::is_empty);
     }
 
+    /// A job that finished, as work of its task that is done.
+    pub(super) fn job_work(&mut self, job: &Job, amount: i64) {
+        let Some(bucket) = work_of(job) else { return };
+        if bucket >= self.first(WORK_GRAIN, self.work_reach) {
+            self.change_work(of_task(job.task), |work| work.add(bucket, amount));
+        }
+    }
+
+    fn change_work(&mut self, key: RowKey, change: impl FnOnce(&mut Window)) {
+        let row = self.work.row(key);
+        self.work.note(row, 1);
+        let was_empty = self.work.at(row).is_empty();
+        change(self.work.at(row));
+        note_whether_empty(&mut self.work, row, was_empty, Window::is_empty);
+    }
+
+    /// Jobs of a task that finished since a moment and had a nucleus; whole hours after it.
+    pub fn work_since(&self, task: Key, at: Millis) -> u64 {
+        let first = bucket_of(at, WORK_GRAIN).saturating_add(1);
+        self.work.of(of_task(task)).map_or(0, |work| work.sum(first, i64::MAX))
+    }
+
     pub(super) fn job_start(&mut self, queue: Name, bucket: i64, amount: i64) {
         if bucket < self.first(START_GRAIN, START_REACH) {
             return;
@@ -110,6 +148,11 @@ impl Ledger {
                 note_whether_empty(&mut self.ended, row, was_empty, EndedJobs::is_empty);
             }
         }
+        if let Some(bucket) = work_of(job)
+            && bucket >= self.first(WORK_GRAIN, self.work_reach)
+        {
+            self.change_work(of_task(job.task), |work| work.leave(bucket, 1));
+        }
         if let Some(bucket) = start_of(job)
             && bucket >= self.first(START_GRAIN, START_REACH)
         {
@@ -129,6 +172,11 @@ impl Ledger {
         let was_empty = self.ended.at(row).is_empty();
         self.ended.at(row).ended[which].restore(bucket, left);
         note_whether_empty(&mut self.ended, row, was_empty, EndedJobs::is_empty);
+    }
+
+    /// The same of the work it did.
+    pub fn restore_work(&mut self, key: RowKey, bucket: i64, left: u64) {
+        self.change_work(key, |work| work.restore(bucket, left));
     }
 
     /// The same of its start.

@@ -53,7 +53,8 @@ enum Wait {
 /// behind its start.
 fn wait_of(job: &Job) -> Option<Wait> {
     let status = job.status?;
-    if job.sample == Sample::None || job.activated_at <= 0 {
+    let is_sample = matches!(job.sample, Sample::Merge | Sample::Probe);
+    if !is_sample || job.activated_at <= 0 {
         return None;
     }
     if job.started_at > 0 {

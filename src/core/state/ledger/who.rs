@@ -13,6 +13,9 @@ pub const GROUP: u32 = 1;
 /// Rows of users again: their jobs for working groups. Those count for the group where caps are
 /// concerned, and for the user all the same (spec atlas 8.1).
 pub const USER_FOR_GROUP: u32 = 2;
+/// Added to the number of a user's rows for jobs that merge output. They count where caps are
+/// concerned, but neither in slots nor in the stabilizer (spec atlas 8.1.1, 8.5).
+pub const MERGE: u32 = 4;
 
 /// Jobs and cores of an owner on the whole grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +28,10 @@ pub struct Totals {
     pub running_cores: u64,
     /// Cores of jobs queued.
     pub queued_cores: u64,
+    /// Jobs reserved by decisions and not yet seen; derived, see `reserve`.
+    pub reserved_jobs: u64,
+    /// Cores of jobs reserved.
+    pub reserved_cores: u64,
 }
 
 /// What a job in a state is to its owner's caps (spec atlas 8.1).
@@ -48,6 +55,14 @@ fn side(status: Status) -> Side {
 }
 
 impl Totals {
+    /// Jobs of which `before` were reserved and not yet seen, now `waiting`.
+    pub(in crate::core::state) fn reserve(&mut self, before: u32, waiting: u32, cores: u32) {
+        let change = i64::from(waiting) - i64::from(before);
+        self.reserved_jobs = self.reserved_jobs.wrapping_add_signed(change);
+        let cores = change * i64::from(cores);
+        self.reserved_cores = self.reserved_cores.wrapping_add_signed(cores);
+    }
+
     #[inline]
     fn add(&mut self, side: Side, cores: u32, sign: i32) {
         let (jobs, held) = match side {
@@ -60,13 +75,19 @@ impl Totals {
     }
 }
 
-/// The rows of a job's user and working group, made when they are new.
-pub(super) fn rows(who: &mut Rows<Count>, [user, group, queue, gshare]: [Name; 4]) -> (u32, u32) {
+/// The rows of a job's user and working group, made when they are new; `is_merge`: whether the job
+/// merges output.
+pub(super) fn rows(
+    who: &mut Rows<Count>,
+    [user, group, queue, gshare]: [Name; 4],
+    is_merge: bool,
+) -> (u32, u32) {
     let mut row = |name: Name, kind: u32| match name {
         Name::NONE => NO_ROW,
         name => who.row([name.0, queue.0, kind, gshare.0]),
     };
     let kind = if group == Name::NONE { USER } else { USER_FOR_GROUP };
+    let kind = if is_merge { kind | MERGE } else { kind };
     (row(user, kind), row(group, GROUP))
 }
 
@@ -119,7 +140,7 @@ impl Ledger {
     #[inline]
     fn owner_key(&self, row: u32) -> Option<RowKey> {
         let [name, _, kind, _] = self.who.key(row);
-        (kind != USER_FOR_GROUP).then_some([name, kind, 0, 0])
+        (kind & USER_FOR_GROUP == 0).then_some([name, kind & GROUP, 0, 0])
     }
 
     /// A job's count for its owner, where only state or cores differ. Most changes are no news.
@@ -153,7 +174,7 @@ impl Ledger {
     }
 
     /// A user is one of those at (queue, gshare) while any job there is not over, be it for a
-    /// working group or not.
+    /// working group or not. Jobs that merge output do not count.
     fn see_user(&mut self, row: u32, share: u32, was_active: bool) {
         let is_active = self.who.at(row).is_active();
         let [name, queue, kind, gshare] = self.who.key(row);
@@ -171,7 +192,8 @@ impl Ledger {
         *users = if is_active { users.wrapping_add(1) } else { users.wrapping_sub(1) };
     }
 
-    /// Jobs of a user in a share at a queue, be they for a working group or not.
+    /// Jobs of a user in a share at a queue, be they for a working group or not, without those that
+    /// merge output.
     pub fn of_user(&self, user: Name, queue: Name, gshare: Name) -> [Option<&Count>; 2] {
         [USER, USER_FOR_GROUP].map(|kind| self.who.of([user.0, queue.0, kind, gshare.0]))
     }
