@@ -105,7 +105,7 @@ pub struct Options {
     /// Jobs that remain.
     pub remaining_jobs: u64,
     /// Events that each job processes: `remaining_events` falls by so many with each job that
-    /// finishes. `None`: it holds until it is stated anew.
+    /// finishes. `None`: it holds until it is stated again.
     pub events_per_job: Option<u64>,
 }
 

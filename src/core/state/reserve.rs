@@ -1,10 +1,10 @@
 //! Reservations: jobs that assignments will bring, until it is seen.
 //!
 //! A queue's reserved figure is, over all open reservations, the sum of max(0, reserved - jobs of
-//! that request known by now). The same jobs count for their owner's caps and in what their user has
-//! queued there (spec atlas 8.1, 8.5). Jobs are matched by request, or by task if they name no request and
-//! were created after the decision's now. The figure is derived from reservations and jobs; it is
-//! kept up to date here and recounted by the audit.
+//! that request known by now). The same jobs count for their owner's caps and in what their user
+//! has queued there (spec atlas 8.1, 8.5). Jobs are matched by request, or by task if they name no
+//! request and were created after the decision's now. The figure is derived from reservations and
+//! jobs; it is kept up to date here and recounted by the audit.
 
 use crate::core::id::{Key, Name};
 use crate::core::state::ledger::{GROUP, Ledger, USER, at_queue};

@@ -53,8 +53,8 @@ const WAITS: usize = 3;
 const WORK: usize = 4;
 const END: usize = 5;
 
-/// Tallies are by (task number, queue), work by task number, rates by (source, destination), starts and waits
-/// by queue.
+/// Tallies are by (task number, queue), work by task number, rates by (source, destination), starts
+/// and waits by queue.
 fn line(
     sink: &mut Sink<'_>,
     state: &State,
