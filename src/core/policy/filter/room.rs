@@ -8,10 +8,9 @@ const NO_ROOM: Reason = Reason::new("no_room", "{measured} jobs wait for a core;
 
 pub(super) const FILTER: Filter = filter!(NoParams {
     name: "room",
-    spec: "ours",
-    help: "jobs of all shares that wait for a core are fewer than `room_per_running` allows for each \
-           that runs, or than `room_least`; not asked of express chunks, nor where \
-           `room_per_running` is 0",
+    spec: "not in atlas",
+    help: "jobs of all shares that wait for a core are fewer than the running ones allow, or than \
+           room_least; not asked of express chunks, nor where room_per_running is 0",
     reasons: &[&NO_ROOM],
     reads: &[Reads::Load],
     temporary: true,
