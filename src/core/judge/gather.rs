@@ -12,10 +12,10 @@ use crate::core::judge::partial_copies::PartialCopies;
 use crate::core::judge::view::CutView;
 use crate::core::judge::world::{QueueView, World};
 use crate::core::policy::{
-    Asked, Candidate, Candidates, Case, Known, LinkView, Owner, Policy, Resolved, Stores,
+    Asked, Candidate, Candidates, Case, Known, LinkView, Owner, Policy, Resolved, Stores, UserView,
 };
 use crate::core::state::State;
-use crate::core::state::ledger::{AtQueue, Count};
+use crate::core::state::ledger::{AtQueue, AtShare, Count};
 use crate::core::unit::{HOUR, Millis};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -230,8 +230,25 @@ impl Candidates for Gathered<'_> {
     #[inline]
     fn at(&self, index: u32) -> Candidate<'_> {
         let at = self.list[index as usize];
+        let mut candidate = self.without_user(index);
+        self.look.add_user(at, &mut candidate);
+        candidate
+    }
+
+    #[inline]
+    fn bare(&self, index: u32) -> Candidate<'_> {
+        self.look.bare(self.list[index as usize])
+    }
+
+    #[inline(always)]
+    fn without_user(&self, index: u32) -> Candidate<'_> {
+        let at = self.list[index as usize];
         let there = self.input_availability.get(at as usize).copied().unwrap_or_default();
         self.look.candidate(at, there)
+    }
+
+    fn add_user(&self, index: u32, candidate: &mut Candidate<'_>) {
+        self.look.add_user(self.list[index as usize], candidate);
     }
 
     fn queue(&self, index: u32) -> &Queue {
@@ -250,23 +267,17 @@ impl<'a> Look<'a> {
     /// One queue as a candidate, by its index.
     pub fn one(&self, at: u32) -> Candidate<'a> {
         let (task, scope) = (self.case.task, self.case.scope);
-        self.candidate(at, self.view.world.there(at, task, scope, &self.survey.partial))
+        let there = self.view.world.there(at, task, scope, &self.survey.partial);
+        let mut candidate = self.candidate(at, there);
+        self.add_user(at, &mut candidate);
+        candidate
     }
 
+    /// A candidate with its configuration alone.
     #[inline]
-    fn candidate(&self, at: u32, there: InputAvailability) -> Candidate<'a> {
-        let CutView { world, state, .. } = self.view;
-        let (ledger, survey) = (&state.ledger, self.survey);
+    fn bare(&self, at: u32) -> Candidate<'a> {
+        let CutView { world, .. } = self.view;
         let view = &world.queues[at as usize];
-        let unified = view.unified.0;
-        let hints = survey.hints.get(at as usize);
-        let at_queue = find(&ledger.queue, hints.map(|it| &it.queue), [unified, 0, 0, 0]);
-        let at_share = survey.gshare.and_then(|gshare| {
-            find(&ledger.share, hints.map(|it| &it.share), [unified, gshare.0, 0, 0])
-        });
-        let of_type = survey.gshare.zip(survey.resource_type).and_then(|(gshare, kind)| {
-            find(&ledger.load, hints.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
-        });
         let (inputs, outputs) = view.stores(self.case.scope);
         let (output, input) = match self.case.scope {
             Scope::Default => (view.output, view.input),
@@ -274,15 +285,56 @@ impl<'a> Look<'a> {
         };
         Candidate {
             queue: &view.queue,
+            load: &NOTHING.0,
+            load_type: &NOTHING.1,
+            load_all: &NOTHING.1,
+            reserved: 0,
+            reserved_all: 0,
+            at_nucleus: self.survey.nucleus == Some(view.storage_site),
+            link: LinkView::default(),
+            output: world.storage_of(output),
+            input: world.storage_of(input),
+            pilots: 0,
+            workers: 0,
+            slots: None,
+            disk_io_kbps: None,
+            available_bytes: 0,
+            available_files: 0,
+            reachable_bytes: 0,
+            reachable_files: 0,
+            inputs: Stores { all: &world.storages, at: inputs },
+            outputs: Stores { all: &world.storages, at: outputs },
+            software: world.software_of(view.software),
+            all_software: world.software_of(world.all_software),
+            inactive: false,
+            stuck_transferring: 0,
+            locked: false,
+            preferred_cpu_percent: 0.0,
+            load_task: &NOTHING.1,
+            user: UserView::default(),
+        }
+    }
+
+    /// A candidate, but for what is known of the user there.
+    #[inline(always)]
+    fn candidate(&self, at: u32, there: InputAvailability) -> Candidate<'a> {
+        let CutView { world, state, .. } = self.view;
+        let (ledger, survey) = (&state.ledger, self.survey);
+        let view = &world.queues[at as usize];
+        let unified = view.unified.0;
+        let hints = survey.hints.get(at as usize);
+        let at_queue = find(&ledger.queue, hints.map(|it| &it.queue), [unified, 0, 0, 0]);
+        let at_share = self.share(at, view.unified);
+        let of_type = survey.gshare.zip(survey.resource_type).and_then(|(gshare, kind)| {
+            find(&ledger.load, hints.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
+        });
+        Candidate {
             load: at_share.map_or(&NOTHING.0, |share| &share.jobs),
             load_type: of_type.map_or(&NOTHING.1, |load| &load.count),
             load_all: at_queue.map_or(&NOTHING.1, |queue| &queue.count),
             reserved: at_share.map_or(0, |share| share.reserved),
             reserved_all: at_queue.map_or(0, |queue| queue.reserved),
-            at_nucleus: survey.nucleus == Some(view.storage_site),
             link: self.link(view),
-            output: world.storage_of(output),
-            input: world.storage_of(input),
             pilots: at_queue.map_or(0, |queue| queue.asked.saturating_add(queue.updated)),
             workers: at_queue
                 .map_or(0, |queue| queue.workers_submitted.saturating_add(queue.workers_running)),
@@ -292,17 +344,19 @@ impl<'a> Look<'a> {
             available_files: there.disk_files.min(self.case.task.total_files),
             reachable_bytes: there.any_bytes.min(self.case.task.total_bytes),
             reachable_files: there.any_files.min(self.case.task.total_files),
-            inputs: Stores { all: &world.storages, at: inputs },
-            outputs: Stores { all: &world.storages, at: outputs },
-            software: world.software_of(view.software),
-            all_software: world.software_of(world.all_software),
             inactive: self.is_inactive(view, at_queue),
             stuck_transferring: self.stuck(view.unified),
-            locked: false,
-            preferred_cpu_percent: 0.0,
             load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
-            user: self.user(at, view.unified, at_share),
+            ..self.bare(at)
         }
+    }
+
+    /// What the task's share has at a queue.
+    #[inline]
+    fn share(&self, at: u32, queue: Name) -> Option<&'a AtShare> {
+        let (ledger, gshare) = (&self.view.state.ledger, self.survey.gshare?);
+        let hint = self.survey.hints.get(at as usize).map(|it| &it.share);
+        find(&ledger.share, hint, [queue.0, gshare.0, 0, 0])
     }
 
     #[inline]

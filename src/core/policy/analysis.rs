@@ -1,13 +1,12 @@
 //! ATLAS analysis jobs: which tasks must wait, which queues are candidates, when locality is given
 //! up.
 
-use super::candidate::Candidate;
 use super::caps::{self, Caps, Margins};
 use super::case::{Case, Preassigned, WholeCopies};
 use super::class::{Classes, class_of};
 use super::declare::typed;
 use super::divide::{Share, divide};
-use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_USER};
+use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
 use super::flavour::{Flavour, Found, Plan, Select};
 use super::holder::reads_any;
 use super::locality::{Availability, Enough, Locality, availability};
@@ -110,7 +109,9 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
         throttling: &THROTTLING,
         sites: typed!(Own: sites()),
         owner: typed!(Own: completed(task, owner)),
-        first_pass: typed!(Own: first_pass(case, candidates)),
+        of_queue: OF_THE_QUEUE,
+        user_early: USER_EARLY,
+        first_pass: typed!(Own: first_pass(case, queues)),
         next_pass,
         again: typed!(Own: again(case, found)),
         most,
@@ -245,13 +246,13 @@ fn completed(task: &Task, owner: Owner, own: &Own) -> Owner {
 }
 
 /// The case of the first pass: where the input lies.
-fn first_pass<'a>(case: &Case<'a>, candidates: &[Candidate<'_>], own: &Own) -> Case<'a> {
-    let is_there = || candidates.iter().any(|it| is_named(case.task, it.queue));
+fn first_pass<'a>(case: &Case<'a>, queues: &[&Queue], own: &Own) -> Case<'a> {
+    let is_there = || queues.iter().any(|queue| is_named(case.task, queue));
     let (preassigned, included) = if case.preassigned == Preassigned::One && !is_there() {
         // No queue of that name: it may be a storage endpoint, else it has no effect.
-        let reads = |it: &&Candidate<'_>| it.queue.reads(case.scope).contains(&case.task.site);
-        let readers = candidates.iter().filter(reads);
-        (Preassigned::No, readers.map(|it| it.queue.unified.clone()).collect())
+        let reads = |queue: &&&Queue| queue.reads(case.scope).contains(&case.task.site);
+        let readers = queues.iter().filter(reads);
+        (Preassigned::No, readers.map(|queue| queue.unified.clone()).collect())
     } else {
         (case.preassigned, case.task.options.included_sites.as_slice().into())
     };
@@ -259,7 +260,7 @@ fn first_pass<'a>(case: &Case<'a>, candidates: &[Candidate<'_>], own: &Own) -> C
     let is_suppressed = own.locality == WithoutData::Suppressed && is_free(case, own);
     let is_asked = reads_any(case) && !is_suppressed;
     let case = Case { preassigned, included, remote_source, ..case.clone() };
-    let locality = is_asked.then(|| Arc::new(Locality::new(&case, candidates, enough(own))));
+    let locality = is_asked.then(|| Arc::new(Locality::new(&case, queues, enough(own))));
     Case { locality, ..case }
 }
 

@@ -72,8 +72,14 @@ pub struct Plan {
     pub sites: fn(&Values) -> SiteRules,
     /// An owner as counted, with what follows from its figures for a task.
     pub owner: fn(&Task, Owner, &Values) -> Owner,
+    /// Its filters that look at nothing of a candidate but its configuration. Where these come
+    /// first, counters are looked up for those alone that pass them.
+    pub of_queue: &'static [&'static Filter],
+    /// Its filters before weighing that look at what is known of the user at a queue; all others
+    /// before weighing do not.
+    pub user_early: &'static [&'static Filter],
     /// The case of the first pass over all candidates.
-    pub first_pass: for<'a> fn(&Case<'a>, &[Candidate<'_>], &Values) -> Case<'a>,
+    pub first_pass: for<'a> fn(&Case<'a>, &[&Queue], &Values) -> Case<'a>,
     /// The case of the pass after another.
     pub next_pass: for<'a> fn(&Case<'a>) -> Case<'a>,
     /// Whether candidates are judged once more, in the next pass.

@@ -1,10 +1,9 @@
 //! Which queues hold the input of an analysis task (spec atlas 8.4). The verdict on one queue
 //! depends on the others: whole copies are preferred to parts, disk to tape, stored to virtual.
 
-use super::candidate::Candidate;
 use super::case::{Case, Preassigned};
 use super::locality::{Enough, Holding, Locality, availability};
-use crate::core::event::{ChunkKind, Dataset};
+use crate::core::event::{ChunkKind, Dataset, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a queue has at an endpoint.
@@ -18,10 +17,10 @@ struct Copy {
 type Held = BTreeMap<String, Vec<Copy>>;
 
 impl Locality {
-    /// Looks at all candidates.
-    pub fn new(case: &Case<'_>, candidates: &[Candidate<'_>], enough: Enough) -> Locality {
+    /// Looks at the queues of all candidates.
+    pub fn new(case: &Case<'_>, queues: &[&Queue], enough: Enough) -> Locality {
         let datasets = datasets(case);
-        let (held, named) = held(case, &datasets, candidates);
+        let (held, named) = held(case, &datasets, queues);
         let mut locality = Locality::default();
         let mut useless = Vec::new();
         for ((at, dataset), held) in datasets.iter().zip(&held) {
@@ -100,21 +99,23 @@ pub fn reads_any(case: &Case<'_>) -> bool {
 fn held(
     case: &Case<'_>,
     datasets: &[(usize, &Dataset)],
-    candidates: &[Candidate<'_>],
+    queues: &[&Queue],
 ) -> (Vec<Held>, BTreeSet<String>) {
     let mut held = vec![Held::new(); datasets.len()];
     let mut named = BTreeSet::new();
     let mut seen = BTreeSet::new();
-    for candidate in candidates {
-        let queue = candidate.queue;
-        if !seen.insert(queue.unified.as_str()) {
-            continue;
-        }
+    for queue in queues {
         let site = case.task.site.as_str();
-        if site == queue.unified || site == queue.name {
+        if !site.is_empty() && (site == queue.unified || site == queue.name) {
             named.insert(queue.unified.clone());
         }
         let endpoints = queue.reads(case.scope);
+        let mut replicas = datasets.iter().flat_map(|(_, dataset)| &dataset.replicas);
+        let holds_any = replicas.any(|replica| endpoints.contains(&replica.endpoint));
+        // The parts of a unified queue read the same.
+        if !holds_any || !seen.insert(queue.unified.as_str()) {
+            continue;
+        }
         for ((at, dataset), held) in datasets.iter().zip(&mut held) {
             for (number, replica) in dataset.replicas.iter().enumerate() {
                 if !endpoints.contains(&replica.endpoint) {

@@ -6,7 +6,7 @@ use super::candidate::{Candidate, Row};
 use super::case::Case;
 use super::compile::{Policy, Resolved};
 use super::declare::Weigh;
-use super::judgement::{Chosen, Judgement, Refused};
+use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::pipeline::best;
 use super::verdict::{BEYOND_THE_BEST, Objection, Verdict};
 use super::walk::bounded;
@@ -21,8 +21,14 @@ enum Stand {
     Out(u16, Objection),
 }
 
-/// A candidate that passed so far: its index, its weight, the factors that depend on all.
-type Left = (u32, (Weighed, Vec<f64>));
+/// A candidate that passed so far, with its weight.
+struct Left<'a> {
+    index: u32,
+    candidate: &'a Candidate<'a>,
+    weighed: Weighed,
+    /// The factors that depend on all.
+    factors: Vec<f64>,
+}
 
 /// Candidates that go before others.
 #[derive(Default)]
@@ -47,174 +53,224 @@ impl First {
     }
 }
 
-/// All candidates of a case, and how each stands.
-struct Joint<'a> {
-    case: &'a Case<'a>,
-    candidates: &'a [Candidate<'a>],
+/// A candidate that is still there.
+struct Seen<'a> {
+    index: u32,
+    candidate: Candidate<'a>,
+}
+
+/// How all candidates of a case stand, and those that are still there, in order.
+struct Sifted<'a> {
     stands: Vec<Stand>,
-    /// Weights of those that were weighed.
+    left: Vec<Seen<'a>>,
+}
+
+/// A case whose candidates are being weighed.
+struct Joint<'a, 'c> {
+    case: &'a Case<'a>,
+    /// Those that the filters before weighing left.
+    seen: &'a [Seen<'c>],
+    stands: Vec<Stand>,
+    /// Weights of those that were weighed, by index.
     weights: Vec<f64>,
 }
 
-impl<'a> Joint<'a> {
-    fn indices(&self) -> impl Iterator<Item = u32> + use<'a> {
-        let stands = self.stands.clone();
-        (0..).zip(stands).filter(|(_, stand)| !matches!(stand, Stand::Out(..))).map(|(at, _)| at)
+impl Joint<'_, '_> {
+    fn object(&mut self, index: u32, filter: u16, objection: Objection) {
+        self.stands[index as usize] = Stand::Out(filter, objection);
     }
 
-    fn object(&mut self, index: u32, filter: u16, objection: Objection, temporary: bool) {
-        let stand = &mut self.stands[index as usize];
-        match (&stand, temporary) {
-            (Stand::Open | Stand::Doubtful(..), true) => {
-                *stand = Stand::Doubtful(filter, objection)
-            }
-            (Stand::Open | Stand::Doubtful(..), false) => *stand = Stand::Out(filter, objection),
-            _ => {}
-        }
+    fn is_out(&self, index: u32) -> bool {
+        matches!(self.stands[index as usize], Stand::Out(..))
     }
+}
 
-    fn rows(&self, indices: &[u32], weighed: &[Weighed]) -> Vec<Row<'a>> {
-        let row = |(at, index): (usize, &u32)| Row {
-            candidate: &self.candidates[*index as usize],
-            doubtful: matches!(self.stands[*index as usize], Stand::Doubtful(..)),
-            ahead: false,
-            preferred: false,
-            weight: weighed.get(at).map_or(1.0, |weighed| weighed.total),
-            running: weighed.get(at).map_or(0.0, |weighed| weighed.running),
-            verdict: Verdict::Pass,
-            factor: 1.0,
-        };
-        indices.iter().enumerate().map(row).collect()
-    }
+/// Candidates before they are weighed, as a step sees them that sees all.
+fn rows<'a>(seen: &'a [Seen<'_>], stands: &[Stand]) -> Vec<Row<'a>> {
+    let row = |seen: &'a Seen<'_>| Row {
+        candidate: &seen.candidate,
+        doubtful: matches!(stands[seen.index as usize], Stand::Doubtful(..)),
+        ahead: false,
+        preferred: false,
+        weight: 1.0,
+        running: 0.0,
+        verdict: Verdict::Pass,
+        factor: 1.0,
+    };
+    seen.iter().map(row).collect()
+}
+
+/// The same when they were weighed.
+fn weighed_rows<'a>(left: &[&Left<'a>]) -> Vec<Row<'a>> {
+    let row = |left: &&Left<'a>| Row {
+        candidate: left.candidate,
+        doubtful: false,
+        ahead: false,
+        preferred: false,
+        weight: left.weighed.total,
+        running: left.weighed.running,
+        verdict: Verdict::Pass,
+        factor: 1.0,
+    };
+    left.iter().map(row).collect()
 }
 
 impl Policy {
     /// Judges a case with filters or weights that see all candidates.
-    pub(super) fn judge_all<'a>(
+    pub(super) fn judge_all<C: Candidates + ?Sized>(
         &self,
-        case: &'a Case<'a>,
-        candidates: &'a [Candidate<'a>],
+        case: &Case<'_>,
+        candidates: &C,
+        late: Late,
         resolved: &Resolved,
         applicable: &Applicable,
     ) -> Judgement {
-        let stands = vec![Stand::Open; candidates.len()];
-        let weights = vec![0.0; candidates.len()];
-        let mut joint = Joint { case, candidates, stands, weights };
-        self.sift(&mut joint, resolved, applicable);
-        for stand in &mut joint.stands {
-            if let Stand::Doubtful(filter, objection) = *stand {
-                *stand = Stand::Out(filter, objection);
+        let mut sifted = self.sift(case, candidates, late, resolved, applicable);
+        if late.user {
+            for Seen { index, candidate } in &mut sifted.left {
+                candidates.add_user(*index, candidate);
             }
         }
-        let (mut indices, mut weighed) = self.weigh_all(&joint, resolved);
-        let mut left = Vec::new();
-        for (index, weighed) in indices.drain(..).zip(weighed.drain(..)) {
-            joint.weights[index as usize] = weighed.0.total;
-            match self.walk_after(
-                case,
-                &candidates[index as usize],
-                resolved,
-                &weighed.0,
-                &applicable.after,
-            ) {
-                Some((filter, objection)) => joint.object(index, filter, objection, false),
-                None => left.push((index, weighed)),
-            }
-        }
+        let Sifted { stands, left: seen } = sifted;
+        let weights = vec![0.0; stands.len()];
+        let mut joint = Joint { case, seen: &seen, stands, weights };
+        let mut left = self.weigh_all(&joint, resolved);
+        left.retain(|Left { index, candidate, weighed, .. }| {
+            joint.weights[*index as usize] = weighed.total;
+            let found = self.walk_after(case, candidate, resolved, weighed, &applicable.after);
+            let Some((filter, objection)) = found else { return true };
+            joint.object(*index, filter, objection);
+            false
+        });
         let first = self.ask_last(&mut joint, &mut left, resolved, &applicable.last);
-        let mut best = self.best_of(&joint, &left, &first);
+        let mut best = self.best_of(&joint, candidates, &left, &first);
         self.ask_kept(&mut joint, &left, &mut best, resolved, &applicable.kept);
-        self.conclude(&joint, left, best, &first, resolved)
+        self.conclude(&joint, &left, best, &first, resolved)
     }
 
     /// Filters before weighing, in their order.
-    fn sift(&self, joint: &mut Joint<'_>, resolved: &Resolved, applicable: &Applicable) {
+    fn sift<'c, C: Candidates + ?Sized>(
+        &self,
+        case: &Case<'_>,
+        candidates: &'c C,
+        late: Late,
+        resolved: &Resolved,
+        applicable: &Applicable,
+    ) -> Sifted<'c> {
         let Applicable { before, whole, .. } = applicable;
-        let mut from = 0;
-        let all = whole.iter().map(|together| (together.behind, Some(together)));
-        for (until, whole) in all.chain([(before.len(), None)]) {
-            let filters = &before[from..until];
-            from = until;
-            if !filters.is_empty() {
-                for index in joint.indices() {
-                    let candidate = &joint.candidates[index as usize];
-                    let found = self.walk_before(joint.case, candidate, resolved, filters);
-                    if let Some((filter, objection)) = found {
-                        let temporary = self.filters[usize::from(filter)].temporary;
-                        joint.object(index, filter, objection, temporary);
-                    }
+        let count = candidates.count();
+        let (mut stands, mut left) = (vec![Stand::Open; count], Vec::new());
+        let is_temporary = |filter: u16| self.filters[usize::from(filter)].temporary;
+        // Whether a candidate is still there when an objection was noted.
+        let note = |stand: &mut Stand, found: Option<(u16, Objection)>| match found {
+            None => true,
+            Some((filter, objection)) if is_temporary(filter) => {
+                *stand = Stand::Doubtful(filter, objection);
+                true
+            }
+            Some((filter, objection)) => {
+                *stand = Stand::Out(filter, objection);
+                false
+            }
+        };
+        let mut from = whole.first().map_or(before.len(), |together| together.behind);
+        let (of_queue, others) = before[..from].split_at(late.of_queue);
+        for (index, stand) in (0..).zip(&mut stands) {
+            if !of_queue.is_empty() {
+                let found = self.walk_before(case, &candidates.bare(index), resolved, of_queue);
+                if !note(stand, found) {
+                    continue;
                 }
             }
-            let Some(Together { at: filter, judge, .. }) = whole.copied() else { continue };
-            let indices: Vec<u32> = joint.indices().collect();
-            let mut rows = joint.rows(&indices, &[]);
-            judge(joint.case, &mut rows, &resolved.filters[usize::from(filter)]);
-            let temporary = self.filters[usize::from(filter)].temporary;
-            let verdicts: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
-            for (index, verdict) in indices.into_iter().zip(verdicts) {
-                if let Verdict::Object(objection) = verdict {
-                    joint.object(index, filter, bounded(objection), temporary);
-                }
+            let candidate = match late.user {
+                true => candidates.without_user(index),
+                false => candidates.at(index),
+            };
+            if note(stand, self.walk_before(case, &candidate, resolved, others)) {
+                left.push(Seen { index, candidate });
             }
         }
+        for (at, Together { at: filter, judge, .. }) in whole.iter().enumerate() {
+            let mut rows = rows(&left, &stands);
+            judge(case, &mut rows, &resolved.filters[usize::from(*filter)]);
+            let verdicts: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
+            let mut verdicts = verdicts.into_iter();
+            let until = whole.get(at + 1).map_or(before.len(), |together| together.behind);
+            let filters = &before[from..until];
+            from = until;
+            left.retain(|Seen { index, candidate }| {
+                let stand = &mut stands[*index as usize];
+                let found = match verdicts.next() {
+                    Some(Verdict::Object(objection)) => Some((*filter, bounded(objection))),
+                    Some(Verdict::Pass) | None => None,
+                };
+                note(stand, found)
+                    && note(stand, self.walk_before(case, candidate, resolved, filters))
+            });
+        }
+        // What may be over soon is not over yet.
+        left.retain(|Seen { index, .. }| {
+            let stand = &mut stands[*index as usize];
+            match *stand {
+                Stand::Open => true,
+                Stand::Doubtful(filter, objection) | Stand::Out(filter, objection) => {
+                    *stand = Stand::Out(filter, objection);
+                    false
+                }
+            }
+        });
+        Sifted { stands, left }
     }
 
     /// The weights of those still there, each with the factors that depend on all.
-    fn weigh_all(
-        &self,
-        joint: &Joint<'_>,
-        resolved: &Resolved,
-    ) -> (Vec<u32>, Vec<(Weighed, Vec<f64>)>) {
-        let indices: Vec<u32> = joint.indices().collect();
+    fn weigh_all<'a>(&self, joint: &Joint<'a, '_>, resolved: &Resolved) -> Vec<Left<'a>> {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for (weight, values) in self.weights.iter().zip(&resolved.weights) {
             if let Weigh::Whole(weigh) = weight.weigh {
-                let mut rows = joint.rows(&indices, &[]);
+                let mut rows = rows(joint.seen, &joint.stands);
                 weigh(joint.case, &mut rows, values);
                 columns.push(rows.iter().map(|row| row.factor).collect());
             }
         }
         // Factors that are left out count as 1.
         let is_plain = columns.iter().flatten().all(|factor| *factor == 1.0);
-        let weigh = |(at, index): (usize, &u32)| {
+        let weigh = |(at, seen): (usize, &'a Seen<'_>)| {
             let own = columns.iter().filter(|_| !is_plain).map(|column| column[at]);
             let (factors, mut weighed): (Vec<f64>, _) = (own.collect(), Weighed::default());
-            let candidate = &joint.candidates[*index as usize];
+            let Seen { index, candidate } = seen;
             self.weigh(joint.case, candidate, resolved, &mut weighed, &factors);
-            (weighed, factors)
+            Left { index: *index, candidate, weighed, factors }
         };
-        let weighed = indices.iter().enumerate().map(weigh).collect();
-        (indices, weighed)
+        joint.seen.iter().enumerate().map(weigh).collect()
     }
 
     /// The filters that are asked last. Which candidates go before all others.
     fn ask_last(
         &self,
-        joint: &mut Joint<'_>,
-        left: &mut Vec<Left>,
+        joint: &mut Joint<'_, '_>,
+        left: &mut Vec<Left<'_>>,
         resolved: &Resolved,
         last: &[Together],
     ) -> First {
         let mut first = First::default();
         for Together { at: filter, judge, .. } in last {
-            let indices: Vec<u32> = left.iter().map(|(index, _)| *index).collect();
-            let weighed: Vec<Weighed> = left.iter().map(|(_, it)| it.0.clone()).collect();
-            let mut rows = joint.rows(&indices, &weighed);
-            for (row, at) in rows.iter_mut().zip(&indices) {
-                row.ahead = first.ahead.contains(at);
-                row.preferred = first.preferred.contains(at);
+            let of_left: Vec<&Left<'_>> = left.iter().collect();
+            let mut rows = weighed_rows(&of_left);
+            for (row, Left { index, .. }) in rows.iter_mut().zip(left.iter()) {
+                row.ahead = first.ahead.contains(index);
+                row.preferred = first.preferred.contains(index);
             }
             judge(joint.case, &mut rows, &resolved.filters[usize::from(*filter)]);
             let found: Vec<(bool, bool, Verdict)> =
                 rows.into_iter().map(|row| (row.ahead, row.preferred, row.verdict)).collect();
-            let mut found = found.iter();
-            left.retain(|(index, _)| match found.next() {
+            let mut found = found.into_iter();
+            left.retain(|Left { index, .. }| match found.next() {
                 Some((_, _, Verdict::Object(objection))) => {
-                    joint.object(*index, *filter, bounded(*objection), false);
+                    joint.object(*index, *filter, bounded(objection));
                     false
                 }
                 Some((ahead, preferred, Verdict::Pass)) => {
-                    first.note(*index, *ahead, *preferred);
+                    first.note(*index, ahead, preferred);
                     true
                 }
                 None => true,
@@ -223,59 +279,61 @@ impl Policy {
         first
     }
 
-    /// The best of those left: those ahead have no weight and go first, then those preferred.
-    fn best_of(&self, joint: &Joint<'_>, left: &[Left], first: &First) -> Vec<u32> {
+    /// The best of those left, by their place among these: those ahead have no weight and go first,
+    /// then those preferred.
+    fn best_of<C: Candidates + ?Sized>(
+        &self,
+        joint: &Joint<'_, '_>,
+        candidates: &C,
+        left: &[Left<'_>],
+        first: &First,
+    ) -> Vec<usize> {
         let most = self.most(joint.case);
         let rank = |index: &u32| match (first.is_ahead(*index), first.preferred.contains(index)) {
             (true, _) => 0,
             (false, true) => 1,
             (false, false) => 2,
         };
-        let mut chosen: Vec<(f64, u32)> = Vec::new();
+        let mut chosen: Vec<u32> = Vec::new();
         for wanted in 0..=2 {
-            let of_rank = left.iter().filter(|(at, _)| rank(at) == wanted);
-            let mut some: Vec<(f64, u32)> = of_rank
-                .map(|(at, weighed)| (if wanted == 0 { 0.0 } else { weighed.0.total }, *at))
-                .collect();
-            best(&mut some, joint.candidates, most - chosen.len());
-            chosen.extend(some);
+            let of_rank = left.iter().filter(|left| rank(&left.index) == wanted);
+            let weight = |left: &Left<'_>| if wanted == 0 { 0.0 } else { left.weighed.total };
+            let mut some: Vec<(f64, u32)> =
+                of_rank.map(|left| (weight(left), left.index)).collect();
+            best(&mut some, candidates, most - chosen.len());
+            chosen.extend(some.into_iter().map(|(_, index)| index));
         }
-        chosen.into_iter().map(|(_, index)| index).collect()
+        let place = |index| left.binary_search_by_key(&index, |left| left.index).ok();
+        chosen.into_iter().filter_map(place).collect()
     }
 
     /// The filters that are asked of the best alone. Where they leave none of these, the others are
     /// refused as well: none takes their place.
     fn ask_kept(
         &self,
-        joint: &mut Joint<'_>,
-        left: &[Left],
-        best: &mut Vec<u32>,
+        joint: &mut Joint<'_, '_>,
+        left: &[Left<'_>],
+        best: &mut Vec<usize>,
         resolved: &Resolved,
         kept: &[Together],
     ) {
         for Together { at: filter, judge, .. } in kept {
-            let of_best = best.iter().filter_map(|at| left.iter().find(|(it, _)| it == at));
-            let weighed: Vec<Weighed> = of_best.map(|(_, it)| it.0.clone()).collect();
-            let mut rows = joint.rows(best, &weighed);
+            let of_best: Vec<&Left<'_>> = best.iter().map(|at| &left[*at]).collect();
+            let mut rows = weighed_rows(&of_best);
             judge(joint.case, &mut rows, &resolved.filters[usize::from(*filter)]);
-            let verdicts: Vec<Verdict> = rows.into_iter().map(|row| row.verdict).collect();
-            let mut verdicts = verdicts.iter();
-            best.retain(|index| match verdicts.next() {
+            let mut rows = rows.iter();
+            best.retain(|at| match rows.next().map(|row| row.verdict) {
                 Some(Verdict::Object(objection)) => {
-                    joint.object(*index, *filter, bounded(*objection), false);
+                    joint.object(left[*at].index, *filter, bounded(objection));
                     false
                 }
                 Some(Verdict::Pass) | None => true,
             });
             if best.is_empty() {
-                for (index, weighed) in left {
-                    let objection = Objection {
-                        reason: &BEYOND_THE_BEST,
-                        measured: weighed.0.total,
-                        limit: 0.0,
-                        recheck_at: None,
-                    };
-                    joint.object(*index, *filter, bounded(objection), false);
+                for Left { index, weighed, .. } in left {
+                    if !joint.is_out(*index) {
+                        joint.object(*index, *filter, bounded(beyond(weighed.total)));
+                    }
                 }
                 return;
             }
@@ -284,15 +342,18 @@ impl Policy {
 
     fn conclude(
         &self,
-        joint: &Joint<'_>,
-        left: Vec<Left>,
-        best: Vec<u32>,
+        joint: &Joint<'_, '_>,
+        left: &[Left<'_>],
+        best: Vec<usize>,
         first: &First,
         resolved: &Resolved,
     ) -> Judgement {
-        let mut judgement =
-            Judgement { counts: vec![0; self.filters.len()], ..Judgement::default() };
-        judgement.pass = joint.case.pass;
+        let mut judgement = Judgement {
+            counts: vec![0; self.filters.len()],
+            pass: joint.case.pass,
+            ..Judgement::default()
+        };
+        judgement.fates.reserve_exact(joint.stands.len() - left.len());
         for (index, stand) in (0..).zip(&joint.stands) {
             if let Stand::Out(filter, objection) = *stand {
                 judgement.counts[usize::from(filter)] += 1;
@@ -301,16 +362,20 @@ impl Policy {
             }
         }
         judgement.passed = (joint.stands.len() - judgement.fates.len()) as u32;
-        for index in best {
-            let factors = left.iter().find(|(at, _)| *at == index).map(|(_, it)| it.1.as_slice());
+        for at in best {
+            let Left { index, candidate, factors, .. } = &left[at];
             let mut weighed = Weighed::kept();
-            let candidate = &joint.candidates[index as usize];
-            self.weigh(joint.case, candidate, resolved, &mut weighed, factors.unwrap_or(&[]));
-            if first.is_ahead(index) {
+            self.weigh(joint.case, candidate, resolved, &mut weighed, factors);
+            if first.is_ahead(*index) {
                 weighed.total = 0.0;
             }
-            judgement.ranked.push(Chosen { candidate: index, weighed });
+            judgement.ranked.push(Chosen { candidate: *index, weighed });
         }
         judgement
     }
+}
+
+/// The objection to one that is not among the best, when none of these is left.
+fn beyond(measured: f64) -> Objection {
+    Objection { reason: &BEYOND_THE_BEST, measured, limit: 0.0, recheck_at: None }
 }

@@ -15,6 +15,20 @@ pub trait Candidates {
     fn at(&self, index: u32) -> Candidate<'_>;
     /// The queue of the candidate at an index below the count.
     fn queue(&self, index: u32) -> &Queue;
+
+    /// The candidate at an index below the count, perhaps with its configuration alone: none of its
+    /// counters, nothing of its link.
+    fn bare(&self, index: u32) -> Candidate<'_> {
+        self.without_user(index)
+    }
+
+    /// The candidate at an index below the count, perhaps without what is known of the user there.
+    fn without_user(&self, index: u32) -> Candidate<'_> {
+        self.at(index)
+    }
+
+    /// Adds what is known of the user to a candidate that may be without.
+    fn add_user(&self, _index: u32, _candidate: &mut Candidate<'_>) {}
 }
 
 impl Candidates for [Candidate<'_>] {
@@ -29,6 +43,20 @@ impl Candidates for [Candidate<'_>] {
     fn queue(&self, index: u32) -> &Queue {
         self[index as usize].queue
     }
+}
+
+/// What is looked up of a candidate when it is needed.
+#[derive(Clone, Copy)]
+pub(super) struct Late {
+    /// How many of the first filters need its configuration alone.
+    pub(super) of_queue: usize,
+    /// Whether what is known of the user is needed only for those that are weighed.
+    pub(super) user: bool,
+}
+
+impl Late {
+    /// All is looked up at once.
+    pub(super) const NOTHING: Late = Late { of_queue: 0, user: false };
 }
 
 /// What became of all candidates of a case.

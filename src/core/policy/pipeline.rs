@@ -1,12 +1,11 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
-use super::applicable::Applicable;
-use super::candidate::Candidate;
+use super::applicable::{Applicable, Early};
 use super::case::{Asked, Case, Known, Preassigned};
 use super::compile::{Policy, Resolved};
-use super::declare::Judge;
+use super::declare::{Filter, Judge};
 use super::flavour::{Found, Plan, Select};
-use super::judgement::{Candidates, Chosen, Judgement, Refused};
+use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::owner::Owner;
 use super::site::SiteRules;
 use super::software::Wanted;
@@ -150,11 +149,13 @@ impl Policy {
         resolved: &Resolved,
         passed: &mut dyn FnMut(&Case<'_>, &Judgement),
     ) -> Judgement {
-        let all: Vec<Candidate<'_>> =
-            (0..candidates.count() as u32).map(|index| candidates.at(index)).collect();
-        let mut case = (plan.first_pass)(case, &all, &resolved.own);
+        let queues: Vec<&Queue> =
+            (0..candidates.count() as u32).map(|index| candidates.queue(index)).collect();
+        let mut case = (plan.first_pass)(case, &queues, &resolved.own);
         loop {
-            let judgement = self.judge_among(&case, &all, resolved);
+            let applicable = self.applicable(&case, resolved);
+            let late = self.late(plan, &applicable);
+            let judgement = self.judge_all(&case, candidates, late, resolved, &applicable);
             passed(&case, &judgement);
             let found = Found { judgement: &judgement, filters: &self.filters };
             if case.pass >= PASSES_MAX || !(plan.again)(&case, &found, &resolved.own) {
@@ -162,6 +163,18 @@ impl Policy {
             }
             case = (plan.next_pass)(&case);
         }
+    }
+
+    /// What is looked up of candidates when it is needed, where some filters apply.
+    fn late(&self, plan: &Plan, applicable: &Applicable) -> Late {
+        let is_of = |list: &[&Filter], at: u16| {
+            list.iter().any(|filter| filter.name == self.filters[usize::from(at)].name)
+        };
+        let is_first = |filter: &&Early| is_of(plan.of_queue, filter.at);
+        let together = applicable.whole.first().map_or(usize::MAX, |together| together.behind);
+        let of_queue = applicable.before.iter().take_while(is_first).count().min(together);
+        let user = !applicable.before.iter().any(|filter| is_of(plan.user_early, filter.at));
+        Late { of_queue, user }
     }
 
     /// Judges a case once.
@@ -175,23 +188,7 @@ impl Policy {
         if !self.sees_all(&applicable) {
             return self.judge_each(case, candidates, resolved, &applicable);
         }
-        let all: Vec<Candidate<'_>> =
-            (0..candidates.count() as u32).map(|index| candidates.at(index)).collect();
-        self.judge_all(case, &all, resolved, &applicable)
-    }
-
-    /// The same where all candidates are made already.
-    fn judge_among<'a>(
-        &self,
-        case: &'a Case<'a>,
-        all: &'a [Candidate<'a>],
-        resolved: &Resolved,
-    ) -> Judgement {
-        let applicable = self.applicable(case, resolved);
-        match self.sees_all(&applicable) {
-            true => self.judge_all(case, all, resolved, &applicable),
-            false => self.judge_each(case, all, resolved, &applicable),
-        }
+        self.judge_all(case, candidates, Late::NOTHING, resolved, &applicable)
     }
 
     /// Judges candidate by candidate.
@@ -212,7 +209,8 @@ impl Policy {
         let mut passed: Vec<(f64, u32)> = Vec::with_capacity(count);
         let mut weighed = Weighed::default();
         for index in 0..count as u32 {
-            let candidate = candidates.at(index);
+            // A kind that judges each candidate once knows of no users.
+            let candidate = candidates.without_user(index);
             let found =
                 self.walk_before(case, &candidate, resolved, &applicable.before).or_else(|| {
                     self.weigh(case, &candidate, resolved, &mut weighed, &[]);
@@ -231,7 +229,7 @@ impl Policy {
         best(&mut passed, candidates, self.most(case));
         for (_, index) in passed {
             let mut weighed = Weighed::kept();
-            self.weigh(case, &candidates.at(index), resolved, &mut weighed, &[]);
+            self.weigh(case, &candidates.without_user(index), resolved, &mut weighed, &[]);
             judgement.ranked.push(Chosen { candidate: index, weighed });
         }
         judgement

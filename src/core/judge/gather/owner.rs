@@ -10,9 +10,9 @@ use crate::core::judge::caches::{QUEUED, SiteClasses};
 use crate::core::judge::view::CutView;
 use crate::core::output::throttle::{self, SubjectKind, owner_of};
 use crate::core::policy::rule::Rule;
-use crate::core::policy::{Owner, UserView};
+use crate::core::policy::{Candidate, Owner, UserView};
 use crate::core::state::State;
-use crate::core::state::ledger::{AtShare, GROUP, Totals, USER, at_queue, starts_per_hour};
+use crate::core::state::ledger::{GROUP, Totals, USER, at_queue, starts_per_hour};
 
 /// What an owner has on the whole grid.
 fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
@@ -101,11 +101,17 @@ impl CutView<'_> {
 }
 
 impl Look<'_> {
-    /// What is known of the task's user, and of users, at one queue.
-    pub(super) fn user(&self, at: u32, queue: Name, share: Option<&AtShare>) -> UserView {
-        if self.case.scope != Scope::Analysis {
-            return UserView::default();
+    /// Adds to the candidate of a queue what is known of the task's user, and of users, there.
+    #[inline]
+    pub(super) fn add_user(&self, at: u32, candidate: &mut Candidate<'_>) {
+        if self.case.scope == Scope::Analysis {
+            candidate.user = self.user(at);
         }
+    }
+
+    fn user(&self, at: u32) -> UserView {
+        let queue = self.view.world.queues[at as usize].unified;
+        let share = self.share(at, queue);
         let (ledger, survey) = (&self.view.state.ledger, self.survey);
         let mut view = UserView {
             users: Some(share.map_or(0, |share| share.users)),

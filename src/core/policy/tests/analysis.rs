@@ -5,8 +5,8 @@ use super::BOTH;
 use crate::core::event::{ChunkKind, Endpoints, Queue, Scope, Status, Storage, Task};
 use crate::core::policy::rule::Rule;
 use crate::core::policy::{
-    Candidate, Case, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules, Stores, Totals,
-    UserView, kind,
+    Candidate, Candidates, Case, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules, Stores,
+    Totals, UserView, kind,
 };
 use proptest::prelude::*;
 
@@ -114,6 +114,37 @@ fn lower_classes_wait_when_the_share_is_used_up() {
     assert_eq!(wait(Rules::Panda, 1, 99.0, 1_500.0), Some("gshare_class_a"));
 }
 
+/// Candidates with their configuration alone, then without what is known of the user, until these
+/// are asked for.
+struct AllLate<'a>(&'a [Candidate<'a>]);
+
+impl Candidates for AllLate<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn at(&self, index: u32) -> Candidate<'_> {
+        self.0.at(index)
+    }
+
+    fn queue(&self, index: u32) -> &Queue {
+        self.0.queue(index)
+    }
+
+    fn bare(&self, index: u32) -> Candidate<'_> {
+        let Candidate { queue, inputs, outputs, .. } = self.at(index);
+        Candidate { inputs, outputs, pilots: 0, ..candidate(queue) }
+    }
+
+    fn without_user(&self, index: u32) -> Candidate<'_> {
+        Candidate { user: UserView::default(), ..self.at(index) }
+    }
+
+    fn add_user(&self, index: u32, candidate: &mut Candidate<'_>) {
+        candidate.user = self.at(index).user;
+    }
+}
+
 proptest! {
     /// Whatever the figures, a weight is finite and not negative, and every candidate has one fate.
     #[test]
@@ -137,6 +168,8 @@ proptest! {
                 all_running: dice[5].is_multiple_of(2).then_some(u32::from(dice[6] % 50)),
                 starts_per_hour: f64::from(dice[6]),
                 site_class: (dice[7] % 3) as i8 - 1,
+                failed: u32::from(dice[7] % 11),
+                closed: u32::from(dice[2] % 7 / 5),
                 ..UserView::default()
             };
             Candidate { load: jobs, load_all: counted(jobs), user, ..at(queue, store()) }
@@ -159,5 +192,7 @@ proptest! {
         }
         let passed = judgement.passed as usize;
         prop_assert_eq!(passed + judgement.fates.len(), candidates.len());
+        let late = policy.judge(&case, &AllLate(&candidates), &policy.unchanged());
+        prop_assert_eq!(late, judgement, "something was looked at too early");
     }
 }

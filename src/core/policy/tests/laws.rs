@@ -2,6 +2,7 @@
 
 use super::{BOTH, task};
 use crate::core::event::{ChunkKind, Queue, QueueStatus, Status, Task};
+use crate::core::policy::judgement::Late;
 use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
 use crate::core::policy::{
     Candidate, Judge, Judgement, LinkView, Objection, Policy, Preassigned, Rules,
@@ -141,7 +142,8 @@ proptest! {
             };
             let quick = policy.judge(&case, &candidates[..], &resolved);
             let applicable = policy.applicable(&case, &resolved);
-            let whole = policy.judge_all(&case, &candidates[..], &resolved, &applicable);
+            let all = &candidates[..];
+            let whole = policy.judge_all(&case, all, Late::NOTHING, &resolved, &applicable);
             prop_assert_eq!(quick, whole);
         }
     }

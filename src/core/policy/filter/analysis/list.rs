@@ -40,3 +40,10 @@ pub(in crate::core::policy) const ANALYSIS_JOB: &[&Filter] = &[
 /// Those that object for what is bad for the user, and for nothing that lasts.
 pub(in crate::core::policy) const OF_THE_USER: &[&Filter] =
     &[&crowd::STABILIZER, &crowd::FAILURES, &crowd::IDLE];
+
+/// Those that look at nothing of a candidate but its configuration.
+pub(in crate::core::policy) const OF_THE_QUEUE: &[&Filter] =
+    &[&usable::LOCALITY, &usable::STATUS, &zeroshare::ANALYSIS];
+
+/// Those before weighing that look at what is known of the user at a queue.
+pub(in crate::core::policy) const USER_EARLY: &[&Filter] = &[&crowd::CLOSED];
