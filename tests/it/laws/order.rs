@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "27f0fe28361ab644e9ace59092def3f3d7281232369d7344e9e99985a4054098";
+const DIGEST: &str = "2d34fd5aa885d666d220b295999f78178ef5c713c4bf3c1723c32f31da20cb19";
