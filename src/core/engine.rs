@@ -191,6 +191,9 @@ impl Engine {
         let judging = Judging { view: grid.view(state), policies, work };
         judging.note_work(decision);
         requests.note_answer(&decision.subject, judging);
+        if decision.outcome.is_final() {
+            grid.end_request(&decision.subject);
+        }
         cycle.note_folded(decision);
     }
 }

@@ -102,6 +102,13 @@ limits! {
     "An answered request is forgotten this long after its end; at least the task topic's \
      retention, or the log could ask again."
     answered_request_lifetime_ms: Millis = "answered_request_lifetime_h" * HOUR, 360 in 1..=8_760;
+    "Where data lies is forgotten this long after it was last changed, unless a request that is \
+     remembered names the dataset; a request reads no record that is older than this was when it \
+     asked."
+    replica_lifetime_ms: Millis = "replica_lifetime_d" * DAY, 30 in 1..=3_650;
+    "Most records of where data lies that are remembered; records. Those of files go first, the \
+     oldest before others."
+    replicas_max: usize = "replicas_max" * 1, 200_000 in 0..=100_000_000;
     "That a request was answered is remembered so long, whatever else is forgotten of it: published \
      again, it gets no second answer. No longer than the decision topic is kept."
     answer_lifetime_ms: Millis = "answer_lifetime_d" * DAY, 60 in 1..=3_650;

@@ -36,6 +36,7 @@ oddities! {
     BadValue "bad_value" "A figure that cannot be; read as the nearest that can.",
     Garbled "garbled" "Bytes that could not be read.",
     KeyMismatch "key_mismatch" "Its key is not the one its content asks for; the content counts.",
+    Evicted "evicted" "Forgotten before its time, since there were more than may be held.",
     BelowCut "below_cut" "Delivered again although it was counted.",
 }
 

@@ -9,8 +9,6 @@ pub enum Class {
     Request,
     /// Slowly changing facts by name: a null removes one, and silence is no sign of trouble.
     Configuration,
-    /// The same, declared with a schema and read by nothing yet.
-    UnusedConfiguration,
     /// Published by the leader and folded by every process: they count like any event.
     Folded,
     /// Published by the leader and read back, but not folded.
@@ -47,8 +45,8 @@ macro_rules! each_topic {
                 "`import netmetrics`, the network service", "fold: links";
             10 Release "release" Configuration,
                 "`import releases`, operators", "fold: published software";
-            11 Replica "replica" UnusedConfiguration,
-                "operators", "nothing yet";
+            11 Replica "replica" Configuration,
+                "intake, `import replicas`, operators", "fold: where datasets lie";
             12 Share "share" Configuration,
                 "`import shares`, operators", "fold: share tree and targets";
             13 Quota "quota" Configuration,
@@ -129,7 +127,7 @@ impl Topic {
 
     /// Whether processes read it.
     pub const fn is_read(self) -> bool {
-        !matches!(self.class(), Class::UnusedConfiguration | Class::Published)
+        !matches!(self.class(), Class::Published)
     }
 
     /// Whether the leader publishes it.
@@ -154,7 +152,7 @@ impl Topic {
 
     /// Whether it holds slowly changing facts.
     pub const fn is_configuration(self) -> bool {
-        matches!(self.class(), Class::Configuration | Class::UnusedConfiguration)
+        matches!(self.class(), Class::Configuration)
     }
 }
 

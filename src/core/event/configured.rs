@@ -49,6 +49,8 @@ pub enum Touches {
     Owner(SubjectKind, String),
     /// The figures of all users and working groups.
     AllOwners,
+    /// Where a file or a dataset lies.
+    Locations,
 }
 
 /// Length of the longest of some names; bytes.

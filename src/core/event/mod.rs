@@ -12,6 +12,7 @@ mod pilot;
 mod queue;
 mod quota;
 mod release;
+mod replica;
 mod share;
 mod site;
 mod storage;
@@ -30,6 +31,7 @@ pub use pilot::Pilot;
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
 pub use quota::{Quota, QuotaKind};
 pub use release::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
+pub use replica::{DataKind, Location, Replica, ReplicaState, unscoped};
 pub use share::Share;
 pub use site::Site;
 pub use storage::Storage;
@@ -55,6 +57,7 @@ macro_rules! each_configuration {
             Share shares,
             Quota quotas,
             User users,
+            Replica replicas,
         }
     };
 }

@@ -60,6 +60,8 @@ fn remove<T: Configured>(table: &mut NamedTable<Fact<T>>, name: &str, lane: Lane
 impl State {
     pub(super) fn fold_configuration(&mut self, at: (Lane, Millis), event: &Configuration) {
         let name = event.name();
+        let is_replica = event.topic() == Topic::Replica;
+        let before = is_replica.then(|| self.begin_replica(&name));
         macro_rules! joined {
             ($($kind:ident $field:ident,)*) => {
                 match event {
@@ -70,6 +72,9 @@ impl State {
             };
         }
         let (oddity, touches) = each_configuration!(joined);
+        if let Some(before) = before {
+            self.end_replica(&name, before);
+        }
         match oddity {
             Some(oddity) => self.odd(event.topic(), oddity),
             None => self.touch(&name, touches),
@@ -85,7 +90,11 @@ impl State {
                 }
             };
         }
+        let before = (topic == Topic::Replica).then(|| self.begin_replica(name));
         let touches = each_configuration!(removed);
+        if let Some(before) = before {
+            self.end_replica(name, before);
+        }
         self.touch(name, touches);
     }
 
@@ -109,6 +118,8 @@ impl State {
                 self.touched.accounts.insert((kind, owner));
             }
             Touches::AllOwners => self.touched.everyone = true,
+            // Noted where the index of replicas is brought up to date.
+            Touches::Locations => {}
         }
     }
 }

@@ -25,10 +25,14 @@ impl State {
             Some(old) if !is_newer(&new, old) => return self.odd(Topic::Task, Oddity::Stale),
             _ => request.task.replace(new),
         };
+        if let Some(before) = &before {
+            self.replicas.leave_request(before);
+        }
         if let Some(before) = before.filter(|before| before.task != event.task) {
             self.forget_chunk(&before.task, &subject);
             self.touched.subjects.insert(before.task);
         }
+        self.name_datasets(&subject);
         self.chunks.entry(event.task.clone()).or_default().insert(subject.clone());
         // The end of a task is the end of its chunks.
         for chunk in self.chunks.get(&subject).cloned().unwrap_or_default() {

@@ -30,7 +30,7 @@ impl Judging<'_> {
         evaluation: Option<Evaluation>,
     ) -> Option<Decision> {
         let request = self.view.state.requests.of(subject)?;
-        let task = request.task.as_ref()?;
+        let task = self.view.task_of(request)?;
         if !is_open(request) {
             return None;
         }

@@ -78,7 +78,7 @@ impl<'a> CutView<'a> {
     }
 
     fn survey(self, task: &Task, asked: &Asked) -> Survey {
-        let CutView { state, world, caches } = self;
+        let CutView { state, world, caches, .. } = self;
         let nucleus = match task.nucleus.as_str() {
             "" => None,
             nucleus => state.known_name(nucleus),

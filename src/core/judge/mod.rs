@@ -7,6 +7,7 @@ mod decide;
 pub(in crate::core) mod evaluation;
 pub mod gather;
 mod input_availability;
+pub(in crate::core) mod inputs;
 pub(in crate::core) mod judging;
 pub(in crate::core) mod notes;
 pub mod nuclei;

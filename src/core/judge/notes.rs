@@ -20,6 +20,7 @@ pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<St
     let CutView { state, world, .. } = view;
     let longest = state.setting.limits.name_bytes;
     let mut notes = Vec::new();
+    notes.extend(view.inputs.note(&task.subject));
     if makes_jobs && task.jobs == 0 {
         notes.push("jobs_missing(0, expected the number of jobs of the chunk)".to_owned());
     }

@@ -1,15 +1,19 @@
 //! What judging reads: the state at a cut, the configuration as judging wants it, and what was
 //! found out of both.
 
+use crate::core::event::Task;
 use crate::core::judge::caches::Caches;
+use crate::core::judge::inputs::Inputs;
 use crate::core::judge::world::World;
 use crate::core::state::State;
+use crate::core::state::record::RequestState;
 
 /// The configuration as judging wants it, with its caches. Derived from the state.
 #[derive(Default)]
 pub struct Grid {
     world: World,
     caches: Caches,
+    inputs: Inputs,
 }
 
 /// All that judging reads at a cut.
@@ -21,6 +25,8 @@ pub struct CutView<'a> {
     pub world: &'a World,
     /// What was found out already.
     pub(in crate::core) caches: &'a Caches,
+    /// Requests whose input lies where records say.
+    pub(in crate::core) inputs: &'a Inputs,
 }
 
 impl Grid {
@@ -29,6 +35,7 @@ impl Grid {
     pub fn update(&mut self, state: &mut State, everything: bool) {
         let is_other = everything || state.touched.queues || state.touched.settings;
         self.world.update(state, everything);
+        self.inputs.update(state, everything);
         self.caches.begin_cut(state, is_other);
     }
 
@@ -40,6 +47,19 @@ impl Grid {
     /// What judging reads. The state must be the one of the last update, or differ from it only by
     /// outputs that were folded since.
     pub fn view<'a>(&'a self, state: &'a State) -> CutView<'a> {
-        CutView { state, world: &self.world, caches: &self.caches }
+        CutView { state, world: &self.world, caches: &self.caches, inputs: &self.inputs }
+    }
+
+    /// A request has its final answer: nothing is known of its input any more.
+    pub(in crate::core) fn end_request(&mut self, subject: &str) {
+        self.inputs.remove(subject);
+    }
+}
+
+impl<'a> CutView<'a> {
+    /// What a request asks, its input where it is known to lie by now.
+    pub(in crate::core) fn task_of(self, request: &'a RequestState) -> Option<&'a Task> {
+        let task = request.task.as_ref()?;
+        Some(self.inputs.of(&request.subject).unwrap_or(task))
     }
 }

@@ -61,7 +61,7 @@ impl Requests {
         if policy.spec.wake == Wake::Timer {
             return None;
         }
-        let tagged = judging.view.tagged(task_of(state, waiting)?);
+        let tagged = judging.view.tagged(task_of(judging, waiting)?);
         let task = &*tagged;
         if policy.flavour.judges_nuclei() {
             return Some(self.evaluate_nuclei(task, waiting, judging));
@@ -116,8 +116,13 @@ impl Requests {
 }
 
 /// The task record of a deferred request.
-fn task_of<'a>(state: &'a State, waiting: &Waiting) -> Option<&'a Task> {
-    let request =
-        state.requests.slab.get(waiting.slot).filter(|request| request.subject == waiting.turn.2);
-    request?.task.as_ref()
+fn task_of<'a>(judging: Judging<'a>, waiting: &Waiting) -> Option<&'a Task> {
+    let view = judging.view;
+    let request = view
+        .state
+        .requests
+        .slab
+        .get(waiting.slot)
+        .filter(|request| request.subject == waiting.turn.2);
+    view.task_of(request?)
 }

@@ -8,11 +8,13 @@ use crate::core::unit::{Millis, SECOND};
 const EVERY: Millis = 10 * SECOND;
 
 /// Whether requests that wait as a whole are evaluated in this cycle: from time to time, and if a
-/// throttle was lifted in the one before. It depends on what was published and folded alone.
+/// throttle was lifted in the one before, or data that a
+/// request names moved. It depends on what was published and folded alone.
 pub(crate) fn evaluates_whole_waits(state: &State) -> bool {
-    let State { before, now, touched, number, lifted_in, .. } = state;
+    let State { before, now, touched, number, lifted_in, replicas, .. } = state;
     before.div_euclid(EVERY) != now.div_euclid(EVERY)
         || touched.settings
         || touched.queues
+        || replicas.moved_in == *number
         || *lifted_in > 0 && *lifted_in + 1 == *number
 }

@@ -48,6 +48,7 @@ impl State {
         self.expire_workers();
         self.expire_promises();
         self.forget_subjects();
+        self.forget_replicas();
         self.look_at_throttles();
         self.note_owners();
         self.note_work();
@@ -276,6 +277,7 @@ impl State {
             self.close_reservation(reservation.decision);
         }
         if let Some(task) = &request.task {
+            self.leave_datasets(task);
             self.forget_chunk(&task.task, subject);
             // What depends on the task is to be looked at.
             self.touched.subjects.insert(task.task.clone());

@@ -11,6 +11,8 @@ pub mod ledger;
 mod model;
 pub mod record;
 pub mod repair;
+pub(in crate::core) mod replica_index;
+mod replicas;
 pub mod reservation;
 pub mod reserve;
 pub mod rows;

@@ -3,7 +3,7 @@
 use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
-    Link, Parameter, Queue, Quota, Release, Share, Site, Storage, User, each_configuration,
+    Link, Parameter, Queue, Quota, Release, Replica, Share, Site, Storage, User, each_configuration,
 };
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
@@ -15,6 +15,7 @@ use crate::core::request::blockers::BlockerTable;
 use crate::core::state::answered::AnswerTable;
 use crate::core::state::ledger::{Ledger, WORK_GRAIN};
 use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
+use crate::core::state::replica_index::ReplicaIndex;
 use crate::core::state::slab::{Index, Slab};
 use crate::core::state::time::Times;
 use crate::core::state::timer::Timers;
@@ -250,6 +251,8 @@ pub struct State {
     pub lifted_in: u64,
     /// Configuration.
     pub facts: Facts,
+    /// Which of the configuration says where a dataset lies, and who asks; derived.
+    pub replicas: ReplicaIndex,
     /// Newest moments by queue.
     pub marks: BTreeMap<Name, Marks>,
     /// Stubs: jobs of which only heartbeats are known, oldest first.
@@ -303,6 +306,8 @@ pub struct Touched {
     pub everyone: bool,
     /// Throttles that are due to be looked at, by name.
     pub throttles: BTreeSet<String>,
+    /// Datasets of which it changed where they lie, without scope.
+    pub datasets: BTreeSet<String>,
 }
 
 /// A set of interned names that is cheap to add to.
@@ -382,6 +387,7 @@ impl State {
             throttles: NamedTable::default(),
             lifted_in: 0,
             facts: Facts::default(),
+            replicas: ReplicaIndex::default(),
             marks: BTreeMap::new(),
             stubs: BTreeSet::new(),
             met_jobs: Vec::new(),

@@ -40,12 +40,13 @@ use std::sync::Arc;
 pub const READ_TOPICS: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
 
 /// Topics of ours that intake publishes to.
-pub const PUBLISHED_TOPICS: [Topic; 6] = [
+pub const PUBLISHED_TOPICS: [Topic; 7] = [
     Topic::JobState,
     Topic::Transfer,
     Topic::Pilot,
     Topic::Task,
     Topic::Parameter,
+    Topic::Replica,
     Topic::DeadLetter,
 ];
 
@@ -202,6 +203,7 @@ impl Intake {
             Ok(Foreign::Job(job)) => self.job(&job, records),
             Ok(Foreign::Task(task)) => self.publish_task(task, records),
             Ok(Foreign::Transfer(transfer)) => self.transfer(&transfer, records),
+            Ok(Foreign::Replica(replica)) => self.replica(&replica, records),
             Ok(Foreign::Workers(workers)) => self.workers(&workers, origin, records),
             Ok(Foreign::Report(report)) => self.report(&report, origin, records),
             Ok(Foreign::Other) => false,

@@ -1,11 +1,15 @@
-//! What needs no memory: transfers, workers, ends of tasks, and dead letters.
+//! What needs no memory: transfers, replicas, workers, ends of tasks, and dead letters.
 
 use super::facts::End;
 use super::{Intake, Origin, Records, decimal};
 use crate::core::cut::Topic;
-use crate::core::event::{Pilot, Task, TaskPhase, Transfer};
+use crate::core::event::{
+    Configured, DataKind, Location, Pilot, Replica, ReplicaState, Task, TaskPhase, Transfer,
+};
 use crate::core::id::cut;
-use crate::wire::dialect::{Dialect, Report, TransferMessage, Workers, transfer_revision};
+use crate::wire::dialect::{
+    Dialect, ReplicaMessage, Report, TransferMessage, Workers, transfer_revision,
+};
 use crate::wire::record;
 
 impl Intake {
@@ -37,6 +41,40 @@ impl Intake {
         };
         let key = message.request.as_bytes();
         records.push(Topic::Transfer, key, |out| record::write_transfer(out, &transfer));
+        if let Some(arrived) = &message.arrived {
+            self.replica(arrived, records);
+        }
+        true
+    }
+
+    /// What one endpoint has of a file or dataset now. Each message is a record of its own, so
+    /// nothing need be known of those before it: the fold joins them.
+    pub(super) fn replica(&self, message: &ReplicaMessage<'_>, records: &mut Records) -> bool {
+        let ReplicaMessage { kind, bytes, is_there, .. } = *message;
+        let files = u64::from(kind == DataKind::File);
+        let endpoint = message.endpoint.to_string();
+        let location = Location {
+            endpoint: endpoint.clone(),
+            files,
+            bytes,
+            complete: true,
+            tape: message.tape,
+            cache: false,
+            state: ReplicaState::Available,
+        };
+        let replica = Replica {
+            name: message.name.clone(),
+            changed_at: message.at,
+            kind,
+            dataset: message.dataset.clone(),
+            bytes,
+            files,
+            checksum: String::new(),
+            locations: if is_there { vec![location] } else { Vec::new() },
+            endpoint,
+        };
+        let key = replica.name();
+        records.push(Topic::Replica, key.as_bytes(), |out| record::write(out, &replica));
         true
     }
 

@@ -50,6 +50,14 @@ enum What {
     Quotas(Files),
     /// Software and hardware that queues publish, from CRIC's JSON of tags.
     Releases(Files),
+    /// Where datasets lie: what Rucio's list of dataset replicas gives, as a JSON list or as one
+    /// object a line.
+    ///
+    /// Fields: scope, name, rse; length and bytes of the whole dataset, available_length and
+    /// available_bytes at the RSE, state. One object for each dataset at each RSE.
+    ///
+    /// Example: yardmaster import replicas replicas.json --bootstrap-server kafka:9092
+    Replicas(Files),
     /// Job states, from a table of PanDA jobs as JSON lines: a first snapshot, before intake.
     ///
     /// Columns, in any case: PANDAID, JOBSTATUS, STATECHANGETIME or MODIFICATIONTIME, JEDITASKID,
@@ -96,6 +104,7 @@ impl Import {
             What::Gdpconfig(files) => (files, each(files, |text, _| import::gdpconfig(text, now))?),
             What::Quotas(files) => (files, each(files, |text, _| import::quotas(text, now))?),
             What::Releases(files) => (files, each(files, |text, _| import::releases(text, now))?),
+            What::Replicas(files) => (files, each(files, |text, _| import::replicas(text, now))?),
             What::Jobs(files) => return jobs(files),
         };
         files.print(&imported.complaints);

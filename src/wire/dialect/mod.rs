@@ -13,14 +13,15 @@ mod scalar;
 pub use harvester::{Report, Worker, Workers};
 pub use panda::{JobMessage, TaskMessage};
 pub use revision::{Grades, OWN, learned, revision, transfer_revision};
-pub use rucio::TransferMessage;
+pub use rucio::{ReplicaMessage, TransferMessage};
 
 /// Whose messages a topic carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
     /// PanDA's message queue: `job_status` and `task_status`.
     Panda,
-    /// Rucio's Hermes: `transfer-queued`, `-submitted`, `-done`, `-failed`.
+    /// Rucio's Hermes: `transfer-queued`, `-submitted`, `-done`, `-failed`; `add-replicas`,
+    /// `deletion-done`, `deletion-not-found`, `datasetlock_ok`.
     Rucio,
     /// Harvester's calls: `update_workers` and `report_worker_statistics`.
     Harvester,
@@ -49,6 +50,8 @@ pub enum Foreign<'a> {
     Task(TaskMessage),
     /// A transfer reached a state.
     Transfer(TransferMessage<'a>),
+    /// A copy came or went.
+    Replica(ReplicaMessage<'a>),
     /// Workers one by one.
     Workers(Workers<'a>),
     /// How many workers a harvester has at a queue.
@@ -64,8 +67,10 @@ impl Foreign<'_> {
             Foreign::Job(job) => job.queue.len(),
             Foreign::Transfer(it) => {
                 let names = [&it.request, &it.activity, &it.source, &it.destination];
-                names.into_iter().map(|name| name.len()).max().unwrap_or(0)
+                let names = names.into_iter().map(|name| name.len()).max().unwrap_or(0);
+                names.max(it.arrived.as_ref().map_or(0, ReplicaMessage::longest_name))
             }
+            Foreign::Replica(it) => it.longest_name(),
             Foreign::Workers(workers) => {
                 let names = workers.running.iter().map(|it| it.queue.len().max(it.node.len()));
                 names.max().unwrap_or(0)

@@ -1,11 +1,12 @@
-//! Rucio: the transfer messages that Hermes sends: `{event_type, payload, created_at}`.
+//! Rucio: the messages on transfers and replicas that Hermes sends: `{event_type, payload,
+//! created_at}`. Kinds are taken in any case, since Hermes writes some of them in small letters.
 //!
 //! A transfer is known by its `request-id`; a `transfer-id` may be one FTS job of many files.
 //! Stamps are text; where a Python object printed itself they are `datetime.datetime(...)`.
 
 use super::scalar::Scalar;
 use super::{Foreign, json};
-use crate::core::event::TransferStatus;
+use crate::core::event::{DataKind, TransferStatus};
 use crate::core::unit::{Bytes, Millis};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -29,12 +30,47 @@ pub struct TransferMessage<'a> {
     pub bytes: Bytes,
     /// Error text of a failed one.
     pub error: Cow<'a, str>,
+    /// Of one that is done: the copy it made; `None` where the message does not name the file.
+    pub arrived: Option<ReplicaMessage<'a>>,
+}
+
+/// A copy of a file or dataset came to an endpoint, or went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicaMessage<'a> {
+    /// File or dataset, as `scope:name`.
+    pub name: String,
+    /// What it is.
+    pub kind: DataKind,
+    /// Dataset of a file, as `scope:name`; empty when the message does not name it.
+    pub dataset: String,
+    /// RSE.
+    pub endpoint: Cow<'a, str>,
+    /// When.
+    pub at: Millis,
+    /// Size of a file.
+    pub bytes: Bytes,
+    /// Whether the message says that the RSE is tape.
+    pub tape: bool,
+    /// Whether all of it is there now; else nothing of it is.
+    pub is_there: bool,
+}
+
+impl ReplicaMessage<'_> {
+    /// Length of its longest name; bytes.
+    pub(super) fn longest_name(&self) -> usize {
+        self.name.len().max(self.dataset.len()).max(self.endpoint.len())
+    }
+}
+
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MessageKind {
+    Transfer(TransferStatus),
+    Replica { kind: DataKind, is_there: bool },
 }
 
 #[derive(Deserialize)]
 struct Raw<'a> {
-    #[serde(borrow, default)]
-    event_type: Scalar<'a>,
     #[serde(borrow, default)]
     created_at: Scalar<'a>,
     #[serde(borrow, default)]
@@ -56,6 +92,18 @@ struct Payload<'a> {
     #[serde(borrow, default, rename = "file-size")]
     file_size: Scalar<'a>,
     #[serde(borrow, default)]
+    scope: Scalar<'a>,
+    #[serde(borrow, default)]
+    name: Scalar<'a>,
+    #[serde(borrow, default)]
+    dataset: Scalar<'a>,
+    #[serde(borrow, default, rename = "datasetScope")]
+    dataset_scope: Scalar<'a>,
+    #[serde(borrow, default)]
+    rse: Scalar<'a>,
+    #[serde(borrow, default, rename = "dst-type")]
+    dst_type: Scalar<'a>,
+    #[serde(borrow, default)]
     reason: Scalar<'a>,
     #[serde(borrow, default)]
     created_at: Scalar<'a>,
@@ -75,18 +123,31 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
         event_type: Scalar<'a>,
     }
     let kind: Kind<'_> = json(bytes)?;
-    if state(kind.event_type.kind("event_type")?).is_none() {
+    let Some(kind) = message_kind(kind.event_type.kind("event_type")?) else {
         return Ok(Foreign::Other);
-    }
+    };
     let raw: Raw<'_> = json(bytes)?;
-    let state = state(raw.event_type.kind("event_type")?);
-    let (Some(state), Some(payload)) = (state, raw.payload) else {
+    let Some(payload) = raw.payload else {
         return Err("field `payload` is missing, wants an object".to_owned());
     };
-    let at = reached(state, &payload, &raw.created_at)?;
-    let size = match payload.bytes {
-        Scalar::Absent => payload.file_size.amount("file-size")?,
-        message => message.amount("bytes")?,
+    match kind {
+        MessageKind::Transfer(state) => transfer(state, payload, &raw.created_at),
+        MessageKind::Replica { kind, is_there } => {
+            replica(kind, is_there, payload, &raw.created_at)
+        }
+    }
+}
+
+fn transfer<'a>(
+    state: TransferStatus,
+    payload: Payload<'a>,
+    created_at: &Scalar<'a>,
+) -> Result<Foreign<'a>, String> {
+    let at = reached(state, &payload, created_at)?;
+    let size = size(&payload)?;
+    let arrived = match state {
+        TransferStatus::Done => arrived(&payload, at, size)?,
+        TransferStatus::Queued | TransferStatus::Submitted | TransferStatus::Failed => None,
     };
     let error = match state {
         TransferStatus::Failed => payload.reason.text("reason")?,
@@ -101,15 +162,96 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
         destination: payload.dst_rse.needed("dst-rse")?,
         bytes: size,
         error,
+        arrived,
     }))
 }
 
-fn state(event_type: &str) -> Option<TransferStatus> {
-    match event_type {
-        "transfer-queued" => Some(TransferStatus::Queued),
-        "transfer-submitted" => Some(TransferStatus::Submitted),
-        "transfer-done" => Some(TransferStatus::Done),
-        "transfer-failed" => Some(TransferStatus::Failed),
+/// A file that was added or deleted, or a dataset all of whose files are locked at an RSE.
+fn replica<'a>(
+    kind: DataKind,
+    is_there: bool,
+    payload: Payload<'a>,
+    created_at: &Scalar<'a>,
+) -> Result<Foreign<'a>, String> {
+    let at = match created_at.time("created_at")? {
+        Some(at) => at,
+        None => payload
+            .created_at
+            .time("created_at")?
+            .ok_or("field `created_at` is missing, wants a time")?,
+    };
+    let name =
+        scoped(payload.scope.clone().needed("scope")?, &payload.name.clone().needed("name")?);
+    let dataset = dataset(&payload)?;
+    Ok(Foreign::Replica(ReplicaMessage {
+        name,
+        kind,
+        dataset: if kind == DataKind::File { dataset } else { String::new() },
+        at,
+        bytes: if kind == DataKind::File { size(&payload)? } else { 0 },
+        tape: false,
+        is_there,
+        endpoint: payload.rse.needed("rse")?,
+    }))
+}
+
+/// The copy that a transfer made, if the message names the file.
+fn arrived<'a>(
+    payload: &Payload<'a>,
+    at: Millis,
+    bytes: Bytes,
+) -> Result<Option<ReplicaMessage<'a>>, String> {
+    let scope = payload.scope.clone().text("scope")?;
+    let name = payload.name.clone().text("name")?;
+    if scope.is_empty() || name.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(ReplicaMessage {
+        name: scoped(scope, &name),
+        kind: DataKind::File,
+        dataset: dataset(payload)?,
+        endpoint: payload.dst_rse.clone().needed("dst-rse")?,
+        at,
+        bytes,
+        tape: payload.dst_type.clone().text("dst-type")?.eq_ignore_ascii_case("tape"),
+        is_there: true,
+    }))
+}
+
+fn scoped(scope: Cow<'_, str>, name: &str) -> String {
+    format!("{scope}:{name}")
+}
+
+/// The dataset of a file; empty when it is not named.
+fn dataset(payload: &Payload<'_>) -> Result<String, String> {
+    let name = payload.dataset.clone().text("dataset")?;
+    let scope = payload.dataset_scope.clone().text("datasetScope")?;
+    Ok(match (scope.is_empty(), name.is_empty()) {
+        (_, true) => String::new(),
+        (true, false) => name.into_owned(),
+        (false, false) => scoped(scope, &name),
+    })
+}
+
+fn size(payload: &Payload<'_>) -> Result<Bytes, String> {
+    match &payload.bytes {
+        Scalar::Absent => payload.file_size.amount("file-size"),
+        message => message.amount("bytes"),
+    }
+}
+
+fn message_kind(event_type: &str) -> Option<MessageKind> {
+    let replica = |kind, is_there| Some(MessageKind::Replica { kind, is_there });
+    match event_type.to_ascii_lowercase().as_str() {
+        "transfer-queued" => Some(MessageKind::Transfer(TransferStatus::Queued)),
+        "transfer-submitted" => Some(MessageKind::Transfer(TransferStatus::Submitted)),
+        "transfer-done" => Some(MessageKind::Transfer(TransferStatus::Done)),
+        "transfer-failed" => Some(MessageKind::Transfer(TransferStatus::Failed)),
+        "add-replica" | "add-replicas" | "add_replica" | "add_replicas" => {
+            replica(DataKind::File, true)
+        }
+        "deletion-done" | "deletion-not-found" => replica(DataKind::File, false),
+        "datasetlock_ok" | "dataset-lock-ok" => replica(DataKind::Dataset, true),
         _ => None,
     }
 }

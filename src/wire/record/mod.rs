@@ -16,6 +16,7 @@ mod job;
 mod outcome;
 mod pilot;
 pub(crate) mod progress;
+mod replica;
 mod software;
 mod task;
 mod throttle;
@@ -33,8 +34,8 @@ pub use transfer::write_transfer;
 
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Configuration, Configured, Event, Garbled, Link, Parameter, Queue, Quota, Release, Share, Site,
-    Storage, User, each_configuration,
+    Configuration, Configured, Event, Garbled, Link, Parameter, Queue, Quota, Release, Replica,
+    Share, Site, Storage, User, each_configuration,
 };
 use crate::core::id::Key;
 use crate::core::output::Output;

@@ -99,6 +99,7 @@ fn settle(state: &mut State) {
     settle_others(state);
     settle_requests(state);
     settle_throttles(state);
+    state.settle_replicas();
     state.ledger.sweep();
 }
 

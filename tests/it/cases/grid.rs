@@ -29,13 +29,14 @@ impl Kind {
     }
 }
 
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 21] = [
     kind("queue", Topic::Queue, &["name"]),
     kind("site", Topic::Site, &["name"]),
     kind("storage", Topic::Storage, &["name"]),
     kind("link", Topic::Link, &["source", "destination"]),
     kind("release", Topic::Release, &["queue"]),
     kind("share", Topic::Share, &["name"]),
+    kind("replica", Topic::Replica, &["name", "endpoint"]),
     kind("quota", Topic::Quota, &["subject", "expression"]),
     kind("user", Topic::User, &["name"]),
     Kind { sets: &[("kind", "group")], ..kind("group", Topic::User, &["name"]) },

@@ -8,6 +8,7 @@ mod nucleus;
 mod onward;
 mod owner;
 mod repair;
+mod replicas;
 mod site;
 mod throttle;
 mod together;

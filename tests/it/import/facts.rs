@@ -5,10 +5,10 @@ use super::NOW;
 use super::of;
 use serde_json::json;
 use yardmaster::core::event::{
-    HardwareKind, Parameter, Quota, QuotaKind, Release, Share, SoftwareTag,
+    HardwareKind, Location, Parameter, Quota, QuotaKind, Release, Replica, Share, SoftwareTag,
 };
 use yardmaster::core::judge::share::Tree;
-use yardmaster::wire::import::{Sites, cric, gdpconfig, quotas, releases, shares};
+use yardmaster::wire::import::{Sites, cric, gdpconfig, quotas, releases, replicas, shares};
 
 #[test]
 fn rows_of_global_shares_become_a_tree() {
@@ -309,4 +309,41 @@ fn flags_of_params_stand_with_the_free_form_ones() {
     let all = "use_only_local_data,jobChunkSize=20,nStandby=3,max_io_intensity=500";
     assert_eq!(with(params, "nStandby=7,max_io_intensity=1"), all);
     assert_eq!(with(json!({}), "a,max_io_intensity=1"), "a", "counts in params alone");
+}
+
+#[test]
+fn replicas_of_datasets_from_a_list_or_from_lines() {
+    let whole = json!({"scope": "mc", "name": "set", "rse": "BNL_DATADISK", "length": 9, "bytes": 90,
+        "available_length": 9, "available_bytes": 90, "state": "AVAILABLE"});
+    let part = json!({"scope": "mc", "name": "set", "rse": "RAL_DATADISK", "length": 9, "bytes": 90,
+        "available_length": 2, "available_bytes": 20, "state": "UNAVAILABLE"});
+    let none = json!({"scope": "mc", "name": "set", "rse": "CERN_DATADISK", "length": 9,
+        "available_length": 0});
+    let lines = format!("{whole}\n{part}\n\n{none}\n");
+    let list = json!([whole, part, none]).to_string();
+    let imported = replicas(&lines, NOW).expect("lines");
+    assert_eq!(imported, replicas(&list, NOW).expect("a list"));
+    assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
+    let read = of::<Replica>(&imported);
+    let at = |endpoint: &str, files: u64, complete| Location {
+        endpoint: endpoint.into(),
+        files,
+        bytes: files * 10,
+        complete,
+        ..Location::default()
+    };
+    assert_eq!(read[0].locations, vec![at("BNL_DATADISK", 9, true)]);
+    assert_eq!((&read[0].name[..], read[0].files, read[0].changed_at), ("mc:set", 9, NOW));
+    assert_eq!((&read[1].endpoint[..], read[1].locations.len()), ("CERN_DATADISK", 0));
+    assert_eq!(read[2].locations, vec![at("RAL_DATADISK", 2, false)]);
+    for (rows, part) in [
+        (json!([{"name": "set"}]), "replica of set: field `rse`: found nothing"),
+        (json!([whole, whole]), "replica of set at BNL_DATADISK: field `rse`"),
+        (json!([{"name": "set", "rse": "A", "length": -1}]), "replica of set at A: field `length`"),
+    ] {
+        let complaints = replicas(&rows.to_string(), NOW).expect("a list").complaints;
+        assert!(complaints[0].contains(part), "{complaints:?}");
+    }
+    let why = replicas("{\"name\": 1}\nnothing", NOW).expect_err("no JSON");
+    assert!(why.contains("line 2") && why.contains("wants a JSON list"), "{why}");
 }

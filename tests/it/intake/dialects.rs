@@ -3,11 +3,12 @@
 use super::{events, fresh, says};
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Status, TransferStatus};
+use yardmaster::core::event::{DataKind, Status, TransferStatus};
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Records, Taken};
 use yardmaster::wire::dialect::{
-    Dialect, Foreign, JobMessage, TaskMessage, TransferMessage, Worker, Workers, read,
+    Dialect, Foreign, JobMessage, ReplicaMessage, TaskMessage, TransferMessage, Worker, Workers,
+    read,
 };
 use yardmaster::wire::record;
 
@@ -142,6 +143,16 @@ fn real_rucio_messages_are_read() {
         destination: "XRD5".into(),
         bytes: 14_912_640,
         error: "".into(),
+        arrived: Some(ReplicaMessage {
+            name: "test:something/AT_O_20250113_000004_R00_S00.fits".into(),
+            kind: DataKind::File,
+            dataset: "test:rubin_dataset".into(),
+            endpoint: "XRD5".into(),
+            at: 1_742_501_709_000,
+            bytes: 14_912_640,
+            tape: false,
+            is_there: true,
+        }),
     };
     assert_eq!(published[0], first);
     assert_eq!(
@@ -184,6 +195,7 @@ fn messages_of_one_request_are_one_transfer() {
     let published: Vec<_> = [texts[0], &other_file, texts[1], &objects]
         .iter()
         .flat_map(|text| says(&mut intake, Dialect::Rucio, text))
+        .filter(|(topic, ..)| *topic == Topic::Transfer)
         .collect();
     assert_eq!(published.len(), 4, "each message is published");
     assert_eq!(
@@ -247,7 +259,7 @@ fn what_is_wrong_with_a_rucio_message_is_named() {
     let no_stamp = with(transfer("done"), "payload/transferred_at", None);
     let no_stamp = with(serde_json::from_str(&no_stamp).unwrap(), "created_at", None);
     reason(Dialect::Rucio, &no_stamp, &["`transferred_at`", "`created_at`"]);
-    for kind in ["deletion-done", "transfer-preparing", "RULE_OK"] {
+    for kind in ["deletion-failed", "transfer-preparing", "RULE_OK"] {
         let text = json!({"event_type": kind, "payload": "anything"}).to_string();
         assert_eq!(read(Dialect::Rucio, text.as_bytes()), Ok(Foreign::Other), "{kind}");
     }
@@ -385,4 +397,52 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
     let counts = intake.take_counts();
     assert_eq!(counts.of(Dialect::Panda, Taken::DeadLetter), 4);
     assert_eq!(counts.of(Dialect::Panda, Taken::Ignored), 1);
+}
+
+/// One of Rucio's messages on a file or dataset.
+fn moved(event_type: &str, payload: Value) -> String {
+    let created_at = "2025-03-20 20:15:43.153695";
+    json!({"event_type": event_type, "created_at": created_at, "payload": payload}).to_string()
+}
+
+#[test]
+fn copies_that_come_and_go_become_replica_records_of_one_endpoint() {
+    let file = json!({"scope": "mc", "name": "f1", "rse": "XRD1", "bytes": 7, "dataset": "set",
+        "datasetScope": "mc"});
+    let set = json!({"scope": "mc", "name": "set", "rse": "XRD1", "rule_id": "7"});
+    for (kind, payload, key, parts) in [
+        ("add-replicas", &file, "mc:f1|XRD1", ["dataset: \"mc:set\"", "files: 1", "kind: File"]),
+        ("deletion-done", &file, "mc:f1|XRD1", ["locations: []", "kind: File", "bytes: 7"]),
+        ("deletion-not-found", &file, "mc:f1|XRD1", ["locations: []", "kind: File", "bytes: 7"]),
+        (
+            "DATASETLOCK_OK",
+            &set,
+            "mc:set|XRD1",
+            ["complete: true", "kind: Dataset", "dataset: \"\""],
+        ),
+        ("datasetlock_ok", &set, "mc:set|XRD1", ["complete: true", "kind: Dataset", "files: 0"]),
+    ] {
+        let mut intake = fresh(&Limits::default());
+        let published = says(&mut intake, Dialect::Rucio, &moved(kind, payload.clone()));
+        let [(Topic::Replica, found, event)] = published.as_slice() else {
+            panic!("{kind}: {published:?}")
+        };
+        assert_eq!(found, key, "{kind}");
+        for part in parts {
+            assert!(event.contains(part), "{kind}: {part} is not in {event}");
+        }
+    }
+    let mut intake = fresh(&Limits::default());
+    let done = RUCIO.lines().next().expect("a message");
+    let published = says(&mut intake, Dialect::Rucio, done);
+    let topics: Vec<Topic> = published.iter().map(|(topic, ..)| *topic).collect();
+    assert_eq!(topics, [Topic::Transfer, Topic::Replica]);
+    for (field, parts) in [
+        ("payload/rse", ["field `rse` is missing", "wants a word"]),
+        ("payload/name", ["field `name` is missing", "wants a word"]),
+        ("created_at", ["field `created_at` is missing", "wants a time"]),
+    ] {
+        let message = json!({"event_type": "deletion-done", "created_at": 5, "payload": file});
+        reason(Dialect::Rucio, &with(message, field, None), &parts);
+    }
 }

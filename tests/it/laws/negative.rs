@@ -5,8 +5,8 @@ use super::counters::assert_audit_clean;
 use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
-    Event, Hardware, JobState, OutcomeKind, Pilot, Placement, Quota, QuotaKind, Release, Share,
-    Status, TaskPhase, TransferStatus, User, UserKind,
+    Event, Hardware, JobState, Location, OutcomeKind, Pilot, Placement, Quota, QuotaKind, Release,
+    Replica, Share, Status, TaskPhase, TransferStatus, User, UserKind,
 };
 use yardmaster::core::id::{Key, Name};
 use yardmaster::core::limits::Limits;
@@ -57,6 +57,7 @@ fn full() -> State {
         Event::from(Share { name: "MC".into(), ..Share::default() }),
         Event::from(Quota { subject: "ann".into(), ..Quota::default() }),
         Event::from(User { name: "ann".into(), ..User::default() }),
+        Event::from(Replica { name: "mc:set".into(), changed_at: DAWN, ..Replica::default() }),
     ];
     for event in reported {
         let topic = match &event {
@@ -224,7 +225,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }
-    let changes: [fn(&mut State); 44] = [
+    let changes: [fn(&mut State); 46] = [
         |it| first(&mut it.transfers.slab).state = TransferStatus::Failed,
         |it| first(&mut it.transfers.slab).changed_at += 1,
         |it| first(&mut it.transfers.slab).revision += 1,
@@ -258,6 +259,8 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| first(&mut it.facts.quotas.slab).held[0].1.kind = QuotaKind::Group,
         |it| first(&mut it.facts.quotas.slab).held[0].1.used_bytes += 1,
         |it| first(&mut it.facts.users.slab).held[0].1.kind = UserKind::Group,
+        |it| first(&mut it.facts.replicas.slab).held[0].1.endpoint.push('x'),
+        |it| first(&mut it.facts.replicas.slab).held[0].1.locations.push(Location::default()),
         |it| first(&mut it.facts.users.slab).held[0].1.cap_running_cores = Some(7),
         |it| _ = it.facts.releases.remove("ash"),
         |it| _ = it.facts.shares.remove("MC"),

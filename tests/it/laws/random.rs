@@ -5,8 +5,8 @@ use crate::world::*;
 use std::collections::BTreeMap;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
-    Event, Heartbeat, JobState, OutcomeKind, Pilot, Quota, QuotaKind, Release, Share, Status,
-    TaskPhase, Transfer, TransferStatus, User, UserKind,
+    DataKind, Event, Heartbeat, JobState, Location, OutcomeKind, Pilot, Quota, QuotaKind, Release,
+    Replica, Share, Status, TaskPhase, Transfer, TransferStatus, User, UserKind,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::decision::Decision;
@@ -169,12 +169,13 @@ fn event(
 }
 
 /// Slowly changing facts that stories tell of, and the key of one of each.
-const FACTS: [(Topic, &str); 5] = [
+const FACTS: [(Topic, &str); 6] = [
     (Topic::Parameter, "jedi/jobbroker/K/atlas"),
     (Topic::Release, "ash"),
     (Topic::Share, "MC"),
     (Topic::Quota, "user/ann type=SCRATCHDISK"),
     (Topic::User, "group/top"),
+    (Topic::Replica, "mc:set|DISK"),
 ];
 
 fn fact(chance: &mut Chance, at: Millis) -> (Topic, Event<'static>) {
@@ -202,6 +203,21 @@ fn fact(chance: &mut Chance, at: Millis) -> (Topic, Event<'static>) {
             used_bytes: number,
             ..Quota::default()
         }),
+        Topic::Replica => {
+            let kind = chance.of(&[DataKind::Dataset, DataKind::File]);
+            let endpoint = chance.of(&["DISK", "TAPE", ""]).to_owned();
+            let location =
+                Location { endpoint: "DISK".into(), files: number, ..Location::default() };
+            Event::from(Replica {
+                name: if kind == DataKind::Dataset { "mc:set".into() } else { "mc:file".into() },
+                changed_at: at,
+                kind,
+                dataset: if number == 1 { "mc:set".into() } else { String::new() },
+                locations: if number > 1 { vec![location] } else { Vec::new() },
+                endpoint,
+                ..Replica::default()
+            })
+        }
         Topic::User => Event::from(User {
             kind: chance.of(&[UserKind::User, UserKind::Group]),
             name: chance.of(&["ann", "top"]).into(),

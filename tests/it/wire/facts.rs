@@ -2,8 +2,9 @@
 
 use super::dice::Dice;
 use yardmaster::core::event::{
-    Dataset, DatasetReplica, FullChain, Gpu, Hardware, HardwareKind, Input, Options, OutputDataset,
-    Placement, Quota, QuotaKind, Release, Share, SoftwareTag, User, UserKind,
+    DataKind, Dataset, DatasetReplica, FullChain, Gpu, Hardware, HardwareKind, Input, Location,
+    Options, OutputDataset, Placement, Quota, QuotaKind, Release, Replica, ReplicaState, Share,
+    SoftwareTag, User, UserKind,
 };
 use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 
@@ -145,6 +146,32 @@ pub fn quota(dice: &mut Dice<'_>) -> Quota {
         limit_bytes: dice.option(Dice::amount),
         used_bytes: dice.amount(),
         used_files: dice.amount(),
+    }
+}
+
+pub fn replica(dice: &mut Dice<'_>) -> Replica {
+    Replica {
+        name: dice.text(),
+        changed_at: dice.long(),
+        kind: dice.pick(&[DataKind::File, DataKind::Dataset]),
+        dataset: dice.text(),
+        bytes: dice.amount(),
+        files: dice.amount(),
+        checksum: dice.text(),
+        locations: dice.list(|dice| Location {
+            endpoint: dice.text(),
+            files: dice.amount(),
+            bytes: dice.amount(),
+            complete: dice.flag(),
+            tape: dice.flag(),
+            cache: dice.flag(),
+            state: dice.pick(&[
+                ReplicaState::Available,
+                ReplicaState::Copying,
+                ReplicaState::Unavailable,
+            ]),
+        }),
+        endpoint: dice.text(),
     }
 }
 

@@ -30,7 +30,8 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
         Topic::Decision => Event::Output(Output::from(records::decision(dice))),
         Topic::Throttle => Event::Output(Output::from(facts::throttle(dice))),
         Topic::Progress | Topic::DeadLetter => return None,
-        Topic::Command | Topic::Counter | Topic::Replica => return None,
+        Topic::Replica => Event::from(facts::replica(dice)),
+        Topic::Command | Topic::Counter => return None,
     })
 }
 
@@ -38,7 +39,7 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
 fn is_event(topic: Topic) -> bool {
     match topic.class() {
         Class::Report | Class::Request | Class::Configuration | Class::Folded => true,
-        Class::UnusedConfiguration | Class::ReadBack | Class::Published => false,
+        Class::ReadBack | Class::Published => false,
     }
 }
 

@@ -183,6 +183,8 @@ fn symbols_stand_in_the_order_of_the_core() {
     stands(Topic::Outcome, "kind", &["accepted", "refused", "failed", "expired"]);
     stands(Topic::Queue, "status", &QueueStatus::ALL.map(QueueStatus::name));
     stands(Topic::Release, "type", &["cpu", "gpu"]);
+    stands(Topic::Replica, "kind", &["file", "dataset"]);
+    stands(Topic::Replica, "state", &["available", "copying", "unavailable"]);
     stands(Topic::Quota, "subject_kind", &["user", "group"]);
     stands(Topic::User, "kind", &["user", "group"]);
     stands(Topic::Decision, "outcome", &["assign", "defer", "reject"]);

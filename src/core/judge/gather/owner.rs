@@ -150,7 +150,7 @@ impl Look<'_> {
 
     /// Jobs of all shares that start an hour.
     fn starts(&self, at: u32, queue: Name) -> f64 {
-        let CutView { state, world, caches } = self.view;
+        let CutView { state, world, caches, .. } = self.view;
         caches.starts(at, world.queues.len(), || {
             let starts = state.ledger.starts.of([queue.0, 0, 0, 0]);
             let time = state.times.of(Topic::JobState).time;

@@ -24,7 +24,7 @@ const PERIOD: Millis = 30 * MINUTE;
 impl CutView<'_> {
     /// The classes of sites by some rules at the cut.
     pub(super) fn classify(self, rules: SiteRules) -> Arc<SiteClasses> {
-        let CutView { state, world, caches } = self;
+        let CutView { state, world, caches, .. } = self;
         caches.classes(&rules, || {
             let time = state.times.of(Topic::JobState).time;
             let seen_at = time.saturating_sub(time.rem_euclid(PERIOD));

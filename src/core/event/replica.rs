@@ -1,0 +1,115 @@
+//! `replica`: where a file or a dataset lies.
+
+use super::configured::{Configured, Touches, longest};
+use crate::core::content::{content, content_by_number};
+use crate::core::cut::Topic;
+use crate::core::unit::{Bytes, Millis};
+
+/// What is located. The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum DataKind {
+    /// A file.
+    #[default]
+    File = 0,
+    /// A dataset.
+    Dataset = 1,
+}
+
+/// Whether a copy can be read. The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ReplicaState {
+    /// It can be read.
+    #[default]
+    Available = 0,
+    /// It is being made.
+    Copying = 1,
+    /// It cannot be read now.
+    Unavailable = 2,
+}
+
+/// A copy, whole or in part.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Location {
+    /// Storage endpoint, or a cluster's cache.
+    pub endpoint: String,
+    /// Files there; of a whole copy it need not be stated.
+    pub files: u64,
+    /// Their size.
+    pub bytes: Bytes,
+    /// Whether all of it is there.
+    pub complete: bool,
+    /// Whether the endpoint is tape.
+    pub tape: bool,
+    /// Whether it is a cache: the copy may go at any time.
+    pub cache: bool,
+    /// Whether it can be read; a copy that cannot counts as none.
+    pub state: ReplicaState,
+}
+
+/// Where a file or a dataset lies: all of its copies, or what one endpoint has of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replica {
+    /// Name, scope first: `scope:name`.
+    pub name: String,
+    /// When this was last changed.
+    pub changed_at: Millis,
+    /// What is located.
+    pub kind: DataKind,
+    /// Dataset a file belongs to; empty for a dataset, or when not known.
+    pub dataset: String,
+    /// Size of all of it; 0: not known.
+    pub bytes: Bytes,
+    /// Files of all of it; 0: not known.
+    pub files: u64,
+    /// Checksum of a file.
+    pub checksum: String,
+    /// Its copies; empty when there is none.
+    pub locations: Vec<Location>,
+    /// The one endpoint that the record is about: without a location there, nothing is there.
+    /// Empty: the record lists every copy, and elsewhere there is none.
+    pub endpoint: String,
+}
+
+content_by_number!(DataKind, ReplicaState);
+content!(Location { endpoint, files, bytes, complete, tape, cache, state });
+content!(Replica { name, changed_at, kind, dataset, bytes, files, checksum, locations, endpoint });
+
+/// The name of a dataset without its scope: requests may name it with or without.
+pub fn unscoped(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, name)| name)
+}
+
+impl Configured for Replica {
+    const TOPIC: Topic = Topic::Replica;
+    const IS_KEY_A_FIELD: bool = false;
+
+    fn name(&self) -> String {
+        match self.endpoint.as_str() {
+            "" => self.name.clone(),
+            endpoint => format!("{}|{endpoint}", self.name),
+        }
+    }
+
+    fn changed_at(&self) -> Millis {
+        self.changed_at
+    }
+
+    fn bounded(&self, bound: Millis) -> Replica {
+        Replica { changed_at: self.changed_at.min(bound), ..self.clone() }
+    }
+
+    fn longest_name(&self) -> usize {
+        let endpoints = self.locations.iter().map(|location| location.endpoint.len()).max();
+        longest(&[&self.name, &self.dataset, &self.endpoint]).max(endpoints.unwrap_or(0))
+    }
+
+    fn touches(&self) -> Touches {
+        Touches::Locations
+    }
+
+    fn removed(_: &str) -> Touches {
+        Touches::Locations
+    }
+}

@@ -1,0 +1,110 @@
+//! Which records say where a dataset lies, and which requests name it. Derived from both.
+
+use crate::core::event::{DataKind, Replica, Task, unscoped};
+use crate::core::unit::Millis;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Names of records.
+type Records = BTreeSet<Arc<str>>;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct ReplicaIndex {
+    /// By dataset: the records of it, and those of files that name it.
+    pub(super) by_dataset: BTreeMap<String, Records>,
+    /// By file: the records of it. Some of them may not name its dataset.
+    pub(super) by_file: BTreeMap<String, Records>,
+    /// Records whose lifetime was not over yet when they were last looked at, oldest first.
+    pub(super) by_age: BTreeSet<(Millis, Arc<str>)>,
+    /// All records, in the order in which they go when there are too many.
+    pub(super) by_rank: BTreeSet<(bool, Millis, Arc<str>)>,
+    /// By dataset: subjects of the requests that name it.
+    pub(super) named: BTreeMap<String, BTreeSet<String>>,
+    /// The cycle in which data that a request names last moved.
+    pub moved_in: u64,
+}
+
+/// Where a record stands in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(super) changed_at: Millis,
+    pub(super) dataset: String,
+    /// The file, if it is one.
+    pub(super) file: Option<String>,
+}
+
+impl Place {
+    pub(super) fn of(replica: &Replica) -> Place {
+        let Replica { name, changed_at, kind, dataset, .. } = replica;
+        let changed_at = *changed_at;
+        match kind {
+            DataKind::Dataset => {
+                Place { changed_at, dataset: unscoped(name).to_owned(), file: None }
+            }
+            DataKind::File => {
+                let dataset = unscoped(dataset).to_owned();
+                Place { changed_at, dataset, file: Some(name.clone()) }
+            }
+        }
+    }
+}
+
+/// Removes a record's name from those under a key.
+fn take_out(all: &mut BTreeMap<String, Records>, key: &str, name: &str) {
+    if let Some(records) = all.get_mut(key) {
+        records.remove(name);
+        if records.is_empty() {
+            all.remove(key);
+        }
+    }
+}
+
+impl ReplicaIndex {
+    pub(super) fn enter(&mut self, name: &str, place: &Place) {
+        let name: Arc<str> = name.into();
+        let Place { changed_at, dataset, file } = place;
+        if let Some(file) = file {
+            self.by_file.entry(file.clone()).or_default().insert(name.clone());
+        }
+        if !dataset.is_empty() {
+            self.by_dataset.entry(dataset.clone()).or_default().insert(name.clone());
+        }
+        self.by_age.insert((*changed_at, name.clone()));
+        self.by_rank.insert((file.is_none(), *changed_at, name));
+    }
+
+    pub(super) fn leave(&mut self, name: &str, place: &Place) {
+        let Place { changed_at, dataset, file } = place;
+        if let Some(file) = file {
+            take_out(&mut self.by_file, file, name);
+        }
+        take_out(&mut self.by_dataset, dataset, name);
+        let name: Arc<str> = name.into();
+        self.by_age.remove(&(*changed_at, name.clone()));
+        self.by_rank.remove(&(file.is_none(), *changed_at, name));
+    }
+
+    /// A request no longer names its datasets.
+    pub(crate) fn leave_request(&mut self, task: &Task) {
+        for dataset in &task.input.datasets {
+            let dataset = unscoped(&dataset.name);
+            if let Some(subjects) = self.named.get_mut(dataset) {
+                subjects.remove(&task.subject);
+                if subjects.is_empty() {
+                    self.named.remove(dataset);
+                }
+            }
+        }
+    }
+
+    /// Whether anything is known of where a dataset lies.
+    pub(crate) fn knows(&self, dataset: &str) -> bool {
+        self.by_dataset.contains_key(dataset)
+    }
+
+    /// Subjects of the requests that name a dataset.
+    pub(crate) fn subjects(&self, dataset: &str) -> impl Iterator<Item = &String> {
+        self.named.get(dataset).into_iter().flatten()
+    }
+}

@@ -1,0 +1,165 @@
+//! Where datasets lie: records are found by dataset, and forgotten.
+//!
+//! A record is forgotten `replica_lifetime_d` after it was last changed, or with the last request
+//! that names its dataset if that is later; beyond `replicas_max` those of files go first, the
+//! oldest before others. The order is one of content alone, so what is left does not depend on
+//! when a process looked.
+
+use crate::core::cut::Topic;
+use crate::core::event::{Configured, DataKind, Replica, Task, unscoped};
+use crate::core::fold::is_newer;
+use crate::core::oddity::Oddity;
+use crate::core::state::State;
+use crate::core::state::replica_index::{Place, ReplicaIndex};
+use crate::core::unit::Millis;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl State {
+    /// The record of a name that holds.
+    fn replica(&self, name: &str) -> Option<&Replica> {
+        self.facts.replicas.of(name)?.current(is_newer)
+    }
+
+    /// The records that say where a dataset lies, in order of their names: its own, those of its
+    /// files, and those of its files that do not name it.
+    pub(crate) fn replicas_of(&self, dataset: &str) -> Vec<&Replica> {
+        let index = &self.replicas;
+        let own = index.by_dataset.get(dataset).into_iter().flatten();
+        let mut names: BTreeSet<&Arc<str>> = own.clone().collect();
+        for replica in own.filter_map(|name| self.replica(name)) {
+            if replica.kind == DataKind::File {
+                let others = index.by_file.get(&replica.name).into_iter().flatten();
+                let is_silent = |name: &&Arc<str>| {
+                    self.replica(name).is_some_and(|other| other.dataset.is_empty())
+                };
+                names.extend(others.filter(is_silent));
+            }
+        }
+        names.into_iter().filter_map(|name| self.replica(name)).collect()
+    }
+
+    /// Where a record stands before it changes.
+    pub(crate) fn begin_replica(&self, name: &str) -> Option<Place> {
+        self.replica(name).map(Place::of)
+    }
+
+    /// Brings the index up to date with a record that changed, was added or was removed.
+    pub(crate) fn end_replica(&mut self, name: &str, before: Option<Place>) {
+        let after = self.replica(name).map(Place::of);
+        for place in [&before, &after].into_iter().flatten() {
+            self.touch_datasets(place);
+        }
+        if before == after {
+            return;
+        }
+        if let Some(before) = before {
+            self.replicas.leave(name, &before);
+        }
+        if let Some(after) = after {
+            self.replicas.enter(name, &after);
+            self.touch_datasets(&after);
+        }
+    }
+
+    /// Notes that it changed where the data of a record lies.
+    fn touch_datasets(&mut self, place: &Place) {
+        let datasets = self.datasets_of(place);
+        self.touched.datasets.extend(datasets);
+    }
+
+    /// The datasets that a record counts for.
+    fn datasets_of(&self, place: &Place) -> BTreeSet<String> {
+        match (&place.file, place.dataset.as_str()) {
+            (Some(file), "") => {
+                let records = self.replicas.by_file.get(file).into_iter().flatten();
+                let named = records.filter_map(|name| self.replica(name));
+                let named = named.map(|replica| unscoped(&replica.dataset));
+                named.filter(|dataset| !dataset.is_empty()).map(str::to_owned).collect()
+            }
+            (_, dataset) => BTreeSet::from([dataset.to_owned()]),
+        }
+    }
+
+    /// Notes which datasets the request of a subject names.
+    pub(crate) fn name_datasets(&mut self, subject: &str) {
+        let task = self.requests.of(subject).and_then(|request| request.task.as_ref());
+        for dataset in task.into_iter().flat_map(|task| &task.input.datasets) {
+            let subjects = self.replicas.named.entry(unscoped(&dataset.name).to_owned());
+            subjects.or_default().insert(subject.to_owned());
+        }
+    }
+
+    /// A request is forgotten: so are the records that it alone kept.
+    pub(crate) fn leave_datasets(&mut self, task: &Task) {
+        self.replicas.leave_request(task);
+        for dataset in &task.input.datasets {
+            let names = self.replicas_of(unscoped(&dataset.name)).into_iter();
+            let over: Vec<(Millis, Arc<str>)> = names
+                .filter(|replica| self.is_over(replica.changed_at))
+                .map(|replica| (replica.changed_at, replica.name()))
+                .map(|(at, name)| (at, name.into()))
+                .collect();
+            // They are looked at with all others whose lifetime is over.
+            self.replicas.by_age.extend(over);
+        }
+    }
+
+    fn is_over(&self, changed_at: Millis) -> bool {
+        let lifetime = self.setting.limits.replica_lifetime_ms;
+        changed_at.saturating_add(lifetime) <= self.times.of(Topic::Replica).time
+    }
+
+    /// Forgets what is too old and named by no request, and what is too much.
+    pub(super) fn forget_replicas(&mut self) {
+        while let Some((at, name)) = self.replicas.by_age.first().cloned() {
+            if !self.is_over(at) {
+                break;
+            }
+            self.replicas.by_age.pop_first();
+            if !self.is_named(&name) {
+                self.forget_replica(&name);
+            }
+        }
+        while self.facts.replicas.len() > self.setting.limits.replicas_max {
+            let Some((_, _, name)) = self.replicas.by_rank.first().cloned() else { break };
+            self.forget_replica(&name);
+            self.oddities.count(Topic::Replica, Oddity::Evicted);
+        }
+        let index = &self.replicas;
+        if self.touched.datasets.iter().any(|dataset| index.named.contains_key(dataset)) {
+            self.replicas.moved_in = self.number;
+        }
+    }
+
+    /// Whether a request that is remembered names the dataset of a record, and asked before the
+    /// record's lifetime was over.
+    fn is_named(&self, name: &str) -> bool {
+        let Some(place) = self.begin_replica(name) else { return false };
+        let until = place.changed_at.saturating_add(self.setting.limits.replica_lifetime_ms);
+        let asked_in_time = |subject: &String| {
+            let task = self.requests.of(subject).and_then(|request| request.task.as_ref());
+            task.is_some_and(|task| task.asked_at <= until)
+        };
+        let datasets = self.datasets_of(&place);
+        datasets.iter().any(|dataset| self.replicas.subjects(dataset).any(asked_in_time))
+    }
+
+    fn forget_replica(&mut self, name: &str) {
+        let before = self.begin_replica(name);
+        self.facts.replicas.remove(name);
+        self.end_replica(name, before);
+    }
+
+    /// Makes the index from the records and the requests.
+    pub(crate) fn settle_replicas(&mut self) {
+        self.replicas = ReplicaIndex::default();
+        let facts = self.facts.replicas.iter();
+        let places: Vec<(String, Place)> = facts
+            .filter_map(|(name, fact)| Some((name.to_owned(), Place::of(fact.current(is_newer)?))))
+            .collect();
+        places.iter().for_each(|(name, place)| self.replicas.enter(name, place));
+        let subjects: Vec<String> = self.requests.by_name.keys().cloned().collect();
+        subjects.iter().for_each(|subject| self.name_datasets(subject));
+    }
+}

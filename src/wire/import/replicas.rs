@@ -1,0 +1,92 @@
+//! Where datasets lie, from Rucio's list of dataset replicas.
+
+use super::field::Fields;
+use super::{Imported, list};
+use crate::core::event::{Configuration, DataKind, Location, Replica, ReplicaState, unscoped};
+use crate::core::unit::Millis;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Replica records from a JSON list, or JSON lines, of `{scope, name, rse, length, bytes,
+/// available_length, available_bytes, state}`: one for each dataset at each RSE. A copy is whole if
+/// as many files are available as the dataset has; where lengths are not stated, if its state is
+/// `AVAILABLE`. The list is taken to be true now: `updated_at` says when a copy changed, not until
+/// when that was so.
+pub fn replicas(text: &str, now: Millis) -> Result<Imported, String> {
+    let rows = rows(text)?;
+    let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
+    for (at, row) in rows.iter().enumerate() {
+        let word = |field: &str| row[field].as_str().unwrap_or("");
+        let thing = match (word("name"), word("rse")) {
+            ("", _) => format!("replica number {}", at + 1),
+            (name, "") => format!("replica of {name}"),
+            (name, rse) => format!("replica of {name} at {rse}"),
+        };
+        let Some(mut fields) = Fields::of(thing, row, &mut imported.complaints) else { continue };
+        let replica = replica(&mut fields, now);
+        if fields.is_bad() {
+            continue;
+        }
+        if !seen.insert((unscoped(&replica.name).to_owned(), replica.endpoint.clone())) {
+            let found = Value::from(replica.endpoint.as_str());
+            fields.wrong("rse", &found, "one object for a dataset at an RSE");
+            continue;
+        }
+        imported.records.push(Configuration::Replica(replica));
+    }
+    imported.records.sort_by_key(Configuration::name);
+    imported.notes.push(format!("{} of {} replicas", imported.records.len(), rows.len()));
+    Ok(imported)
+}
+
+/// A list, or one object a line.
+fn rows(text: &str) -> Result<Vec<Value>, String> {
+    if text.trim_start().starts_with('[') {
+        return list("replicas", text);
+    }
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let read = |(number, line): (usize, &str)| {
+        let wants = "wants a JSON list, or a JSON object on each line";
+        serde_json::from_str(line)
+            .map_err(|error| format!("replicas: line {number}: {error}; {wants}"))
+    };
+    lines.map(read).collect()
+}
+
+fn replica(fields: &mut Fields<'_>, now: Millis) -> Replica {
+    let whole = |fields: &mut Fields<'_>, field: &str| {
+        fields.whole_if_set(field, 0..=i64::MAX).map(i64::unsigned_abs)
+    };
+    let scope = fields.text_if_set("scope").unwrap_or_default();
+    let name = fields.needed("name").to_owned();
+    let endpoint = fields.needed("rse").to_owned();
+    let [length, bytes, there, bytes_there] =
+        ["length", "bytes", "available_length", "available_bytes"].map(|it| whole(fields, it));
+    let state = fields.text_if_set("state").unwrap_or_else(|| "AVAILABLE".to_owned());
+    let state = state.to_ascii_uppercase();
+    let is_available = matches!(state.as_str(), "AVAILABLE" | "A");
+    let complete = match (length.filter(|length| *length > 0), there) {
+        (Some(length), Some(there)) => there >= length,
+        _ => is_available,
+    };
+    let location = Location {
+        endpoint: endpoint.clone(),
+        files: there.or(length.filter(|_| complete)).unwrap_or(0),
+        bytes: bytes_there.or(bytes.filter(|_| complete)).unwrap_or(0),
+        complete,
+        tape: false,
+        cache: false,
+        state: ReplicaState::Available,
+    };
+    Replica {
+        name: if scope.is_empty() { name } else { format!("{scope}:{}", unscoped(&name)) },
+        changed_at: now,
+        kind: DataKind::Dataset,
+        dataset: String::new(),
+        bytes: bytes.unwrap_or(0),
+        files: length.unwrap_or(0),
+        checksum: String::new(),
+        locations: if location.files > 0 || complete { vec![location] } else { Vec::new() },
+        endpoint,
+    }
+}
