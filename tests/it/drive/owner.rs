@@ -163,7 +163,12 @@ fn a_queue_full_of_a_users_jobs_takes_none_until_they_are_fewer() {
     let mut yard = Yard::new();
     build(&yard, 1);
     let names: Vec<String> = (100..220).map(|name| name.to_string()).collect();
-    // 120 are queued, 117 of them Ann's; with four users her part of the 100 allowed is 25.
+    // 120 are queued, 117 of them Ann's; with four users her part of the 100 allowed is 25. As many
+    // run, which are not the users', so that there is room.
+    for name in 500..800 {
+        let job = own(&name.to_string(), "", Status::Running, yard.now);
+        yard.job(&JobState { gshare: "MC Default", label: "managed", ..job });
+    }
     let users = ["bob", "cat", "dan"].into_iter().chain(std::iter::repeat("ann"));
     for (name, user) in names.iter().zip(users) {
         yard.job(&own(name, user, Status::Activated, yard.now));

@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "7c4f690b2c256be8fb80901b14f94dd354d43fe82eb06bd919eeecb9ab1da08c";
+const DIGEST: &str = "b9a0e7873dfe7c4672f2660ea700bcac4313e39a1af00ede9b720bda2f62dc03";
