@@ -166,7 +166,8 @@ fn a_queue_full_of_a_users_jobs_takes_none_until_they_are_fewer() {
     // 120 are queued, 117 of them Ann's; with four users her part of the 100 allowed is 25. As many
     // run, which are not the users', so that there is room.
     for name in 500..800 {
-        let job = own(&name.to_string(), "", Status::Running, yard.now);
+        let name = name.to_string();
+        let job = own(&name, "", Status::Running, yard.now);
         yard.job(&JobState { gshare: "MC Default", label: "managed", ..job });
     }
     let users = ["bob", "cat", "dan"].into_iter().chain(std::iter::repeat("ann"));
