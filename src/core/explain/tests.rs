@@ -25,6 +25,7 @@ pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) ->
         cycle: 1_234,
         number: 5,
         now: 1_760_529_600_000,
+        first_answered_at: 0,
         policy: "production-job".into(),
         policy_hash: "0123456789abcdef".into(),
         gshare: "MC Default".into(),

@@ -76,6 +76,7 @@ const CORES_MAX: u32 = 1 << 20;
 /// What later judgements need of an answer. A deferral that carries only what changed is added to
 /// the one before.
 fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable) -> Answer {
+    let first = before.as_ref().map_or(decision.now, |before| before.first_answered_at);
     let (until, blockers) = match decision.outcome {
         Outcome::Defer { until } => {
             let before = before.filter(|_| !decision.full).map(|before| before.blockers);
@@ -87,6 +88,7 @@ fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable)
         Outcome::Assign(_) => decision.nucleus.clone(),
         Outcome::Defer { .. } | Outcome::Reject { .. } => String::new(),
     };
+    let stated = decision.first_answered_at;
     Answer {
         nucleus,
         attempt: decision.attempt,
@@ -94,6 +96,7 @@ fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable)
         is_final: decision.outcome.is_final(),
         until,
         now: decision.now,
+        first_answered_at: if stated == 0 { first } else { stated },
         policy_hash: decision.policy_hash.clone(),
         blockers,
     }

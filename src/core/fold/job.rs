@@ -6,7 +6,7 @@ use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
-use crate::core::state::record::{Job, LastHeartbeat, Sample};
+use crate::core::state::record::{Job, LastHeartbeat, Sample, counts_closed};
 use crate::core::state::reserve::seen_row;
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
@@ -190,6 +190,7 @@ impl State {
             sub_status: self.same_name(known.map(|old| old.sub_status), event.sub_status),
             status: Some(event.status),
             sample,
+            counts_closed: counts_closed(event.sub_status),
         }
     }
 

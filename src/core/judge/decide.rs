@@ -121,6 +121,7 @@ impl Judging<'_> {
             cycle: state.number,
             number,
             now: state.now,
+            first_answered_at: before.map_or(state.now, |answer| answer.first_answered_at),
             policy: task.policy.clone(),
             gshare: task.gshare.clone(),
             user: task.user.clone(),

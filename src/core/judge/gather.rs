@@ -104,10 +104,17 @@ impl<'a> CutView<'a> {
         }
     }
 
+    /// When the attempt that a request is was first answered; `None` before its first answer.
+    pub(in crate::core) fn first_answered_at(self, task: &Task) -> Option<Millis> {
+        let answer = self.state.requests.of(&task.subject)?.answer.as_ref()?;
+        (answer.attempt == task.attempt).then_some(answer.first_answered_at)
+    }
+
     /// What a case knows beside its request.
     fn known(self, task: &Task, asked: &Asked, survey: &Survey) -> Known {
         let CutView { world, .. } = self;
         Known {
+            first_answered_at: self.first_answered_at(task),
             queued_to_nucleus: survey.outlook.queued,
             queued_to_nucleus_until: survey.outlook.queued_until,
             nucleus: world.nucleus(&task.nucleus),

@@ -41,6 +41,8 @@ pub struct Decision {
     pub number: u32,
     /// The moment it takes for now: the cycle's.
     pub now: Millis,
+    /// When this request was first answered; 0: not known.
+    pub first_answered_at: Millis,
     /// Policy that gave it.
     pub policy: String,
     /// Hash of the policy's list and parameters, 16 hex digits.
@@ -88,6 +90,7 @@ impl Decision {
             cycle: 0,
             number: 0,
             now: 0,
+            first_answered_at: 0,
             policy: String::new(),
             policy_hash: String::new(),
             gshare: String::new(),

@@ -2,7 +2,7 @@
 //! up.
 
 use super::caps::{self, Caps, Margins};
-use super::case::{Case, Preassigned, WholeCopies};
+use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::class::{Classes, class_of};
 use super::declare::typed;
 use super::divide::{Share, divide};
@@ -98,7 +98,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     express: |_, _| false,
     whole_copies: typed!(Own: whole_copies(task)),
     preassigned: |task, _, _| preassigned(task),
-    turns_at: typed!(Own: turns_at(task, now)),
+    turns_at: typed!(Own: turns_at(task, times)),
     waits: typed!(Own: wait(case)),
     room: |values| read!(Own, values).room.room(),
     select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
@@ -212,10 +212,10 @@ fn is_free(case: &Case<'_>, own: &Own) -> bool {
 }
 
 /// When a task stops having to go where its data lie.
-fn turns_at(task: &Task, now: Millis, own: &Own) -> Option<Millis> {
+fn turns_at(task: &Task, times: Times, own: &Own) -> Option<Millis> {
     let patience = (own.check_timeout * HOUR as f64) as Millis;
     let at = task.options.frozen_at?.saturating_add(patience).saturating_add(1);
-    (patience > 0 && at > now).then_some(at)
+    (patience > 0 && at > times.now).then_some(at)
 }
 
 /// Whether all of the input can be read from afar, where that is asked.

@@ -1,6 +1,6 @@
 //! ATLAS production jobs: which queues are candidates, what is express, how jobs are divided.
 
-use super::case::{Case, Preassigned, WholeCopies};
+use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::declare::typed;
 use super::divide::{Share, divide};
 use super::filter::PRODUCTION_JOB as FILTERS;
@@ -74,7 +74,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     express: typed!(Own: express(task)),
     whole_copies: typed!(Own: whole_copies(task)),
     preassigned: typed!(Own: preassigned(task, now)),
-    turns_at: |task, now, _| turns_at(task, now),
+    turns_at: |task, times, _| turns_at(task, times),
     waits: typed!(Own: wait(case)),
     room: |values| read!(Own, values).room.room(),
     select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
@@ -138,9 +138,9 @@ fn whole_copies(task: &Task, own: &Own) -> WholeCopies {
     }
 }
 
-fn preassigned(task: &Task, now: Millis, own: &Own) -> Preassigned {
+fn preassigned(task: &Task, times: Times, own: &Own) -> Preassigned {
     match sites(task).count() {
-        0 if is_bound(task, now, own) => Preassigned::List,
+        0 if is_bound(task, times, own) => Preassigned::List,
         0 => Preassigned::No,
         1 => Preassigned::One,
         _ => Preassigned::List,
@@ -148,28 +148,36 @@ fn preassigned(task: &Task, now: Millis, own: &Own) -> Preassigned {
 }
 
 /// Whether a chunk still waits for the queue it is bound to.
-fn is_bound(task: &Task, now: Millis, own: &Own) -> bool {
+fn is_bound(task: &Task, times: Times, own: &Own) -> bool {
     if task.options.chunk_site.is_empty() {
         return false;
     }
-    let Some(primary) = task.input.datasets.iter().find(|dataset| dataset.primary) else {
-        return true;
-    };
-    let is_late = primary.modified_at > 0 && now - primary.modified_at > MERGE_PATIENCE;
+    let now = times.now;
+    let is_late = skipped_since(task, times).is_some_and(|since| now - since > MERGE_PATIENCE);
     let is_frozen = task.options.frozen_at.is_some_and(|at| now - at > FROZEN);
-    let is_changed = primary.modified_at > primary.created_at;
+    let is_changed = primary(task).is_some_and(|it| it.modified_at > it.created_at);
     !(is_late && (!own.merge_frozen || is_frozen && is_changed))
 }
 
+/// Since when the queue that a chunk is bound to has been skipped: as the request states it by its
+/// primary dataset, else since the chunk was first deferred. `None`: it was not deferred yet.
+fn skipped_since(task: &Task, times: Times) -> Option<Millis> {
+    let stated = primary(task).map(|it| it.modified_at).filter(|at| *at > 0);
+    stated.or(times.first_answered_at)
+}
+
+fn primary(task: &Task) -> Option<&Dataset> {
+    task.input.datasets.iter().find(|dataset| dataset.primary)
+}
+
 /// When a chunk that is bound to a queue may stop waiting for it.
-fn turns_at(task: &Task, now: Millis) -> Option<Millis> {
+fn turns_at(task: &Task, times: Times) -> Option<Millis> {
     if task.options.chunk_site.is_empty() {
         return None;
     }
-    let primary = task.input.datasets.iter().find(|dataset| dataset.primary);
-    let late = primary.map(|it| it.modified_at.saturating_add(MERGE_PATIENCE + 1));
+    let late = skipped_since(task, times).map(|since| since.saturating_add(MERGE_PATIENCE + 1));
     let frozen = task.options.frozen_at.map(|at| at.saturating_add(FROZEN + 1));
-    [late, frozen].into_iter().flatten().filter(|at| *at > now).min()
+    [late, frozen].into_iter().flatten().filter(|at| *at > times.now).min()
 }
 
 /// Why the task as a whole must wait: its share is throttled, its nucleus is not known, or its

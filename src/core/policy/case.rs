@@ -81,8 +81,19 @@ pub struct Asked {
     pub whole_copies: WholeCopies,
 }
 
+/// When a request is judged, and since when it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// The cycle's now.
+    pub now: Millis,
+    /// When this attempt was first answered: by a deferral. `None`: it was not yet.
+    pub first_answered_at: Option<Millis>,
+}
+
 /// What is known for a case beside its request.
 pub struct Known {
+    /// See [`Times::first_answered_at`].
+    pub first_answered_at: Option<Millis>,
     /// See [`Case::queued_to_nucleus`].
     pub queued_to_nucleus: u64,
     /// See [`Case::queued_to_nucleus_until`].
@@ -107,6 +118,7 @@ impl Known {
     /// Where nothing is known.
     pub fn nothing() -> Known {
         Known {
+            first_answered_at: None,
             queued_to_nucleus: 0,
             queued_to_nucleus_until: None,
             nucleus: Nucleus::UNKNOWN,

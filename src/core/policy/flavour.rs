@@ -1,7 +1,7 @@
 //! The plug-in point: what a kind of policy brings.
 
 use super::candidate::Candidate;
-use super::case::{Case, Preassigned, WholeCopies};
+use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::declare::{Filter, Judge, Weight};
 use super::judgement::Judgement;
 use super::owner::Owner;
@@ -42,10 +42,10 @@ pub struct Flavour {
     /// Of which of a task's datasets only whole copies count for a queue.
     pub whole_copies: fn(&Task, &Values) -> WholeCopies,
     /// How the candidate list of a task is given at a moment.
-    pub preassigned: fn(&Task, Millis, &Values) -> Preassigned,
+    pub preassigned: fn(&Task, Times, &Values) -> Preassigned,
     /// The next moment after this one at which a task is judged otherwise by the passing of time
     /// alone, if there is one.
-    pub turns_at: fn(&Task, Millis, &Values) -> Option<Millis>,
+    pub turns_at: fn(&Task, Times, &Values) -> Option<Millis>,
     /// Why no candidate is looked at, if so: the task as a whole must wait.
     pub waits: fn(&Case<'_>, &Values) -> Option<Wait>,
     /// How much work a queue has room for.

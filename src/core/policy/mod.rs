@@ -54,7 +54,7 @@ mod tests;
 pub use crate::core::state::ledger::Totals;
 pub use applicable::Applicable;
 pub use candidate::{Candidate, LinkView, Row, Stores};
-pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, WholeCopies};
+pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
 pub use compile::{Policy, Resolved};
 pub use declare::{
     After, Applies, Before, Filter, Judge, Nuclei, NucleusFactor, Reads, Weigh, Weight, Whole,

@@ -1,7 +1,7 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
 use super::applicable::{Applicable, Early};
-use super::case::{Asked, Case, Known, Preassigned};
+use super::case::{Asked, Case, Known, Preassigned, Times};
 use super::compile::{Policy, Resolved};
 use super::declare::{Filter, Judge};
 use super::flavour::{Found, Plan, Select};
@@ -57,7 +57,8 @@ impl Policy {
         resolved: &Resolved,
     ) -> Case<'a> {
         let own = &resolved.own;
-        let preassigned = (self.flavour.preassigned)(task, now, own);
+        let times = Times { now, first_answered_at: known.first_answered_at };
+        let preassigned = (self.flavour.preassigned)(task, times, own);
         let is_list = asked.scope == Scope::Default && known.is_site_several;
         let is_one = preassigned == Preassigned::One;
         Case {

@@ -10,7 +10,7 @@ mod nucleus;
 use crate::core::event::Task;
 use crate::core::judge::evaluation::Evaluation;
 use crate::core::judge::judging::Judging;
-use crate::core::policy::Wake;
+use crate::core::policy::{Times, Wake};
 use crate::core::request::cycle::Woken;
 use crate::core::request::requests::Requests;
 use crate::core::request::touch;
@@ -80,7 +80,9 @@ impl Requests {
             return Some(Evaluated::Blocked);
         }
         let ready = judging.policies.ready(at, &task.gshare, judging.view);
-        waiting.turns_at = (policy.flavour.turns_at)(task, state.now, &ready.resolved.own);
+        let first_answered_at = judging.view.first_answered_at(task);
+        let times = Times { now: state.now, first_answered_at };
+        waiting.turns_at = (policy.flavour.turns_at)(task, times, &ready.resolved.own);
         // What was folded since it was held may let other queues in.
         waiting.is_cold |= waiting.waits_as_whole;
         let (case, survey) = judging.view.case(policy, &ready.resolved, task);

@@ -48,6 +48,7 @@ impl Answered {
             is_final: self.is_final,
             until: 0,
             now: self.now,
+            first_answered_at: self.now,
             policy_hash: String::new(),
             nucleus: String::new(),
             blockers: Default::default(),

@@ -140,7 +140,7 @@ impl Ledger {
             self.shift(new, (from, old.cores), (to, new.cores));
         }
         self.job_disk(new.load, old.disk_io_per_core(), new.disk_io_per_core());
-        let (before, now) = (ended_index(from), ended_index(to));
+        let (before, now) = (ended_index(old), ended_index(new));
         if before != now || before.is_some() && old.over_at() != new.over_at() {
             now.into_iter().for_each(|which| self.job_tally(new, which, 1));
             before.into_iter().for_each(|which| self.job_tally(old, which, -1));
@@ -199,7 +199,7 @@ impl Ledger {
     /// A job's contributions, put in (`sign` 1) or taken out (-1).
     pub fn job(&mut self, job: &Job, sign: i32) {
         self.job_counts(job, sign);
-        if let Some(which) = job.status.and_then(ended_index) {
+        if let Some(which) = ended_index(job) {
             self.job_tally(job, which, i64::from(sign));
             self.job_work(job, i64::from(sign));
         }

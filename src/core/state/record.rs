@@ -73,6 +73,20 @@ pub struct Job {
     pub output_bytes: u64,
     /// When a pilot could first take it; 0 before.
     pub activated_at: Millis,
+    /// Whether it counts as one that went wrong at its queue once it is closed; follows from its
+    /// sub-state, see [`counts_closed`].
+    pub counts_closed: bool,
+}
+
+/// The sub-state of a closed job whose input goes back to be brokered again.
+const TO_REASSIGN: &str = "toreassign";
+
+/// Whether a closed job counts with those that failed (spec atlas 8.3 G16): its sub-state says that
+/// it was taken away to be brokered again, or its writer states no sub-states. One that was closed
+/// for another reason says nothing about its queue.
+#[inline]
+pub fn counts_closed(sub_status: &str) -> bool {
+    sub_status.is_empty() || sub_status == TO_REASSIGN
 }
 
 /// What a job contributes to waiting times at its queue (spec atlas 8.1.3), and whether it merges
@@ -168,6 +182,7 @@ impl Job {
             status: None,
             sample: Sample::None,
             activated_at: 0,
+            counts_closed: true,
         }
     }
 
@@ -285,6 +300,8 @@ pub struct Answer {
     pub until: Millis,
     /// The decision's now.
     pub now: Millis,
+    /// When the attempt was first answered.
+    pub first_answered_at: Millis,
     /// Policy hash it was made with.
     pub policy_hash: String,
     /// For an assignment: the nucleus.
@@ -344,7 +361,17 @@ impl<T: Contained> Contained for Fact<T> {
     }
 }
 content!(RequestState { subject, task, answer, reservations, outcomes, heard_at });
-content!(Answer { attempt, ordinal, is_final, until, now, policy_hash, nucleus, blockers });
+content!(Answer {
+    attempt,
+    ordinal,
+    is_final,
+    until,
+    now,
+    first_answered_at,
+    policy_hash,
+    nucleus,
+    blockers,
+});
 content!(Reservation {
     decision,
     request,

@@ -39,6 +39,7 @@ fn decision(cycle: u64, number: u64) -> Vec<u8> {
         cycle,
         number: number as u32,
         now: 0,
+        first_answered_at: 0,
         policy: text(),
         policy_hash: text(),
         gshare: text(),

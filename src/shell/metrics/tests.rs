@@ -34,6 +34,7 @@ fn decision(policy: &str, filters: &[(&str, u32)]) -> Decision {
         cycle: 0,
         number: 0,
         now: 0,
+        first_answered_at: 0,
         policy: policy.to_string(),
         policy_hash: text(),
         gshare: text(),

@@ -53,6 +53,7 @@ fn read_with(
         cycle: amount(at)?,
         number: count(at)?,
         now: at.long()?,
+        first_answered_at: at.long()?,
         policy: text(at)?,
         policy_hash: text(at)?,
         gshare: text(at)?,
@@ -122,6 +123,7 @@ pub fn write_decision(out: &mut Vec<u8>, decision: &Decision) {
     sink.amount(decision.cycle);
     sink.count(decision.number);
     sink.long(decision.now);
+    sink.long(decision.first_answered_at);
     sink.string(&decision.policy);
     sink.string(&decision.policy_hash);
     sink.string(&decision.gshare);

@@ -5,7 +5,9 @@ use super::{count, word};
 use crate::core::event::{Status, TransferStatus};
 use crate::core::id::{Key, Name, hash, stir};
 use crate::core::state::State;
-use crate::core::state::record::{Job, LastHeartbeat, Node, Sample, TransferState, Workers};
+use crate::core::state::record::{
+    Job, LastHeartbeat, Node, Sample, TransferState, Workers, counts_closed,
+};
 use crate::core::state::reserve::seen_row;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
@@ -169,6 +171,7 @@ pub(super) fn read_job(
     [job.workflow, job.label, job.sub_status] = memo.tails.of([0; 3], names, || {
         Ok(Cursor::new(names).strings::<3>()?.map(|text| state.names.intern(text)))
     })?;
+    job.counts_closed = counts_closed(state.names.text(job.sub_status));
     Ok(job)
 }
 

@@ -40,6 +40,7 @@ fn write_answer(sink: &mut Sink<'_>, answer: &Answer) {
     sink.boolean(answer.is_final);
     sink.long(answer.until);
     sink.long(answer.now);
+    sink.long(answer.first_answered_at);
     sink.string(&answer.policy_hash);
     sink.string(&answer.nucleus);
     write_blockers(sink, &answer.blockers);
@@ -158,6 +159,7 @@ fn read_answer(
         is_final: at.boolean()?,
         until: at.long()?,
         now: at.long()?,
+        first_answered_at: at.long()?,
         policy_hash: text(at)?,
         nucleus: text(at)?,
         blockers: Blockers::default(),

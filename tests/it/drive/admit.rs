@@ -4,7 +4,7 @@ use super::start;
 use super::yard::*;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{ReplicaSummary, Share, Task, TaskPhase};
+use yardmaster::core::event::{ChunkKind, ReplicaSummary, Share, Storage, Task, TaskPhase};
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::drive::Drive;
@@ -289,5 +289,41 @@ fn figures_that_cannot_be_are_noted_with_their_names() {
         assert!(yard.decisions().len() > answered);
         check(&yard);
     }
+    check_replay(&yard, &mut drive);
+}
+
+/// Merge jobs whose input lies where the queue is that they are bound to.
+fn bound(subject: &str, at: i64) -> Task {
+    let mut task = Task { chunk: ChunkKind::Merge, ..task(subject, 5, at) };
+    task.options.chunk_site = "QUEUE_00".into();
+    task
+}
+
+#[test]
+fn merge_jobs_leave_their_queue_a_day_after_they_were_first_deferred() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let full = &queue("QUEUE_00", yard.now).endpoints.write[0];
+    yard.configure(&Storage { free_bytes: 0, ..storage(full, "NORTH", yard.now + 1) });
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    // The request does not say since when its queue is skipped.
+    yard.ask(&bound("1/1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let asked_at = yard.now;
+    let is_assigned =
+        |yard: &Yard| yard.decisions().iter().any(|it| matches!(it.outcome, Outcome::Assign(_)));
+    while yard.now < asked_at + DAY - HOUR {
+        assert!(!is_assigned(&yard), "{:#?}", yard.decisions().last());
+        yard.pass(HOUR);
+        yard.pilot("QUEUE_01", "node1");
+        lead(&mut yard, &mut drive, 2).unwrap();
+    }
+    assert!(!is_assigned(&yard));
+    // It wakes by the time alone.
+    yard.pass(HOUR);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let last = yard.decisions().pop().unwrap();
+    assert_eq!(sent(&last), [("QUEUE_01".to_owned(), 5)], "{last:#?}");
     check_replay(&yard, &mut drive);
 }

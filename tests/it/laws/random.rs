@@ -250,6 +250,7 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
         activated_at: if chance.below(2) == 0 { at - chance.below(DAY as usize) as i64 } else { 0 },
         started_at: if chance.below(2) == 0 { at - 5 } else { 0 },
         ended_at: if status.is_ended() && chance.below(2) == 0 { at - 1 } else { 0 },
+        sub_status: chance.of(&["", "toreassign", "killed"]),
         ..job(job_name(number))
     };
     // Most jobs keep the names they were made with, as they do in earnest.

@@ -433,7 +433,7 @@ fn ended_windows(job: &Job, limits: &Limits) -> impl Iterator<Item = (Millis, St
     let which = match job.status {
         Status::Finished => Some(0),
         Status::Failed => Some(1),
-        Status::Closed => Some(2),
+        Status::Closed if ["", "toreassign"].contains(&job.sub_status) => Some(2),
         _ => None,
     };
     let task = Key::of(job.task.as_bytes()).0;

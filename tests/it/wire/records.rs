@@ -305,6 +305,7 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         cycle: dice.amount(),
         number: dice.count(),
         now: dice.long(),
+        first_answered_at: dice.long(),
         policy: dice.text(),
         policy_hash: dice.text(),
         gshare: dice.text(),

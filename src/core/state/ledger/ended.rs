@@ -17,16 +17,17 @@ pub const ENDED_GRAIN: Millis = 10 * MINUTE;
 /// Ended jobs of a task at a queue, by the time they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndedJobs {
-    /// Finished, failed, closed.
+    /// Finished, failed, closed to be brokered again.
     pub ended: [Window; 3],
 }
 
-/// Which window of an [`EndedJobs`] an ended state counts in.
-pub fn ended_index(status: Status) -> Option<usize> {
-    match status {
+/// Which window of an [`EndedJobs`] a job counts in.
+#[inline]
+pub fn ended_index(job: &Job) -> Option<usize> {
+    match job.status? {
         Status::Finished => Some(0),
         Status::Failed => Some(1),
-        Status::Closed => Some(2),
+        Status::Closed if job.counts_closed => Some(2),
         _ => None,
     }
 }
@@ -139,7 +140,7 @@ impl Ledger {
     /// A job is forgotten: what it counts for in windows stays behind.
     pub(super) fn job_stays(&mut self, job: &Job) {
         let queue = self.queue_of(job);
-        if let Some(which) = job.status.and_then(ended_index) {
+        if let Some(which) = ended_index(job) {
             let bucket = bucket_of(job.over_at(), ENDED_GRAIN);
             if bucket >= self.first(ENDED_GRAIN, self.ended_reach) {
                 let row = self.ended.row(at_queue(job.task, queue, 0));
