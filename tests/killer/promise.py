@@ -38,6 +38,7 @@ class Promises:
                 left = jobs - self._seen(decision, queue)
                 if left > 0:
                     found[("share", queue, decision["gshare"])]["jobs_promised"] += left
+                    found[("queue", queue)]["jobs_promised"] += left
         return {key: dict(row) for key, row in found.items()}
 
     def _seen(self, decision: Record, queue: str) -> int:

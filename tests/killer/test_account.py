@@ -217,7 +217,9 @@ class Recounting(unittest.TestCase):
             ([], [ended | {"subject": "9/2"}, ended | {"decision": b"two"}], 3, 2),
         ):
             found = Promises(jobs, outcomes).counters([made, other])
-            wanted = {("share", queue, "S"): left for queue, left in (("Q", left_q), ("R", left_r))}
+            wanted: dict[tuple[str, ...], int] = {}
+            for queue, left in (("Q", left_q), ("R", left_r)):
+                wanted |= {("share", queue, "S"): left, ("queue", queue): left}
             promised = {key: row["jobs_promised"] for key, row in found.items()}
             self.assertEqual(promised, {key: left for key, left in wanted.items() if left})
             whole = joined({("share", "Q", "S"): {"jobs_running": 1}}, found)

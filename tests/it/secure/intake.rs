@@ -25,8 +25,12 @@ const SOURCES: [(&str, &[&str]); 3] = [
     ),
     (
         "rucio",
-        &[r#"{"event_type": "transfer-queued", "created_at": "2025-03-20 20:15:43",
-            "payload": {"request-id": "rN", "dst-rse": "X"}}"#],
+        &[
+            r#"{"event_type": "transfer-queued", "created_at": "2025-03-20 20:15:43",
+                "payload": {"request-id": "rN", "dst-rse": "X"}}"#,
+            r#"{"event_type": "deletion-done", "created_at": "2025-03-20 20:15:43",
+                "payload": {"scope": "s", "name": "fN", "rse": "X", "bytes": 1}}"#,
+        ],
     ),
     (
         "harvester",
