@@ -169,6 +169,7 @@ registry() {
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
+: > "$log"
 tests() {
     local began=$SECONDS code=0
     heading "cargo test $*"

@@ -36,6 +36,9 @@ pub struct Job {
     pub status: Option<Status>,
     /// What it contributes to waiting times at its queue.
     pub sample: Sample,
+    /// Whether it counts as one that went wrong at its queue once it is closed; follows from its
+    /// sub-state, see [`counts_closed`].
+    pub counts_closed: bool,
     /// Its task.
     pub task: Key,
     /// The request that placed it; [`Key::NONE`] when not known.
@@ -73,9 +76,6 @@ pub struct Job {
     pub output_bytes: u64,
     /// When a pilot could first take it; 0 before.
     pub activated_at: Millis,
-    /// Whether it counts as one that went wrong at its queue once it is closed; follows from its
-    /// sub-state, see [`counts_closed`].
-    pub counts_closed: bool,
 }
 
 /// The sub-state of a closed job whose input goes back to be brokered again.

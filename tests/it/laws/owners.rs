@@ -139,6 +139,8 @@ fn windows(state: &State, task: &Task, queue: &str) -> (f64, [u32; 3]) {
             && job.task == Key::of(task.task.as_bytes())
             && let Some(which) = which.iter().position(|it| *it == status)
             && job.over_at().div_euclid(10 * MINUTE) >= first
+            && (status != Status::Closed
+                || ["", "toreassign"].contains(&state.names.text(job.sub_status)))
         {
             ended[which] += 1;
         }
