@@ -123,7 +123,7 @@ limits! {
     done_jobs_window_ms: Millis = "done_jobs_window_h" * HOUR, 24 in 1..=168;
     "A worker report older than this does not count (spec atlas 2.5.1)."
     worker_report_age_ms: Millis = "worker_report_age_min" * MINUTE, 60 in 1..=10_080;
-    "Queued files and closeness of a link older than this do not count (spec atlas F3, 4.1)."
+    "Queued files of a link older than this do not count (spec atlas F3, 4.1)."
     link_sample_age_ms: Millis = "link_sample_age_min" * MINUTE, 60 in 1..=525_600;
 
     "Most judgements in one cycle; requests beyond wait for the next. A number, never a time, so \

@@ -151,6 +151,7 @@ impl Judging<'_> {
         decision.notes = resolved.notes.clone();
         decision.notes.extend(doubts(self.view, task, true));
         decision.notes.extend(time_notes(state));
+        decision.notes.extend(survey.links_note(&task.nucleus));
         if let Some(wait) = &judgement.wait {
             decision.notes.push(Note::Wait(wait.reason).to_string());
             decision.notes.extend(throttled(task, wait));

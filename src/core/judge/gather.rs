@@ -6,7 +6,7 @@ mod site;
 use crate::core::cut::Topic;
 use crate::core::event::{Link, Queue, Scope, Status, Task};
 use crate::core::id::{Key, Name};
-use crate::core::judge::caches::{Outlook, RowHints, SiteClasses, find};
+use crate::core::judge::caches::{OldLinks, Outlook, RowHints, SiteClasses, find};
 use crate::core::judge::input_availability::InputAvailability;
 use crate::core::judge::partial_copies::PartialCopies;
 use crate::core::judge::view::CutView;
@@ -16,7 +16,7 @@ use crate::core::policy::{
 };
 use crate::core::state::State;
 use crate::core::state::ledger::{AtQueue, AtShare, Count};
-use crate::core::unit::{HOUR, Millis};
+use crate::core::unit::{DAY, HOUR, Millis};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -50,6 +50,9 @@ pub const EXPRESS: &str = "Express";
 fn activity(express: bool) -> &'static str {
     if express { EXPRESS } else { PRODUCTION }
 }
+
+/// What the oldest average of a link's throughput is over.
+const WEEK: Millis = 7 * DAY;
 
 impl<'a> CutView<'a> {
     /// The case of a task, complete, and what finding the figures of its candidates needs.
@@ -97,8 +100,9 @@ impl<'a> CutView<'a> {
             hints: caches.row_hints(gshare, resource_type, world.queues.len()),
             outlook: caches.outlook(nucleus, asked.express, || {
                 let activity = activity(asked.express);
-                let (queued, queued_until) = world.queued_into(state, state.now, nucleus, activity);
-                Outlook::new(queued, queued_until, world.sites)
+                let (queued, queued_until, old) =
+                    world.queued_into(state, state.now, nucleus, activity);
+                Outlook { old, ..Outlook::new(queued, queued_until, world.sites) }
             }),
             sites: is_analysis.then(|| self.classify(asked.sites)),
         }
@@ -133,24 +137,28 @@ impl<'a> CutView<'a> {
         }
     }
 
-    /// All that is known of a link, figures too old to count left out.
+    /// All that is known of a link. Closeness, and that the link is blocked, hold until another
+    /// record states otherwise; a throughput no longer than what it is averaged over, and files
+    /// queued for `link_sample_age_min` (spec atlas 4.1).
     fn link(self, survey: &Survey, source: Name) -> LinkView {
         let CutView { state, world, .. } = self;
-        let now = state.now;
         let mut view = LinkView { source_known: world.knows_from(source), ..LinkView::default() };
         let Some(nucleus) = survey.nucleus else { return view };
-        let age = state.setting.limits.link_sample_age_ms;
-        let link =
-            world.link(source, nucleus).filter(|link| now.saturating_sub(link.changed_at) < age);
-        if let Some(link) = link {
+        if let Some(link) = world.link(source, nucleus) {
+            let mut lasts = |span: Millis| {
+                let ends = link.changed_at.saturating_add(span);
+                let holds = state.now < ends;
+                if holds {
+                    view.until = Some(view.until.map_or(ends, |first: Millis| first.min(ends)));
+                }
+                holds
+            };
+            view.mbps_1h = link.mbps_1h.filter(|_| lasts(HOUR));
+            view.mbps_1d = link.mbps_1d.filter(|_| lasts(DAY));
+            view.mbps_1w = link.mbps_1w.filter(|_| lasts(WEEK));
+            let is_queued = link.queued_known && lasts(state.setting.limits.link_sample_age_ms);
+            view.queued_files = is_queued.then(|| queued(link, activity(survey.express)));
             view.closeness = link.closeness;
-            view.mbps_1h = link.mbps_1h;
-            view.mbps_1d = link.mbps_1d;
-            view.mbps_1w = link.mbps_1w;
-            view.until = Some(link.changed_at.saturating_add(age));
-            if link.queued_known {
-                view.queued_files = Some(queued(link, activity(survey.express)));
-            }
         }
         if view.queued_files.is_none()
             && let Some(activity) = state.known_name(activity(survey.express))
@@ -191,21 +199,41 @@ impl<'a> CutView<'a> {
     }
 }
 
+impl OldLinks {
+    fn count(&mut self, link: &Link, now: Millis, queued_age: Millis) {
+        let age = now.saturating_sub(link.changed_at);
+        self.all += 1;
+        let is_old =
+            link.mbps_1h.is_some() && age >= HOUR || link.queued_known && age >= queued_age;
+        self.old += u32::from(is_old);
+    }
+}
+
+impl Survey {
+    /// That figures of links to the nucleus are too old to count.
+    pub(in crate::core) fn links_note(&self, nucleus: &str) -> Option<String> {
+        let OldLinks { old, all } = self.outlook.old;
+        (old > 0).then(|| format!("links_old({old} of {all} to {nucleus})"))
+    }
+}
+
 impl World {
     /// Files queued to a nucleus from all sources, from link facts where a network service
-    /// publishes them, else counted from transfers; and when the first figure becomes too old.
+    /// publishes them, else counted from transfers; when the first figure becomes too old; and of
+    /// how many links one is too old already.
     pub(in crate::core) fn queued_into(
         &self,
         state: &State,
         now: Millis,
         nucleus: Option<Name>,
         activity: &str,
-    ) -> (u64, Option<Millis>) {
-        let (mut files, mut until) = (0u64, None);
-        let Some(nucleus) = nucleus else { return (files, until) };
+    ) -> (u64, Option<Millis>, OldLinks) {
+        let (mut files, mut until, mut old) = (0u64, None, OldLinks::default());
+        let Some(nucleus) = nucleus else { return (files, until, old) };
         let age = state.setting.limits.link_sample_age_ms;
         let mut published = false;
         for link in self.links_into(nucleus) {
+            old.count(link, now, age);
             if link.queued_known && now.saturating_sub(link.changed_at) < age {
                 published = true;
                 files = files.saturating_add(queued(link, activity));
@@ -217,7 +245,7 @@ impl World {
             let into = state.ledger.into.of([nucleus.0, activity.0, 0, 0]);
             files = into.map_or(0, |flow| flow.files);
         }
-        (files, until)
+        (files, until, old)
     }
 }
 

@@ -81,7 +81,7 @@ impl World {
             .filter(|view| !view.queues.is_empty())
             .map(|view| {
                 let work = work(&view.name);
-                let (queued_files, queued_until) =
+                let (queued_files, queued_until, _) =
                     self.queued_into(state, now, state.known_name(&view.name), PRODUCTION);
                 NucleusCandidate {
                     queued_files,

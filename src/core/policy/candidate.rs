@@ -106,7 +106,8 @@ pub struct Row<'a> {
     pub factor: f64,
 }
 
-/// What is known of a link (spec atlas 4.1). Figures too old to count are already left out.
+/// What is known of a link (spec atlas 4.1). Figures too old to count are already left out; of
+/// closeness the last one stated holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkView {
     /// Whether anything is known of links from this source at all.
@@ -121,7 +122,7 @@ pub struct LinkView {
     pub mbps_1d: Option<f64>,
     /// See `mbps_1h`.
     pub mbps_1w: Option<f64>,
-    /// When `queued_files` and `closeness` become too old to count; `None`: never.
+    /// When the next of the figures becomes too old to count; `None`: none does.
     pub until: Option<Millis>,
 }
 

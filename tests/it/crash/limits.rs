@@ -227,7 +227,8 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
         source: "SOUTH".into(),
         destination: "NORTH".into(),
         changed_at: yard.now,
-        closeness: Some(-1),
+        queued_known: true,
+        queued: vec![LinkQueued { activity: "Production Output".into(), files: 10_001, bytes: 0 }],
         ..Link::default()
     };
     yard.configure(&link);
@@ -236,7 +237,7 @@ fn a_request_wakes_when_a_figure_it_hung_on_grows_old() {
     lead(&mut yard, &mut drive, 10).unwrap();
     yard.ask(&task("1/1", 10, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
-    assert_eq!(yard.decisions()[0].fates[0].reason, "link_unusable");
+    assert_eq!(yard.decisions()[0].fates[0].reason, "link_full");
     let mut looks = 0;
     while yard.decisions().len() < 2 {
         yard.pass(1_000);

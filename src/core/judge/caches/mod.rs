@@ -55,12 +55,22 @@ struct CutCaches {
     starts: OnceLock<Box<[OnceLock<f64>]>>,
 }
 
+/// How many links into a nucleus there are, and of how many a throughput of the last hour or the
+/// files queued are stated and too old to count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::core) struct OldLinks {
+    pub(in crate::core) old: u32,
+    pub(in crate::core) all: u32,
+}
+
 /// What is known of the links to a nucleus at a cut.
 pub(in crate::core) struct Outlook {
     /// Files queued to the nucleus from all sources.
     pub(in crate::core) queued: u64,
     /// When the newest figure in `queued` becomes too old to count; `None`: never.
     pub(in crate::core) queued_until: Option<Millis>,
+    /// Links whose figures are too old to count.
+    pub(in crate::core) old: OldLinks,
     /// By dense number of the source.
     pub(in crate::core) links: Box<[OnceLock<LinkView>]>,
 }
@@ -69,7 +79,7 @@ impl Outlook {
     /// With links from so many sources, none of them looked at yet.
     pub(in crate::core) fn new(queued: u64, queued_until: Option<Millis>, sources: u32) -> Outlook {
         let links = std::iter::repeat_with(OnceLock::new).take(sources as usize).collect();
-        Outlook { queued, queued_until, links }
+        Outlook { queued, queued_until, old: OldLinks::default(), links }
     }
 }
 

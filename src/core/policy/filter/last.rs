@@ -3,7 +3,7 @@
 use crate::core::event::{ChunkKind, Status};
 use crate::core::policy::declare::filter;
 use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
+use crate::core::policy::verdict::{object, object_until};
 use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict, Weighed};
 
 params! {
@@ -107,13 +107,14 @@ fn network_weight_applies(case: &Case<'_>, params: &NetworkWeight) -> bool {
 
 fn network_weight(
     _: &Case<'_>,
-    _: &Candidate<'_>,
+    candidate: &Candidate<'_>,
     weighed: &Weighed,
     params: &NetworkWeight,
 ) -> Verdict {
     let least = params.threshold * params.multiplier;
     if weighed.network < least {
-        return object(&LOW_NETWORK_WEIGHT, weighed.network, least);
+        let until = candidate.link.until;
+        return object_until(&LOW_NETWORK_WEIGHT, weighed.network, least, until);
     }
     Verdict::Pass
 }

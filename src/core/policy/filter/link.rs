@@ -90,7 +90,7 @@ fn blocked(_: &Case<'_>, candidate: &Candidate<'_>, _: &NucleusFirst) -> Verdict
     let link = &candidate.link;
     let needs_one = !candidate.at_nucleus && link.source_known;
     if needs_one && link.closeness == Some(BLOCKED) {
-        return object_until(&LINK_UNUSABLE, f64::from(BLOCKED), 0.0, link.until);
+        return object(&LINK_UNUSABLE, f64::from(BLOCKED), 0.0);
     }
     Verdict::Pass
 }
