@@ -301,8 +301,7 @@ mod tests {
 
     /// How often counters are written in ten minutes.
     fn written(takes: u64) -> u32 {
-        let silence = [None; Topic::ALL.len()];
-        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
+        let setting = Setting { domain: "atlas".into(), ..Setting::default() };
         let mut state = State::new(setting);
         let mut disk = Disk { takes, busy_until: 0, counters: 0 };
         let mut keeper = keeper(&state);
@@ -319,8 +318,8 @@ mod tests {
     fn more_counters_than_the_limit_are_not_made_for_the_store() {
         for (most, is_made) in [(0, false), (10, true)] {
             let limits = Limits { stored_counters_max: most, ..Limits::default() };
-            let silence = [None; Topic::ALL.len()];
-            let mut state = State::new(Setting { domain: "atlas".into(), limits, silence });
+            let mut state =
+                State::new(Setting { domain: "atlas".into(), limits, ..Setting::default() });
             state.ledger.queue.row([1, 0, 0, 0]);
             let mut keeper = keeper(&state);
             keeper.copy(&mut state, "", Bounds::new, true);

@@ -33,15 +33,17 @@ impl EpochConfig {
             .map_err(|complaints| complaints.iter().map(ToString::to_string).collect::<Vec<_>>())?;
         let text = deciding_part(text).map_err(|error| vec![format!("{name}: {error}")])?;
         let mut silence = [None; Topic::ALL.len()];
+        let mut stale_after = [None; Topic::ALL.len()];
         let mut compact_after = [None; Topic::ALL.len()];
         for (topic, settings) in &topology.topics {
             silence[*topic as usize] = settings.silence_limit_ms;
+            stale_after[*topic as usize] = settings.stale_after_ms;
             compact_after[*topic as usize] =
                 settings.cleanup.compacts().then_some(settings.compact_after_ms);
         }
         let hash = hash_of(&text);
-        let setting =
-            Setting { domain: topology.domain.clone(), limits: topology.limits.clone(), silence };
+        let (domain, limits) = (topology.domain.clone(), topology.limits.clone());
+        let setting = Setting { domain, limits, silence, stale_after };
         let mut policies = Vec::new();
         for spec in &topology.policies {
             let policy = Policy::compile(spec).map_err(|mistakes| {

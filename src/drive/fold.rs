@@ -159,7 +159,6 @@ mod tests {
     use crate::core::cut::Lane;
     use crate::core::event::{Heartbeat, JobState, Status};
     use crate::core::id::Key;
-    use crate::core::limits::Limits;
     use crate::core::state::Setting;
     use crate::core::state::digest::digest;
     use crate::wire::record::{write_heartbeat, write_job_state};
@@ -167,8 +166,7 @@ mod tests {
     const LANE: Lane = Lane::new(Topic::JobState, 0);
 
     fn state() -> State {
-        let silence = [None; Topic::ALL.len()];
-        State::new(Setting { domain: "atlas".into(), limits: Limits::default(), silence })
+        State::new(Setting { domain: "atlas".into(), ..Setting::default() })
     }
 
     fn job(name: &str) -> Vec<u8> {

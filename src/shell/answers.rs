@@ -115,8 +115,6 @@ fn audit_text(state: &State, count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
-    use crate::core::limits::Limits;
     use crate::core::state::Setting;
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::mpsc::sync_channel;
@@ -136,8 +134,7 @@ mod tests {
 
     #[test]
     fn the_loop_goes_on_while_one_copy_answers_everybody_who_has_not_gone() {
-        let silence = [None; Topic::ALL.len()];
-        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
+        let setting = Setting { domain: "atlas".into(), ..Setting::default() };
         let mut state = State::new(setting);
         let (questions, asked) = sync_channel(32);
         let mut answers = Answers { work: slow, ..Answers::new(asked) };

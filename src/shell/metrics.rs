@@ -258,6 +258,11 @@ impl Metrics {
         self.topic(topic, Metric::LaneTime).set(time as f64 / SECOND as f64);
     }
 
+    /// Age of what is known of a configuration topic; ms.
+    pub fn record_facts_age(&mut self, topic: Topic, age: Millis) {
+        self.topic(topic, Metric::FactsAge).set(age as f64 / SECOND as f64);
+    }
+
     /// What became of foreign messages. A process that takes none in shows none of this.
     pub fn record_intake(&mut self, report: &IntakeReport) {
         let recorder = &self.recorder;

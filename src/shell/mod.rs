@@ -16,6 +16,7 @@ pub mod registry;
 pub mod rivals;
 pub mod scan;
 pub mod serve;
+pub mod stale;
 pub mod status;
 pub mod store;
 pub mod stuck;

@@ -4,6 +4,7 @@ use crate::core::cut::{Lane, Topic};
 use crate::core::event::Status as JobStatus;
 use crate::core::id::Name;
 use crate::core::output::progress::LaneFlags;
+use crate::core::state::State;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
@@ -13,6 +14,7 @@ use crate::shell::http::{Door, Server};
 use crate::shell::intake::IntakeReport;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::rivals::Rivals;
+use crate::shell::stale::Stale;
 use crate::shell::status::Status;
 use crate::shell::stuck::Stuck;
 use std::collections::BTreeMap;
@@ -31,6 +33,7 @@ pub struct Show {
     server: Option<Server>,
     answers: Option<Answers>,
     gauged: Option<Instant>,
+    stale: Stale,
 }
 
 impl Show {
@@ -42,6 +45,7 @@ impl Show {
             server: None,
             answers: None,
             gauged: None,
+            stale: Stale::default(),
         }
     }
 
@@ -148,6 +152,20 @@ impl Show {
         self.status.update(|status| status.stuck = report.all);
     }
 
+    /// Reports which topics are older than they may be or have no record: in the log once, in the
+    /// status as long as it is so.
+    fn tell_stale(&mut self, state: &State) {
+        for topic in Topic::ALL.iter().filter(|topic| topic.is_configuration()) {
+            if let Some(age) = state.facts_age(*topic) {
+                self.metrics.record_facts_age(*topic, age);
+            }
+        }
+        let report = self.stale.look(state);
+        report.new.iter().for_each(|text| tracing::warn!("{text}"));
+        report.over.iter().for_each(|text| tracing::info!("{text}"));
+        self.status.update(|status| status.stale = report.all);
+    }
+
     fn count(&mut self, report: &Report) {
         let metrics = &mut self.metrics;
         for (topic, count) in &report.events {
@@ -189,7 +207,11 @@ impl Show {
 
     fn gauge<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) {
         let lags = drive.lags();
+        let is_current = drive.leads() && drive.has_published();
         let state = drive.state();
+        if is_current {
+            self.tell_stale(state);
+        }
         for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
             if let Some(lag) = lags.get(topic) {
                 self.metrics.record_lag(*topic, *lag);

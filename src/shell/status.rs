@@ -33,6 +33,9 @@ pub struct State {
     pub waits_for_schemas: Option<String>,
     /// Lanes that cannot be read on while the others are, each with the reason and the remedy.
     pub stuck: Vec<String>,
+    /// Topics whose facts are older than they may be, or that never had a record. It is ready all
+    /// the same: decisions note it.
+    pub stale: Vec<String>,
     /// Why intake, which is to run beside the loop, does not work.
     pub intake_down: Option<String>,
     /// Why nothing is published although it leads, such as a clock that is wrong.

@@ -51,6 +51,8 @@ pub enum Touches {
     AllOwners,
     /// Where a file or a dataset lies.
     Locations,
+    /// Nothing that is decided by.
+    Nothing,
 }
 
 /// Length of the longest of some names; bytes.

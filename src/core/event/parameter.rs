@@ -34,6 +34,26 @@ pub fn history_since(domain: &str, since: Millis) -> Parameter {
     Parameter { app, component, key, vo, value, changed_at: since }
 }
 
+/// Application and component of the parameters by which `import` confirms what it has published
+/// before; the key is a topic's name.
+const CONFIRMED: [&str; 2] = ["yardmaster", "import"];
+
+/// The parameter by which an import states that the facts of a topic were found as they are at
+/// `at`, ms since 1970: what did not change is not published again.
+pub fn confirmed(domain: &str, topic: Topic, at: Millis) -> Parameter {
+    let [app, component] = CONFIRMED.map(str::to_owned);
+    let (vo, value, key) = (domain.to_owned(), at.to_string(), topic.name().to_owned());
+    Parameter { app, component, key, vo, value, changed_at: at }
+}
+
+/// Whether a parameter of this name is read by no policy, so that nothing is to be evaluated again
+/// when it changes.
+fn is_of_no_policy(name: &str) -> bool {
+    let [app, component] = CONFIRMED;
+    let mut parts = name.split('/');
+    parts.next() == Some(app) && parts.next() == Some(component)
+}
+
 content!(Parameter { app, component, key, vo, value, changed_at });
 
 impl Configured for Parameter {
@@ -58,10 +78,10 @@ impl Configured for Parameter {
     }
 
     fn touches(&self) -> Touches {
-        Touches::Settings
+        Parameter::removed(&self.name())
     }
 
-    fn removed(_: &str) -> Touches {
-        Touches::Settings
+    fn removed(name: &str) -> Touches {
+        if is_of_no_policy(name) { Touches::Nothing } else { Touches::Settings }
     }
 }

@@ -119,7 +119,7 @@ impl State {
             }
             Touches::AllOwners => self.touched.everyone = true,
             // Noted where the index of replicas is brought up to date.
-            Touches::Locations => {}
+            Touches::Locations | Touches::Nothing => {}
         }
     }
 }

@@ -150,7 +150,7 @@ impl Judging<'_> {
         decision.policy_hash = policy.hash().to_owned();
         decision.notes = resolved.notes.clone();
         decision.notes.extend(doubts(self.view, task, true));
-        decision.notes.extend(time_notes(state));
+        decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));
         decision.notes.extend(survey.links_note(&task.nucleus));
         if let Some(wait) = &judgement.wait {
             decision.notes.push(Note::Wait(wait.reason).to_string());

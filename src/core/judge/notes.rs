@@ -42,18 +42,26 @@ pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<St
     notes
 }
 
-/// What a reader should know of the times of the facts.
+/// What a reader should know of the times of the facts. It is the same for all decisions of a cut.
 pub(crate) fn time_notes(state: &State) -> Vec<String> {
-    let mut notes = Vec::new();
+    let (mut notes, mut absent) = (Vec::new(), Vec::new());
     for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {
         let time = state.times.of(topic);
         if !time.is_fresh && state.setting.silence[topic as usize].is_some() {
-            let age = match time.time {
-                0 => "absent".to_owned(),
-                time => format!("{} s", (state.now - time) / SECOND),
-            };
-            notes.push(format!("input_stale({}, {age})", topic.name()));
+            match time.time {
+                0 => absent.push(topic.name()),
+                time => notes.push(stale(topic, state.now - time)),
+            }
         }
+    }
+    for input in state.stale_facts() {
+        match input.age {
+            None => absent.push(input.topic.name()),
+            Some(age) => notes.push(stale(input.topic, age)),
+        }
+    }
+    if !absent.is_empty() {
+        notes.push(format!("input_absent({})", absent.join(", ")));
     }
     notes.extend(unreadable_notes(state));
     let window = state.setting.limits.node_window_ms;
@@ -62,6 +70,10 @@ pub(crate) fn time_notes(state: &State) -> Vec<String> {
         notes.push("partial_history".to_owned());
     }
     notes
+}
+
+fn stale(topic: Topic, age: Millis) -> String {
+    format!("input_stale({}, {} s)", topic.name(), age / SECOND)
 }
 
 /// Topics without a silence limit of which a partition cannot be read: what is known of them

@@ -71,7 +71,7 @@ pub struct Decision {
     /// How many fates were left out for the size limit.
     pub fates_cut: u32,
     /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
-    /// where the age of a topic without any record is `absent`.
+    /// `input_absent(topics)` of topics that never had a record, `links_old(n of m to nucleus)`.
     pub notes: Vec<String>,
 }
 

@@ -136,7 +136,8 @@ pub struct Throttle {
     pub policy: String,
     /// Hash of the policy's list and parameters, 16 hex digits.
     pub policy_hash: String,
-    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`.
+    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
+    /// `input_absent(topics)`.
     pub notes: Vec<String>,
     /// Since when it stands so, renewals included; `None`: as of now.
     pub since: Option<Millis>,

@@ -285,13 +285,11 @@ fn lines(all: &mut Vec<Content>, name: &str, which: usize, window: &Window) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::limits::Limits;
     use crate::core::state::Setting;
 
     #[test]
     fn how_far_back_the_log_was_known_is_part_of_what_is_known() {
-        let silence = [None; Topic::ALL.len()];
-        let setting = Setting { domain: "atlas".into(), limits: Limits::default(), silence };
+        let setting = Setting { domain: "atlas".into(), ..Setting::default() };
         let whole = State::new(setting.clone());
         let mut partial = State::new(setting);
         partial.known_since = 1;

@@ -7,6 +7,7 @@ pub mod changed;
 pub mod close;
 pub mod counters;
 pub mod digest;
+pub mod facts_age;
 pub mod ledger;
 mod model;
 pub mod record;

@@ -22,8 +22,8 @@ use crate::core::state::timer::Timers;
 use crate::core::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a state is made for: limits, and the topics' silence limits.
-#[derive(Clone, Debug, PartialEq)]
+/// What a state is made for: limits, and from when on the topics are late.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setting {
     /// Domain.
     pub domain: String,
@@ -31,6 +31,8 @@ pub struct Setting {
     pub limits: Limits,
     /// By topic number: silence longer than this means the topic lags.
     pub silence: [Option<Millis>; Topic::ALL.len()],
+    /// By topic number: facts of a configuration topic older than this are noted as stale.
+    pub stale_after: [Option<Millis>; Topic::ALL.len()],
 }
 
 /// Records of one kind, found by number.

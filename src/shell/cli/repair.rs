@@ -2,6 +2,8 @@
 
 use crate::core::explain::iso;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::drive::Halt;
+use crate::drive::port::LogError;
 use crate::drive::repair::{Answers, ClockRepair, Plan};
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::LogArgs;
@@ -9,6 +11,9 @@ use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
+
+/// How often a repair is begun again that another process fenced.
+const ATTEMPTS: u32 = 5;
 
 /// Repairs a log that no process can go on with.
 #[derive(Args)]
@@ -62,7 +67,7 @@ impl Clock {
         let log = self.log_args.log(&read.topology, mode)?;
         let instance = format!("repair:{}:{}", std::process::id(), clock::now());
         let has_broker = self.log_args.bootstrap_server.is_some();
-        let mut repair = ClockRepair::new(log, read.epoch_config()?, instance, has_broker);
+        let mut repair = ClockRepair::new(log, read.epoch_config()?, instance.clone(), has_broker);
         let Some(plan) = repair.look(clock::now())? else {
             println!("nothing to repair: the now of the last cycle has come");
             return Ok(ExitCode::SUCCESS);
@@ -78,7 +83,19 @@ impl Clock {
             );
             return Ok(ExitCode::SUCCESS);
         }
-        match repair.execute(&clock::now)? {
+        // A standby that finds the lead free fences this repair, then sees that it may not lead.
+        let mut attempts = 1..ATTEMPTS;
+        let done = loop {
+            match repair.execute(&clock::now) {
+                Err(Halt::Log(LogError::Fenced(_))) if attempts.next().is_some() => {
+                    let log = self.log_args.log(&read.topology, mode)?;
+                    repair =
+                        ClockRepair::new(log, read.epoch_config()?, instance.clone(), has_broker);
+                }
+                done => break done?,
+            }
+        };
+        match done {
             Some(done) => println!(
                 "repaired: cycles {} to {} count as of {}; the lead is free",
                 done.repair.from_cycle,

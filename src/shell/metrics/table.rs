@@ -95,6 +95,8 @@ metrics! {
         "Time of the topic's slowest lane, in seconds since 1970.";
     StuckLanes Kind::Gauge, "yardmaster_stuck_lanes" ["topic"]
         "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
+    FactsAge Kind::Gauge, "yardmaster_facts_age_seconds" ["topic"]
+        "Age of what is known of a configuration topic: since its newest record, or since an import found all unchanged, in seconds. Not there while it has no record.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []
         "Records held back until the schema registry has answered what they are written with.";
     LeadChanges Kind::Counter, "yardmaster_lead_changes_total" []

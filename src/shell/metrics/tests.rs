@@ -116,6 +116,7 @@ fn all() -> Metrics {
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck(Topic::Task, 1);
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
+    metrics.record_facts_age(Topic::Link, 61_000);
     metrics.record_restore(0.5, 99);
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
     metrics

@@ -3,7 +3,6 @@
 use super::grid::Facts;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Event, Task};
-use crate::core::limits::Limits;
 use crate::core::policy::{Policy, PolicySpec};
 use crate::core::state::{Setting, State};
 use crate::core::unit::Millis;
@@ -66,8 +65,7 @@ impl Judged {
 
 /// A state in which a case's records are folded.
 pub(super) fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
-    let silence = [None; Topic::ALL.len()];
-    let setting = Setting { domain: "atlas".to_owned(), limits: Limits::default(), silence };
+    let setting = Setting { domain: "atlas".to_owned(), ..Setting::default() };
     let mut state = State::new(setting);
     let (codec, mut arena) = (Codec::default(), Arena::default());
     for (offset, (topic, bytes)) in (0u64..).zip(&facts.records) {

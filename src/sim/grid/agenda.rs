@@ -40,6 +40,8 @@ pub enum Planned {
     LinkMeasured(u32),
     /// Storage endpoints are measured.
     StorageMeasured,
+    /// The import of the queues finds them as they are.
+    QueuesConfirmed,
     /// A span of the grid's use ends.
     UseSpan,
 }

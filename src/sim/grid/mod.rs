@@ -26,7 +26,7 @@ pub use facts::{Facts, Unfit};
 pub use summary::Summary;
 
 use crate::core::cut::Topic;
-use crate::core::event::{Hardware, Release};
+use crate::core::event::{Hardware, Release, confirmed};
 use crate::core::output::decision::Decision;
 use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
@@ -103,6 +103,8 @@ pub struct Grid {
 
 /// Cores at scale 1 (README of the published figures: 250,000-350,000).
 const CORES: f64 = 300_000.0;
+/// How often the import of the queues confirms what did not change.
+const CONFIRMED: Millis = HOUR;
 /// Number of the first job; PanDA's are of this size.
 const FIRST_JOB: u64 = 6_500_000_000;
 /// At the start the grid is empty: for so long, tasks arrive faster by so much, until half a day
@@ -219,6 +221,10 @@ impl Grid {
             Planned::ComesBack(queue) => self.comes_back(queue),
             Planned::LinkMeasured(link) => self.link_measured(link),
             Planned::StorageMeasured => self.storage_measured(),
+            Planned::QueuesConfirmed => {
+                self.publisher.parameter(&confirmed(&self.domain, Topic::Queue, self.now));
+                self.after(CONFIRMED, Planned::QueuesConfirmed);
+            }
             Planned::UseSpan => {
                 self.usage.end_span(self.now);
                 self.after(SPAN, Planned::UseSpan);
@@ -233,6 +239,7 @@ impl Grid {
         self.after_between(MINUTE, 3 * MINUTE, Planned::TaskArrives);
         self.after(SPAN, Planned::UseSpan);
         self.after(storages::PERIOD, Planned::StorageMeasured);
+        self.after(CONFIRMED, Planned::QueuesConfirmed);
         for queue in 0..self.queues.all.len() as u32 {
             self.after_between(1_000, 2 * MINUTE, Planned::Look(queue));
             self.after_between(1_000, 5 * MINUTE, Planned::Workers(queue));

@@ -3,8 +3,8 @@
 use super::Record;
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Configured, Heartbeat, JobState, Link, Outcome, Pilot, Queue, Release, Share, Site, Storage,
-    Task, Transfer,
+    Configured, Heartbeat, JobState, Link, Outcome, Parameter, Pilot, Queue, Release, Share, Site,
+    Storage, Task, Transfer,
 };
 use crate::core::unit::Millis;
 use crate::sim::dice::Dice;
@@ -128,6 +128,12 @@ impl Publisher {
     /// A global share.
     pub fn share(&mut self, share: &Share) {
         self.publish(Topic::Share, &share.name, |value| record::write(value, share));
+    }
+
+    /// A run-time parameter.
+    pub fn parameter(&mut self, parameter: &Parameter) {
+        let key = parameter.name();
+        self.publish(Topic::Parameter, &key, |value| record::write(value, parameter));
     }
 
     /// A link's measurements.

@@ -1,7 +1,7 @@
 //! A state that is fed from memory, without a log: events at the next offset, cycles closed by
 //! the caller.
 
-use crate::core::cut::{Lane, Topic};
+use crate::core::cut::Lane;
 use crate::core::engine::Engine;
 use crate::core::event::Event;
 use crate::core::limits::Limits;
@@ -14,7 +14,7 @@ use crate::wire::topology::Topology;
 
 /// The setting of a domain in which no topic is ever silent for too long.
 pub fn setting(domain: &str, limits: Limits) -> Setting {
-    Setting { domain: domain.to_owned(), limits, silence: [None; Topic::ALL.len()] }
+    Setting { domain: domain.to_owned(), limits, ..Setting::default() }
 }
 
 /// An engine that knows nothing yet, with the policies and limits of a topology.

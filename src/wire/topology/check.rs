@@ -127,6 +127,9 @@ fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) 
             "a silence limit only for job-state, heartbeat, transfer, pilot, task, outcome",
         );
     }
+    if settings.stale_after_ms.is_some() && !topic.is_configuration() {
+        wrong(format!("stale_after_s for {word}"), "stale_after_s only for configuration topics");
+    }
 }
 
 fn windows(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {

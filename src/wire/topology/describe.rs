@@ -72,9 +72,10 @@ fn keeping(settings: &TopicSettings) -> String {
 }
 
 fn silence(settings: &TopicSettings) -> String {
-    match settings.silence_limit_ms {
-        Some(limit) => format!(", late when silent for {} s", limit / SECOND),
-        None => String::new(),
+    match (settings.silence_limit_ms, settings.stale_after_ms) {
+        (Some(limit), _) => format!(", late when silent for {} s", limit / SECOND),
+        (None, Some(limit)) => format!(", stale when older than {} s", limit / SECOND),
+        (None, None) => String::new(),
     }
 }
 

@@ -127,11 +127,14 @@ pub struct TopicSettings {
     /// A lane whose newest own-time is older than this has no later time than that; `None`:
     /// silence is no sign of trouble.
     pub silence_limit_ms: Option<Millis>,
+    /// Facts of a configuration topic of which nothing was stated for so long are noted as stale;
+    /// `None`: they hold for ever.
+    pub stale_after_ms: Option<Millis>,
     /// Line of the file where it stands, from 1.
     pub line: usize,
 }
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "name",
     "partitions",
     "cleanup",
@@ -140,12 +143,15 @@ const KEYS: [&str; 8] = [
     "framing",
     "timestamp",
     "silence_limit_s",
+    "stale_after_s",
 ];
 
 /// Most partitions of a topic. Each is a lane with buffers of its own.
 const PARTITIONS_MAX: i64 = 1_024;
 /// Ten years.
 const HOURS_MAX: i64 = 87_600;
+/// A year.
+const STALE_MAX_S: i64 = 31_536_000;
 
 /// Reads all topics. Every one must be there: a forgotten one would be silence, not an error.
 pub(super) fn topics(
@@ -182,6 +188,7 @@ fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -
         framing: Framing::SingleObject,
         timestamp: Timestamp::default_of(topic),
         silence_limit_ms: None,
+        stale_after_ms: None,
         line,
     };
     let Some(table) = reader.table(value, &format!("topics.{word}")) else { return settings };
@@ -237,6 +244,9 @@ fn read_key(
         }
         "silence_limit_s" => {
             settings.silence_limit_ms = reader.int(value, at, 1..=86_400).map(|s| s * SECOND);
+        }
+        "stale_after_s" => {
+            settings.stale_after_ms = reader.int(value, at, 1..=STALE_MAX_S).map(|s| s * SECOND);
         }
         _ => {}
     }

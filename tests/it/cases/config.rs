@@ -8,7 +8,7 @@ use yardmaster::core::policy::kind;
 use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::wire::topology;
 
-/// The shipped topology under some rules, without silence limits and limits of room, and with what
+/// The shipped topology under some rules, without limits of silence, age and room, and with what
 /// lines set:
 ///
 ///     set production-job merge_frozen=true
@@ -24,7 +24,9 @@ pub fn config(rules: &str, lines: &[Line]) -> Result<EpochConfig, String> {
     let mut table: Table = topology::ATLAS.parse().map_err(|error| format!("{error}"))?;
     let topics = table.get_mut("topics").and_then(Value::as_table_mut);
     for (_, topic) in topics.into_iter().flatten() {
-        topic.as_table_mut().map(|topic| topic.remove("silence_limit_s"));
+        for key in ["silence_limit_s", "stale_after_s"] {
+            topic.as_table_mut().map(|topic| topic.remove(key));
+        }
     }
     for policy in policies(&mut table) {
         policy.insert("rules".to_owned(), Value::from(rules));

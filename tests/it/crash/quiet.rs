@@ -6,12 +6,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::event::{Pilot, Queue, Status, Task};
+use yardmaster::core::event::{Pilot, Queue, Status, Task, confirmed};
 use yardmaster::core::oddity::Oddity;
 use yardmaster::core::output::decision::Outcome;
 use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::digest::digest;
 use yardmaster::core::state::record::RequestState;
+use yardmaster::core::unit::HOUR;
 use yardmaster::drive::port::{Log, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::PaperLog;
@@ -458,7 +459,40 @@ fn a_topic_without_any_record_is_absent_and_not_decades_old() {
     yard.ask(&task("1/1", 40, yard.now));
     turns(&mut yard, &mut drive, 10, 100).unwrap();
     let notes = yard.decisions()[0].notes.clone();
-    assert!(notes.contains(&"input_stale(transfer, absent)".to_owned()), "{notes:?}");
+    let absent = "input_absent(job-state, heartbeat, transfer, link)".to_owned();
+    assert!(notes.contains(&absent), "{notes:?}");
+}
+
+/// Configuration that nobody published again is stale in decisions, until it is published or an
+/// import finds it as it was; that finding wakes no request.
+#[test]
+fn configuration_that_nobody_confirms_is_noted_as_stale() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = begin(&yard, "one");
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    let mut asked = 0;
+    let mut stale = |yard: &mut Yard, drive: &mut _| {
+        asked += 1;
+        yard.ask(&task(&format!("{asked}/1"), 1, yard.now));
+        turns(yard, drive, 10, 100).unwrap();
+        let notes = yard.decisions().last().unwrap().notes.clone();
+        notes.into_iter().find(|note| note.starts_with("input_stale(queue"))
+    };
+    assert_eq!(stale(&mut yard, &mut drive), None);
+    yard.pass(25 * HOUR);
+    let noted = stale(&mut yard, &mut drive).expect("a note");
+    assert!(noted.starts_with("input_stale(queue, 900"), "{noted}");
+    // A request that nothing can take waits for facts to change; that they did not is no change.
+    yard.ask(&Task { ram_count_mb: Some(900_000), ..task("99/1", 1, yard.now) });
+    turns(&mut yard, &mut drive, 10, 100).unwrap();
+    let decided = yard.decisions().len();
+    yard.configure(&confirmed("atlas", Topic::Queue, yard.now));
+    turns(&mut yard, &mut drive, 10, 1_000).unwrap();
+    assert_eq!(yard.decisions().len(), decided);
+    assert_eq!(stale(&mut yard, &mut drive), None);
+    yard.pass(25 * HOUR);
+    assert!(stale(&mut yard, &mut drive).is_some());
 }
 
 /// A request that is stamped a year ahead is answered, and neither its answer nor what is kept of it

@@ -53,6 +53,8 @@ struct CutCaches {
     classes: RefCell<Vec<Arc<SiteClasses>>>,
     /// By index of the queue: jobs that start an hour.
     starts: OnceLock<Box<[OnceLock<f64>]>>,
+    /// What a reader of a decision should know of the times of the facts.
+    time_notes: OnceLock<Vec<String>>,
 }
 
 /// How many links into a nucleus there are, and of how many a throughput of the last hour or the
@@ -158,6 +160,11 @@ impl Caches {
     ) -> Arc<SiteClasses> {
         let held = self.cut.classes.borrow().iter().find(|wait| wait.rules == *rules).cloned();
         held.unwrap_or_else(|| push(&mut self.cut.classes.borrow_mut(), Arc::new(make())))
+    }
+
+    /// What a reader of a decision should know of the times of the facts.
+    pub(in crate::core) fn time_notes(&self, make: impl FnOnce() -> Vec<String>) -> &[String] {
+        self.cut.time_notes.get_or_init(make)
     }
 
     /// Jobs that start an hour at one of so many queues.

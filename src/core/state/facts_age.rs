@@ -1,0 +1,42 @@
+//! How old what is known of the configuration topics is.
+
+use super::State;
+use crate::core::cut::Topic;
+use crate::core::event::{Configured, confirmed};
+use crate::core::fold::is_newer;
+use crate::core::unit::Millis;
+
+/// A configuration topic whose facts are older than its `stale_after_s`, or that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StaleFacts {
+    /// The topic.
+    pub topic: Topic,
+    /// Age of its newest fact, ms; `None`: it never had a record.
+    pub age: Option<Millis>,
+    /// From when on facts are stale; ms.
+    pub limit: Millis,
+}
+
+impl State {
+    /// Age of what is known of a configuration topic: since its newest record was stated, or since
+    /// an import found all as it was; ms. `None`: it never had a record.
+    pub fn facts_age(&self, topic: Topic) -> Option<Millis> {
+        let newest = self.times.lanes.of(topic).map(|(_, lane)| lane.newest).max();
+        let newest = newest.filter(|newest| *newest > 0)?;
+        let name = confirmed(&self.setting.domain, topic, 0).name();
+        let fact = self.facts.parameters.of(&name).and_then(|fact| fact.current(is_newer));
+        let confirmed = fact.map_or(0, |fact| fact.changed_at);
+        Some(self.now.saturating_sub(newest.max(confirmed)).max(0))
+    }
+
+    /// Configuration topics with a limit whose facts are older than that, or that have none.
+    pub fn stale_facts(&self) -> impl Iterator<Item = StaleFacts> {
+        let limits = Topic::ALL.iter().zip(self.setting.stale_after);
+        limits.filter_map(|(topic, limit)| {
+            let limit = limit?;
+            let age = self.facts_age(*topic);
+            let is_stale = age.is_none_or(|age| age > limit);
+            is_stale.then_some(StaleFacts { topic: *topic, age, limit })
+        })
+    }
+}

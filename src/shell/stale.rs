@@ -1,0 +1,127 @@
+//! Topics whose facts are older than they may be, or that never had a record: which, and what a
+//! person can do about it.
+
+use crate::core::cut::Topic;
+use crate::core::state::State;
+use crate::core::unit::{Millis, SECOND};
+use std::collections::BTreeMap;
+
+/// Topics that were reported, and whether they had a record then.
+#[derive(Default)]
+pub struct Stale {
+    reported: BTreeMap<Topic, bool>,
+}
+
+/// What there is to report after a look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Every topic that is stale or absent, as a sentence.
+    pub all: Vec<String>,
+    /// Those of them that were not reported yet.
+    pub new: Vec<String>,
+    /// Topics that were reported and are up to date.
+    pub over: Vec<String>,
+}
+
+impl Stale {
+    /// Compares with what is known at a cut.
+    pub fn look(&mut self, state: &State) -> Report {
+        let mut report = Report::default();
+        let found = found(state);
+        let mut before = std::mem::take(&mut self.reported);
+        for (topic, age, limit) in found {
+            let text = sentence(topic, age, limit);
+            if before.remove(&topic) != Some(age.is_some()) {
+                report.new.push(text.clone());
+            }
+            report.all.push(text);
+            self.reported.insert(topic, age.is_some());
+        }
+        let is_over = |topic: &Topic| format!("topic {}: its facts are up to date", topic.name());
+        report.over = before.keys().map(is_over).collect();
+        report
+    }
+}
+
+/// Topics with a limit that are past it, with their age (`None`: never a record) and the limit, ms.
+fn found(state: &State) -> Vec<(Topic, Option<Millis>, Millis)> {
+    let mut found = Vec::new();
+    for topic in Topic::ALL.iter().filter(|topic| topic.is_report()) {
+        let time = state.times.of(*topic);
+        if let Some(limit) = state.setting.silence[*topic as usize]
+            && !time.is_fresh
+        {
+            let age = (time.time > 0).then(|| state.now.saturating_sub(time.time));
+            if age.is_none_or(|age| age > limit) {
+                found.push((*topic, age, limit));
+            }
+        }
+    }
+    found.extend(state.stale_facts().map(|it| (it.topic, it.age, it.limit)));
+    found
+}
+
+fn sentence(topic: Topic, age: Option<Millis>, limit: Millis) -> String {
+    let name = topic.name();
+    let setting = if topic.is_configuration() { "stale_after_s" } else { "silence_limit_s" };
+    let by = match topic.is_configuration() {
+        true => "`yardmaster import --every` keeps facts up to date",
+        false => "look at who publishes it",
+    };
+    match age {
+        None => format!(
+            "topic {name} never had a record, and decisions note input_absent: {by}; if nobody \
+             publishes it here, take {setting} out of [topics.{name}]"
+        ),
+        Some(age) => format!(
+            "topic {name} is stale: nothing new for {} s, {setting} is {}: {by}",
+            age / SECOND,
+            limit / SECOND
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::Lane;
+    use crate::core::event::{Configuration, Event, Link, confirmed};
+    use crate::core::state::Setting;
+
+    const DAWN: Millis = 1_700_000_000_000;
+
+    fn fold(state: &mut State, offset: u64, record: Configuration) {
+        let lane = Lane::new(record.topic(), 0);
+        state.fold(lane, offset, DAWN, &Event::Configuration(Box::new(record)));
+    }
+
+    #[test]
+    fn a_topic_is_named_once_when_it_is_absent_or_grows_stale_and_when_it_is_over() {
+        let mut setting = Setting { domain: "atlas".into(), ..Setting::default() };
+        setting.stale_after[Topic::Link as usize] = Some(60 * SECOND);
+        let (mut state, mut stale) = (State::new(setting), Stale::default());
+        state.now = DAWN;
+        let absent = stale.look(&state);
+        assert!(absent.new[0].contains("link never had a record"), "{absent:?}");
+        let again = stale.look(&state);
+        assert_eq!((again.new.len(), again.all.len(), again.over.len()), (0, 1, 0));
+
+        let changed_at = DAWN - 50 * SECOND;
+        let (source, destination) = ("A".to_owned(), "B".to_owned());
+        let link = Link { source, destination, changed_at, ..Link::default() };
+        fold(&mut state, 0, Configuration::Link(link));
+        assert_eq!(state.facts_age(Topic::Link), Some(50 * SECOND));
+        assert_eq!(stale.look(&state).over, ["topic link: its facts are up to date"]);
+
+        state.now = DAWN + 11 * SECOND;
+        let old = stale.look(&state);
+        assert!(old.new[0].contains("nothing new for 61 s, stale_after_s is 60"), "{old:?}");
+        // An import found everything as it was, in this domain.
+        let confirm = |domain| Configuration::Parameter(confirmed(domain, Topic::Link, DAWN));
+        fold(&mut state, 0, confirm("other"));
+        assert_eq!(stale.look(&state).over.len(), 0);
+        fold(&mut state, 1, confirm("atlas"));
+        assert_eq!(state.facts_age(Topic::Link), Some(11 * SECOND));
+        assert_eq!(stale.look(&state).over.len(), 1);
+    }
+}
