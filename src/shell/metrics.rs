@@ -55,6 +55,8 @@ pub struct Metrics {
     intake: BTreeMap<(Dialect, Taken), PendingCounter>,
     intake_dropped: Option<PendingCounter>,
     intake_waiting: Option<[Gauge; 2]>,
+    imports: [Pairs; 2],
+    import_age: Option<Gauge>,
     waiting_for_registry: Gauge,
     topics: BTreeMap<(Topic, Metric), Gauge>,
     fold: Histogram,
@@ -134,6 +136,8 @@ impl Metrics {
             intake: BTreeMap::new(),
             intake_dropped: None,
             intake_waiting: None,
+            imports: [Metric::ImportReads, Metric::ImportRecords].map(Pairs::new),
+            import_age: None,
             waiting_for_registry: recorder.register_gauge(&key(Metric::HeldBack, &[]), &METADATA),
             topics: BTreeMap::new(),
             fold: histogram(Metric::Fold),
@@ -263,6 +267,27 @@ impl Metrics {
         self.topic(topic, Metric::FactsAge).set(age as f64 / SECOND as f64);
     }
 
+    /// What an import of a name changed: records written, removed and left as they were; `None`: it
+    /// failed. A process that imports nothing shows none of this.
+    pub fn record_import(&mut self, name: &str, done: Option<(usize, usize, usize)>) {
+        let [rounds, records] = &mut self.imports;
+        let outcome = if done.is_some() { "succeeded" } else { "failed" };
+        rounds.count(&self.recorder, name, outcome, 1);
+        let (written, removed, unchanged) = done.unwrap_or_default();
+        let counts = [("written", written), ("removed", removed), ("unchanged", unchanged)];
+        for (outcome, count) in counts {
+            records.count(&self.recorder, name, outcome, count as u64);
+        }
+    }
+
+    /// Age of what an import of a name found last; ms.
+    pub fn record_import_age(&mut self, name: &str, age: Millis) {
+        let gauge = self.import_age.get_or_insert_with(|| {
+            self.recorder.register_gauge(&key(Metric::ImportAge, &[name]), &METADATA)
+        });
+        gauge.set(age as f64 / SECOND as f64);
+    }
+
     /// What became of foreign messages. A process that takes none in shows none of this.
     pub fn record_intake(&mut self, report: &IntakeReport) {
         let recorder = &self.recorder;
@@ -312,9 +337,13 @@ impl Metrics {
         self.oddities.values_mut().for_each(PendingCounter::add);
         self.strays.values_mut().for_each(PendingCounter::add);
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
-        pairs.into_iter().flat_map(|it| it.counters.values_mut()).for_each(|by_second| {
-            by_second.values_mut().for_each(PendingCounter::add);
-        });
+        pairs
+            .into_iter()
+            .chain(&mut self.imports)
+            .flat_map(|it| it.counters.values_mut())
+            .for_each(|by_second| {
+                by_second.values_mut().for_each(PendingCounter::add);
+            });
         self.restored.add();
         self.lead_changes.add();
         self.intake.values_mut().chain(&mut self.intake_dropped).for_each(PendingCounter::add);

@@ -5,6 +5,7 @@ pub mod cli;
 pub mod clock;
 pub mod commit;
 pub mod dirlog;
+pub mod fetch;
 pub mod http;
 pub mod intake;
 pub mod kafka;

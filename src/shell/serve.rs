@@ -5,6 +5,7 @@ use crate::core::event::Status as JobStatus;
 use crate::core::id::Name;
 use crate::core::output::progress::LaneFlags;
 use crate::core::state::State;
+use crate::core::unit::Millis;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
@@ -99,6 +100,22 @@ impl Show {
         });
         self.count_intake(report);
         self.metrics.add();
+    }
+
+    /// Reports what an import of a name changed (records written, removed and left as they were),
+    /// or why it failed.
+    pub fn report_import(&mut self, name: &str, done: Result<(usize, usize, usize), String>) {
+        self.metrics.record_import(name, done.as_ref().ok().copied());
+        self.status.update(|status| status.import_failed = done.err());
+        self.metrics.add();
+    }
+
+    /// Reports how old what an import of a name published is; ms. `None`: nothing yet.
+    pub fn tell_import_age(&mut self, name: &str, age: Option<Millis>) {
+        if let Some(age) = age {
+            self.metrics.record_import_age(name, age);
+        }
+        self.status.turn();
     }
 
     /// Reports why intake beside the loop does not work; `None`: it works, or is not wanted.

@@ -3,13 +3,17 @@
 
 use crate::core::cut::Topic;
 use crate::core::state::State;
-use crate::core::unit::{Millis, SECOND};
+use crate::core::unit::{MINUTE, Millis, SECOND};
 use std::collections::BTreeMap;
+
+/// A topic without a record is reported after so long: at the start of a new log all are so.
+const ABSENT_AFTER: Millis = MINUTE;
 
 /// Topics that were reported, and whether they had a record then.
 #[derive(Default)]
 pub struct Stale {
     reported: BTreeMap<Topic, bool>,
+    first_look: Option<Millis>,
 }
 
 /// What there is to report after a look.
@@ -27,7 +31,9 @@ impl Stale {
     /// Compares with what is known at a cut.
     pub fn look(&mut self, state: &State) -> Report {
         let mut report = Report::default();
-        let found = found(state);
+        let since = *self.first_look.get_or_insert(state.now);
+        let is_settled = state.now.saturating_sub(since) >= ABSENT_AFTER;
+        let found = found(state).into_iter().filter(|(_, age, _)| age.is_some() || is_settled);
         let mut before = std::mem::take(&mut self.reported);
         for (topic, age, limit) in found {
             let text = sentence(topic, age, limit);
@@ -52,7 +58,7 @@ fn found(state: &State) -> Vec<(Topic, Option<Millis>, Millis)> {
             && !time.is_fresh
         {
             let age = (time.time > 0).then(|| state.now.saturating_sub(time.time));
-            if age.is_none_or(|age| age > limit) {
+            if age.map_or_else(|| !state.is_unreadable(*topic), |age| age > limit) {
                 found.push((*topic, age, limit));
             }
         }
@@ -100,6 +106,8 @@ mod tests {
         let mut setting = Setting { domain: "atlas".into(), ..Setting::default() };
         setting.stale_after[Topic::Link as usize] = Some(60 * SECOND);
         let (mut state, mut stale) = (State::new(setting), Stale::default());
+        state.now = DAWN - MINUTE;
+        assert_eq!(stale.look(&state), Report::default());
         state.now = DAWN;
         let absent = stale.look(&state);
         assert!(absent.new[0].contains("link never had a record"), "{absent:?}");

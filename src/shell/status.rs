@@ -38,6 +38,8 @@ pub struct State {
     pub stale: Vec<String>,
     /// Why intake, which is to run beside the loop, does not work.
     pub intake_down: Option<String>,
+    /// Why the last import failed; what was published before it stays.
+    pub import_failed: Option<String>,
     /// Why nothing is published although it leads, such as a clock that is wrong.
     pub silent_because: Option<String>,
     /// Why it is not sure of the lead: another installation uses the same transactional id.
@@ -103,6 +105,9 @@ impl State {
         }
         if let Some(why) = &self.intake_down {
             return Some(format!("intake is down: {why}"));
+        }
+        if let Some(why) = &self.import_failed {
+            return Some(format!("the last import failed: {why}"));
         }
         self.silent_because.as_ref().map(|why| format!("silent: {why}"))
     }

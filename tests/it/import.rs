@@ -2,6 +2,7 @@
 //! is named and does not stop the rest.
 
 mod facts;
+mod standing;
 
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;

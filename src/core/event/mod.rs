@@ -96,6 +96,11 @@ macro_rules! configuration {
                 match self { $(Configuration::$kind(it) => it.changed_at(),)* }
             }
 
+            /// The same, changed at `bound` at the latest.
+            pub fn bounded(&self, bound: Millis) -> Configuration {
+                match self { $(Configuration::$kind(it) => it.bounded(bound).into(),)* }
+            }
+
             /// Length of the longest name by which it refers to things; bytes.
             pub fn longest_name(&self) -> usize {
                 match self { $(Configuration::$kind(it) => it.longest_name(),)* }

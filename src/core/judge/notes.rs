@@ -49,6 +49,7 @@ pub(crate) fn time_notes(state: &State) -> Vec<String> {
         let time = state.times.of(topic);
         if !time.is_fresh && state.setting.silence[topic as usize].is_some() {
             match time.time {
+                0 if state.is_unreadable(topic) => notes.push(unreadable_note(topic)),
                 0 => absent.push(topic.name()),
                 time => notes.push(stale(topic, state.now - time)),
             }
@@ -72,6 +73,10 @@ pub(crate) fn time_notes(state: &State) -> Vec<String> {
     notes
 }
 
+fn unreadable_note(topic: Topic) -> String {
+    format!("input_stale({}, unreadable)", topic.name())
+}
+
 fn stale(topic: Topic, age: Millis) -> String {
     format!("input_stale({}, {} s)", topic.name(), age / SECOND)
 }
@@ -83,8 +88,8 @@ fn unreadable_notes(state: &State) -> impl Iterator<Item = String> {
     let unreadable = state.times.lanes.iter().filter(move |(lane, held)| {
         held.flags.unreadable && !lane.topic.is_own() && !is_noted(lane.topic)
     });
-    let topics: BTreeSet<&str> = unreadable.map(|(lane, _)| lane.topic.name()).collect();
-    topics.into_iter().map(|topic| format!("input_stale({topic}, unreadable)"))
+    let topics: BTreeSet<Topic> = unreadable.map(|(lane, _)| lane.topic).collect();
+    topics.into_iter().map(unreadable_note)
 }
 
 /// Since when intake has read all of the foreign topics; 0: from the beginning.

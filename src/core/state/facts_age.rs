@@ -29,13 +29,18 @@ impl State {
         Some(self.now.saturating_sub(newest.max(confirmed)).max(0))
     }
 
+    /// Whether some of a topic's partitions cannot be read: it may have records that are not known.
+    pub fn is_unreadable(&self, topic: Topic) -> bool {
+        self.times.lanes.of(topic).any(|(_, lane)| lane.flags.unreadable)
+    }
+
     /// Configuration topics with a limit whose facts are older than that, or that have none.
     pub fn stale_facts(&self) -> impl Iterator<Item = StaleFacts> {
         let limits = Topic::ALL.iter().zip(self.setting.stale_after);
         limits.filter_map(|(topic, limit)| {
             let limit = limit?;
             let age = self.facts_age(*topic);
-            let is_stale = age.is_none_or(|age| age > limit);
+            let is_stale = age.map_or_else(|| !self.is_unreadable(*topic), |age| age > limit);
             is_stale.then_some(StaleFacts { topic: *topic, age, limit })
         })
     }

@@ -10,8 +10,9 @@ use crate::core::output::throttle::Throttle;
 use crate::core::state::audit::audit;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::{Config, Drive};
+use crate::shell::cli::import::{Kind, lane, load_file};
 use crate::shell::cli::log_args::{Read, dir_topics, open_store};
-use crate::shell::cli::{Ended, Usage, complaints, import};
+use crate::shell::cli::{Ended, Usage, complaints};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::http::Door;
@@ -138,15 +139,20 @@ impl Demo {
         let sites: [&Path; 1] = [netmetrics];
         let nuclei = self.nuclei.as_ref().unwrap_or(cric);
         let mut facts = Facts { queues: vec![], sites: vec![], storages: vec![], links: vec![] };
-        let files = [("cric", cric), ("netmetrics", netmetrics), ("storage", storage)];
-        for (kind, path) in files.into_iter().chain([("nuclei", nuclei)]) {
-            let imported = import::load(kind, path, &sites, START)?;
+        let files = [
+            (Kind::Cric, cric),
+            (Kind::Netmetrics, netmetrics),
+            (Kind::Storage, storage),
+            (Kind::Nuclei, nuclei),
+        ];
+        for (kind, path) in files {
+            let imported = load_file(kind, path, &sites, START)?;
             println!("{}: {} records", path.display(), imported.records.len());
             complaints::summary(&imported.complaints).iter().for_each(|line| println!("  {line}"));
             for record in imported.records {
                 match record {
                     Configuration::Queue(queue) => facts.queues.push(queue),
-                    Configuration::Site(site) if kind == "nuclei" => facts.sites.push(site),
+                    Configuration::Site(site) => facts.sites.push(site),
                     Configuration::Storage(storage) => facts.storages.push(storage),
                     Configuration::Link(link) => facts.links.push(link),
                     _ => {}
@@ -286,7 +292,7 @@ impl Live {
     fn append(&mut self, records: Vec<Record>) -> anyhow::Result<()> {
         for Record { topic, key, value, at } in records {
             let partitions = self.partitions.get(&topic).copied().unwrap_or(1);
-            let lane = import::lane(topic, &String::from_utf8_lossy(&key), partitions);
+            let lane = lane(topic, &String::from_utf8_lossy(&key), partitions);
             self.writer.append(lane, Some(&key), value.as_deref(), &[], at)?;
         }
         Ok(self.writer.flush()?)

@@ -167,6 +167,13 @@ impl LogArgs {
         Ok(Scan::Dir(Box::new(dir_log(dir, topology, mode)?)))
     }
 
+    /// Opens a Kafka to read one topic, headers included; rights to others are not needed.
+    pub fn scan_of(&self, topology: &Topology, topic: Topic) -> anyhow::Result<Scan> {
+        let mut conf = self.kafka(topology)?;
+        conf.topics.retain(|map| map.topic == topic);
+        Ok(Scan::Kafka(Box::new(KafkaScan::open(conf, &[topic])?)))
+    }
+
     /// How to reach the Kafka: the topology's properties, then the file's, then those on the
     /// command line.
     pub fn kafka(&self, topology: &Topology) -> anyhow::Result<KafkaConf> {

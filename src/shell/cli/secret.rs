@@ -34,18 +34,49 @@ pub fn resolve(properties: &mut BTreeMap<String, String>) -> Result<(), Usage> {
         }
     }
     for (name, value) in properties {
-        let content = match reference(value) {
-            None => continue,
-            Some(("file", path)) => std::fs::read_to_string(path).map_err(|error| {
-                Usage(format!("{name} from the file {path}: {error}; name a readable file"))
-            })?,
-            Some((_, variable)) => std::env::var(variable).map_err(|_| {
-                Usage(format!("{name} from the environment: {variable} is not set; set it"))
-            })?,
-        };
-        *value = content.trim_end_matches(['\r', '\n']).to_owned();
+        if let Some(content) = content(name, value)? {
+            *value = content;
+        }
     }
     Ok(())
+}
+
+/// A header of HTTP as it is given on a command line, `NAME: VALUE`, with the content of what the
+/// value refers to.
+///
+/// # Errors
+/// No colon, a reference to what is not there, or a value that is secret and stands there as it is.
+pub fn header(text: &str) -> Result<(String, String), Usage> {
+    // What stands there may be half a secret, so it is not shown.
+    let (name, value) = text.split_once(':').ok_or_else(|| {
+        Usage("--header: found no `:` after a name; give 'NAME: VALUE'".to_owned())
+    })?;
+    let (name, value) = (name.trim(), value.trim());
+    if let Some(content) = content(name, value)? {
+        return Ok((name.to_owned(), content));
+    }
+    let small = name.to_ascii_lowercase();
+    if ["auth", "token", "cookie", "key"].iter().any(|part| small.contains(part)) {
+        return Err(Usage(format!(
+            "--header: {name} is a secret, and others can read it there; give \
+             '{name}: ${{file:PATH}}' or '{name}: ${{env:NAME}}'"
+        )));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// The content of what a value refers to; `None`: it refers to nothing.
+fn content(name: &str, value: &str) -> Result<Option<String>, Usage> {
+    let content = match reference(value) {
+        None => return Ok(None),
+        Some(("file", path)) => std::fs::read_to_string(path).map_err(|error| {
+            Usage(format!("{name} from the file {path}: {error}; name a readable file"))
+        })?,
+        Some((_, variable)) => std::env::var(variable).map_err(|_| {
+            Usage(format!("{name} from the environment: {variable} is not set; set it"))
+        })?,
+    };
+    Ok(Some(content.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 /// What a value refers to, `file` or `env` with a name, if it does.

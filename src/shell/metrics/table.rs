@@ -97,6 +97,12 @@ metrics! {
         "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
     FactsAge Kind::Gauge, "yardmaster_facts_age_seconds" ["topic"]
         "Age of what is known of a configuration topic: since its newest record, or since an import found all unchanged, in seconds. Not there while it has no record.";
+    ImportAge Kind::Gauge, "yardmaster_import_age_seconds" ["import"]
+        "Age of what an import found last: since the newest time that its source states, or since it was read, in seconds.";
+    ImportRecords Kind::Counter, "yardmaster_import_records_total" ["import", "outcome"]
+        "Records of an import, by whether they were written, removed or unchanged.";
+    ImportReads Kind::Counter, "yardmaster_import_reads_total" ["import", "outcome"]
+        "How often an import read its sources, by whether it succeeded or failed.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []
         "Records held back until the schema registry has answered what they are written with.";
     LeadChanges Kind::Counter, "yardmaster_lead_changes_total" []

@@ -5,7 +5,8 @@ use crate::shell::intake::IntakeReport;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 13] = [
+const UNITS: [&str; 14] = [
+    "reads",
     "events",
     "changes",
     "oddities",
@@ -116,6 +117,9 @@ fn all() -> Metrics {
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck(Topic::Task, 1);
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
+    metrics.record_import("cric", Some((3, 1, 170)));
+    metrics.record_import("cric", None);
+    metrics.record_import_age("cric", 61_000);
     metrics.record_facts_age(Topic::Link, 61_000);
     metrics.record_restore(0.5, 99);
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);

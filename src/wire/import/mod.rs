@@ -1,6 +1,6 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
-//! space, nuclei, shares, parameters, quotas, software, replicas, tables of jobs. Pure functions
-//! from text to events; the caller writes the events to the topics they belong to.
+//! space, nuclei, shares, parameters, quotas, software, replicas, slots, tables of jobs. Pure
+//! functions from text to events; the caller writes the events to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field; a
 //! thing with a wrong field is left out, since a guess could send jobs where they cannot run, and
@@ -18,6 +18,7 @@ mod releases;
 mod replicas;
 mod shares;
 mod sites;
+mod slots;
 mod storage;
 
 pub use cric::cric;
@@ -32,6 +33,7 @@ pub use releases::releases;
 pub use replicas::replicas;
 pub use shares::shares;
 pub use sites::Sites;
+pub use slots::{SlotRow, slots};
 pub use storage::storage;
 
 use crate::core::event::Configuration;

@@ -8,7 +8,9 @@ use yardmaster::core::event::{
     HardwareKind, Location, Parameter, Quota, QuotaKind, Release, Replica, Share, SoftwareTag,
 };
 use yardmaster::core::judge::share::Tree;
-use yardmaster::wire::import::{Sites, cric, gdpconfig, quotas, releases, replicas, shares};
+use yardmaster::wire::import::{
+    Sites, SlotRow, cric, gdpconfig, quotas, releases, replicas, shares, slots,
+};
 
 #[test]
 fn rows_of_global_shares_become_a_tree() {
@@ -346,4 +348,50 @@ fn replicas_of_datasets_from_a_list_or_from_lines() {
     }
     let why = replicas("{\"name\": 1}\nnothing", NOW).expect_err("no JSON");
     assert!(why.contains("line 2") && why.contains("wants a JSON list"), "{why}");
+}
+
+#[test]
+fn rows_of_slots_become_figures_for_a_queue_a_share_and_a_resource_type() {
+    let rows = json!([
+        {"PANDAQUEUENAME": "AGLT2/SCORE", "GSHARE": "MC/A", "RESOURCETYPE": "SCORE",
+         "NUMSLOTS": 800, "EXPIRATIONTIME": "2025-10-10 08:00:00",
+         "MODIFICATIONTIME": "2025-10-09 08:00:00.123456"},
+        {"pandaqueuename": "BNL", "gshare": null, "resourcetype": null, "numslots": 0,
+         "expirationtime": null, "modificationtime": null},
+        {"pandaqueuename": "BNL", "numslots": 7},
+        {"pandaqueuename": "RAL", "numslots": null},
+        {"pandaqueuename": "RAL", "numslots": 1, "expirationtime": "soon"},
+        {"numslots": 1},
+    ]);
+    let (read, imported) = slots(&rows.to_string(), NOW).expect("a list");
+    let bnl = SlotRow {
+        queue: "BNL".into(),
+        gshare: String::new(),
+        resource_type: String::new(),
+        slots: 0,
+        expires_at: 0,
+        at: NOW,
+    };
+    let aglt2 = SlotRow {
+        queue: "AGLT2/SCORE".into(),
+        gshare: "MC/A".into(),
+        resource_type: "SCORE".into(),
+        slots: 800,
+        expires_at: 1_760_083_200_000,
+        at: 1_759_996_800_123,
+    };
+    assert_eq!(read, [aglt2.clone(), bnl]);
+    for (thing, why) in [
+        ("slots of BNL", "one row for a queue, share and resource type"),
+        ("slots of RAL", "`numslots`: found nothing"),
+        ("slots of RAL", "`expirationtime`: found \"soon\""),
+        ("slot row number 6", "`pandaqueuename`"),
+    ] {
+        let named = |it: &&String| it.starts_with(thing) && it.contains(why);
+        assert!(imported.complaints.iter().any(|it| named(&it)), "{:?}", imported.complaints);
+    }
+    // Taken back, the figure is one that is ignored.
+    let gone = SlotRow::withdrawn(&aglt2.key(), NOW).expect("a key of slots");
+    assert_eq!((gone.key(), gone.slots, gone.expires_at), (aglt2.key(), -1, NOW));
+    assert_eq!(SlotRow::withdrawn("AGLT2/pilot/node", NOW), None);
 }

@@ -92,7 +92,8 @@ impl Bus {
     #[track_caller]
     pub fn verb(&self, verb: &str, code: i32, more: &[&str]) -> String {
         // A verb of a verb comes before every flag.
-        let (first, more) = more.split_at(usize::from(["topology", "repair"].contains(&verb)));
+        let (first, more) =
+            more.split_at(usize::from(["topology", "repair", "import"].contains(&verb)));
         let place = self.place();
         let args = [&[verb], first, &place, more].concat();
         let output = yardmaster(&args);

@@ -94,16 +94,21 @@ fn with_tls_a_plain_server_is_no_https_server() {
 
 /// A server that speaks TLS, and no more of HTTP than a file to give out.
 #[cfg(feature = "tls")]
-struct Secure {
-    dir: tempfile::TempDir,
+pub struct Secure {
+    pub dir: tempfile::TempDir,
     server: std::process::Child,
-    url: String,
+    pub url: String,
 }
 
 #[cfg(feature = "tls")]
 impl Secure {
     /// Gives out a schema under number 7; `None` where there is no OpenSSL.
     fn start(schema: &str) -> Option<Secure> {
+        Secure::of("schemas/ids/7", &json!({ "schema": schema }).to_string())
+    }
+
+    /// Gives out JSON under a path; `None` where there is no OpenSSL.
+    pub fn of(path: &str, body: &str) -> Option<Secure> {
         use std::process::{Command, Stdio};
         let dir = tempfile::TempDir::new().unwrap();
         let made = Command::new(crate::broker::script("certificates.sh")).arg(dir.path()).status();
@@ -111,11 +116,11 @@ impl Secure {
             eprintln!("there is no openssl: left out");
             return None;
         }
-        let body = json!({ "schema": schema }).to_string();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
         let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
-        std::fs::create_dir_all(dir.path().join("schemas/ids")).unwrap();
-        std::fs::write(dir.path().join("schemas/ids/7"), answer).unwrap();
+        let file = dir.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, answer).unwrap();
         let address = nobody().replace("http://", "");
         let server = Command::new("openssl")
             .args(["s_server", "-HTTP", "-accept", &address, "-cert", "broker.pem", "-key"])

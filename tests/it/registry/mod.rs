@@ -1,7 +1,7 @@
 //! Topics in Confluent framing, with a registry in a thread and, where
 //! `YARDMASTER_TEST_REGISTRY=http://host:port/path` names one, with a real one.
 
-mod client;
+pub mod client;
 mod desk;
 mod lane;
 mod missing;

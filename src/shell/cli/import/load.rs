@@ -1,0 +1,223 @@
+//! From other systems' JSON to rows that can be published.
+
+use crate::core::cut::Topic;
+use crate::core::event::Configuration;
+use crate::core::unit::Millis;
+use crate::shell::cli::Usage;
+use crate::wire::import::{self, Imported, Sites};
+use crate::wire::record;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// What the JSON is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// CRIC's queues.
+    Cric,
+    /// The network matrix.
+    Netmetrics,
+    /// Space and status of storage endpoints.
+    Storage,
+    /// Nuclei, or a CRIC dump of which they are taken.
+    Nuclei,
+    /// The tree of global shares.
+    Shares,
+    /// Run-time parameters.
+    Gdpconfig,
+    /// Quotas on storage.
+    Quotas,
+    /// Software and hardware.
+    Releases,
+    /// Where datasets lie.
+    Replicas,
+    /// Slot figures.
+    Slots,
+}
+
+impl Kind {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Cric => "cric",
+            Kind::Netmetrics => "netmetrics",
+            Kind::Storage => "storage",
+            Kind::Nuclei => "nuclei",
+            Kind::Shares => "shares",
+            Kind::Gdpconfig => "gdpconfig",
+            Kind::Quotas => "quotas",
+            Kind::Releases => "releases",
+            Kind::Replicas => "replicas",
+            Kind::Slots => "slots",
+        }
+    }
+
+    /// The topic its records are published on.
+    pub const fn topic(self) -> Topic {
+        match self {
+            Kind::Cric => Topic::Queue,
+            Kind::Netmetrics => Topic::Link,
+            Kind::Storage => Topic::Storage,
+            Kind::Nuclei => Topic::Site,
+            Kind::Shares => Topic::Share,
+            Kind::Gdpconfig => Topic::Parameter,
+            Kind::Quotas => Topic::Quota,
+            Kind::Releases => Topic::Release,
+            Kind::Replicas => Topic::Replica,
+            Kind::Slots => Topic::Pilot,
+        }
+    }
+}
+
+/// A record to publish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its key.
+    pub key: String,
+    /// Its bytes, in single-object encoding.
+    pub value: Vec<u8>,
+    /// What it states, as a hash: the same in two imports if nothing changed between them. The time
+    /// of an import is no part of it, times that the source states are.
+    pub content: String,
+}
+
+/// What a source held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Records, one for a key.
+    pub rows: Vec<Row>,
+    /// What was missing or wrong, each with the thing and the field.
+    pub complaints: Vec<String>,
+    /// What the operator should know.
+    pub notes: Vec<String>,
+    /// As of when they hold: the newest time that the source states, `now` if it states none.
+    pub as_of: Millis,
+}
+
+impl Loaded {
+    /// Whether there were things in the sources and none of them could be used: then they are of
+    /// another kind.
+    pub fn is_of_no_use(&self) -> bool {
+        self.rows.is_empty() && !self.complaints.is_empty()
+    }
+}
+
+/// Text and what it was read from, for messages.
+pub struct Text {
+    /// File or address.
+    pub name: String,
+    /// What was in it.
+    pub text: String,
+}
+
+/// The rows of texts of one kind; `sites`: more texts to learn site names of storage endpoints
+/// from.
+///
+/// # Errors
+/// A text that is not of the expected shape at all.
+pub fn load(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<Loaded, String> {
+    if kind == Kind::Slots {
+        return slots(texts, now);
+    }
+    let Imported { records, complaints, notes } = imported(kind, texts, sites, now)?;
+    let as_of = records.iter().map(Configuration::changed_at).max().unwrap_or(now);
+    let mut rows: Vec<Row> = records.iter().map(|record| row(record, now)).collect();
+    last_of_each_key(&mut rows);
+    Ok(Loaded { rows, complaints, notes, as_of })
+}
+
+fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
+    let mut loaded = Loaded { as_of: now, ..Loaded::default() };
+    for Text { name, text } in texts {
+        let (slots, imported) = import::slots(text, now).map_err(|why| format!("{name}: {why}"))?;
+        loaded.complaints.extend(imported.complaints);
+        loaded.notes.extend(imported.notes);
+        loaded.rows.extend(slots.into_iter().map(|slot| {
+            let (key, value) = (slot.key(), slot.record());
+            let at = if slot.at == now { 0 } else { slot.at };
+            let content = content(&import::SlotRow { at, ..slot }.record());
+            Row { key, value, content }
+        }));
+    }
+    last_of_each_key(&mut loaded.rows);
+    Ok(loaded)
+}
+
+/// Two files may have the same thing: the later one holds, as it does on the topic.
+fn last_of_each_key(rows: &mut Vec<Row>) {
+    rows.reverse();
+    rows.sort_by(|one, other| one.key.cmp(&other.key));
+    rows.dedup_by(|one, other| one.key == other.key);
+}
+
+fn row(record: &Configuration, now: Millis) -> Row {
+    let (_, key, value) = encode(record);
+    let timeless = match record.changed_at() == now {
+        true => encode(&record.bounded(0)).2,
+        false => value.clone(),
+    };
+    Row { key, value, content: content(&timeless) }
+}
+
+/// First 16 hex digits of the SHA-256 of bytes.
+fn content(bytes: &[u8]) -> String {
+    hex::encode(&Sha256::digest(bytes)[..8])
+}
+
+/// A configuration record: its topic, key and bytes.
+pub fn encode(it: &Configuration) -> (Topic, String, Vec<u8>) {
+    let mut bytes = Vec::new();
+    record::write_configuration(&mut bytes, it);
+    (it.topic(), it.name(), bytes)
+}
+
+fn imported(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<Imported, String> {
+    let mut known = Sites::new();
+    for Text { name, text } in sites {
+        known.learn(text).map_err(|why| format!("{name}: {why}"))?;
+    }
+    if kind == Kind::Storage {
+        let texts: Vec<&str> = texts.iter().map(|it| it.text.as_str()).collect();
+        return import::storage(&texts, now, &known);
+    }
+    let mut all = Imported::default();
+    for Text { name, text } in texts {
+        let one = match kind {
+            Kind::Cric => import::cric(text, now, &known),
+            Kind::Netmetrics => import::netmetrics(text, now),
+            Kind::Shares => import::shares(text, now),
+            Kind::Gdpconfig => import::gdpconfig(text, now),
+            Kind::Quotas => import::quotas(text, now),
+            Kind::Releases => import::releases(text, now),
+            Kind::Replicas => import::replicas(text, now),
+            // A list of nuclei, or what can be taken for one from a CRIC dump.
+            _ if text.trim_start().starts_with('[') => import::nuclei(text, now),
+            _ => import::nuclei_from_cric(text, now, &known),
+        };
+        let one = one.map_err(|why| format!("{name}: {why}"))?;
+        all.records.extend(one.records);
+        all.complaints.extend(one.complaints);
+        all.notes.extend(one.notes);
+    }
+    Ok(all)
+}
+
+/// The records of a JSON file, as the demo takes them.
+///
+/// # Errors
+/// A file that cannot be read, or is of another kind.
+pub fn load_file(
+    kind: Kind,
+    path: &Path,
+    sites: &[&Path],
+    now: Millis,
+) -> anyhow::Result<Imported> {
+    let text = |path: &Path| {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Text { name, text }),
+            Err(error) => Err(Usage(format!("{name}: {error}; name a readable file"))),
+        }
+    };
+    let sites: Vec<Text> = sites.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
+    imported(kind, &[text(path)?], &sites, now).map_err(|why| Usage(why).into())
+}

@@ -1,0 +1,300 @@
+//! `import`: other systems' JSON becomes records on the config topics, once or again and again.
+
+mod load;
+mod standing;
+mod target;
+
+pub use load::{Kind, encode, load_file};
+pub use target::lane;
+
+use crate::core::cut::Topic;
+use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::{Ended, Usage, complaints, secret};
+use crate::shell::clock;
+use crate::shell::fetch::{Fetch, Source};
+use crate::wire::import;
+use clap::{Args, Subcommand};
+use jiff::SignedDuration;
+use load::{Loaded, Text};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use target::{Changes, Entry, Target, append};
+
+/// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
+/// What is missing or wrong is named with its queue and field; it does not stop the rest.
+///
+/// With --every it goes on: the sources are read again and again, what changed is published, what
+/// is gone is removed, and while a source cannot be read the facts stay as they are.
+#[derive(Args)]
+pub struct Import {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Queues, from CRIC's PanDA queue dump.
+    ///
+    /// Examples:
+    ///   yardmaster import cric cric_pandaqueues.json --dir yard
+    ///   yardmaster import cric 'https://cric/api/atlas/pandaqueue/query/?json' --every 10m
+    ///     --bootstrap-server kafka:9092
+    #[command(verbatim_doc_comment)]
+    Cric(Facts),
+    /// Links, from the network matrix (netmetrics).
+    Netmetrics(Facts),
+    /// Space and status of storage endpoints.
+    Storage(Facts),
+    /// Nuclei: a list of names or objects; or a CRIC dump, of which the tier-1 sites and the
+    /// largest tier-2 sites are taken, since it does not have nuclei.
+    Nuclei(Facts),
+    /// The tree of global shares, from rows of PanDA's GLOBAL_SHARES: a JSON list of all of them.
+    ///
+    /// Columns, in any case: name, value, parent, prodsourcelabel, workinggroup, campaign,
+    /// processingtype, transpath, rtype, vo, queue_id, throttled.
+    Shares(Facts),
+    /// Run-time parameters (gdpconfig): a JSON list of {app, component, key, vo, value, type}, or
+    /// an object of values under app.component.KEY.
+    Gdpconfig(Facts),
+    /// Quotas on storage: a JSON list of {account | user | group, rse_expression | endpoint,
+    /// bytes_limit, used_bytes, used_files}.
+    Quotas(Facts),
+    /// Software and hardware that queues publish, from CRIC's JSON of tags.
+    Releases(Facts),
+    /// Where datasets lie: what Rucio's list of dataset replicas gives, as a JSON list or as one
+    /// object a line.
+    ///
+    /// Fields: scope, name, rse; length and bytes of the whole dataset, available_length and
+    /// available_bytes at the RSE, state. One object for each dataset at each RSE.
+    ///
+    /// Example: yardmaster import replicas replicas.json --bootstrap-server kafka:9092
+    Replicas(Facts),
+    /// Slots to fill at queues, from rows of PanDA's HARVESTER_SLOTS: a JSON list.
+    ///
+    /// Columns, in any case: pandaqueuename, gshare and resourcetype (null for any), numslots,
+    /// expirationtime (null for ever), modificationtime; times in UTC.
+    Slots(Facts),
+    /// Job states, from a table of PanDA jobs as JSON lines: a first snapshot, before intake.
+    ///
+    /// Columns, in any case: PANDAID, JOBSTATUS, STATECHANGETIME or MODIFICATIONTIME, JEDITASKID,
+    /// COMPUTINGSITE, PRODUSERNAME or PRODUSERID, WORKINGGROUP, GSHARE, RESOURCE_TYPE, CORECOUNT,
+    /// CURRENTPRIORITY, NUCLEUS, PRODSOURCELABEL, PROCESSINGTYPE, JOBSUBSTATUS, CREATIONTIME,
+    /// STARTTIME, ENDTIME, INPUTFILEBYTES, OUTPUTFILEBYTES; times in UTC.
+    ///
+    /// Example: yardmaster import jobs jobsactive4.json --bootstrap-server kafka:9092
+    Jobs(Jobs),
+}
+
+/// Slowly changing facts: sources, and how often they are read.
+#[derive(Args)]
+struct Facts {
+    /// JSON to read: files, or addresses of web servers (http, https). Proxies are taken from the
+    /// environment (https_proxy, no_proxy), certificate authorities too (SSL_CERT_FILE).
+    #[arg(required = true, value_name = "FILE|URL")]
+    sources: Vec<String>,
+    /// More JSON to learn site names of storage endpoints from (netmetrics, endpoints).
+    #[arg(long, value_name = "FILE|URL")]
+    sites: Vec<String>,
+    /// A header for web servers; may be given several times. ${file:PATH} and ${env:NAME} stand for
+    /// contents, read each time; a secret is not taken here as it is.
+    #[arg(long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
+    #[command(flatten)]
+    log_args: LogArgs,
+    /// Publish only what changed since the last import of this name, and remove what that published
+    /// and the sources no longer have.
+    #[arg(long)]
+    prune: bool,
+    /// Goes on, with --prune: reads the sources again after so long, such as 30s, 10m or 1h30m.
+    #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "dry_run")]
+    every: Option<SignedDuration>,
+    /// Name of this import, if there are several of a kind: each removes what it published itself
+    /// [default: the kind].
+    #[arg(long)]
+    name: Option<String>,
+    /// With --prune: also if the sources have fewer than half of what was published before.
+    #[arg(long)]
+    may_shrink: bool,
+    /// With --every: where metrics, /livez and /readyz are served; port 0 for any free one.
+    #[arg(long, value_name = "HOST:PORT", requires = "every")]
+    http: Option<SocketAddr>,
+    /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
+    /// own name; may be given several times.
+    #[arg(long, value_name = "NAME", requires = "http")]
+    http_host: Vec<String>,
+    /// Show what would be published, and publish nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print every complaint, instead of summing up those that repeat.
+    #[arg(long)]
+    verbose: bool,
+}
+
+#[derive(Args)]
+struct Jobs {
+    /// JSON lines to read.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    log_args: LogArgs,
+    /// Show what would be published, and publish nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print every complaint, instead of summing up those that repeat.
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Shortest time between two imports: sources are others' servers.
+const EVERY_LEAST: SignedDuration = SignedDuration::from_secs(1);
+
+fn span(text: &str) -> Result<SignedDuration, String> {
+    let span: SignedDuration = text.parse().map_err(|_| "give a span such as 30s or 10m")?;
+    match span >= EVERY_LEAST {
+        true => Ok(span),
+        false => Err("give at least 1s".to_owned()),
+    }
+}
+
+impl Import {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        match &self.what {
+            What::Cric(facts) => facts.run(Kind::Cric),
+            What::Netmetrics(facts) => facts.run(Kind::Netmetrics),
+            What::Storage(facts) => facts.run(Kind::Storage),
+            What::Nuclei(facts) => facts.run(Kind::Nuclei),
+            What::Shares(facts) => facts.run(Kind::Shares),
+            What::Gdpconfig(facts) => facts.run(Kind::Gdpconfig),
+            What::Quotas(facts) => facts.run(Kind::Quotas),
+            What::Releases(facts) => facts.run(Kind::Releases),
+            What::Replicas(facts) => facts.run(Kind::Replicas),
+            What::Slots(facts) => facts.run(Kind::Slots),
+            What::Jobs(files) => files.run(),
+        }
+    }
+}
+
+impl Facts {
+    fn run(&self, kind: Kind) -> Ended {
+        let name = self.name.as_deref().unwrap_or(kind.name());
+        let mut target = match self.is_published() {
+            true => Some(Target::new(&self.log_args, kind, name)?),
+            false => None,
+        };
+        let fetch = Fetch::default();
+        if let (Some(every), Some(target)) = (self.every, &mut target) {
+            self.headers()?;
+            return standing::run(self, kind, (name, every), &fetch, target);
+        }
+        let loaded = self.load(kind, &fetch)?;
+        self.print(&loaded);
+        let topic = kind.topic().name();
+        let count = loaded.rows.len();
+        match &mut target {
+            Some(target) if self.prune && !loaded.is_of_no_use() => {
+                let changes = target.compare(&loaded, self.may_shrink)?;
+                if !self.dry_run {
+                    target.change(&loaded)?;
+                }
+                let Changes { written, removed, unchanged } = changes;
+                println!("{topic}: {written} written, {removed} removed, {unchanged} unchanged");
+            }
+            Some(target) if !self.dry_run => {
+                target.publish(&loaded)?;
+                println!("{topic}: {count} records published");
+            }
+            _ => println!("{topic}: {count} records would be published"),
+        }
+        println!("{} complaints", loaded.complaints.len());
+        Ok(ended(&self.sources, count, loaded.complaints.len()))
+    }
+
+    /// Whether a log is needed: to be published to, or to be compared with.
+    fn is_published(&self) -> bool {
+        !self.dry_run || self.prune
+    }
+
+    /// What the sources have now.
+    fn load(&self, kind: Kind, fetch: &Fetch) -> anyhow::Result<Loaded> {
+        let headers = self.headers()?;
+        let read = |source: &String| {
+            let source = Source::from(source.as_str());
+            let text = fetch.text(&source, &headers).map_err(|why| match source {
+                Source::File(_) => Usage(format!("{source}: {why}")).into(),
+                Source::Url(_) => anyhow::anyhow!("{source}: {why}"),
+            });
+            text.map(|text| Text { name: source.to_string(), text })
+        };
+        let texts = self.sources.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
+        let sites = self.sites.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
+        Ok(load::load(kind, &texts, &sites, clock::now()).map_err(Usage)?)
+    }
+
+    fn headers(&self) -> Result<Vec<(String, String)>, Usage> {
+        self.header.iter().map(|header| secret::header(header)).collect()
+    }
+
+    fn print(&self, loaded: &Loaded) {
+        print(&loaded.complaints, self.verbose);
+        for note in &loaded.notes {
+            eprintln!("note: {note}");
+        }
+    }
+}
+
+impl Jobs {
+    /// A table of jobs, one file after the other.
+    fn run(&self) -> Ended {
+        let did = if self.dry_run { "would be published" } else { "published" };
+        let (mut count, mut complaints) = (0, 0);
+        for path in &self.files {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                Usage(format!("{}: {error}; name a readable file", path.display()))
+            })?;
+            let (rows, imported) = import::jobs(&text);
+            let named = imported.complaints.iter();
+            let named = named.map(|complaint| format!("{}: {complaint}", path.display()));
+            print(&named.collect::<Vec<_>>(), self.verbose);
+            count += rows.len();
+            complaints += imported.complaints.len();
+            if !self.dry_run {
+                let entry = |row: import::JobRow| Entry {
+                    topic: Topic::JobState,
+                    key: row.job,
+                    value: Some(row.value),
+                    headers: Vec::new(),
+                };
+                let read = self.log_args.read()?;
+                append(&self.log_args, &read, rows.into_iter().map(entry).collect())?;
+            }
+        }
+        println!("{}: {count} records {did}", Topic::JobState.name());
+        println!("{complaints} complaints");
+        let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+        Ok(ended(&files, count, complaints))
+    }
+}
+
+/// Prints complaints: summed up, or each of them.
+fn print(complaints: &[String], verbose: bool) {
+    match verbose {
+        true => complaints.iter().for_each(|complaint| eprintln!("{complaint}")),
+        false => complaints::summary(complaints).iter().for_each(|line| eprintln!("{line}")),
+    }
+}
+
+/// 1 when there were things in the files and none of them could be used: then a file of another
+/// kind was given.
+fn ended(files: &[String], records: usize, complaints: usize) -> ExitCode {
+    if records > 0 || complaints == 0 {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!(
+        "yardmaster: nothing in {} can be used; is it a file of another kind? \
+         `yardmaster import --help` lists the kinds",
+        files.join(", ")
+    );
+    ExitCode::FAILURE
+}

@@ -1,0 +1,262 @@
+//! Where an import publishes: all of its rows, or only what changed since it was there last.
+
+use super::load::{Kind, Loaded, Row, encode};
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Configuration, confirmed};
+use crate::drive::port::LogError;
+use crate::shell::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
+use crate::shell::clock;
+use crate::shell::dirlog::envelope::Envelope;
+use crate::shell::dirlog::{DirLog, DirOptions, Mode};
+use crate::shell::kafka::KafkaWriter;
+use crate::shell::registry::Ours;
+use crate::shell::scan::Scan;
+use crate::wire::import::SlotRow;
+use std::collections::BTreeMap;
+
+/// Header of a record with the name of the import that published it.
+const IMPORT: &str = "yardmaster-import";
+/// Header of such a record with the hash of what it states.
+const CONTENT: &str = "yardmaster-content";
+/// That hash where the record takes back what was published before.
+const WITHDRAWN: &str = "withdrawn";
+
+/// A record that is ready to be appended; no value: what has this key is gone.
+pub struct Entry {
+    /// Its topic.
+    pub topic: Topic,
+    /// Its key.
+    pub key: String,
+    /// Its bytes, in single-object encoding.
+    pub value: Option<Vec<u8>>,
+    /// Its headers.
+    pub headers: Vec<(String, Vec<u8>)>,
+}
+
+/// What an import changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Records that were new or different.
+    pub written: usize,
+    /// Records that the source no longer has.
+    pub removed: usize,
+    /// Records that are as they were.
+    pub unchanged: usize,
+}
+
+/// The log that an import of a name publishes to, and what it holds of that import.
+pub struct Target {
+    log_args: LogArgs,
+    read: Read,
+    kind: Kind,
+    name: String,
+    /// A Kafka that is read on from round to round.
+    kafka: Option<Scan>,
+    /// Where reading goes on in each lane.
+    next: BTreeMap<Lane, u64>,
+    /// What the newest record of each key states, by its hash, where this import published it.
+    published: BTreeMap<String, String>,
+}
+
+impl Target {
+    /// Of an import of a kind, under a name.
+    ///
+    /// # Errors
+    /// A topology that cannot be read, or no log.
+    pub fn new(log_args: &LogArgs, kind: Kind, name: &str) -> anyhow::Result<Target> {
+        let read = log_args.read()?;
+        log_args.check()?;
+        Ok(Target {
+            log_args: log_args.clone(),
+            read,
+            kind,
+            name: name.to_owned(),
+            kafka: None,
+            next: BTreeMap::new(),
+            published: BTreeMap::new(),
+        })
+    }
+
+    /// Publishes rows, whatever the log holds.
+    ///
+    /// # Errors
+    /// What kept them from being published.
+    pub fn publish(&self, loaded: &Loaded) -> anyhow::Result<()> {
+        let entries = loaded.rows.iter().map(|row| self.entry(row)).collect();
+        append(&self.log_args, &self.read, entries)
+    }
+
+    /// What would change if the log is to hold these rows and no others of this import.
+    ///
+    /// # Errors
+    /// What kept the log from being read, or rows that are fewer than half of what this import
+    /// published before, unless `may_shrink`.
+    pub fn compare(&mut self, loaded: &Loaded, may_shrink: bool) -> anyhow::Result<Changes> {
+        self.read_back()?;
+        let (before, now) = (self.published.len(), loaded.rows.len());
+        if now * 2 < before && !may_shrink {
+            anyhow::bail!(
+                "{now} records where {before} were published before: fewer than half, so nothing \
+                 is changed; if that is right, give --may-shrink"
+            );
+        }
+        let mut changes = Changes::default();
+        for row in &loaded.rows {
+            match self.published.get(&row.key) == Some(&row.content) {
+                true => changes.unchanged += 1,
+                false => changes.written += 1,
+            }
+        }
+        changes.removed = self.gone(loaded).len();
+        Ok(changes)
+    }
+
+    /// Publishes what [`Target::compare`] found to be different, and that all holds as of now.
+    ///
+    /// # Errors
+    /// What kept it from being published; what was published before that stands.
+    pub fn change(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
+        let is_new = |row: &&Row| self.published.get(&row.key) != Some(&row.content);
+        let mut entries: Vec<Entry> =
+            loaded.rows.iter().filter(is_new).map(|row| self.entry(row)).collect();
+        entries.extend(self.gone(loaded).into_iter().map(|key| self.withdrawal(key)));
+        let topic = self.kind.topic();
+        if topic.is_configuration() {
+            let domain = &self.read.topology.domain;
+            let confirmed = Configuration::from(confirmed(domain, topic, loaded.as_of));
+            let (topic, key, value) = encode(&confirmed);
+            entries.push(Entry { topic, key, value: Some(value), headers: Vec::new() });
+        }
+        append(&self.log_args, &self.read, entries)
+    }
+
+    /// Keys that this import published and that are not among the rows.
+    fn gone(&self, loaded: &Loaded) -> Vec<String> {
+        let has = |key: &str| loaded.rows.binary_search_by(|row| row.key.as_str().cmp(key)).is_ok();
+        self.published.keys().filter(|key| !has(key)).cloned().collect()
+    }
+
+    fn entry(&self, row: &Row) -> Entry {
+        let (topic, key) = (self.kind.topic(), row.key.clone());
+        Entry { topic, key, value: Some(row.value.clone()), headers: self.headers(&row.content) }
+    }
+
+    /// The record that takes a key back: a null, or a slot figure that is ignored.
+    fn withdrawal(&self, key: String) -> Entry {
+        let slots = (self.kind == Kind::Slots).then(|| SlotRow::withdrawn(&key, clock::now()));
+        let value = slots.flatten().map(|slots| slots.record());
+        Entry { topic: self.kind.topic(), key, value, headers: self.headers(WITHDRAWN) }
+    }
+
+    fn headers(&self, content: &str) -> Vec<(String, Vec<u8>)> {
+        vec![
+            (IMPORT.to_owned(), self.name.as_bytes().to_vec()),
+            (CONTENT.to_owned(), content.as_bytes().to_vec()),
+        ]
+    }
+
+    /// Reads what was appended to the topic since the last time.
+    fn read_back(&mut self) -> anyhow::Result<()> {
+        let mut scan = match self.kafka.take() {
+            Some(scan) => scan,
+            None => match self.open()? {
+                Some(scan) => scan,
+                None => return Ok(()),
+            },
+        };
+        let topic = self.kind.topic();
+        let spans: Vec<_> =
+            scan.spans()?.into_iter().filter(|span| span.lane.topic == topic).collect();
+        let next = |lane: &Lane| self.next.get(lane).copied().unwrap_or(0);
+        if spans.iter().any(|span| span.end < next(&span.lane)) {
+            // The topic was made again.
+            self.next.clear();
+            self.published.clear();
+        }
+        for span in spans {
+            let from = self.next.get(&span.lane).copied().unwrap_or(0).max(span.first);
+            scan.read(span.lane, from, span.stable_end, &mut |record| self.meet(record))?;
+            self.next.insert(span.lane, span.stable_end.max(from));
+        }
+        if matches!(scan, Scan::Kafka(_)) {
+            self.kafka = Some(scan);
+        }
+        Ok(())
+    }
+
+    /// The log, to be read; `None`: it is a directory that is not there yet.
+    fn open(&self) -> anyhow::Result<Option<Scan>> {
+        let topology = &self.read.topology;
+        if let Some(dir) = &self.log_args.dir {
+            may_hold_log(dir, &dir_topics(topology))?;
+            if !dir.exists() {
+                return Ok(None);
+            }
+            let topics = dir_topics(topology);
+            let log = DirLog::open(dir, Mode::Read, &topics, DirOptions::default())?;
+            return Ok(Some(Scan::Dir(Box::new(log))));
+        }
+        self.log_args.scan_of(topology, self.kind.topic()).map(Some)
+    }
+
+    fn meet(&mut self, record: &Envelope<'_>) -> Result<(), LogError> {
+        let Some(key) = record.key.and_then(|key| std::str::from_utf8(key).ok()) else {
+            return Ok(());
+        };
+        let header = |name: &str| {
+            let found = record.headers.iter().find(|(header, _)| header == name);
+            found.and_then(|(_, value)| std::str::from_utf8(value).ok())
+        };
+        let is_own = header(IMPORT) == Some(self.name.as_str());
+        match header(CONTENT).filter(|content| is_own && *content != WITHDRAWN) {
+            Some(content) if record.value.is_some() => {
+                self.published.insert(key.to_owned(), content.to_owned());
+            }
+            // Withdrawn, removed, or another's now.
+            _ => {
+                self.published.remove(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Appends records, in their topics' framing; they are durable when it returns.
+///
+/// # Errors
+/// What kept them from being appended.
+pub fn append(log_args: &LogArgs, read: &Read, entries: Vec<Entry>) -> anyhow::Result<()> {
+    log_args.check()?;
+    let topology = &read.topology;
+    let topics: Vec<Topic> = entries.iter().map(|entry| entry.topic).collect();
+    let ours = Ours::find(topology, &topics)?;
+    let framed = entries.into_iter().map(|entry| {
+        let value = entry.value.map(|value| ours.frame(entry.topic, value));
+        Entry { value, ..entry }
+    });
+    if let Some(dir) = &log_args.dir {
+        let topics = dir_topics(topology);
+        may_hold_log(dir, &topics)?;
+        let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default())?;
+        let mut writer = log.writer()?;
+        for Entry { topic, key, value, headers } in framed {
+            let lane = lane(topic, &key, topology.topic(topic).partitions);
+            let (key, value) = (Some(key.as_bytes()), value.as_deref());
+            writer.append(lane, key, value, &headers, clock::now())?;
+        }
+        writer.flush()?;
+        return Ok(());
+    }
+    let writer = KafkaWriter::open(&log_args.kafka(topology)?)?;
+    for Entry { topic, key, value, headers } in framed {
+        let name = &topology.topic(topic).name;
+        writer.append(name, None, Some(key.as_bytes()), value.as_deref(), &headers, None)?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// The lane of a key in a directory log.
+pub fn lane(topic: Topic, key: &str, partitions: u32) -> Lane {
+    let hash = crate::core::id::hash(key.as_bytes());
+    Lane::new(topic, (hash % u64::from(partitions.max(1))) as u32)
+}

@@ -1,0 +1,145 @@
+//! Text from a file, or from a web server that is reached as the environment states: proxies by
+//! `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in small or capital letters,
+//! certificate authorities by `SSL_CERT_FILE` and `SSL_CERT_DIR`. A proxy is asked for a tunnel
+//! (CONNECT), for plain HTTP too.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use ureq::{Agent, Proxy};
+
+/// How long a server may take to answer whole.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// How long it may take to take a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Longest answer that is read; bytes.
+const ANSWER_MAX: u64 = 1 << 30;
+
+/// Where text is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// A web server.
+    Url(String),
+}
+
+impl From<&str> for Source {
+    fn from(text: &str) -> Source {
+        match text.starts_with("http://") || text.starts_with("https://") {
+            true => Source::Url(text.to_owned()),
+            false => Source::File(PathBuf::from(text)),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    /// Without what may be secret in an address: user, password, and all behind `?`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::File(path) => path.display().fmt(out),
+            Source::Url(url) => {
+                let url = url.split(['?', '#']).next().unwrap_or(url);
+                let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+                let host = rest.find('/').unwrap_or(rest.len());
+                let at = rest[..host].rfind('@').map_or(0, |at| at + 1);
+                write!(out, "{scheme}://{}", &rest[at..])
+            }
+        }
+    }
+}
+
+/// Reads sources.
+pub struct Fetch {
+    plain: Agent,
+    secure: Agent,
+}
+
+impl Default for Fetch {
+    fn default() -> Fetch {
+        let agent = |variables: [&str; 2]| {
+            let is_set = |name: &str| {
+                [name.to_owned(), name.to_uppercase()]
+                    .iter()
+                    .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+            };
+            let proxy = variables.iter().any(|name| is_set(name)).then(Proxy::try_from_env);
+            let config = Agent::config_builder()
+                .http_status_as_error(false)
+                .timeout_global(Some(TIMEOUT))
+                .timeout_connect(Some(CONNECT))
+                .proxy(proxy.flatten())
+                .user_agent(concat!("yardmaster/", env!("CARGO_PKG_VERSION")));
+            secure(config).build().new_agent()
+        };
+        Fetch {
+            plain: agent(["http_proxy", "all_proxy"]),
+            secure: agent(["https_proxy", "all_proxy"]),
+        }
+    }
+}
+
+impl Fetch {
+    /// The text of a source; `headers` are sent to web servers.
+    ///
+    /// # Errors
+    /// What kept it from being read, without the source's name.
+    pub fn text(&self, source: &Source, headers: &[(String, String)]) -> Result<String, String> {
+        match source {
+            Source::File(path) => file(path),
+            Source::Url(url) => self.ask(url, headers),
+        }
+    }
+
+    fn ask(&self, url: &str, headers: &[(String, String)]) -> Result<String, String> {
+        if cfg!(not(feature = "tls")) && url.starts_with("https://") {
+            return Err("this program is built without TLS; build it with --features tls".into());
+        }
+        let agent = if url.starts_with("https://") { &self.secure } else { &self.plain };
+        let mut request = agent.get(url).header("Accept", "application/json, */*;q=0.5");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let response = request.call().map_err(|error| error.to_string())?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(format!("the server answers {status}"));
+        }
+        let mut body = response.into_body();
+        let text = body.with_config().limit(ANSWER_MAX).read_to_string();
+        text.map_err(|error| format!("the answer breaks off: {error}"))
+    }
+}
+
+fn file(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{error}; name a readable file"))
+}
+
+type Config = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
+
+#[cfg(feature = "tls")]
+fn secure(agent: Config) -> Config {
+    use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
+    let roots = RootCerts::PlatformVerifier;
+    agent
+        .tls_config(TlsConfig::builder().provider(TlsProvider::NativeTls).root_certs(roots).build())
+}
+
+#[cfg(not(feature = "tls"))]
+fn secure(agent: Config) -> Config {
+    agent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_secret() {
+        let shown = |text: &str| Source::from(text).to_string();
+        assert_eq!(shown("https://me:hush@cric/api/q/?json&key=1"), "https://cric/api/q/");
+        assert_eq!(shown("http://cric"), "http://cric");
+        assert_eq!(shown("http://cric/a@b"), "http://cric/a@b");
+        assert_eq!(shown("dumps/queues.json"), "dumps/queues.json");
+    }
+}

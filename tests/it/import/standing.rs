@@ -1,0 +1,316 @@
+//! Facts that refresh themselves: sources on the web are read again and again, and the log has what
+//! they have.
+
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::drive::port::Log;
+use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
+use yardmaster::wire::topology::{ATLAS, Topology};
+
+/// A web server with one page, that also lets itself be used as a proxy for any host.
+struct Web {
+    address: SocketAddr,
+    page: Arc<Mutex<(u16, String)>>,
+    /// First lines and headers of the requests.
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Web {
+    fn start(body: &str) -> Web {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let page = Arc::new(Mutex::new((200, body.to_owned())));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (shown, noted) = (page.clone(), asked.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (shown, noted) = (shown.clone(), noted.clone());
+                std::thread::spawn(move || answer(stream, &shown, &noted));
+            }
+        });
+        Web { address, page, asked }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/facts.json?token=hush", self.address)
+    }
+
+    fn show(&self, status: u16, body: &str) {
+        *self.page.lock().unwrap() = (status, body.to_owned());
+    }
+
+    fn asked(&self) -> String {
+        self.asked.lock().unwrap().concat()
+    }
+}
+
+fn answer(mut stream: TcpStream, page: &Mutex<(u16, String)>, asked: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let mut head = String::new();
+        while reader.read_line(&mut head).is_ok_and(|count| count > 2) {}
+        if head.is_empty() {
+            return;
+        }
+        asked.lock().unwrap().push(head.clone());
+        if head.starts_with("CONNECT") {
+            stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
+            continue;
+        }
+        let (status, body) = page.lock().unwrap().clone();
+        let length = body.len();
+        let _ = write!(stream, "HTTP/1.1 {status} So\r\nContent-Length: {length}\r\n\r\n{body}");
+    }
+}
+
+/// Quotas of accounts at one place.
+fn quotas(limits: &[(&str, u64)]) -> String {
+    let row = |(account, limit): &(&str, u64)| json!({"account": account, "rse_expression": "SCRATCH", "bytes_limit": limit});
+    json!(limits.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+/// The newest record of each key on a topic: whether it has a value.
+fn held(dir: &Path, topic: Topic) -> BTreeMap<String, bool> {
+    let topology = Topology::parse("atlas.toml", ATLAS).unwrap();
+    let topics: Vec<DirTopic> = Topic::read()
+        .map(|topic| {
+            let settings = topology.topic(topic);
+            DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
+        })
+        .collect();
+    let mut log = DirLog::open(dir, Mode::Read, &topics, DirOptions::default()).unwrap();
+    let lane = Lane::new(topic, 0);
+    let span = log.lanes().unwrap().into_iter().find(|span| span.lane == lane).unwrap();
+    let mut held = BTreeMap::new();
+    log.scan(lane, 0, span.stable_end, &mut |record| {
+        let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
+        held.insert(key, record.value.is_some());
+        Ok(())
+    })
+    .unwrap();
+    held
+}
+
+/// A verb without proxies of the machine's own.
+fn verb(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
+    command.args(args).env_remove("YARDMASTER_LOG");
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+        command.env_remove(name).env_remove(name.to_uppercase());
+    }
+    command
+}
+
+fn printed(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// An import that goes on, ended with this.
+struct Standing {
+    child: Child,
+    logged: Arc<Mutex<String>>,
+}
+
+impl Standing {
+    fn start(args: &[&str]) -> Standing {
+        let mut child = verb(args).stderr(Stdio::piped()).spawn().unwrap();
+        let logged = Arc::new(Mutex::new(String::new()));
+        let (mut stderr, sink) = (BufReader::new(child.stderr.take().unwrap()), logged.clone());
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while stderr.read_line(&mut line).is_ok_and(|count| count > 0) {
+                sink.lock().unwrap().push_str(&std::mem::take(&mut line));
+            }
+        });
+        Standing { child, logged }
+    }
+
+    /// Waits until something is logged after what was so far.
+    fn wait(&self, text: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let logged = self.logged.lock().unwrap().clone();
+            if let Some(at) = logged.find(text) {
+                self.logged.lock().unwrap().drain(..at + text.len());
+                return logged[..at + text.len()].to_owned();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "no {text:?} in {logged}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The status and body of a page of the process.
+fn page(address: &str, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+#[test]
+fn the_log_follows_a_source_and_stays_as_it_is_while_that_fails() {
+    let (place, web) = (TempDir::new().unwrap(), Web::start(&quotas(&[("ann", 1), ("bob", 2)])));
+    let (dir, token) = (place.path().join("yard"), place.path().join("token"));
+    std::fs::write(&token, "open sesame\n").unwrap();
+    let (url, header) = (web.url(), format!("X-Auth: ${{file:{}}}", token.display()));
+    let dir_text = dir.to_str().unwrap();
+    let log = ["--dir", dir_text, "--every", "1s", "--http", "127.0.0.1:0"];
+    let standing =
+        Standing::start(&[&["import", "quotas", &url, "--header", &header], &log[..]].concat());
+    standing.wait("serving metrics on http://");
+    standing.wait("quota: 2 written, 0 removed, 0 unchanged");
+    standing.wait("quota: 0 written, 0 removed, 2 unchanged");
+    assert!(web.asked().contains("open sesame"), "{}", web.asked());
+
+    // One is other, one gone, one new; another's record is not touched.
+    let other = place.path().join("other.json");
+    std::fs::write(&other, quotas(&[("zoe", 9)])).unwrap();
+    let other = other.to_str().unwrap();
+    let args = ["import", "quotas", other, "--dir", dir_text, "--name", "by hand", "--prune"];
+    let (code, out, errors) = printed(&verb(&args).output().unwrap());
+    assert_eq!(
+        (code, out.lines().next()),
+        (Some(0), Some("quota: 1 written, 0 removed, 0 unchanged")),
+        "{errors}"
+    );
+    web.show(200, &quotas(&[("ann", 5), ("cat", 3)]));
+    standing.wait("quota: 2 written, 1 removed, 0 unchanged");
+    let quota = |account: &str| format!("user/{account} SCRATCH");
+    let now = held(&dir, Topic::Quota);
+    let expected = [("ann", true), ("bob", false), ("cat", true), ("zoe", true)];
+    let expected = BTreeMap::from(expected.map(|(name, is_there)| (quota(name), is_there)));
+    assert_eq!(now, expected);
+    assert!(held(&dir, Topic::Parameter).contains_key("yardmaster/import/quota/atlas"));
+
+    // Trouble of any kind: what was published stays, and no secret is shown.
+    for (status, body, why) in [
+        (503, "", "the server answers 503"),
+        (200, "<html>", "not JSON"),
+        (200, "[]", "0 records where 2 were published before"),
+        (200, "[{\"account\": 7}]", "nothing in it can be used"),
+    ] {
+        web.show(status, body);
+        let logged = standing.wait(why);
+        assert!(!logged.contains("hush") && !logged.contains("open sesame"), "{logged}");
+        standing.wait("what was published last stays");
+    }
+    assert_eq!(held(&dir, Topic::Quota), expected);
+    web.show(200, &quotas(&[("ann", 5), ("cat", 3)]));
+    standing.wait("quota: 0 written, 0 removed, 2 unchanged");
+}
+
+#[test]
+fn its_age_and_its_failures_are_shown() {
+    let (place, web) = (TempDir::new().unwrap(), Web::start(&quotas(&[("ann", 1)])));
+    let dir = place.path().join("yard");
+    let (url, dir) = (web.url(), dir.to_str().unwrap());
+    let mut standing = Standing::start(&[
+        "import",
+        "quotas",
+        &url,
+        "--dir",
+        dir,
+        "--every",
+        "1s",
+        "--http",
+        "127.0.0.1:0",
+    ]);
+    standing.wait("serving metrics on http://");
+    let logged = standing.wait("quota: 1 written");
+    let address = logged.lines().next().unwrap().trim().to_owned();
+    assert!(page(&address, "/readyz").0.contains("200"));
+    web.show(500, "");
+    standing.wait("tried again");
+    let (head, body) = page(&address, "/readyz");
+    assert!(head.contains("503") && body.contains("the server answers 500"), "{head} {body}");
+    let (_, metrics) = page(&address, "/metrics");
+    for part in [
+        "yardmaster_import_age_seconds{import=\"quotas\"} ",
+        "yardmaster_import_records_total{import=\"quotas\",outcome=\"written\"} 1",
+        "yardmaster_import_reads_total{import=\"quotas\",outcome=\"failed\"} ",
+    ] {
+        assert!(metrics.contains(part), "{metrics}");
+    }
+    web.show(200, &quotas(&[("ann", 1)]));
+    standing.wait("1 unchanged");
+    assert!(page(&address, "/readyz").0.contains("200"));
+    let pid = i32::try_from(standing.child.id()).unwrap();
+    // SAFETY: a signal to a child that was not waited for.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGTERM) }, 0);
+    assert_eq!(standing.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn proxies_and_authorities_are_those_of_the_environment() {
+    let (place, web) = (TempDir::new().unwrap(), Web::start(&quotas(&[("ann", 1)])));
+    let dir = place.path().join("yard");
+    let dir = dir.to_str().unwrap();
+    let url = "http://quotas.example.org/facts.json";
+    let proxy = format!("http://{}", web.address);
+    let args = ["import", "quotas", url, "--dir", dir];
+    let (code, out, errors) = printed(&verb(&args).env("http_proxy", &proxy).output().unwrap());
+    assert_eq!(
+        (code, out.lines().next()),
+        (Some(0), Some("quota: 1 records published")),
+        "{errors}"
+    );
+    assert!(web.asked().starts_with("CONNECT quotas.example.org:80"), "{}", web.asked());
+    // It is asked for nothing when the environment keeps the host out of it.
+    let asked = web.asked();
+    let out = verb(&args).env("http_proxy", &proxy).env("no_proxy", ".example.org").output();
+    let (code, _, errors) = printed(&out.unwrap());
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(errors.contains("http://quotas.example.org/facts.json"), "{errors}");
+    assert_eq!(web.asked(), asked);
+
+    #[cfg(feature = "tls")]
+    if let Some(server) = crate::registry::client::Secure::of("q", &quotas(&[("ann", 2)])) {
+        let url = format!("{}/q", server.url);
+        let args = ["import", "quotas", &url, "--dir", dir];
+        let ask = |authority: &str| {
+            let file = server.dir.path().join(authority);
+            printed(&verb(&args).env("SSL_CERT_FILE", file).output().unwrap())
+        };
+        let (code, _, errors) = ask("other-ca.pem");
+        assert_eq!(code, Some(1), "{errors}");
+        assert!(errors.to_lowercase().contains("certificate"), "{errors}");
+        let (code, _, errors) = ask("ca.pem");
+        assert_eq!(code, Some(0), "{errors}");
+    }
+}
+
+#[test]
+fn wrong_use_is_refused() {
+    let refused = |args: &[&str], why: &str| {
+        let args = [&["import", "quotas", "facts.json"], args].concat();
+        let (code, _, errors) = printed(&verb(&args).output().unwrap());
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains(why), "{errors}");
+    };
+    refused(&["--every", "1s"], "no log");
+    refused(&["--dir", "yard", "--every", "soon"], "30s or 10m");
+    refused(&["--dir", "yard", "--every", "0s"], "at least 1s");
+    refused(&["--dir", "yard", "--every", "1s", "--dry-run"], "--dry-run");
+    refused(&["--dir", "yard", "--http", "127.0.0.1:0"], "--every");
+    refused(&["--dir", "yard", "--header", "X-Rucio-Auth-Token: hush"], "${file:PATH}");
+    refused(&["--dir", "yard", "--header", "what"], "NAME: VALUE");
+}
