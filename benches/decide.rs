@@ -1,7 +1,8 @@
 //! One decision, all of it: survey, candidates, filters, weights, ranking, division, and the record
 //! of it, with the shipped policies of ATLAS over a grid of queues with load, links, storage, pilots
 //! and replicas: jobs of production, jobs of users (every other one with its data at three sites),
-//! tasks that want a nucleus. `cargo bench --no-default-features --bench decide [-- --json]`
+//! tasks that want a nucleus. `cargo bench --no-default-features --bench decide [-- [PART...]
+//! [--json]]`; PART: only figures with this in their name.
 //!
 //! Time is CPU time of this thread; sizes take turns, and the median of their rounds counts.
 
@@ -87,15 +88,18 @@ impl Line {
 
 fn main() {
     let json = std::env::args().any(|arg| arg == "--json");
-    let mut lines: Vec<Line> = LINES.into_iter().map(Line::new).collect();
-    let mut rounds = vec![Vec::new(); LINES.len()];
+    let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let is_wanted = |it: &Measured| only.is_empty() || only.iter().any(|name| it.0.contains(name));
+    let measured: Vec<Measured> = LINES.into_iter().filter(is_wanted).collect();
+    let mut lines: Vec<Line> = measured.iter().copied().map(Line::new).collect();
+    let mut rounds = vec![Vec::new(); lines.len()];
     for _ in 0..ROUNDS {
         for (line, rounds) in lines.iter_mut().zip(&mut rounds) {
             rounds.push(line.round() / 1_000.0);
         }
     }
     let mut figures = Vec::new();
-    for ((name, ..), mut rounds) in LINES.into_iter().zip(rounds) {
+    for ((name, ..), mut rounds) in measured.into_iter().zip(rounds) {
         let us = median(&mut rounds);
         if !json {
             println!("{name:40} {us:8.1} (best round {:.1})", rounds[0]);

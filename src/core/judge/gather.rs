@@ -1,23 +1,25 @@
 //! Candidates: queues with every figure that a judgement may ask for. All look-ups are done here.
 
+pub mod link;
 mod owner;
 mod site;
 
-use crate::core::cut::Topic;
-use crate::core::event::{Link, Queue, Scope, Status, Task};
+use crate::core::event::{Queue, Scope, Status, Task};
 use crate::core::id::{Key, Name};
-use crate::core::judge::caches::{OldLinks, Outlook, RowHints, SiteClasses, find};
+use crate::core::judge::caches::{Outlook, RowHints, SiteClasses, find};
 use crate::core::judge::input_availability::InputAvailability;
 use crate::core::judge::partial_copies::PartialCopies;
 use crate::core::judge::view::CutView;
-use crate::core::judge::world::{QueueView, World};
+use crate::core::judge::world::QueueView;
 use crate::core::policy::{
     Asked, Candidate, Candidates, Case, Known, LinkView, Owner, Policy, Resolved, Stores, UserView,
 };
-use crate::core::state::State;
 use crate::core::state::ledger::{AtQueue, AtShare, Count};
-use crate::core::unit::{DAY, HOUR, Millis};
+use crate::core::unit::{HOUR, Millis};
+use link::activity;
+use owner::UserJobs;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// What finding the figures of a case's candidates needs, found once.
@@ -28,6 +30,8 @@ pub struct Survey {
     gshare: Option<Name>,
     resource_type: Option<Name>,
     user: Option<Name>,
+    /// Jobs of the user in the share, by queue; found when first asked for.
+    user_jobs: OnceCell<Vec<UserJobs>>,
     task: Key,
     /// Where each queue's counters were when last looked at.
     hints: Arc<[RowHints]>,
@@ -41,18 +45,6 @@ pub struct Survey {
 
 /// A queue is inactive when no job started for so long (spec atlas F5).
 const INACTIVE_AFTER: Millis = 2 * HOUR;
-
-/// Activity of ordinary output on its way to a nucleus (spec atlas F3).
-pub const PRODUCTION: &str = "Production Output";
-/// Activity of express chunks (spec atlas F3).
-pub const EXPRESS: &str = "Express";
-
-fn activity(express: bool) -> &'static str {
-    if express { EXPRESS } else { PRODUCTION }
-}
-
-/// What the oldest average of a link's throughput is over.
-const WEEK: Millis = 7 * DAY;
 
 impl<'a> CutView<'a> {
     /// The case of a task, complete, and what finding the figures of its candidates needs.
@@ -95,6 +87,7 @@ impl<'a> CutView<'a> {
             gshare,
             resource_type,
             user: state.known_name(&task.user),
+            user_jobs: OnceCell::new(),
             task: Key::of(task.task.as_bytes()),
             partial: PartialCopies::of(task, asked.whole_copies),
             hints: caches.row_hints(gshare, resource_type, world.queues.len()),
@@ -137,50 +130,6 @@ impl<'a> CutView<'a> {
         }
     }
 
-    /// All that is known of a link. Closeness, and that the link is blocked, hold until another
-    /// record states otherwise; a throughput no longer than what it is averaged over, and files
-    /// queued for `link_sample_age_min` (spec atlas 4.1).
-    fn link(self, survey: &Survey, source: Name) -> LinkView {
-        let CutView { state, world, .. } = self;
-        let mut view = LinkView { source_known: world.knows_from(source), ..LinkView::default() };
-        let Some(nucleus) = survey.nucleus else { return view };
-        if let Some(link) = world.link(source, nucleus) {
-            let mut lasts = |span: Millis| {
-                let ends = link.changed_at.saturating_add(span);
-                let holds = state.now < ends;
-                if holds {
-                    view.until = Some(view.until.map_or(ends, |first: Millis| first.min(ends)));
-                }
-                holds
-            };
-            view.mbps_1h = link.mbps_1h.filter(|_| lasts(HOUR));
-            view.mbps_1d = link.mbps_1d.filter(|_| lasts(DAY));
-            view.mbps_1w = link.mbps_1w.filter(|_| lasts(WEEK));
-            let is_queued = link.queued_known && lasts(state.setting.limits.link_sample_age_ms);
-            view.queued_files = is_queued.then(|| queued(link, activity(survey.express)));
-            view.closeness = link.closeness;
-        }
-        if view.queued_files.is_none()
-            && let Some(activity) = state.known_name(activity(survey.express))
-            && let Some(flow) = state.ledger.flow.of([source.0, nucleus.0, activity.0, 0])
-        {
-            view.source_known = true;
-            view.queued_files = Some(flow.files);
-        }
-        if view.mbps_1h.is_none()
-            && view.mbps_1d.is_none()
-            && view.mbps_1w.is_none()
-            && let Some(rate) = state.ledger.rate.of([source.0, nucleus.0, 0, 0])
-        {
-            let time = state.times.of(Topic::Transfer).time;
-            view.source_known = true;
-            view.mbps_1h = rate.mbps(0, time);
-            view.mbps_1d = rate.mbps(1, time);
-            view.mbps_1w = rate.mbps(2, time);
-        }
-        view
-    }
-
     /// The queues on a list (indices into `queues`) as candidates.
     pub fn gather(
         self,
@@ -199,56 +148,6 @@ impl<'a> CutView<'a> {
     }
 }
 
-impl OldLinks {
-    fn count(&mut self, link: &Link, now: Millis, queued_age: Millis) {
-        let age = now.saturating_sub(link.changed_at);
-        self.all += 1;
-        let is_old =
-            link.mbps_1h.is_some() && age >= HOUR || link.queued_known && age >= queued_age;
-        self.old += u32::from(is_old);
-    }
-}
-
-impl Survey {
-    /// That figures of links to the nucleus are too old to count.
-    pub(in crate::core) fn links_note(&self, nucleus: &str) -> Option<String> {
-        let OldLinks { old, all } = self.outlook.old;
-        (old > 0).then(|| format!("links_old({old} of {all} to {nucleus})"))
-    }
-}
-
-impl World {
-    /// Files queued to a nucleus from all sources, from link facts where a network service
-    /// publishes them, else counted from transfers; when the first figure becomes too old; and of
-    /// how many links one is too old already.
-    pub(in crate::core) fn queued_into(
-        &self,
-        state: &State,
-        now: Millis,
-        nucleus: Option<Name>,
-        activity: &str,
-    ) -> (u64, Option<Millis>, OldLinks) {
-        let (mut files, mut until, mut old) = (0u64, None, OldLinks::default());
-        let Some(nucleus) = nucleus else { return (files, until, old) };
-        let age = state.setting.limits.link_sample_age_ms;
-        let mut published = false;
-        for link in self.links_into(nucleus) {
-            old.count(link, now, age);
-            if link.queued_known && now.saturating_sub(link.changed_at) < age {
-                published = true;
-                files = files.saturating_add(queued(link, activity));
-                let ends = link.changed_at.saturating_add(age);
-                until = Some(until.map_or(ends, |first: Millis| first.min(ends)));
-            }
-        }
-        if !published && let Some(activity) = state.known_name(activity) {
-            let into = state.ledger.into.of([nucleus.0, activity.0, 0, 0]);
-            files = into.map_or(0, |flow| flow.files);
-        }
-        (files, until, old)
-    }
-}
-
 /// The candidates of a case: each is made when it is looked at, from what lies where it is known
 /// to lie.
 pub struct Gathered<'a> {
@@ -264,9 +163,9 @@ impl Candidates for Gathered<'_> {
 
     #[inline]
     fn at(&self, index: u32) -> Candidate<'_> {
-        let at = self.list[index as usize];
-        let mut candidate = self.without_user(index);
-        self.look.add_user(at, &mut candidate);
+        let mut candidate = self.bare(index);
+        self.fill(index, &mut candidate);
+        self.add_user(index, &mut candidate);
         candidate
     }
 
@@ -276,10 +175,10 @@ impl Candidates for Gathered<'_> {
     }
 
     #[inline(always)]
-    fn without_user(&self, index: u32) -> Candidate<'_> {
+    fn fill<'s>(&'s self, index: u32, candidate: &mut Candidate<'s>) {
         let at = self.list[index as usize];
         let there = self.input_availability.get(at as usize).copied().unwrap_or_default();
-        self.look.candidate(at, there)
+        self.look.fill(at, there, candidate);
     }
 
     fn add_user(&self, index: u32, candidate: &mut Candidate<'_>) {
@@ -353,37 +252,43 @@ impl<'a> Look<'a> {
     /// A candidate, but for what is known of the user there.
     #[inline(always)]
     fn candidate(&self, at: u32, there: InputAvailability) -> Candidate<'a> {
+        let mut candidate = self.bare(at);
+        self.fill(at, there, &mut candidate);
+        candidate
+    }
+
+    /// Adds to a candidate with its configuration alone all that is not known of the user.
+    #[inline(always)]
+    fn fill(&self, at: u32, there: InputAvailability, candidate: &mut Candidate<'a>) {
         let CutView { world, state, .. } = self.view;
-        let (ledger, survey) = (&state.ledger, self.survey);
+        let (ledger, survey, task) = (&state.ledger, self.survey, self.case.task);
         let view = &world.queues[at as usize];
         let unified = view.unified.0;
         let hints = survey.hints.get(at as usize);
-        let at_queue = find(&ledger.queue, hints.map(|it| &it.queue), [unified, 0, 0, 0]);
-        let at_share = self.share(at, view.unified);
         let of_type = survey.gshare.zip(survey.resource_type).and_then(|(gshare, kind)| {
             find(&ledger.load, hints.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
         });
-        Candidate {
-            load: at_share.map_or(&NOTHING.0, |share| &share.jobs),
-            load_type: of_type.map_or(&NOTHING.1, |load| &load.count),
-            load_all: at_queue.map_or(&NOTHING.1, |queue| &queue.count),
-            reserved: at_share.map_or(0, |share| share.reserved),
-            reserved_all: at_queue.map_or(0, |queue| queue.reserved),
-            link: self.link(view),
-            pilots: at_queue.map_or(0, |queue| queue.asked.saturating_add(queue.updated)),
-            workers: at_queue
-                .map_or(0, |queue| queue.workers_submitted.saturating_add(queue.workers_running)),
-            slots: self.slots(view.unified),
-            disk_io_kbps: at_queue.and_then(disk_io_kbps),
-            available_bytes: there.disk_bytes.min(self.case.task.total_bytes),
-            available_files: there.disk_files.min(self.case.task.total_files),
-            reachable_bytes: there.any_bytes.min(self.case.task.total_bytes),
-            reachable_files: there.any_files.min(self.case.task.total_files),
-            inactive: self.is_inactive(view, at_queue),
-            stuck_transferring: self.stuck(view.unified),
-            load_task: of_type.map_or(&NOTHING.1, |load| &load.count),
-            ..self.bare(at)
+        if let Some(load) = of_type {
+            (candidate.load_type, candidate.load_task) = (&load.count, &load.count);
         }
+        if let Some(share) = self.share(at, view.unified) {
+            (candidate.load, candidate.reserved) = (&share.jobs, share.reserved);
+        }
+        let at_queue = find(&ledger.queue, hints.map(|it| &it.queue), [unified, 0, 0, 0]);
+        if let Some(queue) = at_queue {
+            (candidate.load_all, candidate.reserved_all) = (&queue.count, queue.reserved);
+            candidate.pilots = queue.asked.saturating_add(queue.updated);
+            candidate.workers = queue.workers_submitted.saturating_add(queue.workers_running);
+            candidate.disk_io_kbps = disk_io_kbps(queue);
+        }
+        candidate.link = self.link(view);
+        candidate.slots = self.slots(view.unified);
+        candidate.available_bytes = there.disk_bytes.min(task.total_bytes);
+        candidate.available_files = there.disk_files.min(task.total_files);
+        candidate.reachable_bytes = there.any_bytes.min(task.total_bytes);
+        candidate.reachable_files = there.any_files.min(task.total_files);
+        candidate.inactive = self.is_inactive(view, at_queue);
+        candidate.stuck_transferring = self.stuck(view.unified);
     }
 
     /// What the task's share has at a queue.
@@ -450,9 +355,4 @@ static NOTHING: ([u32; Status::COUNT], Count) = ([0; Status::COUNT], Count::NONE
 fn disk_io_kbps(queue: &AtQueue) -> Option<f64> {
     let jobs = queue.disk_io_jobs;
     (jobs > 0).then(|| queue.disk_io as f64 / f64::from(jobs) / 1000.0)
-}
-
-fn queued(link: &Link, activity: &str) -> u64 {
-    let files = link.queued.iter().filter(|queued| queued.activity == activity).map(|q| q.files);
-    files.fold(0, u64::saturating_add)
 }

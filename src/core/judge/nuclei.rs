@@ -2,7 +2,7 @@
 //! for all of them.
 
 use crate::core::event::{Dataset, FullChain, Task};
-use crate::core::judge::gather::PRODUCTION;
+use crate::core::judge::gather::link::PRODUCTION;
 use crate::core::judge::world::{NucleusView, World};
 use crate::core::policy::task::{
     InputAtNucleus, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,

@@ -27,7 +27,7 @@ struct Left<'a> {
     candidate: &'a Candidate<'a>,
     weighed: Weighed,
     /// The factors that depend on all.
-    factors: Vec<f64>,
+    factors: &'a [f64],
 }
 
 /// Candidates that go before others.
@@ -134,7 +134,8 @@ impl Policy {
         let Sifted { stands, left: seen } = sifted;
         let weights = vec![0.0; stands.len()];
         let mut joint = Joint { case, seen: &seen, stands, weights };
-        let mut left = self.weigh_all(&joint, resolved);
+        let factors = self.factors_of_all(&joint, resolved);
+        let mut left = self.weigh_all(&joint, resolved, &factors);
         left.retain(|Left { index, candidate, weighed, .. }| {
             joint.weights[*index as usize] = weighed.total;
             let found = self.walk_after(case, candidate, resolved, weighed, &applicable.after);
@@ -159,7 +160,7 @@ impl Policy {
     ) -> Sifted<'c> {
         let Applicable { before, whole, .. } = applicable;
         let count = candidates.count();
-        let (mut stands, mut left) = (vec![Stand::Open; count], Vec::new());
+        let (mut stands, mut left) = (vec![Stand::Open; count], Vec::with_capacity(count));
         let is_temporary = |filter: u16| self.filters[usize::from(filter)].temporary;
         // Whether a candidate is still there when an objection was noted.
         let note = |stand: &mut Stand, found: Option<(u16, Objection)>| match found {
@@ -176,16 +177,14 @@ impl Policy {
         let mut from = whole.first().map_or(before.len(), |together| together.behind);
         let (of_queue, others) = before[..from].split_at(late.of_queue);
         for (index, stand) in (0..).zip(&mut stands) {
-            if !of_queue.is_empty() {
-                let found = self.walk_before(case, &candidates.bare(index), resolved, of_queue);
-                if !note(stand, found) {
-                    continue;
-                }
+            let mut candidate = candidates.bare(index);
+            if !note(stand, self.walk_before(case, &candidate, resolved, of_queue)) {
+                continue;
             }
-            let candidate = match late.user {
-                true => candidates.without_user(index),
-                false => candidates.at(index),
-            };
+            candidates.fill(index, &mut candidate);
+            if !late.user {
+                candidates.add_user(index, &mut candidate);
+            }
             if note(stand, self.walk_before(case, &candidate, resolved, others)) {
                 left.push(Seen { index, candidate });
             }
@@ -222,8 +221,8 @@ impl Policy {
         Sifted { stands, left }
     }
 
-    /// The weights of those still there, each with the factors that depend on all.
-    fn weigh_all<'a>(&self, joint: &Joint<'a, '_>, resolved: &Resolved) -> Vec<Left<'a>> {
+    /// The factors that depend on all, one candidate's after the other's; none where all are 1.
+    fn factors_of_all(&self, joint: &Joint<'_, '_>, resolved: &Resolved) -> Vec<f64> {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for (weight, values) in self.weights.iter().zip(&resolved.weights) {
             if let Weigh::Whole(weigh) = weight.weigh {
@@ -233,12 +232,26 @@ impl Policy {
             }
         }
         // Factors that are left out count as 1.
-        let is_plain = columns.iter().flatten().all(|factor| *factor == 1.0);
+        if columns.iter().flatten().all(|factor| *factor == 1.0) {
+            return Vec::new();
+        }
+        let of_candidate = |at: usize| columns.iter().map(move |column| column[at]);
+        (0..joint.seen.len()).flat_map(of_candidate).collect()
+    }
+
+    /// The weights of those still there.
+    fn weigh_all<'a>(
+        &self,
+        joint: &Joint<'a, '_>,
+        resolved: &Resolved,
+        factors: &'a [f64],
+    ) -> Vec<Left<'a>> {
+        let each = factors.len() / joint.seen.len().max(1);
         let weigh = |(at, seen): (usize, &'a Seen<'_>)| {
-            let own = columns.iter().filter(|_| !is_plain).map(|column| column[at]);
-            let (factors, mut weighed): (Vec<f64>, _) = (own.collect(), Weighed::default());
+            let factors = &factors[at * each..][..each];
+            let mut weighed = Weighed::default();
             let Seen { index, candidate } = seen;
-            self.weigh(joint.case, candidate, resolved, &mut weighed, &factors);
+            self.weigh(joint.case, candidate, resolved, &mut weighed, factors);
             Left { index: *index, candidate, weighed, factors }
         };
         joint.seen.iter().enumerate().map(weigh).collect()

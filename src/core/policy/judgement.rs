@@ -19,12 +19,18 @@ pub trait Candidates {
     /// The candidate at an index below the count, perhaps with its configuration alone: none of its
     /// counters, nothing of its link.
     fn bare(&self, index: u32) -> Candidate<'_> {
-        self.without_user(index)
+        self.at(index)
     }
 
+    /// Adds to such a candidate what it may be without, but for what is known of the user there.
+    fn fill<'s>(&'s self, _index: u32, _candidate: &mut Candidate<'s>) {}
+
     /// The candidate at an index below the count, perhaps without what is known of the user there.
+    #[inline(always)]
     fn without_user(&self, index: u32) -> Candidate<'_> {
-        self.at(index)
+        let mut candidate = self.bare(index);
+        self.fill(index, &mut candidate);
+        candidate
     }
 
     /// Adds what is known of the user to a candidate that may be without.

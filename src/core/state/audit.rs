@@ -8,7 +8,7 @@ use crate::core::state::ledger::{EndedJobs, Ledger, Rate};
 use crate::core::state::record::{Job, ReservedJobs, TransferState};
 use crate::core::state::reservation::Seen;
 use crate::core::state::reserve::{ReservedAt, seen_row};
-use crate::core::state::rows::{NO_ROW, RowKey, Rows};
+use crate::core::state::rows::{Chains, NO_ROW, RowKey, Rows};
 use crate::core::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -166,7 +166,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
 fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 16] {
-    fn both<V: Default>(kept: &Rows<V>, fresh: &Rows<V>) -> Pairs {
+    fn both<V: Default, C: Chains>(kept: &Rows<V, C>, fresh: &Rows<V, C>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
         for (key, held) in kept.referenced() {
@@ -251,7 +251,11 @@ fn rate_text(rate: &Rate) -> String {
 type Pairs = BTreeMap<RowKey, (String, String)>;
 
 /// Rows of both, side by side; a row of one that the other lacks is held against an empty one.
-fn pair<V: Default>(kept: &Rows<V>, fresh: &Rows<V>, text: fn(&V) -> String) -> Pairs {
+fn pair<V: Default, C: Chains>(
+    kept: &Rows<V, C>,
+    fresh: &Rows<V, C>,
+    text: fn(&V) -> String,
+) -> Pairs {
     let nothing = text(&V::default());
     let mut pairs = Pairs::new();
     for (key, value) in kept.iter() {

@@ -24,7 +24,7 @@ use crate::core::event::Status;
 use crate::core::id::{Key, Name};
 use crate::core::state::record::{Job, Node, Sample, Workers};
 use crate::core::state::reservation::{OpenReservations, Seen};
-use crate::core::state::rows::{NO_ROW, RowKey, Rows};
+use crate::core::state::rows::{ByName, NO_ROW, RowKey, Rows};
 use crate::core::state::window::{Window, bucket_of};
 use crate::core::unit::Millis;
 
@@ -39,7 +39,7 @@ pub struct Ledger {
     pub share: Rows<AtShare>,
     /// By (user or working group, queue, which of both, gshare): see [`USER`], [`GROUP`],
     /// [`USER_FOR_GROUP`], [`MERGE`].
-    pub who: Rows<Count>,
+    pub who: Rows<Count, ByName>,
     /// By (user or working group, which of both), on the whole grid. Changes are always noted.
     pub owner: Rows<Totals>,
     /// By (user, queue, gshare): jobs reserved by decisions and not yet seen, without those that

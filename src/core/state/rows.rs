@@ -12,9 +12,10 @@ pub const NO_ROW: u32 = u32::MAX;
 
 /// Rows of one kind of counter. A row lives while a record counts in it.
 #[derive(Clone, Debug)]
-pub struct Rows<V> {
+pub struct Rows<V, C = ()> {
     rows: Vec<Row<V>>,
     index: Index,
+    chains: C,
     free: Vec<u32>,
     idle: Vec<u32>,
     /// Rows with a note of changes; empty unless changes are watched.
@@ -36,11 +37,67 @@ struct Row<V> {
     value: V,
 }
 
-impl<V> Default for Rows<V> {
+/// What else finds the live rows of one kind of counter.
+pub trait Chains: Default {
+    /// A row that is new.
+    fn enter(&mut self, row: u32, key: RowKey);
+
+    /// A row that goes.
+    fn leave(&mut self, row: u32, key: RowKey);
+}
+
+/// Nothing else does.
+impl Chains for () {
+    #[inline]
+    fn enter(&mut self, _: u32, _: RowKey) {}
+
+    #[inline]
+    fn leave(&mut self, _: u32, _: RowKey) {}
+}
+
+/// Live rows by the first number of their keys, an interned name.
+#[derive(Clone, Debug, Default)]
+pub struct ByName {
+    /// By name: one of its rows, from which the others are found; [`NO_ROW`] for none.
+    first: Vec<u32>,
+    /// By row: the ones before and behind it.
+    links: Vec<[u32; 2]>,
+}
+
+impl Chains for ByName {
+    fn enter(&mut self, row: u32, key: RowKey) {
+        let (name, at) = (key[0] as usize, row as usize);
+        if self.first.len() <= name {
+            self.first.resize(name + 1, NO_ROW);
+        }
+        if self.links.len() <= at {
+            self.links.resize(at + 1, [NO_ROW; 2]);
+        }
+        let next = std::mem::replace(&mut self.first[name], row);
+        self.links[at] = [NO_ROW, next];
+        if let Some(next) = self.links.get_mut(next as usize) {
+            next[0] = row;
+        }
+    }
+
+    fn leave(&mut self, row: u32, key: RowKey) {
+        let [before, next] = self.links[row as usize];
+        match self.links.get_mut(before as usize) {
+            Some(before) => before[1] = next,
+            None => self.first[key[0] as usize] = next,
+        }
+        if let Some(next) = self.links.get_mut(next as usize) {
+            next[0] = before;
+        }
+    }
+}
+
+impl<V, C: Default> Default for Rows<V, C> {
     fn default() -> Self {
         Rows {
             rows: Vec::new(),
             index: Index::default(),
+            chains: C::default(),
             free: Vec::new(),
             idle: Vec::new(),
             changed: Vec::new(),
@@ -67,7 +124,7 @@ fn mix(key: RowKey) -> u64 {
     stir(low) ^ high.rotate_left(17)
 }
 
-impl<V: Default> Rows<V> {
+impl<V: Default, C: Chains> Rows<V, C> {
     /// The row of a key, made now if there is none.
     pub fn row(&mut self, key: RowKey) -> u32 {
         if let Some(row) = self.find(key) {
@@ -85,6 +142,7 @@ impl<V: Default> Rows<V> {
             }
         };
         self.index.insert(mix(key), row);
+        self.chains.enter(row, key);
         self.idle.push(row);
         row
     }
@@ -229,8 +287,9 @@ impl<V: Default> Rows<V> {
             if held.can_go() {
                 held.live = false;
                 held.value = V::default();
-                let key = mix(held.key);
-                self.index.remove(key, row);
+                let key = held.key;
+                self.index.remove(mix(key), row);
+                self.chains.leave(row, key);
                 self.free.push(row);
             }
         }
@@ -263,5 +322,52 @@ impl<V: Default> Rows<V> {
     /// Whether no row lives.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl<V> Rows<V, ByName> {
+    /// The live rows of a name, in no order.
+    pub fn of_name(&self, name: u32) -> impl Iterator<Item = (RowKey, &V)> {
+        let mut at = self.chains.first.get(name as usize).copied().unwrap_or(NO_ROW);
+        std::iter::from_fn(move || {
+            let row = self.rows.get(at as usize)?;
+            at = self.chains.links[at as usize][1];
+            Some((row.key, &row.value))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::id::stir;
+    use std::collections::BTreeSet;
+
+    /// Rows of some names come and go in any order; each is found by its name as long as it lives.
+    #[test]
+    fn the_rows_of_a_name_are_those_that_live() {
+        let mut rows: Rows<u32, ByName> = Rows::default();
+        let mut expected: BTreeSet<RowKey> = BTreeSet::new();
+        for step in 0..2_000u64 {
+            let drawn = stir(step);
+            let key = [(drawn % 5) as u32, (drawn >> 8) as u32 % 40, 0, 0];
+            let row = rows.row(key);
+            match expected.remove(&key) {
+                false => {
+                    rows.count_reference(row, true);
+                    expected.insert(key);
+                }
+                true => rows.count_reference(row, false),
+            }
+            if step % 3 == 0 {
+                rows.sweep();
+                for name in 0..6 {
+                    let found: Vec<RowKey> = rows.of_name(name).map(|(key, _)| key).collect();
+                    let wanted = expected.iter().filter(|key| key[0] == name).count();
+                    assert_eq!(found.len(), wanted, "step {step}, name {name}");
+                    assert!(found.iter().all(|key| expected.contains(key)), "step {step}");
+                }
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::{digest, records_digest};
 use yardmaster::core::state::ledger::Ledger;
 use yardmaster::core::state::record::{Job, Sample};
-use yardmaster::core::state::rows::{RowKey, Rows};
+use yardmaster::core::state::rows::{Chains, RowKey, Rows};
 use yardmaster::core::unit::HOUR;
 
 /// A state in which every table has something.
@@ -95,7 +95,7 @@ fn merging(name: &'static str, status: Status, started_at: i64) -> JobState<'sta
 }
 
 /// Flips one figure in the first row of a table.
-fn flip<V: Default>(rows: &mut Rows<V>, change: impl Fn(&mut V)) {
+fn flip<V: Default, C: Chains>(rows: &mut Rows<V, C>, change: impl Fn(&mut V)) {
     let key: RowKey = rows.iter().next().expect("a row").0;
     let row = rows.find(key).expect("it is there");
     change(rows.at(row));

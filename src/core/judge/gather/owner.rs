@@ -14,6 +14,14 @@ use crate::core::policy::{Candidate, Owner, UserView};
 use crate::core::state::State;
 use crate::core::state::ledger::{GROUP, Totals, USER, at_queue, starts_per_hour};
 
+/// Jobs of a user in a share at a queue.
+pub(super) struct UserJobs {
+    queue: Name,
+    is_present: bool,
+    queued: u32,
+    running: u32,
+}
+
 /// What an owner has on the whole grid.
 fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
     let kind = if kind == SubjectKind::Group { GROUP } else { USER };
@@ -122,14 +130,12 @@ impl Look<'_> {
             site_class: self.site_class(at),
             ..UserView::default()
         };
-        if view.users != Some(0)
-            && let (Some(user), Some(gshare)) = (survey.user, survey.gshare)
-        {
-            for count in ledger.of_user(user, queue, gshare).into_iter().flatten() {
-                let jobs = |status: Status| count.by[status.index()].jobs;
-                view.present |= count.is_active();
-                view.queued += QUEUED.into_iter().map(jobs).sum::<u32>();
-                view.running += jobs(Status::Running);
+        if view.users != Some(0) {
+            let here = survey.user_jobs.get_or_init(|| self.user_jobs());
+            if let Ok(at) = here.binary_search_by_key(&queue, |jobs| jobs.queue) {
+                view.present = here[at].is_present;
+                view.queued = here[at].queued;
+                view.running = here[at].running;
             }
         }
         // Without any reservation in the share there is none of the user.
@@ -146,6 +152,35 @@ impl Look<'_> {
                 ended.map(|jobs| u32::try_from(jobs).unwrap_or(u32::MAX));
         }
         view
+    }
+
+    /// The jobs of the task's user in its share, by queue. A user has jobs at few queues, so one
+    /// walk over them costs less than a look for them at every queue.
+    fn user_jobs(&self) -> Vec<UserJobs> {
+        let (Some(user), Some(gshare)) = (self.survey.user, self.survey.gshare) else {
+            return Vec::new();
+        };
+        let all = self.view.state.ledger.of_user(user, gshare).map(|(queue, count)| {
+            let jobs = |status: Status| count.by[status.index()].jobs;
+            UserJobs {
+                queue,
+                is_present: count.is_active(),
+                queued: QUEUED.into_iter().map(jobs).sum(),
+                running: jobs(Status::Running),
+            }
+        });
+        let mut all: Vec<UserJobs> = all.collect();
+        all.sort_unstable_by_key(|jobs| jobs.queue);
+        all.dedup_by(|other, jobs| {
+            let is_same = other.queue == jobs.queue;
+            if is_same {
+                jobs.is_present |= other.is_present;
+                jobs.queued += other.queued;
+                jobs.running += other.running;
+            }
+            is_same
+        });
+        all
     }
 
     /// Jobs of all shares that start an hour.

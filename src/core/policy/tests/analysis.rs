@@ -136,8 +136,8 @@ impl Candidates for AllLate<'_> {
         Candidate { inputs, outputs, pilots: 0, ..candidate(queue) }
     }
 
-    fn without_user(&self, index: u32) -> Candidate<'_> {
-        Candidate { user: UserView::default(), ..self.at(index) }
+    fn fill<'s>(&'s self, index: u32, candidate: &mut Candidate<'s>) {
+        *candidate = Candidate { user: UserView::default(), ..self.at(index) };
     }
 
     fn add_user(&self, index: u32, candidate: &mut Candidate<'_>) {

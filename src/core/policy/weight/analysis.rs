@@ -6,7 +6,6 @@ use crate::core::policy::stabilizer::{Stabilizer, Stabilizing, queued};
 use crate::core::policy::typed::{params, words};
 use crate::core::policy::{CLASSED, Candidate, Case, Param, Reads, Row, Unit, Weighed, Weight};
 use crate::core::unit::GIB;
-use std::collections::BTreeMap;
 
 params! {
     /// Parameters of `basic` for analysis jobs.
@@ -73,7 +72,10 @@ const EPSILON: [f64; 2] = [0.05, 0.002];
 
 /// The room for the user at all candidates, which are counted by their unified names.
 struct Room {
-    by_name: BTreeMap<String, (f64, usize)>,
+    /// By candidate: the place of its site.
+    site_of: Vec<u32>,
+    /// What the user may still queue there, and the place of its class.
+    sites: Vec<(f64, usize)>,
     /// Of classes hi, mid, lo.
     of_class: [f64; 3],
     count: [f64; 3],
@@ -90,15 +92,23 @@ fn class_of(candidate: &Candidate<'_>) -> usize {
 
 impl Room {
     fn of(rows: &[Row<'_>], params: &Stabilizing) -> Room {
-        let mut room = Room { by_name: BTreeMap::new(), of_class: [0.0; 3], count: [0.0; 3] };
-        for row in rows {
-            let candidate = row.candidate;
-            let name = &candidate.queue.unified;
-            if room.by_name.contains_key(name) {
-                continue;
-            }
+        let mut room = Room {
+            site_of: vec![0; rows.len()],
+            sites: Vec::with_capacity(rows.len()),
+            of_class: [0.0; 3],
+            count: [0.0; 3],
+        };
+        let unified = |at: &u32| rows[*at as usize].candidate.queue.unified.as_str();
+        // Of the queues of a site the first one counts. Mostly they lie side by side.
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        if !order.is_sorted_by_key(unified) {
+            order.sort_by_key(unified);
+        }
+        for of_site in order.chunk_by(|one, other| unified(one) == unified(other)) {
+            let candidate = rows[of_site[0] as usize].candidate;
             let (left, class) = (Stabilizer::of(candidate, params).left(), class_of(candidate));
-            room.by_name.insert(name.clone(), (left, class));
+            of_site.iter().for_each(|at| room.site_of[*at as usize] = room.sites.len() as u32);
+            room.sites.push((left, class));
             room.of_class[class] += left;
             room.count[class] += 1.0;
         }
@@ -112,14 +122,15 @@ impl Room {
 
 fn classes(case: &Case<'_>, rows: &mut [Row<'_>], params: &Classes) {
     let is_classed = CLASSED.contains(&case.task.gshare.as_str());
-    let room = || Room::of(rows, &params.stabilizing);
-    let factors: BTreeMap<String, f64> = match params.version {
+    let weigh = match params.version {
         Version::Off => return,
-        Version::Seed => by_seed(case, &room(), is_classed),
-        Version::Code => by_code(case, &room(), is_classed, params.least_rest),
+        Version::Seed => by_seed,
+        Version::Code => by_code,
     };
-    for row in rows {
-        row.factor = factors.get(&row.candidate.queue.unified).copied().unwrap_or(1.0);
+    let room = Room::of(rows, &params.stabilizing);
+    let factors = weigh(case, &room, is_classed, params.least_rest);
+    for (row, site) in rows.iter_mut().zip(&room.site_of) {
+        row.factor = factors[*site as usize];
     }
 }
 
@@ -132,7 +143,8 @@ fn suits(case: &Case<'_>) -> [usize; 3] {
     }
 }
 
-fn by_seed(case: &Case<'_>, room: &Room, is_classed: bool) -> BTreeMap<String, f64> {
+/// By site.
+fn by_seed(case: &Case<'_>, room: &Room, is_classed: bool, _: f64) -> Vec<f64> {
     let (jobs, total) = (f64::from(case.task.jobs), room.total());
     let sites: f64 = room.count.iter().sum();
     let mut by_class = [jobs; 3];
@@ -148,10 +160,7 @@ fn by_seed(case: &Case<'_>, room: &Room, is_classed: bool) -> BTreeMap<String, f
             () => 1.0 / sites,
         }
     };
-    let weigh = |(name, (left, class)): (&String, &(f64, usize))| {
-        (name.clone(), by_class[*class] * part(*left))
-    };
-    room.by_name.iter().map(weigh).collect()
+    room.sites.iter().map(|(left, class)| by_class[*class] * part(*left)).collect()
 }
 
 /// Added to each weight, so that none is nothing.
@@ -159,17 +168,13 @@ const LEAST: f64 = 1.0 / 1_048_576.0;
 /// What a class that gets no jobs is reckoned with.
 const INITIAL: f64 = 0.001;
 
-fn by_code(
-    case: &Case<'_>,
-    room: &Room,
-    is_classed: bool,
-    least_rest: f64,
-) -> BTreeMap<String, f64> {
+/// By site.
+fn by_code(case: &Case<'_>, room: &Room, is_classed: bool, least_rest: f64) -> Vec<f64> {
     let (jobs, total) = (f64::from(case.task.jobs), room.total());
     let main = if is_classed { main_of(case, room, jobs.min(total)) } else { [jobs; 3] };
     let is_merge = case.task.chunk == ChunkKind::Merge;
     let sites: f64 = room.count.iter().sum();
-    let weigh = |(name, (left, class)): (&String, &(f64, usize))| {
+    let weigh = |(left, class): &(f64, usize)| {
         let (main, sum, count) = match is_classed {
             true => (main[*class], room.of_class[*class], room.count[*class]),
             false => (main[*class], total, sites),
@@ -182,9 +187,9 @@ fn by_code(
         } else {
             1.0 / count
         };
-        (name.clone(), (main * part + LEAST).max(0.0))
+        (main * part + LEAST).max(0.0)
     };
-    room.by_name.iter().map(weigh).collect()
+    room.sites.iter().map(weigh).collect()
 }
 
 /// How many of the jobs go to each class: as many as the best one takes, then the next.

@@ -4,7 +4,7 @@
 use super::{Count, Ledger, bit};
 use crate::core::event::Status;
 use crate::core::id::Name;
-use crate::core::state::rows::{NO_ROW, RowKey, Rows};
+use crate::core::state::rows::{ByName, NO_ROW, RowKey, Rows};
 
 /// Rows of users: jobs of no working group. The third part of a key of [`Ledger::who`].
 pub const USER: u32 = 0;
@@ -78,7 +78,7 @@ impl Totals {
 /// The rows of a job's user and working group, made when they are new; `is_merge`: whether the job
 /// merges output.
 pub(super) fn rows(
-    who: &mut Rows<Count>,
+    who: &mut Rows<Count, ByName>,
     [user, group, queue, gshare]: [Name; 4],
     is_merge: bool,
 ) -> (u32, u32) {
@@ -192,9 +192,13 @@ impl Ledger {
         *users = if is_active { users.wrapping_add(1) } else { users.wrapping_sub(1) };
     }
 
-    /// Jobs of a user in a share at a queue, be they for a working group or not, without those that
-    /// merge output.
-    pub fn of_user(&self, user: Name, queue: Name, gshare: Name) -> [Option<&Count>; 2] {
-        [USER, USER_FOR_GROUP].map(|kind| self.who.of([user.0, queue.0, kind, gshare.0]))
+    /// Jobs of a user in a share, queue by queue, be they for a working group or not, without those
+    /// that merge output; in no order, and a queue may be there twice.
+    pub fn of_user(&self, user: Name, gshare: Name) -> impl Iterator<Item = (Name, &Count)> {
+        let rows = self.who.of_name(user.0);
+        rows.filter_map(move |([_, queue, kind, share], count)| {
+            let is_meant = matches!(kind, USER | USER_FOR_GROUP) && share == gshare.0;
+            is_meant.then_some((Name(queue), count))
+        })
     }
 }
