@@ -2,19 +2,10 @@
 
 use super::SECOND;
 use super::bus::{Bus, text};
-use super::process::wait_until;
+use super::process::{Ending, wait_until};
 use serde_json::json;
 use std::fs::File;
-use std::process::{Child, Command, Stdio};
-
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use std::process::{Command, Stdio};
 
 #[test]
 fn only_what_changed_is_written_and_what_is_gone_is_removed() {
@@ -51,7 +42,7 @@ fn only_what_changed_is_written_and_what_is_gone_is_removed() {
         .stderr(File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    let _ended = Ended(child);
+    let _ending = Ending(child);
     let logged = || std::fs::read_to_string(&log).unwrap_or_default();
     let waits = |text: &str| wait_until(60 * SECOND, logged, || logged().contains(text));
     waits("pilot: 1 written, 0 removed, 1 unchanged");

@@ -146,6 +146,16 @@ impl Process {
     }
 }
 
+/// A child that ends with this, also where a test fails before it ended it.
+pub struct Ending(pub Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();

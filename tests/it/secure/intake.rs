@@ -3,11 +3,11 @@
 use super::acl::{Right, published};
 use super::{Fort, SECOND, admin, hushed};
 use crate::kill::bus::{Bus, text};
-use crate::kill::process::{PROGRAM, wait_until};
+use crate::kill::process::{Ending, PROGRAM, wait_until};
 use rdkafka::consumer::Consumer;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use yardmaster::core::cut::Topic;
 use yardmaster::drive::intake::PUBLISHED_TOPICS;
 use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, KafkaWriter, NewTopicSpec};
@@ -113,15 +113,15 @@ impl Taps<'_> {
         runtime.block_on(admin.delete_records(&gone, &Default::default())).unwrap();
     }
 
-    fn start(&self, log: &Path) -> Child {
-        Command::new(PROGRAM)
+    fn start(&self, log: &Path) -> Ending {
+        let child = Command::new(PROGRAM)
             .args(["intake", "--bootstrap-server", &self.fort.broker.address(), "--skip-lost"])
             .args(["--topology", text(&self.topology), "--http", "127.0.0.1:0"])
             .args(["--command-config", text(&self.user)])
             .stdin(Stdio::null())
             .stderr(File::create(log).unwrap())
-            .spawn()
-            .expect("the program")
+            .spawn();
+        Ending(child.expect("the program"))
     }
 
     /// Whether something was published on every topic that intake speaks on.
@@ -152,9 +152,9 @@ fn intake_needs_the_rights_that_are_published_for_it_and_names_the_one_it_lacks(
     taps.publish(1);
     let mut child = taps.start(&log);
     wait_until(60 * SECOND, reported, || taps.is_all_published());
-    assert!(child.try_wait().unwrap().is_none(), "{}", reported());
-    child.kill().unwrap();
-    child.wait().unwrap();
+    assert!(child.0.try_wait().unwrap().is_none(), "{}", reported());
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
     for (at, right) in rights.iter().enumerate() {
         taps.publish(at as i64 + 2);
         granting.revoke(right);
@@ -164,7 +164,7 @@ fn intake_needs_the_rights_that_are_published_for_it_and_names_the_one_it_lacks(
             60 * SECOND,
             || format!("without {right:?}: {}", reported()),
             || {
-                code = child.try_wait().unwrap();
+                code = child.0.try_wait().unwrap();
                 code.is_some()
             },
         );
