@@ -77,16 +77,19 @@ fn quotas(limits: &[(&str, u64)]) -> String {
     json!(limits.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
-/// The newest record of each key on a topic: whether it has a value.
-fn held(dir: &Path, topic: Topic) -> BTreeMap<String, bool> {
+fn topics() -> Vec<DirTopic> {
     let topology = Topology::parse("atlas.toml", ATLAS).unwrap();
-    let topics: Vec<DirTopic> = Topic::read()
+    Topic::read()
         .map(|topic| {
             let settings = topology.topic(topic);
             DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
         })
-        .collect();
-    let mut log = DirLog::open(dir, Mode::Read, &topics, DirOptions::default()).unwrap();
+        .collect()
+}
+
+/// The newest record of each key on a topic: whether it has a value.
+fn held(dir: &Path, topic: Topic) -> BTreeMap<String, bool> {
+    let mut log = DirLog::open(dir, Mode::Read, &topics(), DirOptions::default()).unwrap();
     let lane = Lane::new(topic, 0);
     let span = log.lanes().unwrap().into_iter().find(|span| span.lane == lane).unwrap();
     let mut held = BTreeMap::new();
@@ -216,6 +219,47 @@ fn the_log_follows_a_source_and_stays_as_it_is_while_that_fails() {
     assert_eq!(held(&dir, Topic::Quota), expected);
     web.show(200, &quotas(&[("ann", 5), ("cat", 3)]));
     standing.wait("quota: 0 written, 0 removed, 2 unchanged");
+}
+
+/// Where data lies is forgotten after `replica_lifetime_d`, 30: what did not change is published again
+/// before that.
+#[test]
+fn copies_that_stay_where_they_are_are_published_again_before_they_are_forgotten() {
+    const DAY: i64 = 86_400_000;
+    let place = TempDir::new().unwrap();
+    let file = place.path().join("replicas.json");
+    let row = json!([{"scope": "mc", "name": "mc.AOD", "rse": "CERN", "length": 2,
+                      "available_length": 2, "state": "AVAILABLE"}]);
+    std::fs::write(&file, row.to_string()).unwrap();
+    let import = |dir: &Path| {
+        let dir = dir.to_str().unwrap();
+        let args = ["import", "replicas", file.to_str().unwrap(), "--dir", dir, "--prune"];
+        let (code, out, errors) = printed(&verb(&args).output().unwrap());
+        assert_eq!(code, Some(0), "{errors}");
+        out.lines().next().unwrap().to_owned()
+    };
+    let first = place.path().join("first");
+    assert_eq!(import(&first), "replica: 1 written, 0 removed, 0 unchanged");
+    assert_eq!(import(&first), "replica: 0 written, 0 removed, 1 unchanged");
+    // The same record, appended at another time.
+    let now = crate::kill::bus::now();
+    for (days, expected) in [(14, "0 written, 0 removed, 1 unchanged"), (16, "1 written")] {
+        let dir = place.path().join(days.to_string());
+        let mut from = DirLog::open(&first, Mode::Read, &topics(), DirOptions::default()).unwrap();
+        let to = DirLog::open(&dir, Mode::Write, &topics(), DirOptions::default()).unwrap();
+        let mut writer = to.writer().unwrap();
+        for span in from.lanes().unwrap() {
+            from.scan(span.lane, 0, span.stable_end, &mut |record| {
+                let at = now - days * DAY;
+                writer.append(span.lane, record.key, record.value, record.headers, at).map(drop)
+            })
+            .unwrap();
+        }
+        writer.flush().unwrap();
+        drop((writer, to));
+        let done = import(&dir);
+        assert!(done.contains(expected), "{days} days: {done}");
+    }
 }
 
 #[test]

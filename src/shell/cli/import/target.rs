@@ -3,6 +3,7 @@
 use super::load::{Kind, Loaded, Row, encode};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Configuration, confirmed};
+use crate::core::unit::Millis;
 use crate::drive::port::LogError;
 use crate::shell::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
 use crate::shell::clock;
@@ -54,8 +55,16 @@ pub struct Target {
     kafka: Option<Scan>,
     /// Where reading goes on in each lane.
     next: BTreeMap<Lane, u64>,
-    /// What the newest record of each key states, by its hash, where this import published it.
-    published: BTreeMap<String, String>,
+    /// What the newest record of each key states, where this import published it.
+    published: BTreeMap<String, Published>,
+}
+
+/// A record that this import published.
+struct Published {
+    /// The hash of what it states.
+    content: String,
+    /// When it was appended; ms since 1970.
+    at: Millis,
 }
 
 impl Target {
@@ -102,7 +111,7 @@ impl Target {
         }
         let mut changes = Changes::default();
         for row in &loaded.rows {
-            match self.published.get(&row.key) == Some(&row.content) {
+            match self.is_published(row) {
                 true => changes.unchanged += 1,
                 false => changes.written += 1,
             }
@@ -116,7 +125,7 @@ impl Target {
     /// # Errors
     /// What kept it from being published; what was published before that stands.
     pub fn change(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
-        let is_new = |row: &&Row| self.published.get(&row.key) != Some(&row.content);
+        let is_new = |row: &&Row| !self.is_published(row);
         let mut entries: Vec<Entry> =
             loaded.rows.iter().filter(is_new).map(|row| self.entry(row)).collect();
         entries.extend(self.gone(loaded).into_iter().map(|key| self.withdrawal(key)));
@@ -128,6 +137,18 @@ impl Target {
             entries.push(Entry { topic, key, value: Some(value), headers: Vec::new() });
         }
         append(&self.log_args, &self.read, entries)
+    }
+
+    /// Whether the log has a row as it is. Where data lies is forgotten some time after it was
+    /// stated: that is published again in good time.
+    fn is_published(&self, row: &Row) -> bool {
+        let lasts = match self.kind {
+            Kind::Replicas => self.read.topology.limits.replica_lifetime_ms / 2,
+            _ => Millis::MAX,
+        };
+        self.published.get(&row.key).is_some_and(|published| {
+            published.content == row.content && clock::now().saturating_sub(published.at) < lasts
+        })
     }
 
     /// Keys that this import published and that are not among the rows.
@@ -210,7 +231,8 @@ impl Target {
         let is_own = header(IMPORT) == Some(self.name.as_str());
         match header(CONTENT).filter(|content| is_own && *content != WITHDRAWN) {
             Some(content) if record.value.is_some() => {
-                self.published.insert(key.to_owned(), content.to_owned());
+                let (content, at) = (content.to_owned(), record.timestamp);
+                self.published.insert(key.to_owned(), Published { content, at });
             }
             // Withdrawn, removed, or another's now.
             _ => {
