@@ -51,18 +51,17 @@ pub struct Target {
     read: Read,
     kind: Kind,
     name: String,
-    /// A Kafka that is read on from round to round.
-    kafka: Option<Scan>,
     /// Where reading goes on in each lane.
     next: BTreeMap<Lane, u64>,
-    /// What the newest record of each key states, where this import published it.
-    published: BTreeMap<String, Published>,
+    /// The newest record of each key under which this import published.
+    newest: BTreeMap<String, Newest>,
 }
 
-/// A record that this import published.
-struct Published {
-    /// The hash of what it states.
-    content: String,
+/// The newest record of a key.
+struct Newest {
+    /// The hash of what it states, where this import published it; `None`: it was withdrawn, or is
+    /// another's.
+    content: Option<String>,
     /// When it was appended; ms since 1970.
     at: Millis,
 }
@@ -80,9 +79,8 @@ impl Target {
             read,
             kind,
             name: name.to_owned(),
-            kafka: None,
             next: BTreeMap::new(),
-            published: BTreeMap::new(),
+            newest: BTreeMap::new(),
         })
     }
 
@@ -102,7 +100,7 @@ impl Target {
     /// published before, unless `may_shrink`.
     pub fn compare(&mut self, loaded: &Loaded, may_shrink: bool) -> anyhow::Result<Changes> {
         self.read_back()?;
-        let (before, now) = (self.published.len(), loaded.rows.len());
+        let (before, now) = (self.published().count(), loaded.rows.len());
         if now * 2 < before && !may_shrink {
             anyhow::bail!(
                 "{now} records where {before} were published before: fewer than half, so nothing \
@@ -146,15 +144,21 @@ impl Target {
             Kind::Replicas => self.read.topology.limits.replica_lifetime_ms / 2,
             _ => Millis::MAX,
         };
-        self.published.get(&row.key).is_some_and(|published| {
-            published.content == row.content && clock::now().saturating_sub(published.at) < lasts
+        self.newest.get(&row.key).is_some_and(|newest| {
+            newest.content.as_ref() == Some(&row.content)
+                && clock::now().saturating_sub(newest.at) < lasts
         })
+    }
+
+    /// Keys that the log has of this import.
+    fn published(&self) -> impl Iterator<Item = &String> {
+        self.newest.iter().filter(|(_, newest)| newest.content.is_some()).map(|(key, _)| key)
     }
 
     /// Keys that this import published and that are not among the rows.
     fn gone(&self, loaded: &Loaded) -> Vec<String> {
         let has = |key: &str| loaded.rows.binary_search_by(|row| row.key.as_str().cmp(key)).is_ok();
-        self.published.keys().filter(|key| !has(key)).cloned().collect()
+        self.published().filter(|key| !has(key)).cloned().collect()
     }
 
     fn entry(&self, row: &Row) -> Entry {
@@ -178,13 +182,7 @@ impl Target {
 
     /// Reads what was appended to the topic since the last time.
     fn read_back(&mut self) -> anyhow::Result<()> {
-        let mut scan = match self.kafka.take() {
-            Some(scan) => scan,
-            None => match self.open()? {
-                Some(scan) => scan,
-                None => return Ok(()),
-            },
-        };
+        let Some(mut scan) = self.open()? else { return Ok(()) };
         let topic = self.kind.topic();
         let spans: Vec<_> =
             scan.spans()?.into_iter().filter(|span| span.lane.topic == topic).collect();
@@ -192,15 +190,12 @@ impl Target {
         if spans.iter().any(|span| span.end < next(&span.lane)) {
             // The topic was made again.
             self.next.clear();
-            self.published.clear();
+            self.newest.clear();
         }
         for span in spans {
             let from = self.next.get(&span.lane).copied().unwrap_or(0).max(span.first);
             scan.read(span.lane, from, span.stable_end, &mut |record| self.meet(record))?;
             self.next.insert(span.lane, span.stable_end.max(from));
-        }
-        if matches!(scan, Scan::Kafka(_)) {
-            self.kafka = Some(scan);
         }
         Ok(())
     }
@@ -228,16 +223,15 @@ impl Target {
             let found = record.headers.iter().find(|(header, _)| header == name);
             found.and_then(|(_, value)| std::str::from_utf8(value).ok())
         };
-        let is_own = header(IMPORT) == Some(self.name.as_str());
-        match header(CONTENT).filter(|content| is_own && *content != WITHDRAWN) {
-            Some(content) if record.value.is_some() => {
-                let (content, at) = (content.to_owned(), record.timestamp);
-                self.published.insert(key.to_owned(), Published { content, at });
-            }
-            // Withdrawn, removed, or another's now.
-            _ => {
-                self.published.remove(key);
-            }
+        let is_own = header(IMPORT) == Some(self.name.as_str()) && record.value.is_some();
+        let content = header(CONTENT).filter(|content| is_own && *content != WITHDRAWN);
+        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp };
+        // A topic that got more partitions has older records of a key in another one.
+        match self.newest.get_mut(key) {
+            Some(held) if held.at > newest.at => {}
+            Some(held) => *held = newest,
+            None if newest.content.is_none() => {}
+            None => drop(self.newest.insert(key.to_owned(), newest)),
         }
         Ok(())
     }
