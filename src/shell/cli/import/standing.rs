@@ -46,16 +46,16 @@ pub fn run(
     while !stop.load(Ordering::Relaxed) {
         let wait = match import(facts, kind, fetch, target) {
             Ok((loaded, changes)) => {
-                report(kind, &loaded, changes);
                 show.report_import(name, Ok((changes.written, changes.removed, changes.unchanged)));
+                report(kind, &loaded, changes);
                 (again, as_of) = (AGAIN_FIRST.min(every), Some(loaded.as_of));
                 every
             }
             Err(why) => {
+                show.report_import(name, Err(format!("{why:#}")));
                 tracing::warn!(
                     "import {name}: {why:#}; what was published last stays; tried again in {again:?}"
                 );
-                show.report_import(name, Err(format!("{why:#}")));
                 let wait = again;
                 again = (again * 2).min(every);
                 wait
