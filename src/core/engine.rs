@@ -5,12 +5,14 @@
 //! whether a waiting request wakes depends on the state at the cut, not on how that came to be.
 //! What is remembered here beside the state only shows what need not be evaluated again.
 
+use crate::core::govern::CommandEvaluation;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
 use crate::core::judge::size::bytes_of;
 use crate::core::judge::view::Grid;
 use crate::core::judge::work::WorkTable;
 use crate::core::output::Output;
+use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::policy::Policy;
@@ -34,6 +36,9 @@ pub struct Engine {
     throttle_evaluation: ThrottleEvaluation,
     /// Throttles of this cycle that were not handed out yet; `None` before its last decision.
     throttles: Option<VecDeque<Throttle>>,
+    command_evaluation: CommandEvaluation,
+    /// Commands of this cycle likewise; `None` before its last throttle.
+    commands: Option<VecDeque<Command>>,
     /// Up to when slot figures that ran out were looked for.
     slots_seen: Millis,
 }
@@ -51,6 +56,8 @@ impl Engine {
             cycle: CycleQueue::default(),
             throttle_evaluation: ThrottleEvaluation::default(),
             throttles: None,
+            command_evaluation: CommandEvaluation::default(),
+            commands: None,
             slots_seen: 0,
         }
     }
@@ -82,6 +89,8 @@ impl Engine {
         self.state.touched = Default::default();
         self.throttle_evaluation = ThrottleEvaluation::default();
         self.throttles = None;
+        self.command_evaluation.forget(&mut self.state);
+        self.commands = None;
         self.take_due();
     }
 
@@ -89,6 +98,7 @@ impl Engine {
     /// turns. The answers are the same: what is derived only shows what need not be evaluated.
     pub fn forget_derived(&mut self) {
         self.requests.cool();
+        self.command_evaluation.forget(&mut self.state);
     }
 
     /// Takes up what changed up to the cut that was just closed: which requests are ready, which
@@ -110,12 +120,22 @@ impl Engine {
         requests.postpone(&beyond, true);
         state.touched = Default::default();
         self.throttles = None;
+        self.commands = None;
     }
 
     /// Brings what is derived of the configuration up to date, and finds which owners may have to
     /// be throttled. Gives the subjects whose deferrals are due.
     fn begin_cut(&mut self, is_cold: bool) -> Vec<String> {
-        let Engine { state, policies, grid, work, requests, throttle_evaluation, .. } = self;
+        let Engine {
+            state,
+            policies,
+            grid,
+            work,
+            requests,
+            throttle_evaluation,
+            command_evaluation,
+            ..
+        } = self;
         if is_cold {
             *work = WorkTable::default();
         }
@@ -131,6 +151,7 @@ impl Engine {
         }
         let judging = Judging { view: grid.view(state), policies, work };
         throttle_evaluation.begin_cycle(judging, is_cold);
+        command_evaluation.begin_cycle(state, is_cold);
         self.take_due()
     }
 
@@ -151,7 +172,8 @@ impl Engine {
         due.filter(|subject| self.state.requests.of(subject).is_some()).collect()
     }
 
-    /// The next output of this cycle: decisions in the order of judgement, then throttles. Each is
+    /// The next output of this cycle: decisions in the order of judgement, then throttles, then
+    /// commands. Each is
     /// to be folded before the next is asked for, since a reservation counts from the moment it is
     /// made.
     pub fn next_output(&mut self) -> Option<Output> {
@@ -163,7 +185,13 @@ impl Engine {
             let judging = Judging { view: grid.view(state), policies, work };
             self.throttles = Some(self.throttle_evaluation.evaluate(judging, requests));
         }
-        Some(self.throttles.as_mut()?.pop_front()?.into())
+        if let Some(throttle) = self.throttles.as_mut().and_then(VecDeque::pop_front) {
+            return Some(throttle.into());
+        }
+        if self.commands.is_none() {
+            self.commands = Some(self.command_evaluation.evaluate(&mut self.state));
+        }
+        Some(self.commands.as_mut()?.pop_front()?.into())
     }
 
     fn next_decision(&mut self) -> Option<Decision> {

@@ -115,6 +115,9 @@ limits! {
     "A throttle that was lifted or lapsed is forgotten so long after; the ordinals of its records \
      begin again then. No longer than its topic is kept."
     throttle_lifetime_ms: Millis = "throttle_lifetime_d" * DAY, 30 in 1..=365;
+    "A command is remembered at most so long; one whose jobs are over, a day. No longer than its \
+     topic is kept."
+    command_lifetime_ms: Millis = "command_lifetime_d" * DAY, 30 in 1..=365;
 
     "Nodes that asked for or updated jobs are counted over so long (spec atlas F19e)."
     node_window_ms: Millis = "node_window_h" * HOUR, 3 in 1..=168;

@@ -1,6 +1,7 @@
 //! What is known and how it is judged. No clock, environment, file or network: the same log gives
 //! the same decisions on every machine.
 
+pub mod command;
 pub mod content;
 pub mod cut;
 pub mod dice;
@@ -8,6 +9,7 @@ pub mod engine;
 pub mod event;
 pub mod explain;
 pub mod fold;
+pub mod govern;
 pub mod id;
 pub mod judge;
 pub mod limits;

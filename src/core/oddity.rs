@@ -32,6 +32,7 @@ oddities! {
     FromTheFuture "from_the_future" "Its own time is ahead of the log's beyond the limit.",
     NameMeeting "name_meeting" "Two names with the same number; the later one has no effect.",
     UnknownDecision "unknown_decision" "An outcome of a decision that is not known.",
+    UnknownCommand "unknown_command" "An outcome of a command that is not known.",
     OtherDomain "other_domain" "A request or answer of another domain.",
     BadValue "bad_value" "A figure that cannot be; read as the nearest that can.",
     Garbled "garbled" "Bytes that could not be read.",

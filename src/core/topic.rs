@@ -59,8 +59,8 @@ macro_rules! each_topic {
                 "the leader", "fold (every process), the workload system";
             17 Throttle "throttle" Folded,
                 "the leader", "fold (every process), the workload system";
-            18 Command "command" Published,
-                "nothing yet", "nothing yet";
+            18 Command "command" Folded,
+                "the leader", "fold (every process), what carries commands out";
             19 Progress "progress" ReadBack,
                 "the leader", "every process: the cycles in order";
             20 Counter "counter" Published,

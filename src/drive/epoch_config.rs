@@ -43,7 +43,8 @@ impl EpochConfig {
         }
         let hash = hash_of(&text);
         let (domain, limits) = (topology.domain.clone(), topology.limits.clone());
-        let setting = Setting { domain, limits, silence, stale_after };
+        let commands = topology.commands.clone();
+        let setting = Setting { domain, limits, silence, stale_after, commands };
         let mut policies = Vec::new();
         for spec in &topology.policies {
             let policy = Policy::compile(spec).map_err(|mistakes| {

@@ -4,6 +4,7 @@ use crate::core::cut::Topic;
 use crate::core::event::Garbled;
 use crate::core::oddity::Oddity;
 use crate::core::output::Output;
+use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::unit::Millis;
@@ -54,7 +55,7 @@ impl Report {
     pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
         self.outputs.iter().filter_map(|output| match output {
             Output::Decision(decision) => Some(&**decision),
-            Output::Throttle(_) => None,
+            Output::Throttle(_) | Output::Command(_) => None,
         })
     }
 
@@ -62,7 +63,15 @@ impl Report {
     pub fn throttles(&self) -> impl Iterator<Item = &Throttle> {
         self.outputs.iter().filter_map(|output| match output {
             Output::Throttle(throttle) => Some(&**throttle),
-            Output::Decision(_) => None,
+            Output::Decision(_) | Output::Command(_) => None,
+        })
+    }
+
+    /// The commands among the outputs.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.outputs.iter().filter_map(|output| match output {
+            Output::Command(command) => Some(&**command),
+            Output::Decision(_) | Output::Throttle(_) => None,
         })
     }
 }

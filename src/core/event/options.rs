@@ -107,6 +107,9 @@ pub struct Options {
     /// Events that each job processes: `remaining_events` falls by so many with each job that
     /// finishes. `None`: it holds until it is stated again.
     pub events_per_job: Option<u64>,
+    /// Whether its jobs stay at their queues: no timeout closes one to broker it again (spec atlas
+    /// 5).
+    pub disable_reassign: bool,
 }
 
 content_by_number!(FullChain);
@@ -150,4 +153,5 @@ content!(Options {
     remaining_files,
     remaining_jobs,
     events_per_job,
+    disable_reassign,
 });

@@ -180,6 +180,22 @@ impl Task {
     }
 }
 
+/// What an outcome is about. The numbers are persisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum OutcomeAbout {
+    /// A decision.
+    #[default]
+    Decision = 0,
+    /// A command.
+    Command = 1,
+}
+
+impl OutcomeAbout {
+    /// Both, in order of their numbers.
+    pub const ALL: [OutcomeAbout; 2] = [OutcomeAbout::Decision, OutcomeAbout::Command];
+}
+
 /// What became of a decision or command. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -199,8 +215,10 @@ pub enum OutcomeKind {
 pub struct Outcome {
     /// Subject the decision was about.
     pub subject: String,
-    /// The decision.
+    /// The decision or command, by its id.
     pub decision: DecisionId,
+    /// Which of both it is about.
+    pub about: OutcomeAbout,
     /// What became of it.
     pub kind: OutcomeKind,
     /// When, by its own clock.

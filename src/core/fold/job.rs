@@ -6,6 +6,7 @@ use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
 use crate::core::state::State;
+use crate::core::state::crowded::is_queued;
 use crate::core::state::record::{Job, LastHeartbeat, Sample, counts_closed};
 use crate::core::state::reserve::seen_row;
 use crate::core::unit::Millis;
@@ -34,9 +35,29 @@ impl State {
             self.odd(Topic::JobState, Oddity::TooLate);
         }
         self.note_job_name(key, event.job);
-        self.jobs.insert(job);
+        let slot = self.jobs.insert(job);
         self.met_jobs.push(key);
+        self.note_look(slot, None, &job);
         self.count_job(None, &job);
+    }
+
+    /// Notes when a job whose state changed is to be looked at by the rules that give commands, and
+    /// that it may wait at its queue.
+    #[inline]
+    fn note_look(&mut self, slot: u32, old: Option<&Job>, job: &Job) {
+        if !self.looks.is_warm {
+            return;
+        }
+        let waits = |job: &Job| job.status.is_some_and(is_queued);
+        if waits(job) && old.is_none_or(|old| !waits(old) || old.load != job.load) {
+            self.looks.note_queued(slot, job.load);
+        }
+        let minute = self.looks.note(slot, job, job.look);
+        if minute != job.look
+            && let Some(held) = self.jobs.slab.get_mut(slot)
+        {
+            held.look = minute;
+        }
     }
 
     /// Keeps the name of a job whose number is not its name.
@@ -79,6 +100,11 @@ impl State {
         }
         if let Some(held) = self.jobs.slab.get_mut(slot) {
             *held = new;
+        }
+        self.note_look(slot, Some(old), &new);
+        let is_moved = old.status.is_none() || old.load != new.load;
+        if is_moved && new.heartbeat.at != 0 {
+            self.signs.push(slot);
         }
         self.count_job(Some(old), &new);
     }
@@ -191,6 +217,7 @@ impl State {
             status: Some(event.status),
             sample,
             counts_closed: counts_closed(event.sub_status),
+            look: old.map_or(0, |old| old.look),
         }
     }
 
@@ -261,6 +288,7 @@ impl State {
         let Some(job) = self.jobs.slab.get_mut(slot) else { return };
         let (old_at, before) = (job.heartbeat.at, job.disk_io_per_core());
         job.heartbeat = heartbeat;
+        self.signs.push(slot);
         if job.status.is_none() {
             self.stubs.remove(&(old_at, key));
             self.stubs.insert((heartbeat.at, key));

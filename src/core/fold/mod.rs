@@ -4,6 +4,7 @@
 //! forgetting happens once a cycle, in `close`. Within a cycle the order in which lanes were
 //! merged is nothing.
 
+mod command;
 mod config;
 mod decision;
 mod job;
@@ -74,6 +75,7 @@ impl State {
         match output {
             Output::Decision(decision) => self.fold_decision(decision),
             Output::Throttle(throttle) => self.fold_throttle(throttle),
+            Output::Command(command) => self.fold_command(command),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::core::content::content_of;
 use crate::core::cut::Topic;
-use crate::core::event::{Outcome, Task};
+use crate::core::event::{Outcome, OutcomeAbout, Task};
 use crate::core::oddity::Oddity;
 use crate::core::request::admit::PLAUSIBLE_FROM;
 use crate::core::state::State;
@@ -69,6 +69,13 @@ impl State {
 
     pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
         let at = event.at.min(bound);
+        match event.about {
+            OutcomeAbout::Decision => self.fold_decision_outcome(event, at),
+            OutcomeAbout::Command => self.fold_command_outcome(event, at),
+        }
+    }
+
+    fn fold_decision_outcome(&mut self, event: &Outcome, at: Millis) {
         if self.requests.of(&event.subject).is_none()
             && self.answered.table.of(&event.subject).is_none()
         {

@@ -1,6 +1,7 @@
-//! Outputs that every process folds: decisions and throttles.
+//! Outputs that every process folds: decisions, throttles, commands.
 
 use crate::core::cut::Topic;
+use crate::core::output::command::{Command, CommandId};
 use crate::core::output::decision::{Decision, DecisionId};
 use crate::core::output::throttle::{Throttle, ThrottleId};
 use crate::core::unit::Millis;
@@ -13,6 +14,8 @@ pub enum Output {
     Decision(Box<Decision>),
     /// An owner or task is throttled, or no longer.
     Throttle(Box<Throttle>),
+    /// Something is to be done to jobs.
+    Command(Box<Command>),
 }
 
 impl Output {
@@ -21,6 +24,7 @@ impl Output {
         match self {
             Output::Decision(_) => Topic::Decision,
             Output::Throttle(_) => Topic::Throttle,
+            Output::Command(_) => Topic::Command,
         }
     }
 
@@ -29,6 +33,7 @@ impl Output {
         match self {
             Output::Decision(it) => it.subject.clone(),
             Output::Throttle(it) => it.key(),
+            Output::Command(it) => it.key(),
         }
     }
 
@@ -37,6 +42,7 @@ impl Output {
         match self {
             Output::Decision(it) => it.subject.clone(),
             Output::Throttle(it) => it.name(),
+            Output::Command(it) => format!("{} {}", it.rule, it.subject),
         }
     }
 
@@ -45,6 +51,7 @@ impl Output {
         match self {
             Output::Decision(it) => it.ordinal,
             Output::Throttle(it) => it.ordinal,
+            Output::Command(it) => it.repeat.saturating_add(1),
         }
     }
 
@@ -53,6 +60,7 @@ impl Output {
         match self {
             Output::Decision(it) => (it.epoch, it.cycle, it.now),
             Output::Throttle(it) => (it.epoch, it.cycle, it.now),
+            Output::Command(it) => (it.epoch, it.cycle, it.now),
         }
     }
 
@@ -66,6 +74,7 @@ impl Output {
         match self {
             Output::Decision(it) => it.number,
             Output::Throttle(it) => it.number,
+            Output::Command(it) => it.number,
         }
     }
 
@@ -74,6 +83,7 @@ impl Output {
         match self {
             Output::Decision(it) => &it.domain,
             Output::Throttle(it) => &it.domain,
+            Output::Command(it) => &it.domain,
         }
     }
 
@@ -85,6 +95,10 @@ impl Output {
             }
             Output::Throttle(it) => {
                 it.id == ThrottleId::derive(&it.domain, &it.rule, &it.key(), it.ordinal)
+            }
+            Output::Command(it) => {
+                let of = (it.attempt, it.clock_at);
+                it.id == CommandId::derive(&it.domain, &it.rule, &it.subject, of.0, of.1)
             }
         }
     }
@@ -104,5 +118,11 @@ impl From<Decision> for Output {
 impl From<Throttle> for Output {
     fn from(throttle: Throttle) -> Output {
         Output::Throttle(Box::new(throttle))
+    }
+}
+
+impl From<Command> for Output {
+    fn from(command: Command) -> Output {
+        Output::Command(Box::new(command))
     }
 }

@@ -1,6 +1,7 @@
-//! What is published: decisions, throttles, the progress of a cycle. It may name identities and
+//! What is published: decisions, throttles, commands, the progress of a cycle. It may name identities and
 //! events, nothing that is known or judged.
 
+pub mod command;
 pub mod decision;
 mod folded;
 pub mod id;

@@ -12,6 +12,9 @@ use crate::core::state::reserve;
 use crate::core::state::timer::NodePart;
 use crate::core::unit::{DAY, Millis};
 
+/// Gaps are remembered for so long: longer than any deadline.
+const GAPS_REACH: Millis = 60 * DAY;
+
 /// What makes a cycle, beside its cut.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closing {
@@ -47,9 +50,13 @@ impl State {
         self.expire_nodes();
         self.expire_workers();
         self.expire_promises();
+        self.times.forget_gaps(closing.now.saturating_sub(GAPS_REACH));
         self.forget_subjects();
         self.forget_replicas();
         self.look_at_throttles();
+        self.note_signs();
+        self.look_at_commands();
+        self.note_crowded();
         self.note_owners();
         self.note_work();
         self.ledger.expire(closing.now);

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 2;
+const DIGEST_REVISION: i64 = 3;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -105,6 +105,8 @@ impl<'a> Sink<'a> {
         self.table("ask", &self.state.requests);
         self.table("answered", &self.state.answered.table);
         self.table("throttle", &self.state.throttles);
+        self.table("command", &self.state.commands.table);
+        self.table("held back", &self.state.commands.held);
         self.left();
     }
 
@@ -136,6 +138,15 @@ impl<'a> Sink<'a> {
         for topic in &state.times.topics {
             self.bytes(&content_of(topic).0);
         }
+        for gaps in &state.times.gaps {
+            self.bytes(&content_of(gaps).0);
+        }
+        let text = |name: Name| state.names.text(name);
+        let signs = state.queue_signs.iter();
+        self.sorted("signs", signs.map(|(queue, it)| content_of(&(text(*queue), it))));
+        let crowded = state.crowded.iter();
+        let named = crowded.map(|((queue, gshare), it)| ((text(*queue), text(*gshare)), it));
+        self.sorted("crowded", named.map(|it| content_of(&it)));
     }
 
     fn jobs(&mut self) {

@@ -1,6 +1,7 @@
 //! State: all that is known as of a cut.
 
 use crate::core::content::content;
+use crate::core::command::CommandSetting;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
     Link, Parameter, Queue, Quota, Release, Replica, Share, Site, Storage, User, each_configuration,
@@ -9,13 +10,18 @@ use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
 use crate::core::limits::Limits;
 use crate::core::oddity::Oddities;
+use crate::core::output::command::CommandId;
 use crate::core::output::decision::DecisionId;
 use crate::core::output::throttle::{Subject, Throttle};
 use crate::core::request::blockers::BlockerTable;
 use crate::core::state::answered::AnswerTable;
+use crate::core::state::commands::Commands;
 use crate::core::state::ledger::{Ledger, WORK_GRAIN};
+use crate::core::state::looks::JobLooks;
+use crate::core::state::crowded::Crowded;
 use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
 use crate::core::state::replica_index::ReplicaIndex;
+use crate::core::state::signs::QueueSigns;
 use crate::core::state::slab::{Index, Slab};
 use crate::core::state::time::Times;
 use crate::core::state::timer::Timers;
@@ -33,6 +39,8 @@ pub struct Setting {
     pub silence: [Option<Millis>; Topic::ALL.len()],
     /// By topic number: facts of a configuration topic older than this are noted as stale.
     pub stale_after: [Option<Millis>; Topic::ALL.len()],
+    /// Rules that give commands, and what bounds them.
+    pub commands: CommandSetting,
 }
 
 /// Records of one kind, found by number.
@@ -161,6 +169,12 @@ impl<T> NamedTable<T> {
         self.slab.get_mut(slot)
     }
 
+    /// The record of a name, to be changed.
+    pub fn at_known(&mut self, name: &str) -> Option<&mut T> {
+        let slot = *self.by_name.get(name)?;
+        self.slab.get_mut(slot)
+    }
+
     /// Takes a record out.
     pub fn remove(&mut self, name: &str) -> Option<T> {
         let slot = self.by_name.remove(name)?;
@@ -192,6 +206,15 @@ pub struct Marks {
     pub pilot: Millis,
     /// Last start of a job's payload.
     pub start: Millis,
+    /// Newest heartbeat of one of its jobs.
+    pub heartbeat: Millis,
+}
+
+impl Marks {
+    /// When it last gave a sign of its own; 0: never.
+    pub fn sign(&self) -> Millis {
+        self.pilot.max(self.heartbeat)
+    }
 }
 
 macro_rules! facts {
@@ -251,6 +274,16 @@ pub struct State {
     pub throttles: NamedTable<Throttle>,
     /// Cycle of the newest throttle that was lifted; derived.
     pub lifted_in: u64,
+    /// Commands, what became of them, and what is held back.
+    pub commands: Commands,
+    /// Queues and shares with more queued jobs than they will start soon.
+    pub crowded: BTreeMap<(Name, Name), Crowded>,
+    /// When each job is to be looked at by the rules that give commands; derived.
+    pub looks: JobLooks,
+    /// Slots of jobs with a new heartbeat, or that moved, since the last cut; derived.
+    pub signs: Vec<u32>,
+    /// By queue: its last sign as of the last cut, and spans without any.
+    pub queue_signs: BTreeMap<Name, QueueSigns>,
     /// Configuration.
     pub facts: Facts,
     /// Which of the configuration says where a dataset lies, and who asks; derived.
@@ -308,6 +341,8 @@ pub struct Touched {
     pub everyone: bool,
     /// Throttles that are due to be looked at, by name.
     pub throttles: BTreeSet<String>,
+    /// Commands that are due to be repeated.
+    pub commands: BTreeSet<CommandId>,
     /// Datasets of which it changed where they lie, without scope.
     pub datasets: BTreeSet<String>,
 }
@@ -388,6 +423,11 @@ impl State {
             chunks: BTreeMap::new(),
             throttles: NamedTable::default(),
             lifted_in: 0,
+            commands: Commands::default(),
+            crowded: BTreeMap::new(),
+            looks: JobLooks::default(),
+            signs: Vec::new(),
+            queue_signs: BTreeMap::new(),
             facts: Facts::default(),
             replicas: ReplicaIndex::default(),
             marks: BTreeMap::new(),
@@ -442,4 +482,4 @@ impl<T> Fact<T> {
     }
 }
 
-content!(Marks { pilot, start });
+content!(Marks { pilot, start, heartbeat });

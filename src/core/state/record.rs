@@ -39,6 +39,9 @@ pub struct Job {
     /// Whether it counts as one that went wrong at its queue once it is closed; follows from its
     /// sub-state, see [`counts_closed`].
     pub counts_closed: bool,
+    /// Minute in which the job is looked at next; 0: it has no entry. Derived, see
+    /// [`JobLooks`](crate::core::state::looks::JobLooks).
+    pub look: u32,
     /// Its task.
     pub task: Key,
     /// The request that placed it; [`Key::NONE`] when not known.
@@ -183,6 +186,7 @@ impl Job {
             sample: Sample::None,
             activated_at: 0,
             counts_closed: true,
+            look: 0,
         }
     }
 

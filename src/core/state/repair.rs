@@ -84,6 +84,11 @@ impl NowRepairs {
                     *time = moved(*time, then, now);
                 }
             }
+            // What its clock stood at is part of its id.
+            Output::Command(command) => {
+                command.now = now;
+                command.expires_at = moved(command.expires_at, then, now);
+            }
         }
         Cow::Owned(output)
     }

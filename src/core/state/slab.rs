@@ -105,6 +105,12 @@ impl<T> Slab<T> {
         self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?.as_mut()
     }
 
+    /// The record in a slot, to change what is derived in it: nothing that is stored.
+    #[inline]
+    pub fn get_derived(&mut self, slot: u32) -> Option<&mut T> {
+        self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?.as_mut()
+    }
+
     /// Looks at the note of changes of a slot, so that it is near when the slot changes.
     #[inline]
     pub fn peek(&self, slot: u32) -> u64 {

@@ -10,7 +10,11 @@
 use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
 use crate::core::output::progress::LaneFlags;
-use crate::core::unit::Millis;
+use crate::core::state::gaps::Gaps;
+use crate::core::unit::{MINUTE, Millis};
+
+/// A topic without a silence limit is late when it is so far behind; ms.
+const LATE_AFTER: Millis = 10 * MINUTE;
 
 /// How far a lane was read, and what is known of its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub struct TopicTime {
     pub rests_until: Millis,
     /// Whether it was up to date at the last cycle.
     pub is_fresh: bool,
+    /// Since when nothing is read of it, if that is longer than its limit; 0: never anything.
+    pub stale_since: Option<Millis>,
 }
 
 /// All lanes that were ever read or flagged, by topic and partition.
@@ -101,6 +107,9 @@ pub struct Times {
     pub lanes: Lanes,
     /// By topic, indexed by its number.
     pub topics: [TopicTime; Topic::ALL.len()],
+    /// By topic: spans that do not count against a deadline, each up to the topic's limit after it
+    /// was read again.
+    pub gaps: [Gaps; Topic::ALL.len()],
 }
 
 impl Times {
@@ -151,8 +160,26 @@ impl Times {
                 None => newest.min(now),
             };
             let rest = limit(*topic).unwrap_or(0);
-            self.topics[*topic as usize].pass(time, now, span, rest);
+            let state = &mut self.topics[*topic as usize];
+            state.pass(time, now, span, rest);
+            let late_after = limit(*topic).unwrap_or(LATE_AFTER);
+            let silent_since = if silent { Some(newest) } else { None };
+            let lags_since = (now.saturating_sub(state.time) > late_after).then_some(state.time);
+            let since = silent_since.or(lags_since);
+            match (state.stale_since, since) {
+                (None, since) => state.stale_since = since,
+                (Some(_), Some(_)) => {}
+                (Some(from), None) => {
+                    state.stale_since = None;
+                    self.gaps[*topic as usize].add(from, now.saturating_add(late_after));
+                }
+            }
         }
+    }
+
+    /// Forgets gaps that ended before a moment: no deadline runs through them any more.
+    pub fn forget_gaps(&mut self, horizon: Millis) {
+        self.gaps.iter_mut().for_each(|gaps| gaps.forget_until(horizon));
     }
 }
 
@@ -172,7 +199,7 @@ impl TopicTime {
 }
 
 content!(LaneState { next, flags, newest });
-content!(TopicTime { time, clock, rests_until, is_fresh });
+content!(TopicTime { time, clock, rests_until, is_fresh, stale_since });
 
 #[cfg(test)]
 mod tests {

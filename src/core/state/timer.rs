@@ -141,6 +141,8 @@ pub struct Timers {
     /// Against the cycle's now: throttles that may be lifted, are to be published again, lapse, or
     /// are forgotten, by name.
     pub throttles: Agenda,
+    /// Against the cycle's now: commands that may be repeated or forgotten, by id.
+    pub commands: Agenda,
 }
 
 #[cfg(test)]

@@ -163,6 +163,7 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         used_queues: texts(&scenario["analysis"]["queues_used_by_task"]),
         remaining_events: 0,
         events_per_job: None,
+        disable_reassign: false,
         finished_files: 0,
         remaining_files: 0,
         remaining_jobs: 0,

@@ -4,7 +4,7 @@ use super::Grid;
 use super::agenda::Planned;
 use super::pool::Handle;
 use super::work::Arrival;
-use crate::core::event::{ChunkKind, Outcome, OutcomeKind, Task, TaskPhase};
+use crate::core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
 use crate::core::output::decision::{self, Decision, Ranked, request_name};
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use crate::sim::dice::Dice;
@@ -175,7 +175,8 @@ impl Grid {
         let (kind, reason) = refusal.unwrap_or((OutcomeKind::Accepted, String::new()));
         let subject = decision.subject.clone();
         let (decision, at) = (decision.id, self.now);
-        self.publisher.outcome(&Outcome { subject, decision, kind, at, reason });
+        let about = OutcomeAbout::Decision;
+        self.publisher.outcome(&Outcome { subject, decision, about, kind, at, reason });
         if !refused {
             self.count.accepted += 1;
             return;

@@ -8,6 +8,7 @@ use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
 use crate::core::id::Key;
 use crate::core::limits::Limits;
+use crate::core::output::command::Command;
 use crate::core::output::Output;
 use crate::core::output::progress::Progress;
 use crate::core::output::throttle::Throttle;
@@ -342,7 +343,15 @@ impl Codec {
     pub fn read_throttle(&self, value: &[u8]) -> Result<Throttle, Garbled> {
         match self.read_output(Topic::Throttle, value)? {
             Output::Throttle(throttle) => Ok(*throttle),
-            Output::Decision(_) => Err(Garbled::WrongSchema),
+            Output::Decision(_) | Output::Command(_) => Err(Garbled::WrongSchema),
+        }
+    }
+
+    /// Reads a command.
+    pub fn read_command(&self, value: &[u8]) -> Result<Command, Garbled> {
+        match self.read_output(Topic::Command, value)? {
+            Output::Command(command) => Ok(*command),
+            Output::Decision(_) | Output::Throttle(_) => Err(Garbled::WrongSchema),
         }
     }
 

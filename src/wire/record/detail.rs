@@ -48,6 +48,7 @@ pub(super) fn read_options(at: &mut Cursor<'_>) -> Result<Options, Fault> {
         remaining_files: amount(at)?,
         remaining_jobs: amount(at)?,
         events_per_job: option(at, amount)?,
+        disable_reassign: at.boolean()?,
     })
 }
 
@@ -91,6 +92,7 @@ pub(super) fn write_options(sink: &mut Sink<'_>, options: &Options) {
     sink.amount(options.remaining_files);
     sink.amount(options.remaining_jobs);
     sink.option(options.events_per_job, Sink::amount);
+    sink.boolean(options.disable_reassign);
 }
 
 pub(super) fn read_input(at: &mut Cursor<'_>) -> Result<Input, Fault> {

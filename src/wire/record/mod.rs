@@ -7,6 +7,7 @@
 //! malformed.
 
 mod account;
+mod command;
 mod config;
 mod counter;
 pub(crate) mod decision;
@@ -22,6 +23,7 @@ mod task;
 mod throttle;
 mod transfer;
 
+pub use command::write_command;
 pub use counter::write_counter;
 pub use decision::write_decision;
 pub use job::{write_heartbeat, write_job_state};
@@ -81,6 +83,7 @@ pub fn write_output(out: &mut Vec<u8>, output: &Output) {
     match output {
         Output::Decision(decision) => write_decision(out, decision),
         Output::Throttle(throttle) => write_throttle(out, throttle),
+        Output::Command(command) => write_command(out, command),
     }
 }
 
@@ -111,6 +114,7 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
         Topic::Outcome => whole(at, outcome::read, Event::Outcome),
         Topic::Decision => whole(at, decision::read, |it| Event::Output(it.into())),
         Topic::Throttle => whole(at, throttle::read, |it| Event::Output(it.into())),
+        Topic::Command => whole(at, command::read, |it| Event::Output(it.into())),
         _ => each_configuration!(read),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{symbol, text};
 use crate::core::cut::Topic;
-use crate::core::event::{Outcome, OutcomeKind};
+use crate::core::event::{Outcome, OutcomeAbout, OutcomeKind};
 use crate::core::output::decision::DecisionId;
 use crate::wire::avro::{Cursor, Fault, Sink};
 
@@ -17,6 +17,7 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Outcome, Fault> {
         kind: symbol(at, &KINDS)?,
         at: at.long()?,
         reason: text(at)?,
+        about: symbol(at, &OutcomeAbout::ALL)?,
     })
 }
 
@@ -28,4 +29,5 @@ pub fn write_outcome(out: &mut Vec<u8>, outcome: &Outcome) {
     sink.index(outcome.kind as usize);
     sink.long(outcome.at);
     sink.string(&outcome.reason);
+    sink.index(outcome.about as usize);
 }

@@ -3,7 +3,10 @@
 use super::{FORMAT, count, left, text, word};
 use crate::core::cut::{Lane, Topic};
 use crate::core::output::progress::LaneFlags;
+use crate::core::state::crowded::Crowded;
+use crate::core::state::gaps::Gaps;
 use crate::core::state::record::Slots;
+use crate::core::state::signs::QueueSigns;
 use crate::core::state::time::{LaneState, TopicTime};
 use crate::core::state::{Marks, State};
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -69,7 +72,25 @@ fn write_times(sink: &mut Sink<'_>, state: &State) {
         sink.long(topic.clock);
         sink.long(topic.rests_until);
         sink.boolean(topic.is_fresh);
+        sink.option(topic.stale_since, Sink::long);
     }
+    state.times.gaps.iter().for_each(|gaps| write_gaps(sink, gaps));
+}
+
+fn write_gaps(sink: &mut Sink<'_>, gaps: &Gaps) {
+    sink.index(gaps.spans().len());
+    for (from, until) in gaps.spans() {
+        sink.long(*from);
+        sink.long(*until);
+    }
+}
+
+fn read_gaps(at: &mut Cursor<'_>) -> Result<Gaps, Fault> {
+    let mut spans = Vec::new();
+    for _ in 0..at.index()? {
+        spans.push((at.long()?, at.long()?));
+    }
+    Ok(Gaps::of(spans))
 }
 
 fn write_small(sink: &mut Sink<'_>, state: &State) {
@@ -87,6 +108,19 @@ fn write_small(sink: &mut Sink<'_>, state: &State) {
         sink.string(state.names.text(*queue));
         sink.long(marks.pilot);
         sink.long(marks.start);
+        sink.long(marks.heartbeat);
+    }
+    sink.index(state.queue_signs.len());
+    for (queue, signs) in &state.queue_signs {
+        sink.string(state.names.text(*queue));
+        sink.long(signs.at);
+        write_gaps(sink, &signs.gaps);
+    }
+    sink.index(state.crowded.len());
+    for ((queue, gshare), crowded) in &state.crowded {
+        sink.string(state.names.text(*queue));
+        sink.string(state.names.text(*gshare));
+        sink.long(crowded.since);
     }
 }
 
@@ -144,7 +178,11 @@ fn read_times(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
             clock: at.long()?,
             rests_until: at.long()?,
             is_fresh: at.boolean()?,
+            stale_since: if at.index()? == 1 { Some(at.long()?) } else { None },
         };
+    }
+    for gaps in &mut state.times.gaps {
+        *gaps = read_gaps(at)?;
     }
     Ok(())
 }
@@ -163,7 +201,18 @@ fn read_small(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
     }
     for _ in 0..at.index()? {
         let queue = state.names.intern(at.string()?);
-        state.marks.insert(queue, Marks { pilot: at.long()?, start: at.long()? });
+        let marks = Marks { pilot: at.long()?, start: at.long()?, heartbeat: at.long()? };
+        state.marks.insert(queue, marks);
+    }
+    for _ in 0..at.index()? {
+        let queue = state.names.intern(at.string()?);
+        let signs = QueueSigns { at: at.long()?, gaps: read_gaps(at)? };
+        state.queue_signs.insert(queue, signs);
+    }
+    for _ in 0..at.index()? {
+        let queue = state.names.intern(at.string()?);
+        let gshare = state.names.intern(at.string()?);
+        state.crowded.insert((queue, gshare), Crowded { since: at.long()? });
     }
     Ok(())
 }

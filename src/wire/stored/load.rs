@@ -1,7 +1,7 @@
 //! From what a store kept to a state.
 
 use super::job::Memo;
-use super::{Head, Kind, fact, job, read_head, request, throttle};
+use super::{Head, Kind, command, fact, job, read_head, request, throttle};
 use crate::core::event::Status;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::record::Job;
@@ -82,6 +82,8 @@ fn record(
         }
         Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
         Kind::Answered => put!(state.answered.table.slab, request::read_answered(at)?),
+        Kind::Command => put!(state.commands.table.slab, command::read(at)?),
+        Kind::HeldBack => put!(state.commands.held.slab, command::read_held(at)?),
     }
     at.end()
 }
@@ -99,6 +101,7 @@ fn settle(state: &mut State) {
     settle_others(state);
     settle_requests(state);
     settle_throttles(state);
+    state.settle_commands();
     state.settle_replicas();
     state.ledger.sweep();
 }

@@ -4,6 +4,7 @@
 //! A store record is one record of the state under (kind, slot); a chunk is a run of them: kind
 //! (one byte), slot, length and bytes each; length 0 means that the slot is empty.
 
+mod command;
 mod fact;
 mod head;
 mod job;
@@ -26,7 +27,7 @@ use crate::core::state::slab::{PAGE, Slab};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 10;
+pub const FORMAT: u32 = 11;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
@@ -48,6 +49,10 @@ pub enum Kind {
     Throttle,
     /// Answers whose requests were forgotten.
     Answered,
+    /// Commands and what became of them.
+    Command,
+    /// What each rule holds back at each queue.
+    HeldBack,
     /// Configuration records of a topic.
     Configuration(Topic),
 }
@@ -60,7 +65,12 @@ impl Kind {
     pub fn all() -> impl Iterator<Item = Kind> {
         let records = [Kind::Job, Kind::Transfer, Kind::Node, Kind::Workers, Kind::Request];
         let topics = Configuration::TOPICS.iter().copied().map(Kind::Configuration);
-        records.into_iter().chain(topics).chain([Kind::Throttle, Kind::Answered])
+        records.into_iter().chain(topics).chain([
+            Kind::Throttle,
+            Kind::Answered,
+            Kind::Command,
+            Kind::HeldBack,
+        ])
     }
 
     /// The number it is kept under.
@@ -73,6 +83,8 @@ impl Kind {
             Kind::Request => 5,
             Kind::Throttle => 15,
             Kind::Answered => 16,
+            Kind::Command => 17,
+            Kind::HeldBack => 18,
             Kind::Configuration(topic) => CONFIGURATION + topic as u8,
         }
     }
@@ -162,6 +174,8 @@ fn slots(state: &State, kind: Kind) -> Option<&dyn Slots> {
         Kind::Request => &state.requests.slab,
         Kind::Throttle => &state.throttles.slab,
         Kind::Answered => &state.answered.table.slab,
+        Kind::Command => &state.commands.table.slab,
+        Kind::HeldBack => &state.commands.held.slab,
         Kind::Configuration(topic) => return fact::slots(&state.facts, topic),
     })
 }
@@ -175,6 +189,8 @@ fn slots_mut(state: &mut State, kind: Kind) -> Option<&mut dyn Slots> {
         Kind::Request => &mut state.requests.slab,
         Kind::Throttle => &mut state.throttles.slab,
         Kind::Answered => &mut state.answered.table.slab,
+        Kind::Command => &mut state.commands.table.slab,
+        Kind::HeldBack => &mut state.commands.held.slab,
         Kind::Configuration(topic) => return fact::slots_mut(&mut state.facts, topic),
     })
 }
@@ -212,6 +228,8 @@ fn write_record(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         Kind::Request => each(sink, &state.requests.slab, slot, request::write),
         Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
         Kind::Answered => each(sink, &state.answered.table.slab, slot, request::write_answered),
+        Kind::Command => each(sink, &state.commands.table.slab, slot, command::write),
+        Kind::HeldBack => each(sink, &state.commands.held.slab, slot, command::write_held),
         Kind::Configuration(topic) => fact::write_slot(sink, &state.facts, topic, slot),
     }
 }

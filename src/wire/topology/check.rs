@@ -23,7 +23,7 @@ pub(super) struct Window {
 }
 
 /// Every window there is.
-pub(super) const WINDOWS: [Window; 13] = [
+pub(super) const WINDOWS: [Window; 14] = [
     window("silent_job_lifetime_d", Topic::JobState, |t| t.limits.silent_job_lifetime_ms),
     window("ended_job_lifetime_h", Topic::JobState, |t| t.limits.ended_job_lifetime_ms),
     window("done_jobs_window_h", Topic::JobState, |t| t.limits.done_jobs_window_ms),
@@ -37,6 +37,7 @@ pub(super) const WINDOWS: [Window; 13] = [
     window("reservation_lifetime_h", Topic::Outcome, |t| t.limits.reservation_lifetime_ms),
     window("answer_lifetime_d", Topic::Decision, |t| t.limits.answer_lifetime_ms),
     window("throttle_lifetime_d", Topic::Throttle, |t| t.limits.throttle_lifetime_ms),
+    window("command_lifetime_d", Topic::Command, |t| t.limits.command_lifetime_ms),
 ];
 
 const fn window(reader: &'static str, topic: Topic, length: fn(&Topology) -> Millis) -> Window {

@@ -36,6 +36,7 @@ pub fn describe(topology: &Topology) -> String {
     for policy in &topology.policies {
         describe_policy(&mut text, policy, &topology.limits, throttler == Some(&policy.name));
     }
+    text.push_str(&super::rule::describe(&topology.commands));
     text
 }
 

@@ -9,6 +9,7 @@ mod need;
 mod policy;
 mod read;
 mod registry;
+mod rule;
 mod topic;
 
 pub use complaint::Complaint;
@@ -18,6 +19,7 @@ pub use need::{Reader as TopicReader, Shortfall, readers, shortfalls, why_append
 pub use registry::{Registry, Strategy};
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
+use crate::core::command::CommandSetting;
 use crate::core::cut::Topic;
 use crate::core::limits::{Limit, Limits};
 use crate::core::policy::PolicySpec;
@@ -45,6 +47,8 @@ pub struct Topology {
     pub registry: Option<Registry>,
     /// Policies, in the order of the file.
     pub policies: Vec<PolicySpec>,
+    /// Rules that give commands, and what bounds them.
+    pub commands: CommandSetting,
 }
 
 /// What the file states of Kafka itself.
@@ -59,7 +63,9 @@ pub struct Kafka {
 }
 
 /// What a file may hold.
-const ROOT: [&str; 7] = ["domain", "topics", "limits", "kafka", "intake", "registry", "policy"];
+const ROOT: [&str; 9] = [
+    "domain", "topics", "limits", "kafka", "intake", "registry", "policy", "rule", "governor",
+];
 
 /// Properties on which the guarantees rest: ours to set.
 const OURS: [&str; 8] = [
@@ -92,7 +98,9 @@ impl Topology {
         let registry = root.get("registry").and_then(|it| registry::registry(&mut reader, it));
         let placed = policy::policies(&mut reader, root.get("policy"));
         let policies = placed.into_iter().map(|placed| placed.policy).collect();
-        let topology = Topology { domain, topics, limits, kafka, intake, registry, policies };
+        let commands = rule::commands(&mut reader, root.get("rule"), root.get("governor"));
+        let topology =
+            Topology { domain, topics, limits, kafka, intake, registry, policies, commands };
         check::check(&mut reader, &topology, &lines);
         let complaints = reader.finish();
         if complaints.is_empty() { Ok(topology) } else { Err(complaints) }

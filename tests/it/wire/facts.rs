@@ -49,6 +49,7 @@ pub fn options(dice: &mut Dice<'_>) -> Options {
         remaining_files: dice.amount(),
         remaining_jobs: dice.amount(),
         events_per_job: dice.option(Dice::amount),
+        disable_reassign: dice.flag(),
     }
 }
 

@@ -1,0 +1,277 @@
+//! The rules that give commands: their names, what each looks at, and what it asks for (spec atlas
+//! 5 and 6).
+
+use crate::core::cut::Topic;
+use crate::core::output::command::CommandKind;
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CommandRule {
+    /// Pending for too long.
+    T1,
+    /// Defined for too long.
+    T2,
+    /// Not activated for too long.
+    T3,
+    /// Throttled for too long.
+    T4,
+    /// Activated for too long.
+    T5a,
+    /// Starting for too long.
+    T5b,
+    /// Of high priority, and not started at a queue where nothing starts.
+    T6,
+    /// Handed to a pilot that never answered.
+    T7,
+    /// Older than any job may be.
+    T8,
+    /// No heartbeat for too long.
+    T9,
+    /// No heartbeat for too long while output is transferred.
+    T10,
+    /// Holding for too long, of high priority.
+    T11a,
+    /// Holding for too long.
+    T11b,
+    /// Transferring for too long, of high priority.
+    T12a,
+    /// Transferring for too long.
+    T12b,
+    /// More queued at a queue than it will start.
+    FastRebrokerage,
+}
+
+/// What is to be known of a rule.
+pub struct CommandRuleText {
+    /// Its name in the specification, in the topology file, on the bus and in metrics.
+    pub name: &'static str,
+    /// What it asks for; a rule may ask for another end of some jobs, see
+    /// `govern::timeout`.
+    pub kind: CommandKind,
+    /// Topics that could have prevented it: it waits while one of them is late.
+    pub needs: &'static [Topic],
+    /// Place in the specification.
+    pub spec: &'static str,
+    /// One line for an operator.
+    pub help: &'static str,
+}
+
+/// A parameter that some rules have.
+pub struct RuleParam {
+    /// Its name in the topology file; figures are in the unit that it ends in.
+    pub key: &'static str,
+    /// Meaning.
+    pub help: &'static str,
+    /// Whether it takes whole numbers only.
+    pub is_whole: bool,
+    /// Smallest value allowed.
+    pub min: f64,
+    /// Largest value allowed.
+    pub max: f64,
+    /// Value if the file states none; `None` for a rule that does not have it.
+    pub default: fn(CommandRule) -> Option<f64>,
+}
+
+/// A parameter of fast rebrokerage.
+macro_rules! of_rebrokerage {
+    ($default:expr) => {
+        |rule| (rule == CommandRule::FastRebrokerage).then_some($default)
+    };
+}
+
+/// Every parameter.
+pub const PARAMS: &[RuleParam] = &[
+    RuleParam {
+        key: "limit_min",
+        help: "how long after its clock a job is due",
+        is_whole: true,
+        min: 1.0,
+        max: 500_000.0,
+        default: |rule| rule.limit_min().map(f64::from),
+    },
+    RuleParam {
+        key: "priority",
+        help: "jobs of this priority and higher are of high priority",
+        is_whole: true,
+        min: -1_000_000.0,
+        max: 1_000_000.0,
+        default: |rule| rule.has_priority().then_some(800.0),
+    },
+    RuleParam {
+        key: "no_start_min",
+        help: "how long no job may have started at the queue",
+        is_whole: true,
+        min: 1.0,
+        max: 500_000.0,
+        default: |rule| (rule == CommandRule::T6).then_some(120.0),
+    },
+    RuleParam {
+        key: "dwell_min",
+        help: "how long there must have been too many",
+        is_whole: true,
+        min: 0.0,
+        max: 10_080.0,
+        default: of_rebrokerage!(40.0),
+    },
+    RuleParam {
+        key: "hysteresis_percent",
+        help: "there are no longer too many so far below the thresholds",
+        is_whole: true,
+        min: 0.0,
+        max: 100.0,
+        default: of_rebrokerage!(10.0),
+    },
+    RuleParam {
+        key: "ratio",
+        help: "queued jobs beyond so many times the running ones \
+               (FAST_REBRO_THRESHOLD_NQNR_RATIO)",
+        is_whole: false,
+        min: 0.0,
+        max: 1e6,
+        default: of_rebrokerage!(3.0),
+    },
+    RuleParam {
+        key: "fraction",
+        help: "queued jobs beyond this part of all that the share has queued \
+               (FAST_REBRO_THRESHOLD_NQUEUE_FRAC)",
+        is_whole: false,
+        min: 0.0,
+        max: 1.0,
+        default: of_rebrokerage!(0.3),
+    },
+    RuleParam {
+        key: "batch_jobs",
+        help: "jobs named in one command",
+        is_whole: true,
+        min: 1.0,
+        max: 10_000.0,
+        default: of_rebrokerage!(100.0),
+    },
+];
+
+/// Topics that say what became of a job.
+const STATES: &[Topic] = &[Topic::JobState];
+/// Topics that say that a job is alive.
+const SIGNS: &[Topic] = &[Topic::JobState, Topic::Heartbeat];
+
+macro_rules! rules {
+    ($($rule:ident $name:literal $kind:ident $needs:ident $limit:expr, $spec:literal $help:literal;)*) => {
+        impl CommandRule {
+            /// Every rule, in the order of the specification.
+            pub const ALL: &'static [CommandRule] = &[$(CommandRule::$rule,)*];
+
+            /// What is to be known of it.
+            pub const fn text(self) -> CommandRuleText {
+                match self {
+                    $(CommandRule::$rule => CommandRuleText {
+                        name: $name,
+                        kind: CommandKind::$kind,
+                        needs: $needs,
+                        spec: $spec,
+                        help: $help,
+                    },)*
+                }
+            }
+
+            /// How long after its clock a job is due, if nothing else is stated; min.
+            const fn limit_min(self) -> Option<u32> {
+                match self {
+                    $(CommandRule::$rule => $limit,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    T1 "T1" Kill STATES Some(60), "atlas 5" "pending since it was created";
+    T2 "T2" Reassign STATES Some(4 * 60), "atlas 5"
+        "defined; a build job, or one without a task, is killed";
+    T3 "T3" Reassign STATES Some(12 * 60), "atlas 5" "production that is not activated";
+    T4 "T4" Kill STATES Some(7 * 24 * 60), "atlas 5" "throttled since it was created";
+    T5a "T5a" Reassign STATES Some(2 * 24 * 60), "atlas 5" "production that is activated";
+    T5b "T5b" Reassign STATES Some(48 * 60), "atlas 5" "production that is starting";
+    T6 "T6" Reassign STATES Some(4 * 60), "atlas 5"
+        "production of high priority that is activated or starting where nothing started lately";
+    T7 "T7" Fail STATES Some(30), "atlas 5" "sent to a pilot";
+    T8 "T8" Kill STATES Some(21 * 24 * 60), "atlas 5" "not ended since it was created";
+    T9 "T9" Fail SIGNS Some(2 * 60), "atlas 5"
+        "running or starting, without a heartbeat since the last one";
+    T10 "T10" Fail SIGNS Some(2 * 60), "atlas 5"
+        "transferring with a sub-state, without a heartbeat since the last one";
+    T11a "T11a" Fail STATES Some(3 * 60), "atlas 5" "of high priority and holding";
+    T11b "T11b" Fail STATES Some(48 * 60), "atlas 5" "holding";
+    T12a "T12a" Fail STATES Some(2 * 24 * 60), "atlas 5"
+        "production of high priority that is transferring";
+    T12b "T12b" Fail STATES Some(6 * 24 * 60), "atlas 5" "production that is transferring";
+    FastRebrokerage "fast_rebrokerage" Rebroker STATES None, "atlas 6"
+        "more jobs of a share are queued at a queue than it will start soon";
+}
+
+impl CommandRule {
+    /// Its name: see [`CommandRuleText::name`].
+    pub const fn name(self) -> &'static str {
+        self.text().name
+    }
+
+    /// The rule of a name.
+    pub fn from_name(name: &str) -> Option<CommandRule> {
+        CommandRule::ALL.iter().copied().find(|rule| rule.name() == name)
+    }
+
+    /// Whether it distinguishes jobs of high priority.
+    const fn has_priority(self) -> bool {
+        use CommandRule::{T6, T11a, T11b, T12a, T12b};
+        matches!(self, T6 | T11a | T11b | T12a | T12b)
+    }
+
+    /// The parameters that it has.
+    pub fn params(self) -> impl Iterator<Item = &'static RuleParam> {
+        PARAMS.iter().filter(move |param| (param.default)(self).is_some())
+    }
+
+    /// Rules about single jobs that a clock makes due.
+    pub fn timeouts() -> impl Iterator<Item = CommandRule> {
+        let all = CommandRule::ALL.iter().copied();
+        all.filter(|rule| *rule != CommandRule::FastRebrokerage)
+    }
+}
+
+/// What becomes of the commands of a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The rule is not looked at.
+    Off,
+    /// Its commands are published for people to see, and nobody is to carry them out.
+    #[default]
+    DryRun,
+    /// Its commands are to be carried out.
+    On,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 3] = [Mode::Off, Mode::DryRun, Mode::On];
+
+    /// Its name in a topology file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Off => "off",
+            Mode::DryRun => "dry_run",
+            Mode::On => "on",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_is_found_by_its_name() {
+        for rule in CommandRule::ALL {
+            assert_eq!(CommandRule::from_name(rule.name()), Some(*rule));
+        }
+        assert_eq!(CommandRule::timeouts().count(), CommandRule::ALL.len() - 1);
+    }
+}

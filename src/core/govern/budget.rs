@@ -1,0 +1,75 @@
+//! How many jobs may still be commanded within the governor's window.
+
+use super::hold::Hold;
+use crate::core::command::CommandRule;
+use crate::core::id::Name;
+use crate::core::state::State;
+use std::collections::BTreeMap;
+
+/// What was commanded within the window: to be carried out, or for people to see. Each counts
+/// against the budgets by itself, so that a rule that is tried does not hold back one that acts, and
+/// shows what it would do.
+pub(super) struct Budget {
+    is_dry: bool,
+    all: u64,
+    rules: BTreeMap<&'static str, u64>,
+    queues: BTreeMap<Name, u64>,
+}
+
+impl Budget {
+    /// What was commanded up to a cut.
+    pub(super) fn of(state: &State, is_dry: bool) -> Budget {
+        let mut budget =
+            Budget { is_dry, all: 0, rules: BTreeMap::new(), queues: BTreeMap::new() };
+        let horizon = state.now.saturating_sub(state.setting.commands.governor.window);
+        for (at, id) in state.commands.recent.iter().rev() {
+            if *at <= horizon {
+                break;
+            }
+            let Some(known) = state.commands.of(*id) else { continue };
+            let command = &known.command;
+            let rule = CommandRule::from_name(&command.rule).map_or("", CommandRule::name);
+            if command.dry_run == is_dry {
+                let queue = state.known_name(&command.queue).unwrap_or(Name::NONE);
+                budget.take(rule, queue, command.amount);
+            }
+        }
+        budget
+    }
+
+    /// Whether it is that of commands for people to see.
+    pub(super) fn is_dry(&self) -> bool {
+        self.is_dry
+    }
+
+    /// Counts jobs that are commanded.
+    pub(super) fn take(&mut self, rule: &'static str, queue: Name, jobs: u64) {
+        self.all += jobs;
+        *self.rules.entry(rule).or_default() += jobs;
+        *self.queues.entry(queue).or_default() += jobs;
+    }
+
+    /// How many more jobs of a queue a rule may command, and what bounds that; `u64::MAX` never.
+    pub(super) fn left(&self, state: &State, rule: CommandRule, queue: Name) -> (u64, Hold) {
+        let governor = &state.setting.commands.governor;
+        let live = state.ledger.queue.of([queue.0, 0, 0, 0]).map_or(0, |at| {
+            let by = &at.count.by;
+            let live = crate::core::event::Status::ALL.into_iter().filter(|it| !it.is_ended());
+            live.map(|status| u64::from(by[status.index()].jobs)).sum()
+        });
+        let of_queue = governor.jobs_per_queue.max(live * governor.percent_of_queue / 100);
+        let at_queue = self.queues.get(&queue).copied().unwrap_or(0);
+        let by_rule = self.rules.get(rule.name()).copied().unwrap_or(0);
+        let bounds = [
+            (governor.jobs.saturating_sub(self.all), Hold::Budget(self.all, governor.jobs)),
+            (
+                governor.jobs_per_rule.saturating_sub(by_rule),
+                Hold::RuleBudget(by_rule, governor.jobs_per_rule),
+            ),
+            (of_queue.saturating_sub(at_queue), Hold::QueueBudget(at_queue, of_queue)),
+        ];
+        let [all, rule, queue] = bounds;
+        let least = if rule.0 < all.0 { rule } else { all };
+        if queue.0 < least.0 { queue } else { least }
+    }
+}

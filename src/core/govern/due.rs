@@ -1,0 +1,164 @@
+//! Jobs for which a rule is due, by rule and queue. Derived: found by looking at each job when a
+//! rule could be due for it first, and checked again before anything is published.
+
+use super::facts::{Surroundings, gaps};
+use super::timeout::{Deadline, JobCase, Standing, standing};
+use crate::core::command::{CommandRule, RuleSetting};
+use crate::core::id::{Key, Name};
+use crate::core::state::State;
+use crate::core::state::crowded::{QUEUED, is_queued};
+use crate::core::unit::{MINUTE, Millis};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Jobs that one rule is due for at one queue, as they were found.
+pub(super) type Found = BTreeSet<Key>;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Due {
+    /// By rule and queue.
+    pub groups: BTreeMap<(CommandRule, Name), Found>,
+    /// How often a job was looked at that sends no heartbeats, by rule; taken by whoever counts.
+    pub without_heartbeat: BTreeMap<CommandRule, u64>,
+}
+
+/// What a rule finds of a job now.
+pub(super) fn look(
+    state: &State,
+    setting: &RuleSetting,
+    case: &JobCase<'_>,
+) -> Standing {
+    standing(setting, case, &gaps(state, setting.rule, case.job.names[0]))
+}
+
+impl Due {
+    /// Begins anew: every job is looked at.
+    pub(super) fn begin(&mut self, state: &mut State, around: &Surroundings) {
+        self.groups.clear();
+        state.looks.begin(state.now, around.first_looks(state));
+        let slots: Vec<u32> = state.jobs.slab.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            let Some(job) = state.jobs.slab.get(slot).copied() else { continue };
+            let minute = state.looks.note(slot, &job, 0);
+            if job.status.is_some_and(is_queued) {
+                state.looks.note_queued(slot, job.load);
+            }
+            if let Some(job) = state.jobs.slab.get_derived(slot) {
+                job.look = minute;
+            }
+        }
+    }
+
+    /// Looks at the jobs for which a rule can be due by now.
+    pub(super) fn look(&mut self, state: &mut State, around: &Surroundings) {
+        let now = state.now;
+        if state.before.div_euclid(MINUTE) != now.div_euclid(MINUTE) {
+            trim_queued(state);
+        }
+        while let Some((minute, slots)) = state.looks.take_minute(now) {
+            for slot in slots {
+                // An entry that was replaced by an earlier one.
+                let job = state.jobs.slab.get_derived(slot);
+                let Some(job) = job.filter(|job| i64::from(job.look) == minute) else { continue };
+                job.look = 0;
+                self.look_at(state, around, slot);
+            }
+        }
+        for slot in state.looks.take_soon(now) {
+            self.look_at(state, around, slot);
+        }
+    }
+
+    fn look_at(&mut self, state: &mut State, around: &Surroundings, slot: u32) {
+        let Some(job) = state.jobs.slab.get(slot).copied() else { return };
+        let Some(case) = around.case(state, &job) else { return };
+        let mut next = Millis::MAX;
+        for setting in state.setting.commands.active() {
+            match look(state, setting, &case) {
+                Standing::NotConcerned => {}
+                Standing::NoHeartbeat => {
+                    *self.without_heartbeat.entry(setting.rule).or_default() += 1;
+                    next = next.min(state.now.saturating_add(setting.limit()));
+                }
+                Standing::Deadline(deadline) if deadline.due_at > state.now => {
+                    next = next.min(deadline.due_at);
+                }
+                Standing::Deadline(_) => {
+                    let at = (setting.rule, job.names[0]);
+                    self.groups.entry(at).or_default().insert(job.key);
+                }
+            }
+        }
+        set_look(state, slot, next);
+    }
+
+    /// Checks a job of a group again. Gives its deadline if the rule is due; else the job is taken
+    /// out and looked at when it can be.
+    pub(super) fn check(
+        &mut self,
+        state: &mut State,
+        around: &Surroundings,
+        (setting, queue): (&RuleSetting, Name),
+        key: Key,
+    ) -> Option<Deadline> {
+        let slot = state.jobs.find(key);
+        let job = slot.and_then(|slot| state.jobs.slab.get(slot)).copied();
+        let case = job.as_ref().filter(|job| job.names[0] == queue);
+        let case = case.and_then(|job| around.case(state, job));
+        let found = case.map(|case| look(state, setting, &case));
+        match found {
+            Some(Standing::Deadline(deadline)) if deadline.due_at <= state.now => Some(deadline),
+            found => {
+                self.remove((setting.rule, queue), key);
+                let next = match found {
+                    Some(Standing::Deadline(deadline)) => deadline.due_at,
+                    Some(Standing::NoHeartbeat) => state.now.saturating_add(setting.limit()),
+                    Some(Standing::NotConcerned) | None => Millis::MAX,
+                };
+                if let Some(slot) = slot {
+                    set_look(state, slot, next);
+                }
+                None
+            }
+        }
+    }
+
+    /// Takes a job out of a group.
+    pub(super) fn remove(&mut self, at: (CommandRule, Name), key: Key) {
+        if let Some(found) = self.groups.get_mut(&at) {
+            found.remove(&key);
+            if found.is_empty() {
+                self.groups.remove(&at);
+            }
+        }
+    }
+}
+
+/// Drops what is no longer wanted of the lists of waiting jobs.
+fn trim_queued(state: &mut State) {
+    let State { looks, ledger, jobs, .. } = state;
+    let rows: Vec<u32> = looks.queued_rows().collect();
+    for row in rows {
+        let by = ledger.load.get(row).map(|load| load.count.jobs()).unwrap_or_default();
+        let wait: u32 = QUEUED.iter().map(|status| by[status.index()]).sum();
+        looks.trim_queued(row, wait as usize, |slot| {
+            let job = jobs.slab.get(slot);
+            job.is_some_and(|job| job.load == row && job.status.is_some_and(is_queued))
+        });
+    }
+}
+
+/// Sets when a job is looked at next; nothing at `Millis::MAX`.
+fn set_look(state: &mut State, slot: u32, at: Millis) {
+    if at == Millis::MAX {
+        return;
+    }
+    if at.div_euclid(MINUTE) <= state.now.div_euclid(MINUTE) {
+        return state.looks.set_soon(slot, at);
+    }
+    let Some(before) = state.jobs.slab.get(slot).map(|job| job.look) else { return };
+    let minute = state.looks.set(slot, at, before);
+    if let Some(job) = state.jobs.slab.get_derived(slot) {
+        job.look = minute;
+    }
+}

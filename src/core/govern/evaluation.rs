@@ -1,0 +1,240 @@
+//! Command evaluation: the commands of a cycle, after its decisions and throttles.
+
+use super::budget::Budget;
+use super::due::Due;
+use super::facts::{Surroundings, gaps};
+use super::hold::{Hold, hold};
+use super::timeout::{Deadline, Standing, kind, standing};
+use super::{make, rebroker, report};
+use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
+use crate::core::id::{Key, Name};
+use crate::core::output::command::{Command, CommandId, CommandKind};
+use crate::core::state::State;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct CommandEvaluation {
+    around: Surroundings,
+    due: Due,
+    /// Commands that nobody answered in time.
+    repeats: BTreeSet<CommandId>,
+    /// Whether every job is to be looked at.
+    is_cold: bool,
+}
+
+/// What is held back in a cycle: by rule and queue, how many jobs and why.
+pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
+
+/// What a cycle commands.
+pub(super) struct Making {
+    pub commands: Vec<Command>,
+    pub held: Held,
+    /// What may still be commanded, and what may still be shown.
+    budgets: [Budget; 2],
+}
+
+impl Making {
+    /// The budget of a mode.
+    pub(super) fn budget(&mut self, dry_run: bool) -> &mut Budget {
+        let at = self.budgets.iter().position(|budget| budget.is_dry() == dry_run);
+        &mut self.budgets[at.unwrap_or(0)]
+    }
+
+    /// Notes that jobs of a queue are held back.
+    pub(super) fn hold(&mut self, at: (CommandRule, Name), jobs: u64, why: Hold) {
+        if jobs > 0 {
+            self.held.entry(at).or_insert((0, why)).0 += jobs;
+        }
+    }
+}
+
+/// A job that a rule is due for.
+struct Candidate {
+    deadline: Deadline,
+    queue: Name,
+    key: Key,
+    setting: RuleSetting,
+}
+
+impl CommandEvaluation {
+    /// Takes up what changed, before that is forgotten.
+    pub(crate) fn begin_cycle(&mut self, state: &State, is_cold: bool) {
+        if state.setting.commands.is_idle() {
+            return;
+        }
+        if is_cold {
+            self.around = Surroundings::of(state);
+            self.is_cold = true;
+            self.repeats = open(state).collect();
+        } else {
+            self.is_cold |= self.around.update(state);
+        }
+        self.repeats.extend(&state.touched.commands);
+    }
+
+    /// Forgets all that is derived: the next cycle begins with looking at every job.
+    pub(crate) fn forget(&mut self, state: &mut State) {
+        *self = CommandEvaluation::default();
+        state.looks.cool();
+    }
+
+    /// How often jobs were looked at that send no heartbeats, by rule, since this was last asked.
+    pub(crate) fn take_without_heartbeat(&mut self) -> BTreeMap<CommandRule, u64> {
+        std::mem::take(&mut self.due.without_heartbeat)
+    }
+
+    /// The commands that are published in this cycle; not folded yet.
+    pub(crate) fn evaluate(&mut self, state: &mut State) -> VecDeque<Command> {
+        let setting = state.setting.commands.clone();
+        if setting.is_idle() {
+            return VecDeque::new();
+        }
+        if std::mem::take(&mut self.is_cold) || !state.looks.is_warm {
+            self.due.begin(state, &self.around);
+        }
+        self.due.look(state, &self.around);
+        let budgets = [Budget::of(state, false), Budget::of(state, true)];
+        let mut making = Making { commands: Vec::new(), held: Held::new(), budgets };
+        self.timeouts(state, &setting, &mut making);
+        if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
+            rebroker::rebroker(state, &self.around, rule, &mut making);
+        }
+        self.repeat(state, &setting, &mut making);
+        let mut commands = making.commands;
+        commands.extend(report::reports(state, &setting, &making.held));
+        commands.truncate(setting.governor.commands_per_cycle);
+        for (number, command) in commands.iter_mut().enumerate() {
+            command.number = number as u32;
+        }
+        commands.into()
+    }
+
+    /// Jobs whose deadline has passed, the longest overdue first.
+    fn timeouts(&mut self, state: &mut State, setting: &CommandSetting, making: &mut Making) {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let groups: Vec<(CommandRule, Name)> = self.due.groups.keys().copied().collect();
+        for at in groups {
+            let Some(rule) = setting.rule(at.0) else { continue };
+            let keys: Vec<Key> = self.due.groups[&at].iter().copied().collect();
+            if let Some(why) = hold(state, &self.around, at.0, at.1) {
+                making.hold(at, keys.len() as u64, why);
+                continue;
+            }
+            for key in keys {
+                let checked = self.due.check(state, &self.around, (rule, at.1), key);
+                let Some(deadline) = checked else { continue };
+                candidates.push(Candidate { deadline, queue: at.1, key, setting: rule.clone() });
+            }
+        }
+        candidates.sort_by_key(|it| (it.deadline.due_at, it.setting.rule, it.key));
+        let mut commanded: BTreeSet<Key> = BTreeSet::new();
+        for candidate in candidates {
+            if making.commands.len() >= setting.governor.commands_per_cycle {
+                break;
+            }
+            if !commanded.contains(&candidate.key)
+                && let Some(command) = self.timeout(state, &candidate, making)
+            {
+                if command.is_order() {
+                    commanded.insert(candidate.key);
+                }
+                making.commands.push(command);
+            }
+        }
+    }
+
+    /// The command about one job, unless it was given before or is held back.
+    fn timeout(
+        &mut self,
+        state: &State,
+        candidate: &Candidate,
+        making: &mut Making,
+    ) -> Option<Command> {
+        let Candidate { deadline, queue, key, setting } = candidate;
+        let (rule, dry_run) = (setting.rule, setting.mode != Mode::On);
+        let job = state.jobs.of(*key)?;
+        let case = self.around.case(state, job)?;
+        let kind = kind(rule, &case);
+        let command = make::about_job(state, (rule, kind, dry_run), job, deadline);
+        let known = state.commands.of(command.id);
+        if known.is_some_and(|known| dry_run || known.command.is_order()) {
+            self.due.remove((rule, *queue), *key);
+            return None;
+        }
+        if state.commands.about(*key).any(|known| known.takes_jobs()) {
+            return None;
+        }
+        if let Some(why) = too_many_moves(state, *key, kind) {
+            making.hold((rule, *queue), 1, why);
+            return None;
+        }
+        let (left, why) = making.budget(dry_run).left(state, rule, *queue);
+        if left == 0 {
+            making.hold((rule, *queue), 1, why);
+            return None;
+        }
+        making.budget(dry_run).take(rule.name(), *queue, 1);
+        Some(command)
+    }
+
+    /// Commands that nobody answered in time, if what they ask for is still to be done.
+    fn repeat(&mut self, state: &State, setting: &CommandSetting, making: &mut Making) {
+        let governor = &setting.governor;
+        let mut waiting = BTreeSet::new();
+        for id in std::mem::take(&mut self.repeats) {
+            let Some(known) = state.commands.of(id) else { continue };
+            let Some(at) = known.repeat_at(governor.repeat_after, governor.repeats) else {
+                continue;
+            };
+            let rule = CommandRule::from_name(&known.command.rule);
+            let Some(rule) = rule.and_then(|rule| setting.rule(rule)) else { continue };
+            if at > state.now || rule.mode != Mode::On || !self.is_wanted(state, rule, &known.command)
+            {
+                continue;
+            }
+            let queue = state.known_name(&known.command.queue).unwrap_or(Name::NONE);
+            let is_held = hold(state, &self.around, rule.rule, queue).is_some();
+            if is_held || making.commands.len() >= governor.commands_per_cycle {
+                waiting.insert(id);
+                continue;
+            }
+            making.commands.push(make::repeated(state, &known.command));
+        }
+        self.repeats = waiting;
+    }
+
+    /// Whether what a command asks for is still to be done.
+    fn is_wanted(&self, state: &State, setting: &RuleSetting, command: &Command) -> bool {
+        if setting.rule == CommandRule::FastRebrokerage {
+            return rebroker::is_wanted(state, command);
+        }
+        let job = state.jobs.of(Key::of(command.subject.as_bytes()));
+        let Some(job) = job.filter(|job| job.attempt == command.attempt) else { return false };
+        let Some(case) = self.around.case(state, job) else { return false };
+        let found = standing(setting, &case, &gaps(state, setting.rule, job.names[0]));
+        matches!(found, Standing::Deadline(it)
+            if it.due_at <= state.now && Some(it.clock_at) == command.clock_at)
+    }
+}
+
+/// Commands that were not answered.
+fn open(state: &State) -> impl Iterator<Item = CommandId> {
+    let all = state.commands.table.iter().map(|(_, known)| known);
+    let open = all.filter(|known| known.command.is_order() && !known.is_settled());
+    open.map(|known| known.command.id)
+}
+
+/// Why a job is not moved again: it was moved as often as it may be within the window.
+pub(super) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Option<Hold> {
+    if !kind.moves() {
+        return None;
+    }
+    let governor = &state.setting.commands.governor;
+    let horizon = state.now.saturating_sub(governor.moves_window);
+    let is_move = |known: &&crate::core::state::commands::CommandState| {
+        known.takes_jobs() && known.command.kind.moves() && known.counts_since > horizon
+    };
+    let moves = state.commands.about(job).filter(is_move).count() as u32;
+    (moves >= governor.moves_per_job).then_some(Hold::Moves(moves))
+}

@@ -1,0 +1,261 @@
+//! What rules read around a job: its queue, its task, run-time parameters. Derived of the
+//! configuration and of the tasks that are known.
+
+use super::timeout::{JobCase, Overrides};
+use crate::core::command::CommandRule;
+use crate::core::cut::Topic;
+use crate::core::event::{Queue, Status};
+use crate::core::fold::is_newer;
+use crate::core::id::{Key, Name};
+use crate::core::state::State;
+use crate::core::state::crowded::is_exempt;
+use crate::core::state::gaps::Gaps;
+use crate::core::state::looks::FirstLooks;
+use crate::core::state::record::Job;
+use crate::core::unit::{DAY, HOUR, Millis};
+use std::collections::BTreeMap;
+
+/// What rules read of a queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct QueueFacts {
+    is_exempt: bool,
+    workflow: String,
+    transferring_high: Option<Millis>,
+    transferring_low: Option<Millis>,
+}
+
+/// What rules read of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct TaskFacts {
+    priority: i32,
+    keeps_queue: bool,
+}
+
+/// Run-time parameters that override limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Parameters {
+    defined: Option<Millis>,
+    holding: Option<Millis>,
+    heartbeat: BTreeMap<String, Millis>,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    queues: BTreeMap<String, QueueFacts>,
+    tasks: BTreeMap<Key, TaskFacts>,
+    parameters: Parameters,
+}
+
+/// Component of the parameters on heartbeats.
+const WATCHER: &str = "watcher";
+/// Key of such a parameter, before the workflow.
+const HEARTBEAT: &str = "HEARTBEAT_TIMEOUT_";
+
+impl Surroundings {
+    /// All of it, as of a cut.
+    pub fn of(state: &State) -> Surroundings {
+        let mut surroundings = Surroundings::default();
+        surroundings.read_queues(state);
+        surroundings.read_parameters(state);
+        surroundings.read_tasks(state, state.chunks.keys().map(String::as_str));
+        surroundings
+    }
+
+    /// Takes up what changed since the last cut. Gives whether a job may be due earlier than was
+    /// found before.
+    pub(super) fn update(&mut self, state: &State) -> bool {
+        let touched = &state.touched;
+        let mut is_other = false;
+        if touched.queues {
+            let before = std::mem::take(&mut self.queues);
+            self.read_queues(state);
+            let limits = |queues: &BTreeMap<String, QueueFacts>| -> Vec<_> {
+                let each = queues.iter().map(|(name, it)| {
+                    let QueueFacts { workflow, transferring_high, transferring_low, .. } = it;
+                    (name.clone(), workflow.clone(), *transferring_high, *transferring_low)
+                });
+                each.collect()
+            };
+            is_other |= limits(&before) != limits(&self.queues);
+        }
+        if touched.settings {
+            let before = std::mem::take(&mut self.parameters);
+            self.read_parameters(state);
+            is_other |= before != self.parameters;
+        }
+        let subjects = touched.subjects.iter().filter_map(|subject| {
+            Some(state.requests.of(subject)?.task.as_ref()?.task.as_str())
+        });
+        is_other | self.read_tasks(state, subjects.chain(touched.subjects.iter().map(String::as_str)))
+    }
+
+    fn read_queues(&mut self, state: &State) {
+        let queues = state.facts.queues.iter().filter_map(|(_, fact)| fact.current(is_newer));
+        let days = |queue: &Queue, flag: &str| {
+            let stated: f64 = queue.flag(flag)?.parse().ok()?;
+            (stated.is_finite() && stated > 0.0).then(|| (stated * DAY as f64) as Millis)
+        };
+        for queue in queues {
+            let facts = self.queues.entry(queue.unified.clone()).or_default();
+            facts.is_exempt |= is_exempt(queue);
+            facts.workflow.clone_from(&queue.workflow);
+            facts.transferring_high = days(queue, "transtimehi").or(facts.transferring_high);
+            facts.transferring_low = days(queue, "transtimelo").or(facts.transferring_low);
+        }
+    }
+
+    fn read_parameters(&mut self, state: &State) {
+        let hours = |stated: &str| {
+            let stated: f64 = stated.trim().parse().ok()?;
+            (stated.is_finite() && stated > 0.0).then(|| (stated * HOUR as f64) as Millis)
+        };
+        let of = |key: &str| state.parameter("job_timeout", key).and_then(hours);
+        self.parameters.defined = of("TIMEOUT_defined");
+        self.parameters.holding = of("TIMEOUT_holding");
+        let all = state.facts.parameters.iter();
+        let parameters = all.filter_map(|(_, fact)| fact.current(is_newer));
+        let keys = parameters.filter(|it| it.component == WATCHER);
+        let workflows = keys.filter_map(|it| it.key.strip_prefix(HEARTBEAT));
+        let limit = |workflow: &str| {
+            let limit = state.parameter(WATCHER, &format!("{HEARTBEAT}{workflow}"));
+            Some((workflow.to_owned(), limit.and_then(hours)?))
+        };
+        self.parameters.heartbeat = workflows.filter_map(limit).collect();
+    }
+
+    /// Reads tasks; whether one differs from what was known of it in a way that makes a job due
+    /// earlier.
+    fn read_tasks<'a>(&mut self, state: &State, tasks: impl Iterator<Item = &'a str>) -> bool {
+        let mut is_other = false;
+        for task in tasks {
+            let key = Key::of(task.as_bytes());
+            let request = |subject: &str| state.requests.of(subject)?.task.as_ref();
+            let chunks = state.chunks.get(task).into_iter().flatten();
+            // The task's own record before those of its chunks.
+            let mut records = request(task).into_iter().chain(
+                chunks.filter(|subject| *subject != task).filter_map(|subject| request(subject)),
+            );
+            let Some(first) = records.next() else {
+                is_other |= self.tasks.remove(&key).is_some();
+                continue;
+            };
+            let keeps = first.options.disable_reassign
+                || records.any(|record| record.options.disable_reassign);
+            let priority = if first.task_priority != 0 { first.task_priority } else { first.priority };
+            let facts = TaskFacts { priority, keeps_queue: keeps };
+            is_other |= self.tasks.insert(key, facts) != Some(facts);
+        }
+        is_other
+    }
+
+    /// Whether no rule applies to jobs of a queue.
+    pub fn is_exempt(&self, queue: &str) -> bool {
+        self.queues.get(queue).is_some_and(|queue| queue.is_exempt)
+    }
+
+    /// Shortest times after which any rule can be due, state by state.
+    pub(super) fn first_looks(&self, state: &State) -> [FirstLooks; Status::COUNT] {
+        let mut first = [FirstLooks::default(); Status::COUNT];
+        let least = |held: &mut Option<Millis>, limit: Millis| {
+            *held = Some(held.map_or(limit, |held| held.min(limit)));
+        };
+        for setting in state.setting.commands.active() {
+            use CommandRule as R;
+            let limit = setting.limit();
+            let of_queues = |limit: fn(&QueueFacts) -> Option<Millis>| {
+                self.queues.values().filter_map(limit).min().unwrap_or(Millis::MAX)
+            };
+            let with = |stated: Option<Millis>| stated.unwrap_or(limit);
+            let mut changed = |states: &[Status], limit| {
+                states.iter().for_each(|it| least(&mut first[it.index()].changed, limit));
+            };
+            match setting.rule {
+                R::T1 => least(&mut first[Status::Pending.index()].created, limit),
+                R::T2 => {
+                    let limit = with(self.parameters.defined);
+                    changed(&[Status::Defined], limit);
+                    least(&mut first[Status::Defined.index()].created, limit);
+                }
+                R::T3 => changed(&[Status::Pending, Status::Defined, Status::Assigned], limit),
+                R::T4 => least(&mut first[Status::Throttled.index()].created, limit),
+                R::T5a => changed(&[Status::Activated], limit),
+                R::T5b => changed(&[Status::Starting], limit),
+                R::T6 => changed(&[Status::Activated, Status::Starting], limit),
+                R::T7 => changed(&[Status::Sent], limit),
+                R::T8 => {
+                    let live = Status::ALL.into_iter().filter(|status| !status.is_ended());
+                    live.for_each(|it| least(&mut first[it.index()].created, limit));
+                }
+                R::T9 | R::T10 => {
+                    let shortest = self.parameters.heartbeat.values().copied().min();
+                    let limit = shortest.map_or(limit, |shortest| shortest.min(limit));
+                    match setting.rule {
+                        R::T9 => changed(&[Status::Running, Status::Starting], limit),
+                        _ => changed(&[Status::Transferring], limit),
+                    }
+                }
+                R::T11a => least(&mut first[Status::Holding.index()].ended, limit),
+                R::T11b => {
+                    least(&mut first[Status::Holding.index()].ended, with(self.parameters.holding));
+                }
+                R::T12a => {
+                    let limit = limit.min(of_queues(|queue| queue.transferring_high));
+                    least(&mut first[Status::Transferring.index()].ended, limit);
+                }
+                R::T12b => {
+                    let limit = limit.min(of_queues(|queue| queue.transferring_low));
+                    least(&mut first[Status::Transferring.index()].ended, limit);
+                }
+                R::FastRebrokerage => {}
+            }
+        }
+        first
+    }
+
+    /// A job with all that the rules read of it; `None` for one without a state, or that ended.
+    pub fn case<'a>(&self, state: &'a State, job: &'a Job) -> Option<JobCase<'a>> {
+        let status = job.status.filter(|status| !status.is_ended())?;
+        let text = |name: Name| state.names.text(name);
+        let queue = self.queues.get(text(job.names[0]));
+        let task = self.tasks.get(&job.task).copied().unwrap_or_default();
+        let workflow = match text(job.workflow) {
+            "" => queue.map_or("", |queue| queue.workflow.as_str()),
+            workflow => workflow,
+        };
+        let Parameters { defined, holding, heartbeat } = &self.parameters;
+        let of_kind = || match text(job.label) {
+            "user" | "panda" => heartbeat.get("analysis"),
+            _ => heartbeat.get("production"),
+        };
+        Some(JobCase {
+            job,
+            status,
+            label: text(job.label),
+            has_sub_status: !text(job.sub_status).is_empty(),
+            has_task: job.task != Key::NONE && job.task != Key::of(b""),
+            priority: if job.priority != 0 { job.priority } else { task.priority },
+            keeps_queue: task.keeps_queue,
+            last_start: state.marks.get(&job.names[0]).map_or(0, |it| it.start).max(state.known_since),
+            overrides: Overrides {
+                defined: *defined,
+                holding: *holding,
+                heartbeat: heartbeat.get(workflow).or_else(of_kind).copied(),
+                transferring_high: queue.and_then(|queue| queue.transferring_high),
+                transferring_low: queue.and_then(|queue| queue.transferring_low),
+            },
+        })
+    }
+}
+
+/// The spans that do not count for a rule at a queue: of the topics that it needs and, if it reads
+/// heartbeats, of the queue.
+pub(super) fn gaps(state: &State, rule: CommandRule, queue: Name) -> Vec<&Gaps> {
+    let needs = rule.text().needs;
+    let mut gaps: Vec<&Gaps> = needs.iter().map(|it| &state.times.gaps[*it as usize]).collect();
+    if needs.contains(&Topic::Heartbeat) {
+        gaps.extend(state.queue_signs.get(&queue).map(|signs| &signs.gaps));
+    }
+    gaps.retain(|gaps| !gaps.spans().is_empty());
+    gaps
+}

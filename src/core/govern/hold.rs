@@ -1,0 +1,104 @@
+//! Why a rule gives no commands at a queue although it is due there.
+
+use super::facts::Surroundings;
+use crate::core::command::CommandRule;
+use crate::core::cut::Topic;
+use crate::core::fold::is_newer;
+use crate::core::id::Name;
+use crate::core::state::State;
+use crate::core::unit::{Millis, SECOND};
+
+/// Why commands are held back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// An operator stopped all commands of the domain.
+    KillSwitch,
+    /// The queue is paused, or forbids that its jobs are reassigned.
+    Exempt,
+    /// A topic that could have prevented it is late; ms, `None`: it never had a record.
+    InputStale(Topic, Option<Millis>),
+    /// The queue itself has given no sign for so long; ms.
+    QueueSilent(Millis),
+    /// So many jobs of the queue were commanded within the window, of so many allowed.
+    QueueBudget(u64, u64),
+    /// The same of the rule.
+    RuleBudget(u64, u64),
+    /// The same of all rules.
+    Budget(u64, u64),
+    /// The job was moved so often within the window, which is as often as allowed.
+    Moves(u32),
+}
+
+impl Hold {
+    /// Its name in metrics.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Hold::KillSwitch => "kill_switch",
+            Hold::Exempt => "exempt",
+            Hold::InputStale(..) => "input_stale",
+            Hold::QueueSilent(_) => "queue_silent",
+            Hold::QueueBudget(..) => "queue_budget",
+            Hold::RuleBudget(..) => "rule_budget",
+            Hold::Budget(..) => "budget",
+            Hold::Moves(_) => "moves_per_job",
+        }
+    }
+}
+
+impl std::fmt::Display for Hold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Hold::KillSwitch => f.write_str("kill_switch"),
+            Hold::Exempt => f.write_str("exempt, the queue is paused or has disableReassign"),
+            Hold::InputStale(topic, Some(age)) => {
+                write!(f, "input_stale({}, {} s)", topic.name(), age / SECOND)
+            }
+            Hold::InputStale(topic, None) => write!(f, "input_absent({})", topic.name()),
+            Hold::QueueSilent(age) => write!(f, "input_stale(queue, {} s)", age / SECOND),
+            Hold::QueueBudget(used, of) => write!(f, "queue_budget, {used} of {of} jobs"),
+            Hold::RuleBudget(used, of) => write!(f, "rule_budget, {used} of {of} jobs"),
+            Hold::Budget(used, of) => write!(f, "budget, {used} of {of} jobs"),
+            Hold::Moves(moves) => write!(f, "moves_per_job, {moves} moves"),
+        }
+    }
+}
+
+/// Application, component and key of the parameter that stops all commands of a domain.
+pub const KILL_SWITCH: [&str; 3] = ["yardmaster", "governor", "kill_switch"];
+
+impl State {
+    /// Whether an operator stopped all commands.
+    pub fn is_kill_switch_on(&self) -> bool {
+        let [app, component, key] = KILL_SWITCH;
+        let name = format!("{app}/{component}/{key}/{}", self.setting.domain);
+        let fact = self.facts.parameters.of(&name).and_then(|fact| fact.current(is_newer));
+        // Whatever is not a plain "no" stops: a switch that was misspelt is meant to stop.
+        fact.is_some_and(|it| !matches!(it.value.trim(), "off" | "false" | "0" | "no" | ""))
+    }
+}
+
+/// Why a rule gives no commands at a queue, whatever the job: the first reason that there is.
+pub fn hold(
+    state: &State,
+    around: &Surroundings,
+    rule: CommandRule,
+    queue: Name,
+) -> Option<Hold> {
+    if state.is_kill_switch_on() {
+        return Some(Hold::KillSwitch);
+    }
+    if queue != Name::NONE && around.is_exempt(state.names.text(queue)) {
+        return Some(Hold::Exempt);
+    }
+    let needs = rule.text().needs;
+    for topic in needs {
+        if let Some(since) = state.times.of(*topic).stale_since {
+            let age = (since != 0).then(|| state.now.saturating_sub(since));
+            return Some(Hold::InputStale(*topic, age));
+        }
+    }
+    if needs.contains(&Topic::Heartbeat) {
+        return state.queue_silent_for(queue).map(Hold::QueueSilent);
+    }
+    None
+}

@@ -1,0 +1,150 @@
+//! Commands as they are published.
+
+use super::timeout::Deadline;
+use crate::core::command::CommandRule;
+use crate::core::judge::notes::time_notes;
+use crate::core::output::command::{Command, CommandId, CommandKind, held_back_note};
+use crate::core::state::State;
+use crate::core::unit::Millis;
+
+/// What gives commands, as `policy` of a record names it.
+const POLICY: &str = "governor";
+
+/// What a command says, beside what all of a cycle have in common.
+pub(super) struct Order<'a> {
+    pub rule: CommandRule,
+    pub kind: CommandKind,
+    pub subject: String,
+    pub attempt: u32,
+    pub queue: &'a str,
+    pub gshare: &'a str,
+    pub jobs: Vec<String>,
+    pub amount: u64,
+    pub clock: &'static str,
+    pub clock_at: Millis,
+    pub measured: f64,
+    pub limit: f64,
+    pub unit: &'static str,
+    pub dry_run: bool,
+}
+
+/// The id that a rule's command about an attempt of a subject has.
+pub(super) fn id_of(
+    state: &State,
+    rule: CommandRule,
+    subject: &str,
+    attempt: u32,
+    clock_at: Millis,
+) -> CommandId {
+    CommandId::derive(&state.setting.domain, rule.name(), subject, attempt, Some(clock_at))
+}
+
+/// A command at a cut, the next record of its id; its number in the cycle is set when all are known.
+pub(super) fn command(state: &State, order: Order<'_>) -> Command {
+    let rule = order.rule;
+    let id = id_of(state, rule, &order.subject, order.attempt, order.clock_at);
+    let repeat = state.commands.of(id).map_or(0, |known| known.command.repeat.saturating_add(1));
+    Command {
+        id,
+        repeat,
+        domain: state.setting.domain.clone(),
+        kind: order.kind,
+        rule: rule.name().to_owned(),
+        subject: order.subject,
+        attempt: order.attempt,
+        queue: order.queue.to_owned(),
+        gshare: order.gshare.to_owned(),
+        jobs: order.jobs,
+        amount: order.amount,
+        clock: order.clock.to_owned(),
+        clock_at: Some(order.clock_at),
+        measured: order.measured,
+        limit: order.limit,
+        unit: order.unit.to_owned(),
+        expires_at: state.now.saturating_add(state.setting.commands.governor.expires_after),
+        epoch: state.epoch,
+        cycle: state.number,
+        number: 0,
+        now: state.now,
+        policy: POLICY.to_owned(),
+        policy_hash: state.setting.commands.hash.clone(),
+        dry_run: order.dry_run,
+        notes: time_notes(state),
+    }
+}
+
+/// A command about a job whose deadline has passed.
+pub(super) fn about_job<'a>(
+    state: &'a State,
+    (rule, kind, dry_run): (CommandRule, CommandKind, bool),
+    job: &crate::core::state::record::Job,
+    deadline: &Deadline,
+) -> Command {
+    let order = Order {
+        rule,
+        kind,
+        subject: state.job_name(job.key),
+        attempt: job.attempt,
+        queue: state.names.text(job.names[0]),
+        gshare: state.names.text(job.names[1]),
+        jobs: Vec::new(),
+        amount: 1,
+        clock: deadline.clock,
+        clock_at: deadline.clock_at,
+        measured: state.now.saturating_sub(deadline.clock_at) as f64,
+        limit: deadline.limit as f64,
+        unit: "ms",
+        dry_run,
+    };
+    command(state, order)
+}
+
+/// The same command once more.
+pub(super) fn repeated(state: &State, known: &Command) -> Command {
+    Command {
+        repeat: known.repeat.saturating_add(1),
+        expires_at: state.now.saturating_add(state.setting.commands.governor.expires_after),
+        epoch: state.epoch,
+        cycle: state.number,
+        number: 0,
+        now: state.now,
+        policy_hash: state.setting.commands.hash.clone(),
+        notes: time_notes(state),
+        ..known.clone()
+    }
+}
+
+/// A report on what a rule holds back at a queue: how many jobs, since when, why. It goes on with
+/// the one before, unless that said that nothing is held back any more.
+pub(super) fn report(
+    state: &State,
+    rule: CommandRule,
+    queue: &str,
+    jobs: u64,
+    why: &str,
+    before: Option<&Command>,
+) -> Command {
+    let before = before.filter(|before| before.amount > 0);
+    let since = before.and_then(|before| before.clock_at).unwrap_or(state.now);
+    let order = Order {
+        rule,
+        kind: rule.text().kind,
+        subject: queue.to_owned(),
+        attempt: 0,
+        queue,
+        gshare: "",
+        jobs: Vec::new(),
+        amount: jobs,
+        clock: "held_since",
+        clock_at: since,
+        measured: jobs as f64,
+        limit: 0.0,
+        unit: "jobs",
+        dry_run: true,
+    };
+    let mut report = command(state, order);
+    report.repeat = before.map_or(0, |before| before.repeat.saturating_add(1));
+    report.expires_at = state.now;
+    report.notes.insert(0, held_back_note(why));
+    report
+}

@@ -1,0 +1,16 @@
+//! Which commands are given at a cut: rules that are due, bounded by the governor (spec atlas 5 and
+//! 6). Levels, not edges: what is published depends on the state at the cut alone.
+
+mod budget;
+mod due;
+mod evaluation;
+mod facts;
+mod hold;
+mod make;
+mod rebroker;
+mod report;
+pub mod timeout;
+
+pub(crate) use evaluation::CommandEvaluation;
+pub use facts::Surroundings;
+pub use hold::Hold;

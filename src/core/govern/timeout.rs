@@ -1,0 +1,200 @@
+//! When a timeout rule is due for a job (spec atlas 5).
+
+use crate::core::command::{CommandRule, RuleSetting};
+use crate::core::event::Status;
+use crate::core::output::command::CommandKind;
+use crate::core::state::gaps::{Gaps, put_off};
+use crate::core::state::record::Job;
+use crate::core::unit::Millis;
+
+/// A job with what the rules read of it and around it.
+pub struct JobCase<'a> {
+    /// Its record.
+    pub job: &'a Job,
+    /// Its state.
+    pub status: Status,
+    /// Production source label.
+    pub label: &'a str,
+    /// Whether it has a sub-state.
+    pub has_sub_status: bool,
+    /// Whether it belongs to a task.
+    pub has_task: bool,
+    /// Its priority, or its task's where it states none.
+    pub priority: i32,
+    /// Whether its task forbids that its jobs are reassigned.
+    pub keeps_queue: bool,
+    /// When a job last started at its queue; 0: never, as far as is known.
+    pub last_start: Millis,
+    /// Limits that override the rules' own.
+    pub overrides: Overrides,
+}
+
+/// Limits of run-time parameters and of the job's queue that stand in place of the rules' own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Of T2: `TIMEOUT_defined`.
+    pub defined: Option<Millis>,
+    /// Of T11b: `TIMEOUT_holding`.
+    pub holding: Option<Millis>,
+    /// Of T9 and T10: `HEARTBEAT_TIMEOUT_<workflow>`.
+    pub heartbeat: Option<Millis>,
+    /// Of T12a: the queue's `transtimehi`.
+    pub transferring_high: Option<Millis>,
+    /// Of T12b: the queue's `transtimelo`.
+    pub transferring_low: Option<Millis>,
+}
+
+/// What a rule finds of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The rule is not about such jobs.
+    NotConcerned,
+    /// Its present attempt has sent no heartbeat yet: left alone.
+    NoHeartbeat,
+    /// It will be due then, unless something happens.
+    Deadline(Deadline),
+}
+
+/// When a rule is due, and by what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    /// The clock that runs out.
+    pub clock: &'static str,
+    /// What it stands at.
+    pub clock_at: Millis,
+    /// How long it may run.
+    pub limit: Millis,
+    /// When the rule is due, without the spans that do not count.
+    pub due_at: Millis,
+}
+
+/// Production jobs.
+fn is_production(label: &str) -> bool {
+    label == "managed"
+}
+
+/// Test jobs, as production's.
+fn is_test(label: &str) -> bool {
+    label == "test" || label.ends_with("_test") || label.starts_with("rc_")
+}
+
+/// Jobs that build what a user's other jobs run.
+fn is_build(label: &str) -> bool {
+    label == "panda"
+}
+
+/// Users' jobs.
+fn is_analysis(label: &str) -> bool {
+    label == "user" || is_build(label)
+}
+
+/// What a rule asks for: its kind, but for jobs that cannot be brokered again.
+pub fn kind(rule: CommandRule, case: &JobCase<'_>) -> CommandKind {
+    match rule {
+        CommandRule::T2 if is_unassignable(case) => CommandKind::Kill,
+        _ => rule.text().kind,
+    }
+}
+
+/// Whether a job's input is not brokered again: it builds, or no task has it.
+fn is_unassignable(case: &JobCase<'_>) -> bool {
+    is_build(case.label) || !case.has_task
+}
+
+/// The clock of a rule and its limit, where the rule is about the job at all.
+fn clock(setting: &RuleSetting, case: &JobCase<'_>) -> Option<(&'static str, Millis, Millis)> {
+    use CommandRule::{T1, T2, T3, T4, T5a, T5b, T6, T7, T8, T9, T10, T11a, T11b, T12a, T12b};
+    let JobCase { job, status, label, overrides, .. } = *case;
+    let is_high = case.priority >= setting.priority();
+    let moves = is_production(label) && case.has_task;
+    let created = ("created_at", job.created_at);
+    let changed = ("changed_at", job.changed_at);
+    let mut limit = setting.limit();
+    let (clock, at) = match (setting.rule, status) {
+        (T1, Status::Pending) => created,
+        (T2, Status::Defined) => {
+            limit = overrides.defined.unwrap_or(limit);
+            match is_unassignable(case) {
+                true => created,
+                false if is_production(label) || is_test(label) => changed,
+                false => return None,
+            }
+        }
+        (T3, Status::Pending | Status::Defined | Status::Assigned) if is_production(label) => {
+            changed
+        }
+        (T4, Status::Throttled) => created,
+        (T5a, Status::Activated) | (T5b, Status::Starting) if moves && !case.keeps_queue => changed,
+        (T6, Status::Activated | Status::Starting)
+            if moves && is_high && !case.keeps_queue && !job.sample.is_merge() =>
+        {
+            changed
+        }
+        (T7, Status::Sent) => changed,
+        (T8, status) if !status.is_ended() => created,
+        (T9, Status::Running | Status::Starting) => {
+            limit = overrides.heartbeat.unwrap_or(limit);
+            ("heartbeat", job.heartbeat.at.max(job.changed_at))
+        }
+        (T10, Status::Transferring) if case.has_sub_status => {
+            limit = overrides.heartbeat.unwrap_or(limit);
+            ("heartbeat", job.heartbeat.at.max(job.changed_at))
+        }
+        (T11a, Status::Holding) if is_high => held_since(job),
+        (T11b, Status::Holding) => {
+            limit = overrides.holding.unwrap_or(limit);
+            held_since(job)
+        }
+        (T12a, Status::Transferring) if is_high && !is_analysis(label) => {
+            limit = overrides.transferring_high.unwrap_or(limit);
+            over_since(job)
+        }
+        (T12b, Status::Transferring) if !is_high && !is_analysis(label) => {
+            limit = overrides.transferring_low.unwrap_or(limit);
+            over_since(job)
+        }
+        _ => return None,
+    };
+    // A clock that nobody stated does not run.
+    (at > 0).then_some((clock, at, limit))
+}
+
+/// Since when a job is holding: when its payload ended, or when it was said, whichever is earlier.
+fn held_since(job: &Job) -> (&'static str, Millis) {
+    match job.ended_at {
+        0 => ("changed_at", job.changed_at),
+        ended if ended <= job.changed_at => ("ended_at", ended),
+        _ => ("changed_at", job.changed_at),
+    }
+}
+
+/// When a job's payload ended, or started, or else when it reached its state.
+fn over_since(job: &Job) -> (&'static str, Millis) {
+    match (job.ended_at, job.started_at) {
+        (0, 0) => ("changed_at", job.changed_at),
+        (0, started) => ("started_at", started),
+        (ended, _) => ("ended_at", ended),
+    }
+}
+
+/// Whether a rule reads heartbeats.
+fn is_of_heartbeats(rule: CommandRule) -> bool {
+    matches!(rule, CommandRule::T9 | CommandRule::T10)
+}
+
+/// What a rule finds of a job; `gaps`: the spans that do not count.
+pub fn standing(setting: &RuleSetting, case: &JobCase<'_>, gaps: &[&Gaps]) -> Standing {
+    let Some((clock, clock_at, limit)) = clock(setting, case) else {
+        return Standing::NotConcerned;
+    };
+    let job = case.job;
+    let has_heartbeat = job.heartbeat.at != 0 && job.heartbeat.attempt == job.attempt;
+    if is_of_heartbeats(setting.rule) && !has_heartbeat {
+        return Standing::NoHeartbeat;
+    }
+    let mut due_at = put_off(clock_at, limit, gaps);
+    if setting.rule == CommandRule::T6 {
+        due_at = due_at.max(case.last_start.saturating_add(setting.minutes("no_start_min")));
+    }
+    Standing::Deadline(Deadline { clock, clock_at, limit, due_at })
+}

@@ -1,0 +1,225 @@
+//! Commands: what others are asked to do to jobs.
+
+use crate::core::content::{content, content_by_number};
+use crate::core::unit::Millis;
+use sha2::{Digest, Sha256};
+
+/// Id of a command. Derived, not drawn: the first 16 bytes of SHA-256(domain, rule, subject,
+/// attempt, what the clock stood at), so that the same command has the same id on every process and
+/// however often it is made. Its repeats have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommandId(pub [u8; 16]);
+
+impl CommandId {
+    /// The id of what a rule commands of an attempt of a subject since a clock stood at `clock_at`.
+    pub fn derive(
+        domain: &str,
+        rule: &str,
+        subject: &str,
+        attempt: u32,
+        clock_at: Option<Millis>,
+    ) -> CommandId {
+        let mut hasher = Sha256::new();
+        for part in ["command", domain, rule, subject] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(attempt.to_le_bytes());
+        hasher.update(clock_at.unwrap_or(i64::MIN).to_le_bytes());
+        let mut id = [0u8; 16];
+        id.copy_from_slice(&hasher.finalize()[..16]);
+        CommandId(id)
+    }
+}
+
+impl std::fmt::Display for CommandId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+/// What is to be done. The numbers are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum CommandKind {
+    /// Close jobs of a queue and share, and broker their input again.
+    Rebroker = 0,
+    /// Close a job, and broker its input again.
+    Reassign = 1,
+    /// End a job.
+    Kill = 2,
+    /// End a job as failed.
+    Fail = 3,
+    /// End a workflow.
+    KillWorkflow = 4,
+    /// Send a queue nothing more.
+    Drain = 5,
+    /// Raise a task's priority.
+    Boost = 6,
+}
+
+impl CommandKind {
+    /// All kinds, in order of their numbers.
+    pub const ALL: [CommandKind; 7] = [
+        CommandKind::Rebroker,
+        CommandKind::Reassign,
+        CommandKind::Kill,
+        CommandKind::Fail,
+        CommandKind::KillWorkflow,
+        CommandKind::Drain,
+        CommandKind::Boost,
+    ];
+
+    /// Its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CommandKind::Rebroker => "rebroker",
+            CommandKind::Reassign => "reassign",
+            CommandKind::Kill => "kill",
+            CommandKind::Fail => "fail",
+            CommandKind::KillWorkflow => "kill_workflow",
+            CommandKind::Drain => "drain",
+            CommandKind::Boost => "boost",
+        }
+    }
+
+    /// Whether the input of the jobs is brokered again, so that the jobs move.
+    pub const fn moves(self) -> bool {
+        matches!(self, CommandKind::Rebroker | CommandKind::Reassign)
+    }
+}
+
+/// One command record. Repeats of a command have its id and a higher `repeat`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// Its name.
+    pub id: CommandId,
+    /// Which record of this id it is, from 0; without gap.
+    pub repeat: u32,
+    /// Domain that publishes it.
+    pub domain: String,
+    /// What is to be done.
+    pub kind: CommandKind,
+    /// Rule that gave it; one of another version may be unknown here.
+    pub rule: String,
+    /// The job it is about; for fast rebrokerage queue and share, for a report on what was held
+    /// back the queue.
+    pub subject: String,
+    /// Attempt of the job; for fast rebrokerage the number of the batch.
+    pub attempt: u32,
+    /// Queue concerned.
+    pub queue: String,
+    /// Share concerned; empty when none is.
+    pub gshare: String,
+    /// Jobs to act on, in order; empty when the subject is the job.
+    pub jobs: Vec<String>,
+    /// How many jobs it is about.
+    pub amount: u64,
+    /// Clock that ran out.
+    pub clock: String,
+    /// What that clock stood at.
+    pub clock_at: Option<Millis>,
+    /// What was measured, in `unit`.
+    pub measured: f64,
+    /// What would have passed, in `unit`.
+    pub limit: f64,
+    /// Unit of the figures.
+    pub unit: String,
+    /// Not to be carried out after that.
+    pub expires_at: Millis,
+    /// Epoch of the leader that published it.
+    pub epoch: u64,
+    /// Cycle it was made in.
+    pub cycle: u64,
+    /// Its number among the commands of the cycle, from 0.
+    pub number: u32,
+    /// The cycle's now.
+    pub now: Millis,
+    /// What gave it: the rules of the topology file.
+    pub policy: String,
+    /// Hash of the rules and the governor as the topology file has them; 16 hex digits.
+    pub policy_hash: String,
+    /// Whether it is published only, and not to be carried out.
+    pub dry_run: bool,
+    /// What a reader should know: why it was held back, which input is old.
+    pub notes: Vec<String>,
+}
+
+/// Begins the note of a record that reports what was held back.
+const HELD_BACK: &str = "held_back(";
+
+impl Command {
+    /// The record's key.
+    pub fn key(&self) -> String {
+        self.subject.clone()
+    }
+
+    /// Why it was held back, as its note has it. Such a record is a report on all that a rule holds
+    /// back at a queue, and nobody's to carry out.
+    pub fn held_back(&self) -> Option<&str> {
+        let note = self.notes.iter().find_map(|note| note.strip_prefix(HELD_BACK))?;
+        Some(note.strip_suffix(')').unwrap_or(note))
+    }
+
+    /// Whether it is to be carried out.
+    pub fn is_order(&self) -> bool {
+        !self.dry_run
+    }
+
+    /// Names of the jobs it is about; none for a report on what was held back.
+    pub fn about(&self) -> &[String] {
+        match (self.jobs.as_slice(), self.held_back()) {
+            ([], None) => std::slice::from_ref(&self.subject),
+            (jobs, _) => jobs,
+        }
+    }
+}
+
+/// The note of a record that reports what was held back.
+pub fn held_back_note(why: &str) -> String {
+    format!("{HELD_BACK}{why})")
+}
+
+content_by_number!(CommandKind);
+content!(CommandId(bytes));
+content!(Command {
+    id,
+    repeat,
+    domain,
+    kind,
+    rule,
+    subject,
+    attempt,
+    queue,
+    gshare,
+    jobs,
+    amount,
+    clock,
+    clock_at,
+    measured,
+    limit,
+    unit,
+    expires_at,
+    epoch,
+    cycle,
+    number,
+    now,
+    policy,
+    policy_hash,
+    dry_run,
+    notes,
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_attempt_or_clock_is_another_command() {
+        let of = |attempt, at| CommandId::derive("atlas", "T9", "4711", attempt, at);
+        assert_eq!(of(1, Some(5)), of(1, Some(5)));
+        assert_ne!(of(1, Some(5)), of(2, Some(5)));
+        assert_ne!(of(1, Some(5)), of(1, Some(6)));
+        assert_ne!(of(1, Some(5)), CommandId::derive("atlas", "T8", "4711", 1, Some(5)));
+    }
+}

@@ -1,0 +1,161 @@
+//! Commands that were published, what became of them, and what is held back.
+
+use crate::core::content::content;
+use crate::core::event::OutcomeKind;
+use crate::core::id::Key;
+use crate::core::output::command::{Command, CommandId};
+use crate::core::state::NamedTable;
+use crate::core::unit::Millis;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A command, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandState {
+    /// Its newest record.
+    pub command: Command,
+    /// Since when it counts in the budgets: when it was first published, or, if that was for people
+    /// to see, when it was first published to be carried out.
+    pub counts_since: Millis,
+    /// What became of it.
+    pub answer: Option<CommandAnswer>,
+}
+
+/// What became of a command: the newest outcome about it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CommandAnswer {
+    /// When.
+    pub at: Millis,
+    /// What.
+    pub kind: OutcomeKind,
+    /// Why, for a reader.
+    pub reason: String,
+}
+
+impl CommandState {
+    /// Whether nothing more is to be done about it: it was carried out, or refused on purpose.
+    pub fn is_settled(&self) -> bool {
+        let kind = self.answer.as_ref().map(|answer| answer.kind);
+        matches!(kind, Some(OutcomeKind::Accepted | OutcomeKind::Refused))
+    }
+
+    /// Whether its jobs count as commanded: ordered, and not refused.
+    pub fn takes_jobs(&self) -> bool {
+        let kind = self.answer.as_ref().map(|answer| answer.kind);
+        self.command.is_order() && kind != Some(OutcomeKind::Refused)
+    }
+
+    /// When it is repeated if nobody answers; `None` if it is not. `after`: the first pause, which
+    /// doubles with each repeat, of which there are `most` at most.
+    pub fn repeat_at(&self, after: Millis, most: u32) -> Option<Millis> {
+        let is_open = self.command.is_order() && !self.is_settled();
+        (is_open && self.command.repeat < most).then(|| {
+            let pause = after.saturating_mul(1 << self.command.repeat.min(20));
+            self.command.now.saturating_add(pause)
+        })
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Commands {
+    /// By id, as text.
+    pub table: NamedTable<CommandState>,
+    /// What a rule holds back at a queue: its newest report, by (rule, queue).
+    pub held: NamedTable<Command>,
+    /// Commands about each job; derived.
+    pub of_job: BTreeMap<Key, BTreeSet<CommandId>>,
+    /// All commands by since when they count in the budgets; derived.
+    pub recent: BTreeSet<(Millis, CommandId)>,
+}
+
+/// The name under which what a rule holds back at a queue is stored.
+pub fn held_name(rule: &str, queue: &str) -> String {
+    format!("{rule} {queue}")
+}
+
+impl Commands {
+    /// A command by its id.
+    pub fn of(&self, id: CommandId) -> Option<&CommandState> {
+        self.table.of(&id.to_string())
+    }
+
+    /// Commands about a job, in no order that means anything.
+    pub fn about(&self, job: Key) -> impl Iterator<Item = &CommandState> {
+        let ids = self.of_job.get(&job).into_iter().flatten();
+        ids.filter_map(|id| self.of(*id))
+    }
+
+    /// Takes in a command in place of what is known of it; `false` if that is newer.
+    pub fn take(&mut self, command: &Command) -> bool {
+        let name = command.id.to_string();
+        let known = self.table.of(&name);
+        if known.is_some_and(|known| known.command.repeat >= command.repeat) {
+            return false;
+        }
+        let goes_on = known.filter(|known| known.command.dry_run == command.dry_run);
+        let counts_since = goes_on.map_or(command.now, |known| known.counts_since);
+        let answer = known.and_then(|known| known.answer.clone());
+        let state = CommandState { command: command.clone(), counts_since, answer };
+        if let Some(before) = known.map(|known| known.counts_since) {
+            self.recent.remove(&(before, command.id));
+        }
+        self.index(&state);
+        if let Some(held) = self.table.at(&name, || state.clone()) {
+            *held = state;
+        }
+        true
+    }
+
+    /// Notes what is derived of a command.
+    pub fn index(&mut self, state: &CommandState) {
+        let id = state.command.id;
+        for job in state.command.about() {
+            self.of_job.entry(Key::of(job.as_bytes())).or_default().insert(id);
+        }
+        self.recent.insert((state.counts_since, id));
+    }
+
+    /// Takes in what became of a command; `false` if nothing newer is said.
+    pub fn answer(&mut self, id: CommandId, answer: CommandAnswer) -> bool {
+        let known = self.table.of(&id.to_string());
+        if known.is_none_or(|known| known.answer.as_ref().is_some_and(|known| *known >= answer)) {
+            return false;
+        }
+        let Some(state) = self.table.at_known(&id.to_string()) else { return false };
+        state.answer = Some(answer);
+        true
+    }
+
+    /// Finds all again, after they were put in by slot.
+    pub fn settle(&mut self) {
+        self.held.slab.settle();
+        for (slot, report) in self.held.slab.iter() {
+            self.held.by_name.insert(held_name(&report.rule, &report.queue), slot);
+        }
+        self.table.slab.settle();
+        let slots: Vec<u32> = self.table.slab.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            let Some(state) = self.table.slab.get(slot).cloned() else { continue };
+            self.table.by_name.insert(state.command.id.to_string(), slot);
+            self.index(&state);
+        }
+    }
+
+    /// Forgets a command.
+    pub fn remove(&mut self, id: CommandId) {
+        let Some(state) = self.table.remove(&id.to_string()) else { return };
+        self.recent.remove(&(state.counts_since, id));
+        for job in state.command.about() {
+            let key = Key::of(job.as_bytes());
+            if let Some(ids) = self.of_job.get_mut(&key) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.of_job.remove(&key);
+                }
+            }
+        }
+    }
+}
+
+content!(CommandAnswer { at, kind, reason });
+content!(CommandState { command, counts_since, answer });

@@ -1,0 +1,68 @@
+//! Signs of life of whole queues: a queue of which neither jobs nor pilots report may be cut off,
+//! and then the silence of a job there says nothing.
+
+use crate::core::content::content;
+use crate::core::id::Name;
+use crate::core::state::State;
+use crate::core::state::gaps::Gaps;
+use crate::core::unit::Millis;
+use std::collections::BTreeSet;
+
+/// A queue's signs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueSigns {
+    /// The last one, as of the last cut; 0: none yet.
+    pub at: Millis,
+    /// Spans without any, each up to the limit after it gave one again.
+    pub gaps: Gaps,
+}
+
+content!(QueueSigns { at, gaps });
+
+impl State {
+    /// Takes up the signs of this cycle. Read at its end, so that it does not matter in which order
+    /// a job's states and heartbeats came.
+    pub(super) fn note_signs(&mut self) {
+        let mut queues: BTreeSet<Name> = self.touched.pilot.iter().collect();
+        let mut last = None;
+        for slot in std::mem::take(&mut self.signs) {
+            let Some(job) = self.jobs.slab.get(slot).filter(|job| job.status.is_some()) else {
+                continue;
+            };
+            // By its row: that is near, the names of the job are not.
+            let (queue, at) = (Name(self.ledger.load.key(job.load)[0]), job.heartbeat.at);
+            // Heartbeats of one queue often come together.
+            if last.is_some_and(|(known, newest)| known == queue && newest >= at) {
+                continue;
+            }
+            let marks = self.marks.entry(queue).or_default();
+            if at > marks.heartbeat {
+                marks.heartbeat = at;
+                queues.insert(queue);
+            }
+            last = Some((queue, marks.heartbeat));
+        }
+        let silence = self.setting.commands.governor.queue_silence;
+        for queue in queues {
+            let sign = self.marks.get(&queue).map_or(0, |marks| marks.sign());
+            if sign == 0 {
+                continue;
+            }
+            let signs = self.queue_signs.entry(queue).or_default();
+            let was_silent = signs.at != 0 && sign.saturating_sub(signs.at) > silence;
+            if was_silent {
+                signs.gaps.add(signs.at, self.now.saturating_add(silence));
+            }
+            signs.at = signs.at.max(sign);
+        }
+    }
+
+    /// How long a queue has given no sign, if that is longer than its limit and it gave one before;
+    /// ms. One that has been silent for longer than a queue may be cut off counts as gone.
+    pub fn queue_silent_for(&self, queue: Name) -> Option<Millis> {
+        let governor = &self.setting.commands.governor;
+        let at = self.queue_signs.get(&queue).map(|signs| signs.at).filter(|at| *at != 0)?;
+        let age = self.now.saturating_sub(at);
+        (age > governor.queue_silence && age <= governor.queue_silence_max).then_some(age)
+    }
+}

@@ -1,0 +1,140 @@
+//! Rules that give commands, and the governor that bounds them, as the topology file has them.
+
+use super::complaint::one_of;
+use super::read::{Reader, Value};
+use crate::core::command::rule::{CommandRule, Mode, RuleParam};
+use crate::core::command::setting::{CommandSetting, Governor, RuleSetting};
+use crate::core::policy::Arg;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use toml::de::DeTable;
+
+/// Reads `[[rule]]` and `[governor]`.
+pub(super) fn commands(
+    reader: &mut Reader,
+    rules: Option<&Value<'_>>,
+    governor: Option<&Value<'_>>,
+) -> CommandSetting {
+    let mut setting = CommandSetting {
+        rules: read_rules(reader, rules),
+        governor: read_governor(reader, governor),
+        hash: String::new(),
+    };
+    setting.rules.sort_by_key(|setting| setting.rule);
+    setting.hash = hash_of(&setting);
+    setting
+}
+
+fn read_rules(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<RuleSetting> {
+    let Some(value) = value else { return Vec::new() };
+    let Some(list) = value.get_ref().as_array() else {
+        reader.complain_at(value, "rule", "a list of tables, each headed [[rule]]");
+        return Vec::new();
+    };
+    let mut found: Vec<RuleSetting> = Vec::new();
+    for value in list.iter() {
+        let Some(setting) = read_rule(reader, value) else { continue };
+        if found.iter().any(|other| other.rule == setting.rule) {
+            let what = format!("a second rule {:?}", setting.rule.name());
+            reader.complain(reader.line(&value.span()), what, "each rule once");
+            continue;
+        }
+        found.push(setting);
+    }
+    found
+}
+
+fn read_rule(reader: &mut Reader, value: &Value<'_>) -> Option<RuleSetting> {
+    let table = reader.table(value, "rule")?;
+    let line = reader.line(&value.span());
+    let words = CommandRule::ALL.iter().map(|rule| (rule.name(), *rule));
+    let words: Vec<(&str, CommandRule)> = words.collect();
+    let Some(name) = table.get("name") else {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        reader.complain(line, "no `name` in [[rule]]", one_of("", &known));
+        return None;
+    };
+    let rule = reader.word(name, "rule.name", &words)?;
+    let mut setting = RuleSetting::new(rule, Mode::default());
+    let params: Vec<&RuleParam> = rule.params().collect();
+    let known: Vec<&str> =
+        ["name", "mode"].into_iter().chain(params.iter().map(|param| param.key)).collect();
+    reader.only(table, &format!("[[rule]] {}", rule.name()), &known);
+    if let Some(mode) = table.get("mode") {
+        let modes = Mode::ALL.map(|mode| (mode.name(), mode));
+        setting.mode = reader.word(mode, "rule.mode", &modes).unwrap_or_default();
+    }
+    for param in params {
+        read_param(reader, table, param, &mut setting);
+    }
+    Some(setting)
+}
+
+fn read_param(
+    reader: &mut Reader,
+    table: &DeTable<'_>,
+    param: &RuleParam,
+    setting: &mut RuleSetting,
+) {
+    let Some(value) = table.get(param.key) else { return };
+    let place = format!("rule {}, {}", setting.rule.name(), param.key);
+    let Some(arg) = reader.arg(value, &place) else { return };
+    let number = match arg {
+        Arg::Int(number) => Some(number as f64),
+        Arg::Float(number) if !param.is_whole => Some(number),
+        Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) => None,
+    };
+    match number.filter(|number| (param.min..=param.max).contains(number)) {
+        Some(number) => setting.set(param.key, number),
+        None => {
+            let what = if param.is_whole { "a whole number" } else { "a number" };
+            reader.complain_at(value, &place, format!("{what} {}..={}", param.min, param.max));
+        }
+    }
+}
+
+fn read_governor(reader: &mut Reader, value: Option<&Value<'_>>) -> Governor {
+    let mut governor = Governor::default();
+    let table = value.and_then(|value| reader.table(value, "governor"));
+    let Some(table) = table else { return governor };
+    let known: Vec<&str> = Governor::ALL.iter().map(|bound| bound.key).collect();
+    reader.only(table, "[governor]", &known);
+    for bound in Governor::ALL {
+        let Some(value) = table.get(bound.key) else { continue };
+        let place = format!("governor.{}", bound.key);
+        if let Some(number) = reader.int(value, &place, bound.min..=bound.max) {
+            (bound.set)(&mut governor, number);
+        }
+    }
+    governor
+}
+
+/// First 16 hex digits of the SHA-256 of all that rules and governor say.
+fn hash_of(setting: &CommandSetting) -> String {
+    let digest = Sha256::digest(describe(setting).as_bytes());
+    hex::encode(&digest[..8])
+}
+
+/// Rules and governor as text, every value included.
+pub(super) fn describe(setting: &CommandSetting) -> String {
+    let mut text = String::new();
+    for rule in &setting.rules {
+        let all = rule.rule.text();
+        let (name, mode, kind) = (all.name, rule.mode.name(), all.kind.name());
+        let _ = writeln!(text, "\nrule {name} ({}): {mode}, {kind}: {}", all.spec, all.help);
+        for (param, value) in rule.rule.params().zip(&rule.values) {
+            let is_default = (param.default)(rule.rule) == Some(*value);
+            let note = if is_default { "" } else { " (changed)" };
+            let _ = writeln!(text, "  {} = {value}{note}\n      {}", param.key, param.help);
+        }
+        let needs: Vec<&str> = all.needs.iter().map(|topic| topic.name()).collect();
+        let _ = writeln!(text, "  waits while late: {}", needs.join(", "));
+    }
+    text.push_str("\ngovernor\n");
+    for bound in Governor::ALL {
+        let value = (bound.get)(&setting.governor);
+        let note = if value == bound.default { "" } else { " (changed)" };
+        let _ = writeln!(text, "  {} = {value}{note}\n      {}", bound.key, bound.help);
+    }
+    text
+}
