@@ -158,8 +158,11 @@ fn windows_longer_than_retention_are_named_at_the_limit() {
 #[test]
 fn a_topic_kept_shorter_than_progress_is_named() {
     let from = "[topics.command]\npartitions = 1\ncleanup = \"delete\"\nretention_hours = 720";
-    let report = complaint(from, &from.replace("720", "24"));
-    assert_says(&report, &["command kept 24 h, progress 336 h", "a rebuild begins"]);
+    let found = complaints(&changed(from, &from.replace("720", "24")));
+    let shown: Vec<String> = found.iter().map(Complaint::to_string).collect();
+    assert_eq!(shown.len(), 2, "{shown:#?}");
+    assert_says(&shown[0], &["command kept 24 h, progress 336 h", "a rebuild begins"]);
+    assert_says(&shown[1], &["command_lifetime_d of 720 h on command, kept 24 h"]);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
-    Event, Heartbeat, JobState, Outcome, OutcomeKind, Parameter, RamUnit, Status, Task, TaskPhase,
-    Transfer, TransferStatus,
+    Event, Heartbeat, JobState, Outcome, OutcomeAbout, OutcomeKind, Parameter, RamUnit, Status,
+    Task, TaskPhase, Transfer, TransferStatus,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
@@ -139,7 +139,8 @@ pub fn parameter(key: &str, value: &str, at: Millis) -> Parameter {
 
 pub fn outcome(decision: &Decision, kind: OutcomeKind, at: Millis) -> Outcome {
     let (subject, decision) = (decision.subject.clone(), decision.id);
-    Outcome { subject, decision, kind, at, reason: String::new() }
+    let about = OutcomeAbout::Decision;
+    Outcome { subject, decision, about, kind, at, reason: String::new() }
 }
 
 /// The answer that gives `jobs` jobs of a subject's request to a queue.

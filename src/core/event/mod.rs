@@ -35,7 +35,9 @@ pub use replica::{DataKind, Location, Replica, ReplicaState, unscoped};
 pub use share::Share;
 pub use site::Site;
 pub use storage::Storage;
-pub use task::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase};
+pub use task::{
+    ChunkKind, Outcome, OutcomeAbout, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase,
+};
 pub use transfer::{Transfer, TransferStatus};
 pub use user::{User, UserKind, user_name};
 

@@ -1,9 +1,11 @@
 //! A decision as text an operator can read: what was answered, why there, why not elsewhere, and
 //! what it waits for; and what a throttle is for, and until when.
 
+mod command;
 mod join;
 mod throttle;
 
+pub use command::explain_command;
 pub use join::join;
 pub use throttle::{explain_throttle, throttle_of};
 

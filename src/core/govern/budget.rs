@@ -19,8 +19,7 @@ pub(super) struct Budget {
 impl Budget {
     /// What was commanded up to a cut.
     pub(super) fn of(state: &State, is_dry: bool) -> Budget {
-        let mut budget =
-            Budget { is_dry, all: 0, rules: BTreeMap::new(), queues: BTreeMap::new() };
+        let mut budget = Budget { is_dry, all: 0, rules: BTreeMap::new(), queues: BTreeMap::new() };
         let horizon = state.now.saturating_sub(state.setting.commands.governor.window);
         for (at, id) in state.commands.recent.iter().rev() {
             if *at <= horizon {

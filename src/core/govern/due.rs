@@ -23,11 +23,7 @@ pub(super) struct Due {
 }
 
 /// What a rule finds of a job now.
-pub(super) fn look(
-    state: &State,
-    setting: &RuleSetting,
-    case: &JobCase<'_>,
-) -> Standing {
+pub(super) fn look(state: &State, setting: &RuleSetting, case: &JobCase<'_>) -> Standing {
     standing(setting, case, &gaps(state, setting.rule, case.job.names[0]))
 }
 

@@ -189,7 +189,9 @@ impl CommandEvaluation {
             };
             let rule = CommandRule::from_name(&known.command.rule);
             let Some(rule) = rule.and_then(|rule| setting.rule(rule)) else { continue };
-            if at > state.now || rule.mode != Mode::On || !self.is_wanted(state, rule, &known.command)
+            if at > state.now
+                || rule.mode != Mode::On
+                || !self.is_wanted(state, rule, &known.command)
             {
                 continue;
             }

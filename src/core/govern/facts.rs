@@ -84,10 +84,12 @@ impl Surroundings {
             self.read_parameters(state);
             is_other |= before != self.parameters;
         }
-        let subjects = touched.subjects.iter().filter_map(|subject| {
-            Some(state.requests.of(subject)?.task.as_ref()?.task.as_str())
-        });
-        is_other | self.read_tasks(state, subjects.chain(touched.subjects.iter().map(String::as_str)))
+        let subjects = touched
+            .subjects
+            .iter()
+            .filter_map(|subject| Some(state.requests.of(subject)?.task.as_ref()?.task.as_str()));
+        is_other
+            | self.read_tasks(state, subjects.chain(touched.subjects.iter().map(String::as_str)))
     }
 
     fn read_queues(&mut self, state: &State) {
@@ -142,7 +144,8 @@ impl Surroundings {
             };
             let keeps = first.options.disable_reassign
                 || records.any(|record| record.options.disable_reassign);
-            let priority = if first.task_priority != 0 { first.task_priority } else { first.priority };
+            let priority =
+                if first.task_priority != 0 { first.task_priority } else { first.priority };
             let facts = TaskFacts { priority, keeps_queue: keeps };
             is_other |= self.tasks.insert(key, facts) != Some(facts);
         }
@@ -236,7 +239,11 @@ impl Surroundings {
             has_task: job.task != Key::NONE && job.task != Key::of(b""),
             priority: if job.priority != 0 { job.priority } else { task.priority },
             keeps_queue: task.keeps_queue,
-            last_start: state.marks.get(&job.names[0]).map_or(0, |it| it.start).max(state.known_since),
+            last_start: state
+                .marks
+                .get(&job.names[0])
+                .map_or(0, |it| it.start)
+                .max(state.known_since),
             overrides: Overrides {
                 defined: *defined,
                 holding: *holding,

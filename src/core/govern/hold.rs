@@ -78,12 +78,7 @@ impl State {
 }
 
 /// Why a rule gives no commands at a queue, whatever the job: the first reason that there is.
-pub fn hold(
-    state: &State,
-    around: &Surroundings,
-    rule: CommandRule,
-    queue: Name,
-) -> Option<Hold> {
+pub fn hold(state: &State, around: &Surroundings, rule: CommandRule, queue: Name) -> Option<Hold> {
     if state.is_kill_switch_on() {
         return Some(Hold::KillSwitch);
     }

@@ -123,8 +123,7 @@ pub(super) fn is_wanted(state: &State, command: &Command) -> bool {
     command.jobs.iter().any(|name| {
         let job = state.jobs.of(Key::of(name.as_bytes()));
         job.is_some_and(|job| {
-            job.status.is_some_and(is_queued)
-                && (Some(job.names[0]), Some(job.names[1])) == at
+            job.status.is_some_and(is_queued) && (Some(job.names[0]), Some(job.names[1])) == at
         })
     })
 }

@@ -28,9 +28,11 @@ pub(super) fn reports(state: &State, setting: &CommandSetting, held: &Held) -> V
             reports.push(make::report(state, *rule, queue_name, *jobs, &why, before));
         }
     }
-    let over = state.commands.held.iter().filter(|(name, before)| {
-        before.amount > 0 && is_due(before) && !named.contains(*name)
-    });
+    let over = state
+        .commands
+        .held
+        .iter()
+        .filter(|(name, before)| before.amount > 0 && is_due(before) && !named.contains(*name));
     for (_, before) in over {
         if let Some(rule) = CommandRule::from_name(&before.rule) {
             let why = "nothing any more";

@@ -1,7 +1,7 @@
 //! State: all that is known as of a cut.
 
-use crate::core::content::content;
 use crate::core::command::CommandSetting;
+use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
     Link, Parameter, Queue, Quota, Release, Replica, Share, Site, Storage, User, each_configuration,
@@ -16,9 +16,9 @@ use crate::core::output::throttle::{Subject, Throttle};
 use crate::core::request::blockers::BlockerTable;
 use crate::core::state::answered::AnswerTable;
 use crate::core::state::commands::Commands;
+use crate::core::state::crowded::Crowded;
 use crate::core::state::ledger::{Ledger, WORK_GRAIN};
 use crate::core::state::looks::JobLooks;
-use crate::core::state::crowded::Crowded;
 use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
 use crate::core::state::replica_index::ReplicaIndex;
 use crate::core::state::signs::QueueSigns;

@@ -63,9 +63,8 @@ pub struct Kafka {
 }
 
 /// What a file may hold.
-const ROOT: [&str; 9] = [
-    "domain", "topics", "limits", "kafka", "intake", "registry", "policy", "rule", "governor",
-];
+const ROOT: [&str; 9] =
+    ["domain", "topics", "limits", "kafka", "intake", "registry", "policy", "rule", "governor"];
 
 /// Properties on which the guarantees rest: ours to set.
 const OURS: [&str; 8] = [

@@ -10,7 +10,9 @@ use crate::world::{close, lane};
 use std::collections::BTreeMap;
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{Event, Heartbeat, JobState};
-use yardmaster::core::explain::{Context, explain, explain_fates, explain_throttle, join};
+use yardmaster::core::explain::{
+    Context, explain, explain_command, explain_fates, explain_throttle, join,
+};
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::Decision;
 use yardmaster::core::policy::{Flavour, kind, kinds};
@@ -152,6 +154,7 @@ impl<'a> CaseRun<'a> {
                 Output::Throttle(it) => {
                     explain_throttle(&it, self.now).replace(&it.policy_hash, HASH)
                 }
+                Output::Command(it) => explain_command(&it, None, self.now),
             });
         }
         if texts.is_empty() {

@@ -208,6 +208,7 @@ fn outcome(yard: &Yard, subject: &str, kind: OutcomeKind) {
         let outcome = Outcome {
             subject: subject.into(),
             decision: decision.id,
+            about: OutcomeAbout::Decision,
             kind,
             at: yard.now,
             reason: "published by the play".into(),

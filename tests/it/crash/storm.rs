@@ -196,6 +196,7 @@ fn outcome(yard: &Yard, dice: &mut Dice) {
     let outcome = Outcome {
         subject: decision.subject.clone(),
         decision: decision.id,
+        about: OutcomeAbout::Decision,
         kind: kinds[dice.below(3)],
         at: yard.now,
         reason: String::new(),

@@ -204,10 +204,11 @@ fn every_process_counts_a_repaired_log_alike() {
     let report = reader.take_report();
     assert!(report.notices.iter().any(|it| it.contains("was repaired")), "{:?}", report.notices);
     let [same, different, other] = report.verified;
-    let words = yard.decisions().len() + yard.throttles().len();
+    let words = yard.decisions().len() + yard.throttles().len() + yard.commands().len();
     let within = |cycle: u64| plan.repair.covers(cycle);
     let in_doubt = yard.decisions().iter().filter(|it| within(it.cycle)).count()
-        + yard.throttles().iter().filter(|it| within(it.cycle)).count();
+        + yard.throttles().iter().filter(|it| within(it.cycle)).count()
+        + yard.commands().iter().filter(|it| within(it.cycle)).count();
     assert!(in_doubt >= 2);
     assert_eq!((different, other), (0, in_doubt as u64), "{:#?}", report.differences);
     assert_eq!(same, (words - in_doubt) as u64);

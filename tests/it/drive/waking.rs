@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
-    Event, Outcome, OutcomeKind, Pilot, QueueStatus, Site, Storage, Task,
+    Event, Outcome, OutcomeAbout, OutcomeKind, Pilot, QueueStatus, Site, Storage, Task,
 };
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Decision, Outcome as Answer};
@@ -58,6 +58,7 @@ impl Twins {
     fn cycle(&mut self, what: &str) {
         self.number += 1;
         let (mut answers, mut throttles) = (Vec::new(), Vec::new());
+        let mut commands = Vec::new();
         for (twin, engine) in self.engines.iter_mut().enumerate() {
             feed::close_at_end(&mut engine.state, self.now);
             assert_eq!(engine.state.number, self.number);
@@ -66,15 +67,17 @@ impl Twins {
             }
             engine.settle();
             let mut all = Vec::new();
-            let mut all_throttles = Vec::new();
+            let (mut all_throttles, mut all_commands) = (Vec::new(), Vec::new());
             while let Some(output) = engine.next_output() {
                 engine.fold_output(&output);
                 match output {
                     Output::Decision(decision) => all.push(*decision),
                     Output::Throttle(throttle) => all_throttles.push(*throttle),
+                    Output::Command(command) => all_commands.push(*command),
                 }
             }
             throttles.push(all_throttles);
+            commands.push(all_commands);
             answers.push(all);
         }
         let [quick, dumb] = [&answers[0], &answers[1]];
@@ -97,6 +100,7 @@ impl Twins {
         );
         assert_eq!(quick.len(), dumb.len(), "{what}, cycle {number}");
         assert_eq!(throttles[0], throttles[1], "{what}, cycle {number}");
+        assert_eq!(commands[0], commands[1], "{what}, cycle {number}");
         self.count(answers.swap_remove(0));
     }
 
@@ -113,7 +117,9 @@ impl Twins {
             } else {
                 let (kind, reason) = (OutcomeKind::Accepted, String::new());
                 let (subject, decision) = (decision.subject, decision.id);
-                let outcome = Outcome { subject, decision, kind, at: self.now, reason };
+                let about = OutcomeAbout::Decision;
+                let at = self.now;
+                let outcome = Outcome { subject, decision, about, kind, at, reason };
                 self.read(Topic::Outcome, Event::Outcome(outcome));
             }
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
 use yardmaster::core::output::Output;
+use yardmaster::core::output::command::Command;
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::progress::Progress;
 use yardmaster::core::output::throttle::Throttle;
@@ -189,6 +190,18 @@ impl Yard {
         let read = |note: Note| codec.read_throttle(note.value.as_deref().unwrap()).unwrap();
         let mut all: Vec<Throttle> = notes.map(read).collect();
         all.sort_by_key(|throttle| (throttle.cycle, throttle.number));
+        all
+    }
+
+    /// Every command in the log, in order of cycle and number.
+    pub fn commands(&self) -> Vec<Command> {
+        let codec = Codec::new(usize::MAX);
+        let spans = self.paper.spans().into_iter();
+        let lanes = spans.filter(|span| span.lane.topic == Topic::Command);
+        let notes = lanes.flat_map(|span| outputs(&self.paper, span.lane));
+        let read = |note: Note| codec.read_command(note.value.as_deref().unwrap()).unwrap();
+        let mut all: Vec<Command> = notes.map(read).collect();
+        all.sort_by_key(|command| (command.cycle, command.number));
         all
     }
 

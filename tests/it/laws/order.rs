@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "b9a0e7873dfe7c4672f2660ea700bcac4313e39a1af00ede9b720bda2f62dc03";
+const DIGEST: &str = "c8d4c86d6deeed00adf8067fe811048d0543b786e64c14a2a8b1646647098655";

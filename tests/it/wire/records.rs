@@ -4,9 +4,9 @@ use super::dice::Dice;
 use super::facts;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
-    ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeKind,
-    Parameter, Pilot, Queue, QueueStatus, RamUnit, ReplicaSummary, Site, Status, Storage, Task,
-    TaskPhase, Transfer, TransferStatus,
+    ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeAbout,
+    OutcomeKind, Parameter, Pilot, Queue, QueueStatus, RamUnit, ReplicaSummary, Site, Status,
+    Storage, Task, TaskPhase, Transfer, TransferStatus,
 };
 use yardmaster::core::output::decision::{
     Decision, DecisionId, Fate, FilterCount, Outcome, Ranked,
@@ -173,6 +173,7 @@ pub fn outcome(dice: &mut Dice<'_>) -> Became {
     Became {
         subject: dice.text(),
         decision: id(dice),
+        about: dice.pick(&OutcomeAbout::ALL),
         kind: dice.pick(&[Accepted, Refused, Failed, Expired]),
         at: dice.long(),
         reason: dice.text(),

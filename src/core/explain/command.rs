@@ -1,0 +1,190 @@
+//! A command as text: what is to be done to which job, which clock ran out, what became of it.
+
+use super::{Written, iso, number};
+use crate::core::command::CommandRule;
+use crate::core::event::OutcomeKind;
+use crate::core::output::command::Command;
+use crate::core::state::commands::CommandAnswer;
+use crate::core::unit::{Millis, SECOND};
+use std::fmt::Write;
+
+/// Most jobs of a command that are named.
+const JOBS_NAMED: usize = 20;
+
+/// The text of a command record, with what became of it as far as that is known.
+pub fn explain_command(command: &Command, answer: Option<&CommandAnswer>, now: Millis) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, command, answer, now);
+    text
+}
+
+fn write(
+    text: &mut String,
+    command: &Command,
+    answer: Option<&CommandAnswer>,
+    now: Millis,
+) -> Written {
+    let Command { subject, kind, rule, .. } = command;
+    let what = kind.name();
+    match (command.held_back(), command.dry_run) {
+        (Some(_), _) if command.amount == 0 => {
+            writeln!(text, "{subject}: {rule} holds no {what} back any more")?;
+        }
+        (Some(_), _) => {
+            writeln!(text, "{subject}: {what} of {} jobs held back", command.amount)?;
+        }
+        (None, true) => writeln!(text, "{subject}: {what}, dry run: not to be carried out")?,
+        (None, false) => writeln!(text, "{subject}: {what}")?,
+    }
+    writeln!(text, "  command   {}, record {} of it", command.id, command.repeat + 1)?;
+    match CommandRule::from_name(rule) {
+        Some(known) => {
+            let about = known.text();
+            writeln!(text, "  rule      {rule} ({}): {}", about.spec, about.help)?;
+        }
+        None => writeln!(text, "  rule      {rule}, of another version")?,
+    }
+    write_figures(text, command)?;
+    writeln!(text, "  published {} ({})", iso(command.now), command.now)?;
+    if command.held_back().is_none() {
+        write_answer(text, command, answer, now)?;
+    }
+    let Command { cycle, epoch, number, domain, .. } = command;
+    writeln!(text, "  cycle     {cycle} of epoch {epoch}, number {number} in it, domain {domain}")?;
+    for note in &command.notes {
+        writeln!(text, "note: {note}")?;
+    }
+    Ok(())
+}
+
+fn write_figures(text: &mut String, command: &Command) -> Written {
+    let Command { queue, gshare, unit, .. } = command;
+    if !queue.is_empty() {
+        let share = if gshare.is_empty() { String::new() } else { format!(", share {gshare}") };
+        writeln!(text, "  queue     {queue}{share}")?;
+    }
+    if let Some(at) = command.clock_at {
+        writeln!(text, "  clock     {} {}", command.clock, iso(at))?;
+    }
+    if command.held_back().is_some() {
+        return Ok(());
+    }
+    let seconds = |figure: f64| number(figure / SECOND as f64);
+    match unit.as_str() {
+        "ms" => {
+            let (measured, limit) = (seconds(command.measured), seconds(command.limit));
+            writeln!(text, "  measured  {measured} s, limit {limit} s")?;
+        }
+        unit => {
+            let (measured, limit) = (number(command.measured), number(command.limit));
+            writeln!(text, "  measured  {measured} {unit}, limit {limit} {unit}")?;
+        }
+    }
+    if !command.jobs.is_empty() {
+        let named = command.jobs.iter().take(JOBS_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = command.jobs.len().saturating_sub(JOBS_NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        writeln!(text, "  jobs      {named}{more}")?;
+    }
+    Ok(())
+}
+
+fn write_answer(
+    text: &mut String,
+    command: &Command,
+    answer: Option<&CommandAnswer>,
+    now: Millis,
+) -> Written {
+    if command.dry_run {
+        return Ok(());
+    }
+    match answer {
+        Some(CommandAnswer { at, kind, reason }) => {
+            let what = match kind {
+                OutcomeKind::Accepted => "carried out",
+                OutcomeKind::Refused => "refused",
+                OutcomeKind::Failed => "failed",
+                OutcomeKind::Expired => "not in time",
+            };
+            let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            writeln!(text, "  outcome   {what} {}{why}", iso(*at))
+        }
+        None if command.expires_at <= now => {
+            writeln!(text, "  outcome   none; expired {}", iso(command.expires_at))
+        }
+        None => writeln!(text, "  outcome   none yet; expires {}", iso(command.expires_at)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::output::command::{CommandId, CommandKind, held_back_note};
+
+    const NOW: Millis = 1_760_529_600_000;
+
+    fn command() -> Command {
+        Command {
+            id: CommandId([7; 16]),
+            repeat: 1,
+            domain: "atlas".into(),
+            kind: CommandKind::Fail,
+            rule: "T9".into(),
+            subject: "4711".into(),
+            attempt: 1,
+            queue: "AGLT2".into(),
+            gshare: "MC".into(),
+            jobs: Vec::new(),
+            amount: 1,
+            clock: "heartbeat".into(),
+            clock_at: Some(NOW - 7_260_000),
+            measured: 7_260_000.0,
+            limit: 7_200_000.0,
+            unit: "ms".into(),
+            expires_at: NOW + 60_000,
+            epoch: 2,
+            cycle: 77,
+            number: 1,
+            now: NOW,
+            policy: "governor".into(),
+            policy_hash: "0123456789abcdef".into(),
+            dry_run: false,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_command_tells_which_clock_ran_out_and_what_became_of_it() {
+        let text = explain_command(&command(), None, NOW);
+        for part in [
+            "4711: fail\n",
+            "record 2 of it",
+            "T9 (atlas 5)",
+            "queue     AGLT2, share MC",
+            "clock     heartbeat 2025-10-15T09:59:00.000Z",
+            "measured  7260 s, limit 7200 s",
+            "none yet; expires 2025-10-15T12:01:00.000Z",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in:\n{text}");
+        }
+        let (kind, reason) = (OutcomeKind::Refused, "no such job".into());
+        let answer = CommandAnswer { at: NOW, kind, reason };
+        let text = explain_command(&command(), Some(&answer), NOW);
+        assert!(text.contains("refused 2025-10-15T12:00:00.000Z: no such job"), "{text}");
+    }
+
+    #[test]
+    fn a_report_on_what_is_held_back_names_how_many_jobs_and_why() {
+        let report = Command {
+            subject: "AGLT2".into(),
+            amount: 40,
+            dry_run: true,
+            notes: vec![held_back_note("queue_budget, 100 of 100 jobs")],
+            ..command()
+        };
+        let text = explain_command(&report, None, NOW);
+        assert!(text.contains("AGLT2: fail of 40 jobs held back"), "{text}");
+        assert!(text.contains("held_back(queue_budget, 100 of 100 jobs)"), "{text}");
+    }
+}
