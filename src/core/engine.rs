@@ -5,6 +5,7 @@
 //! whether a waiting request wakes depends on the state at the cut, not on how that came to be.
 //! What is remembered here beside the state only shows what need not be evaluated again.
 
+use crate::core::command::CommandRule;
 use crate::core::govern::CommandEvaluation;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
@@ -21,7 +22,7 @@ use crate::core::request::requests::Requests;
 use crate::core::request::throttles::ThrottleEvaluation;
 use crate::core::state::State;
 use crate::core::unit::Millis;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// See the module.
 pub struct Engine {
@@ -208,6 +209,12 @@ impl Engine {
                 return Some(decision);
             }
         }
+    }
+
+    /// Jobs that a rule left alone since their attempt has sent no heartbeat, by rule, since this
+    /// was last asked.
+    pub fn take_without_heartbeat(&mut self) -> BTreeMap<CommandRule, u64> {
+        self.command_evaluation.take_without_heartbeat()
     }
 
     /// Folds an output of this cycle, or of one that was read back.

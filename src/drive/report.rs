@@ -1,5 +1,6 @@
 //! What a drive did, for metrics and messages. Nothing here is read back by it.
 
+use crate::core::command::CommandRule;
 use crate::core::cut::Topic;
 use crate::core::event::Garbled;
 use crate::core::oddity::Oddity;
@@ -44,6 +45,8 @@ pub struct Report {
     pub verified: [u64; 3],
     /// Of those not verifiable: under a configuration this version cannot read.
     pub unread: u64,
+    /// Jobs that a rule left alone since their attempt has sent no heartbeat, by rule.
+    pub without_heartbeat: BTreeMap<CommandRule, u64>,
     /// Where they differ, the first few.
     pub differences: Vec<String>,
     /// What an operator should know.

@@ -3,21 +3,26 @@
 //! The loop owns [`Metrics`]; the HTTP server gets a [`Scrape`]. Nothing is registered
 //! globally.
 
+mod commands;
 mod table;
 
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
+use crate::core::command::CommandRule;
 use crate::core::cut::Topic;
 use crate::core::event::Status;
 use crate::core::oddity::Oddity;
+use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::policy::rule::Rule;
+use crate::core::state::State;
 use crate::core::unit::{Millis, SECOND};
 use crate::drive::intake::Taken;
 use crate::drive::stray::{Stray, StrayCounts};
 use crate::shell::intake::IntakeReport;
 use crate::wire::dialect::Dialect;
+use commands::CommandMetrics;
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::formatting::sanitize_label_value;
 use metrics_exporter_prometheus::{
@@ -48,6 +53,7 @@ pub struct Metrics {
     decisions: Pairs,
     rejections: Pairs,
     throttles: Pairs,
+    commands: CommandMetrics,
     standing: BTreeMap<&'static str, Gauge>,
     restored: PendingCounter,
     lead_changes: PendingCounter,
@@ -129,6 +135,7 @@ impl Metrics {
             decisions: Pairs::new(Metric::Decisions),
             rejections: Pairs::new(Metric::Rejections),
             throttles: Pairs::new(Metric::Throttles),
+            commands: CommandMetrics::new(),
             standing: BTreeMap::new(),
             restored: pending(&recorder, Metric::RestoredRecords, &[]),
             lead_changes: pending(&recorder, Metric::LeadChanges, &[]),
@@ -207,6 +214,21 @@ impl Metrics {
     pub fn record_throttle(&mut self, throttle: &Throttle) {
         let rule = Rule::from_name(&throttle.rule).map_or(OTHER, Rule::name);
         self.throttles.count(&self.recorder, rule, throttle.action.name(), 1);
+    }
+
+    /// A command that was published.
+    pub fn record_command(&mut self, command: &Command) {
+        self.commands.record(&self.recorder, command);
+    }
+
+    /// Commands that were not answered, and what is held back.
+    pub fn record_commands(&mut self, state: &State) {
+        self.commands.record_standing(&self.recorder, state);
+    }
+
+    /// Jobs that a rule left alone since they have sent no heartbeat.
+    pub fn record_without_heartbeat(&mut self, rule: CommandRule, jobs: u64) {
+        self.commands.without_heartbeat.count(&self.recorder, rule.name(), "no_heartbeat", jobs);
     }
 
     /// The rules by which subjects are throttled now, one for each subject.
@@ -336,14 +358,14 @@ impl Metrics {
         self.events.iter_mut().for_each(PendingCounter::add);
         self.oddities.values_mut().for_each(PendingCounter::add);
         self.strays.values_mut().for_each(PendingCounter::add);
+        let CommandMetrics { published, without_heartbeat, .. } = &mut self.commands;
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
-        pairs
-            .into_iter()
-            .chain(&mut self.imports)
-            .flat_map(|it| it.counters.values_mut())
-            .for_each(|by_second| {
+        let pairs = pairs.into_iter().chain([published, without_heartbeat]);
+        pairs.chain(&mut self.imports).flat_map(|it| it.counters.values_mut()).for_each(
+            |by_second| {
                 by_second.values_mut().for_each(PendingCounter::add);
-            });
+            },
+        );
         self.restored.add();
         self.lead_changes.add();
         self.intake.values_mut().chain(&mut self.intake_dropped).for_each(PendingCounter::add);

@@ -207,6 +207,10 @@ impl Show {
         }
         report.decisions().for_each(|decision| metrics.record_decision(decision));
         report.throttles().for_each(|throttle| metrics.record_throttle(throttle));
+        report.commands().for_each(|command| metrics.record_command(command));
+        for (rule, jobs) in &report.without_heartbeat {
+            metrics.record_without_heartbeat(*rule, *jobs);
+        }
         let each = |all: &[u64], mut record: Box<dyn FnMut(Duration) + '_>| {
             all.iter().for_each(|ns| record(Duration::from_nanos(*ns)));
         };
@@ -247,6 +251,7 @@ impl Show {
         let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
         let standing = throttles.filter(|throttle| throttle.stands(state.now));
         self.metrics.record_standing(standing.map(|throttle| throttle.rule.as_str()));
+        self.metrics.record_commands(state);
     }
 
     /// Stops serving.

@@ -155,7 +155,9 @@ const STATES: &[Topic] = &[Topic::JobState];
 const SIGNS: &[Topic] = &[Topic::JobState, Topic::Heartbeat];
 
 macro_rules! rules {
-    ($($rule:ident $name:literal $kind:ident $needs:ident $limit:expr, $spec:literal $help:literal;)*) => {
+    ($(
+        $rule:ident $name:literal $kind:ident $needs:ident $limit:expr, $spec:literal $help:literal;
+    )*) => {
         impl CommandRule {
             /// Every rule, in the order of the specification.
             pub const ALL: &'static [CommandRule] = &[$(CommandRule::$rule,)*];

@@ -23,7 +23,9 @@ impl State {
             return self.odd(Topic::Command, Oddity::Repeated);
         }
         self.arm_command(command.id);
-        if command.is_order() && command.kind == CommandKind::Rebroker {
+        let is_first =
+            self.commands.of(command.id).is_some_and(|it| it.counts_since == command.now);
+        if is_first && command.is_order() && command.kind == CommandKind::Rebroker {
             let at = (self.name(&command.queue), self.name(&command.gshare));
             if let Some(crowded) = self.crowded.get_mut(&at) {
                 crowded.since = crowded.since.max(command.now);

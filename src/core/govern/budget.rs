@@ -7,8 +7,8 @@ use crate::core::state::State;
 use std::collections::BTreeMap;
 
 /// What was commanded within the window: to be carried out, or for people to see. Each counts
-/// against the budgets by itself, so that a rule that is tried does not hold back one that acts, and
-/// shows what it would do.
+/// against the budgets by itself, so that a rule that is tried does not hold back one that acts,
+/// and shows what it would do.
 pub(super) struct Budget {
     is_dry: bool,
     all: u64,

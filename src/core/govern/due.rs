@@ -18,7 +18,7 @@ pub(super) type Found = BTreeSet<Key>;
 pub(super) struct Due {
     /// By rule and queue.
     pub groups: BTreeMap<(CommandRule, Name), Found>,
-    /// How often a job was looked at that sends no heartbeats, by rule; taken by whoever counts.
+    /// How often a job was looked at that sends no heartbeats, by rule; until they are taken.
     pub without_heartbeat: BTreeMap<CommandRule, u64>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn look(state: &State, setting: &RuleSetting, case: &JobCase<'_>) -> 
 }
 
 impl Due {
-    /// Begins anew: every job is looked at.
+    /// Begins again: every job is looked at.
     pub(super) fn begin(&mut self, state: &mut State, around: &Surroundings) {
         self.groups.clear();
         state.looks.begin(state.now, around.first_looks(state));

@@ -1,14 +1,14 @@
 //! Command evaluation: the commands of a cycle, after its decisions and throttles.
 
-use super::budget::Budget;
 use super::due::Due;
 use super::facts::{Surroundings, gaps};
-use super::hold::{Hold, hold};
+use super::hold::hold;
+use super::making::{Making, too_many_moves};
 use super::timeout::{Deadline, Standing, kind, standing};
 use super::{make, rebroker, report};
 use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
-use crate::core::output::command::{Command, CommandId, CommandKind};
+use crate::core::output::command::{Command, CommandId};
 use crate::core::state::State;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,32 +21,6 @@ pub(crate) struct CommandEvaluation {
     repeats: BTreeSet<CommandId>,
     /// Whether every job is to be looked at.
     is_cold: bool,
-}
-
-/// What is held back in a cycle: by rule and queue, how many jobs and why.
-pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
-
-/// What a cycle commands.
-pub(super) struct Making {
-    pub commands: Vec<Command>,
-    pub held: Held,
-    /// What may still be commanded, and what may still be shown.
-    budgets: [Budget; 2],
-}
-
-impl Making {
-    /// The budget of a mode.
-    pub(super) fn budget(&mut self, dry_run: bool) -> &mut Budget {
-        let at = self.budgets.iter().position(|budget| budget.is_dry() == dry_run);
-        &mut self.budgets[at.unwrap_or(0)]
-    }
-
-    /// Notes that jobs of a queue are held back.
-    pub(super) fn hold(&mut self, at: (CommandRule, Name), jobs: u64, why: Hold) {
-        if jobs > 0 {
-            self.held.entry(at).or_insert((0, why)).0 += jobs;
-        }
-    }
 }
 
 /// A job that a rule is due for.
@@ -94,8 +68,7 @@ impl CommandEvaluation {
             self.due.begin(state, &self.around);
         }
         self.due.look(state, &self.around);
-        let budgets = [Budget::of(state, false), Budget::of(state, true)];
-        let mut making = Making { commands: Vec::new(), held: Held::new(), budgets };
+        let mut making = Making::of(state);
         self.timeouts(state, &setting, &mut making);
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
             rebroker::rebroker(state, &self.around, rule, &mut making);
@@ -162,7 +135,7 @@ impl CommandEvaluation {
             self.due.remove((rule, *queue), *key);
             return None;
         }
-        if state.commands.about(*key).any(|known| known.takes_jobs()) {
+        if state.commands.about(*key).any(|known| known.takes(job, state.now)) {
             return None;
         }
         if let Some(why) = too_many_moves(state, *key, kind) {
@@ -225,18 +198,4 @@ fn open(state: &State) -> impl Iterator<Item = CommandId> {
     let all = state.commands.table.iter().map(|(_, known)| known);
     let open = all.filter(|known| known.command.is_order() && !known.is_settled());
     open.map(|known| known.command.id)
-}
-
-/// Why a job is not moved again: it was moved as often as it may be within the window.
-pub(super) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Option<Hold> {
-    if !kind.moves() {
-        return None;
-    }
-    let governor = &state.setting.commands.governor;
-    let horizon = state.now.saturating_sub(governor.moves_window);
-    let is_move = |known: &&crate::core::state::commands::CommandState| {
-        known.takes_jobs() && known.command.kind.moves() && known.counts_since > horizon
-    };
-    let moves = state.commands.about(job).filter(is_move).count() as u32;
-    (moves >= governor.moves_per_job).then_some(Hold::Moves(moves))
 }

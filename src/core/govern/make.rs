@@ -115,7 +115,7 @@ pub(super) fn repeated(state: &State, known: &Command) -> Command {
 }
 
 /// A report on what a rule holds back at a queue: how many jobs, since when, why. It goes on with
-/// the one before, unless that said that nothing is held back any more.
+/// the one before, unless that reported that nothing is held back any more.
 pub(super) fn report(
     state: &State,
     rule: CommandRule,

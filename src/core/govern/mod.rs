@@ -7,6 +7,7 @@ mod evaluation;
 mod facts;
 mod hold;
 mod make;
+mod making;
 mod rebroker;
 mod report;
 pub mod timeout;

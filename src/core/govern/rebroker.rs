@@ -1,10 +1,10 @@
 //! Fast rebrokerage: jobs of a share that a queue will not start soon are brokered again (spec
 //! atlas 6).
 
-use super::evaluation::{Making, too_many_moves};
 use super::facts::Surroundings;
 use super::hold::hold;
 use super::make::{self, Order};
+use super::making::{Making, too_many_moves};
 use crate::core::command::{CommandRule, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::output::command::{Command, CommandKind};
@@ -66,12 +66,8 @@ fn of_share(
     making: &mut Making,
 ) {
     let dry_run = rule.mode != Mode::On;
-    let (left, why) = making.budget(dry_run).left(state, RULE, at.0);
-    let jobs = oldest(state, at, excess);
-    let jobs: Vec<&Job> = jobs.into_iter().take(left.min(excess) as usize).collect();
-    if (jobs.len() as u64) < excess && left < excess {
-        making.hold((RULE, at.0), excess - jobs.len() as u64, why);
-    }
+    let (left, _) = making.budget(dry_run).left(state, RULE, at.0);
+    let jobs = oldest(state, at, left.min(excess));
     let batch = rule.value("batch_jobs") as usize;
     for (number, jobs) in jobs.chunks(batch.max(1)).enumerate() {
         making.budget(dry_run).take(RULE.name(), at.0, jobs.len() as u64);
@@ -93,6 +89,10 @@ fn of_share(
         };
         making.commands.push(make::command(state, order));
     }
+    if left < excess {
+        let (_, why) = making.budget(dry_run).left(state, RULE, at.0);
+        making.hold((RULE, at.0), excess - left, why);
+    }
 }
 
 /// The oldest queued jobs of a share at a queue that may move, at most so many: those with the
@@ -110,7 +110,7 @@ fn oldest(state: &State, at: (Name, Name), most: u64) -> Vec<&Job> {
     jobs.sort_unstable_by_key(|job| job.key);
     jobs.dedup_by_key(|job| job.key);
     jobs.retain(|job| {
-        !state.commands.about(job.key).any(|known| known.takes_jobs())
+        !state.commands.about(job.key).any(|known| known.takes(job, state.now))
             && too_many_moves(state, job.key, CommandKind::Rebroker).is_none()
     });
     jobs.truncate(most as usize);

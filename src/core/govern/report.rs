@@ -1,8 +1,8 @@
 //! What the governor holds back, for people: published when it begins, from time to time while it
 //! lasts, and when it ends.
 
-use super::evaluation::Held;
 use super::make;
+use super::making::Held;
 use crate::core::command::{CommandRule, CommandSetting};
 use crate::core::id::Name;
 use crate::core::output::command::Command;

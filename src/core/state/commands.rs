@@ -3,8 +3,9 @@
 use crate::core::content::content;
 use crate::core::event::OutcomeKind;
 use crate::core::id::Key;
-use crate::core::output::command::{Command, CommandId};
+use crate::core::output::command::{Command, CommandId, CommandKind};
 use crate::core::state::NamedTable;
+use crate::core::state::record::Job;
 use crate::core::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,6 +43,16 @@ impl CommandState {
     pub fn takes_jobs(&self) -> bool {
         let kind = self.answer.as_ref().map(|answer| answer.kind);
         self.command.is_order() && kind != Some(OutcomeKind::Refused)
+    }
+
+    /// Whether a job counts as commanded by it: in the attempt that it is about or, where it names
+    /// jobs without their attempts, until it expires.
+    pub fn takes(&self, job: &Job, now: Millis) -> bool {
+        self.takes_jobs()
+            && match self.command.kind {
+                CommandKind::Rebroker => self.command.expires_at > now,
+                _ => self.command.attempt == job.attempt,
+            }
     }
 
     /// When it is repeated if nobody answers; `None` if it is not. `after`: the first pause, which
@@ -115,7 +126,7 @@ impl Commands {
         self.recent.insert((state.counts_since, id));
     }
 
-    /// Takes in what became of a command; `false` if nothing newer is said.
+    /// Takes in what became of a command; `false` if that is not news.
     pub fn answer(&mut self, id: CommandId, answer: CommandAnswer) -> bool {
         let known = self.table.of(&id.to_string());
         if known.is_none_or(|known| known.answer.as_ref().is_some_and(|known| *known >= answer)) {

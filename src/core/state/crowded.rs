@@ -148,7 +148,7 @@ impl State {
         for (job, _) in &self.commands.of_job {
             let Some(record) = self.jobs.of(*job) else { continue };
             let waits = record.status.is_some_and(is_queued);
-            if waits && self.commands.about(*job).any(|state| state.takes_jobs()) {
+            if waits && self.commands.about(*job).any(|state| state.takes(record, self.now)) {
                 let at = (record.names[0], record.names[1]);
                 *commanded.entry(at).or_default() += 1;
             }

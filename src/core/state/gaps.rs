@@ -4,7 +4,8 @@
 use crate::core::content::content;
 use crate::core::unit::Millis;
 
-/// Most gaps that are remembered of one thing; of more the oldest two count as one that covers both.
+/// Most gaps that are remembered of one thing; of more, the oldest two count as one that covers
+/// both.
 const GAPS_MAX: usize = 64;
 
 /// Gaps in order of time, none touching another.

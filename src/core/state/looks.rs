@@ -3,7 +3,7 @@
 //! Derived, and kept only where commands are judged. A job has one entry, by the minute, no later
 //! than the earliest moment at which a rule can be due: a change of state that makes that earlier
 //! adds another, and the one before is passed over. A heartbeat changes nothing here: the job is
-//! looked at, and the entry is set anew.
+//! looked at, and the entry is set again.
 
 use crate::core::event::Status;
 use crate::core::state::record::Job;

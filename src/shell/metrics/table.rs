@@ -81,6 +81,14 @@ metrics! {
         "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
         "Owners and tasks that are held as a whole now, by rule.";
+    Commands Kind::Counter, "yardmaster_published_commands_total" ["rule", "record"]
+        "Records on topic command, by rule and by what they are: the first of a command that is to be carried out, a repeat of it, a dry run, or a report on what is held back.";
+    OpenCommands Kind::Gauge, "yardmaster_open_commands" ["rule"]
+        "Commands that are to be carried out, were not answered and have not expired, by rule.";
+    HeldBackJobs Kind::Gauge, "yardmaster_held_back_jobs" ["rule", "reason"]
+        "Jobs for which a rule is due and gives no command, by rule and reason, as last published.";
+    WithoutHeartbeat Kind::Counter, "yardmaster_without_heartbeat_jobs_total" ["rule", "outcome"]
+        "Jobs past their heartbeat limit that were left alone since their attempt has sent no heartbeat at all; each is counted again after each limit.";
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
         "Candidates rejected, by policy and the filter that objected first.";
     QueueJobs Kind::Gauge, "yardmaster_queue_jobs" ["queue", "status"]

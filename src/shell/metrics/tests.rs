@@ -1,11 +1,13 @@
 use super::*;
+use crate::core::output::command::{CommandId, CommandKind, held_back_note};
 use crate::core::output::decision::{DecisionId, FilterCount, Outcome};
 use crate::core::output::throttle::{Action, SubjectKind, ThrottleId};
+use crate::core::state::Setting;
 use crate::shell::intake::IntakeReport;
 use std::collections::BTreeSet;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 14] = [
+const UNITS: [&str; 15] = [
     "reads",
     "events",
     "changes",
@@ -13,6 +15,7 @@ const UNITS: [&str; 14] = [
     "seconds",
     "decisions",
     "throttles",
+    "commands",
     "rejections",
     "jobs",
     "cores",
@@ -87,6 +90,61 @@ fn throttle(rule: &str) -> Throttle {
     }
 }
 
+fn command(rule: &str, repeat: u32) -> Command {
+    Command {
+        id: CommandId::derive("atlas", rule, "1", 0, None),
+        repeat,
+        domain: "atlas".into(),
+        kind: CommandKind::Fail,
+        rule: rule.into(),
+        subject: "1".into(),
+        attempt: 0,
+        queue: "Q".into(),
+        gshare: String::new(),
+        jobs: Vec::new(),
+        amount: 1,
+        clock: String::new(),
+        clock_at: None,
+        measured: 0.0,
+        limit: 0.0,
+        unit: String::new(),
+        expires_at: 1,
+        epoch: 0,
+        cycle: 0,
+        number: 0,
+        now: 0,
+        policy: String::new(),
+        policy_hash: String::new(),
+        dry_run: false,
+        notes: vec![],
+    }
+}
+
+/// A state with an open command, and with a report on what is held back.
+fn held_back() -> State {
+    let mut state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
+    state.fold_command(&command("T9", 0));
+    let notes = vec![held_back_note("queue_budget, 3 of 3 jobs")];
+    state.fold_command(&Command { notes, amount: 5, dry_run: true, ..command("T1", 0) });
+    state
+}
+
+#[test]
+fn commands_are_counted_by_rule_and_what_is_held_back_by_reason() {
+    let mut metrics = all();
+    metrics.add();
+    let text = metrics.scrape().text();
+    for line in [
+        r#"yardmaster_published_commands_total{rule="T9",record="first"} 1"#,
+        r#"yardmaster_published_commands_total{rule="T9",record="repeat"} 1"#,
+        r#"yardmaster_open_commands{rule="T9"} 1"#,
+        r#"yardmaster_held_back_jobs{rule="T1",reason="queue_budget"} 5"#,
+        r#"yardmaster_without_heartbeat_jobs_total{rule="T9",outcome="no_heartbeat"} 3"#,
+    ] {
+        assert!(text.contains(line), "{line} is not in:\n{text}");
+    }
+}
+
 fn load(queue: &str, running: u64) -> QueueLoad {
     let mut load = QueueLoad { queue: queue.to_string(), ..QueueLoad::default() };
     load.jobs[Status::Running.index()] = running;
@@ -113,6 +171,10 @@ fn all() -> Metrics {
     metrics.record_throttle(&throttle("A1"));
     metrics.record_throttle(&throttle("of another version"));
     metrics.record_standing(["A1", "A6", "A6"].into_iter());
+    metrics.record_command(&command("T9", 0));
+    metrics.record_command(&command("T9", 1));
+    metrics.record_commands(&held_back());
+    metrics.record_without_heartbeat(CommandRule::T9, 3);
     metrics.record_intake(&IntakeReport { waiting: 3, ..IntakeReport::default() });
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck(Topic::Task, 1);

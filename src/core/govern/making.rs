@@ -1,0 +1,56 @@
+//! What a cycle commands and holds back, while it is found out.
+
+use super::budget::Budget;
+use super::hold::Hold;
+use crate::core::command::CommandRule;
+use crate::core::id::{Key, Name};
+use crate::core::output::command::{Command, CommandKind};
+use crate::core::state::State;
+use crate::core::state::commands::CommandState;
+use std::collections::BTreeMap;
+
+/// What is held back in a cycle: by rule and queue, how many jobs and why.
+pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
+
+/// What a cycle commands.
+pub(super) struct Making {
+    pub commands: Vec<Command>,
+    pub held: Held,
+    /// What may still be commanded, and what may still be shown.
+    budgets: [Budget; 2],
+}
+
+impl Making {
+    /// Nothing yet, at a cut.
+    pub(super) fn of(state: &State) -> Making {
+        let budgets = [Budget::of(state, false), Budget::of(state, true)];
+        Making { commands: Vec::new(), held: Held::new(), budgets }
+    }
+
+    /// The budget of a mode.
+    pub(super) fn budget(&mut self, dry_run: bool) -> &mut Budget {
+        let at = self.budgets.iter().position(|budget| budget.is_dry() == dry_run);
+        &mut self.budgets[at.unwrap_or(0)]
+    }
+
+    /// Notes that jobs of a queue are held back.
+    pub(super) fn hold(&mut self, at: (CommandRule, Name), jobs: u64, why: Hold) {
+        if jobs > 0 {
+            self.held.entry(at).or_insert((0, why)).0 += jobs;
+        }
+    }
+}
+
+/// Why a job is not moved again: it was moved as often as it may be within the window.
+pub(super) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Option<Hold> {
+    if !kind.moves() {
+        return None;
+    }
+    let governor = &state.setting.commands.governor;
+    let horizon = state.now.saturating_sub(governor.moves_window);
+    let is_move = |known: &&CommandState| {
+        known.takes_jobs() && known.command.kind.moves() && known.counts_since > horizon
+    };
+    let moves = state.commands.about(job).filter(is_move).count() as u32;
+    (moves >= governor.moves_per_job).then_some(Hold::Moves(moves))
+}

@@ -1,0 +1,89 @@
+//! Commands as metrics: published, open, and what the governor holds back.
+
+use super::table::Metric;
+use super::{METADATA, OTHER, Pairs, key};
+use crate::core::command::CommandRule;
+use crate::core::output::command::Command;
+use crate::core::state::State;
+use metrics::{Gauge, Recorder};
+use metrics_exporter_prometheus::PrometheusRecorder;
+use std::collections::BTreeMap;
+
+/// See the module.
+pub(super) struct CommandMetrics {
+    pub(super) published: Pairs,
+    pub(super) without_heartbeat: Pairs,
+    open: BTreeMap<String, Gauge>,
+    held: BTreeMap<[String; 2], Gauge>,
+}
+
+/// The rule of a record as a label.
+fn rule_of(command: &Command) -> &'static str {
+    CommandRule::from_name(&command.rule).map_or(OTHER, CommandRule::name)
+}
+
+/// What kind of record a command is, as a label.
+fn what_of(command: &Command) -> &'static str {
+    match (command.held_back(), command.dry_run, command.repeat) {
+        (Some(_), ..) => "held_back",
+        (None, true, _) => "dry_run",
+        (None, false, 0) => "first",
+        (None, false, _) => "repeat",
+    }
+}
+
+/// The name of the reason why commands were held back: its first word.
+fn reason_of(why: &str) -> &str {
+    why.split(|it: char| !it.is_ascii_alphanumeric() && it != '_').next().unwrap_or(OTHER)
+}
+
+impl CommandMetrics {
+    pub(super) fn new() -> CommandMetrics {
+        CommandMetrics {
+            published: Pairs::new(Metric::Commands),
+            without_heartbeat: Pairs::new(Metric::WithoutHeartbeat),
+            open: BTreeMap::new(),
+            held: BTreeMap::new(),
+        }
+    }
+
+    /// A record that was published.
+    pub(super) fn record(&mut self, recorder: &PrometheusRecorder, command: &Command) {
+        self.published.count(recorder, rule_of(command), what_of(command), 1);
+    }
+
+    /// Commands that nobody answered, and what is held back, as they stand.
+    pub(super) fn record_standing(&mut self, recorder: &PrometheusRecorder, state: &State) {
+        let mut open: BTreeMap<String, u64> = BTreeMap::new();
+        for rule in state.setting.commands.active() {
+            open.insert(rule.rule.name().to_owned(), 0);
+        }
+        for rule in self.open.keys() {
+            open.entry(rule.clone()).or_default();
+        }
+        let all = state.commands.table.iter().map(|(_, known)| known);
+        for known in all.filter(|it| it.command.is_order() && !it.is_settled()) {
+            if known.command.expires_at > state.now {
+                *open.entry(rule_of(&known.command).to_owned()).or_default() += 1;
+            }
+        }
+        for (rule, count) in open {
+            let labels = key(Metric::OpenCommands, &[&rule]);
+            let new = || recorder.register_gauge(&labels, &METADATA);
+            self.open.entry(rule).or_insert_with(new).set(count as f64);
+        }
+        let mut held: BTreeMap<[String; 2], u64> = BTreeMap::new();
+        for labels in self.held.keys() {
+            held.entry(labels.clone()).or_default();
+        }
+        for (_, report) in state.commands.held.iter().filter(|(_, it)| it.amount > 0) {
+            let reason = reason_of(report.held_back().unwrap_or(OTHER)).to_owned();
+            *held.entry([rule_of(report).to_owned(), reason]).or_default() += report.amount;
+        }
+        for (labels, jobs) in held {
+            let of = key(Metric::HeldBackJobs, &[&labels[0], &labels[1]]);
+            let new = || recorder.register_gauge(&of, &METADATA);
+            self.held.entry(labels).or_insert_with(new).set(jobs as f64);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Commands: each rule with the moment before and the moment at its threshold, what exempts from it,
+//! and what the governor holds back.
+
+mod governor;
+mod rebroker;
+mod rules;
+mod stage;
+mod stale;

@@ -1,0 +1,146 @@
+//! Blind means quiet: rules wait while what could have prevented them is late.
+
+use super::stage::*;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::*;
+use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
+
+/// A running job with a heartbeat now.
+fn running(stage: &mut Stage, name: &'static str) -> i64 {
+    let job = stage.job(name, Status::Running);
+    stage.publish(&job);
+    let at = stage.now();
+    stage.heartbeat(name, at);
+    at
+}
+
+#[test]
+fn heartbeats_that_died_and_come_back_all_at_once_kill_nothing() {
+    for newest_first in [false, true] {
+        let mut stage = Stage::new(&[]);
+        let names: Vec<&'static str> = vec!["11", "12", "13", "14"];
+        let at = names.iter().map(|name| running(&mut stage, name)).max().unwrap();
+        // The pipeline of heartbeats dies for three hours; the jobs live.
+        stage.alive.retain(|topic| *topic != Topic::Heartbeat);
+        stage.pass(3 * HOUR);
+        assert_eq!(commands(&stage), 0);
+        let held = stage.held("T9");
+        assert!(held[0].1.starts_with("input_stale(heartbeat, "), "{held:?}");
+        // It comes back, with what was sent meanwhile, one job after the other.
+        stage.alive.push(Topic::Heartbeat);
+        let mut sent: Vec<(&'static str, i64)> = (1..=5)
+            .flat_map(|half| names.iter().map(move |name| (*name, at + half * 30 * MINUTE)))
+            .collect();
+        if newest_first {
+            sent.reverse();
+        }
+        for (name, at) in sent {
+            stage.heartbeat(name, at);
+            stage.pass(20 * SECOND);
+        }
+        stage.pass(HOUR);
+        assert_eq!(commands(&stage), 0, "{:?}", stage.yard.commands());
+        // One that is dead in fact fails in the end.
+        for _ in 0..10 {
+            for name in &names[1..] {
+                let now = stage.now();
+                stage.heartbeat(name, now);
+            }
+            stage.pass(30 * MINUTE);
+        }
+        assert_eq!(stage.rules("11"), ["T9"]);
+        assert_eq!(commands(&stage), 1);
+        stage.check();
+    }
+}
+
+fn commands(stage: &Stage) -> usize {
+    stage.yard.commands().iter().filter(|it| it.held_back().is_none() && it.repeat == 0).count()
+}
+
+#[test]
+fn a_topic_that_falls_silent_holds_back_what_is_due() {
+    let mut stage = Stage::new(&[]);
+    let at = running(&mut stage, "7");
+    stage.until(at + 2 * HOUR - 15 * MINUTE);
+    stage.alive.retain(|topic| *topic != Topic::Heartbeat);
+    // Silent for longer than 600 s before the job is due: its clock stands still.
+    stage.until(at + 4 * HOUR);
+    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    stage.alive.push(Topic::Heartbeat);
+    stage.pass(10 * MINUTE);
+    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    // It was silent from 1 h 45 min on, and counts again 10 minutes after it came back.
+    stage.until(at + 4 * HOUR + 5 * MINUTE + 10 * MINUTE + 15 * MINUTE);
+    assert_eq!(stage.rules("7"), ["T9"]);
+    stage.check();
+}
+
+#[test]
+fn what_was_due_when_a_topic_fell_silent_is_held_back_and_named() {
+    let mut stage = Stage::new(&[(
+        "jobs_per_queue = 100\npercent_of_queue = 10",
+        "jobs_per_queue = 0\npercent_of_queue = 0",
+    )]);
+    let job = stage.job("7", Status::Pending);
+    stage.publish(&job);
+    stage.pass(HOUR + MINUTE);
+    assert_eq!(stage.held("T1"), [(1, "queue_budget, 0 of 0 jobs".to_owned())]);
+    stage.alive.retain(|topic| *topic != Topic::JobState);
+    stage.pass(HOUR);
+    let last = stage.held("T1").pop().unwrap();
+    assert!(last.1.starts_with("input_stale(job-state, "), "{last:?}");
+    stage.check();
+}
+
+#[test]
+fn a_queue_that_gives_no_sign_loses_no_job_for_two_days() {
+    let mut stage = Stage::new(&[]);
+    let at = running(&mut stage, "7");
+    running(&mut stage, "8");
+    stage.queue_lives = false;
+    stage.until(at + 24 * HOUR);
+    assert_eq!(commands(&stage), 0);
+    assert!(stage.held("T9")[0].1.starts_with("input_stale(queue, "), "{:?}", stage.held("T9"));
+    // It comes back: one of its jobs first, the other half an hour later.
+    let now = stage.now();
+    stage.queue_lives = true;
+    stage.heartbeat("7", now);
+    stage.pass(30 * MINUTE);
+    let now = stage.now();
+    stage.heartbeat("8", now);
+    stage.pass(30 * MINUTE);
+    assert_eq!(commands(&stage), 0, "{:?}", stage.yard.commands());
+    stage.check();
+}
+
+#[test]
+fn a_queue_that_stays_silent_counts_as_gone_in_the_end() {
+    let mut stage = Stage::new(&[]);
+    let at = running(&mut stage, "7");
+    stage.queue_lives = false;
+    stage.until(at + 47 * HOUR);
+    assert_eq!(commands(&stage), 0);
+    stage.until(at + 49 * HOUR);
+    assert_eq!(stage.rules("7"), ["T9"]);
+    stage.check();
+}
+
+#[test]
+fn after_an_outage_of_six_hours_a_restart_kills_nothing_that_lives() {
+    let mut stage = Stage::new(&[]);
+    running(&mut stage, "7");
+    running(&mut stage, "8");
+    stage.drive.finish(stage.now()).unwrap();
+    // The world goes on without us: 7 lives, 8 does not.
+    let mut stage = stage.restarted();
+    for _ in 0..12 {
+        stage.without_a_process(30 * MINUTE, &["7"]);
+    }
+    stage.pass(MINUTE);
+    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    stage.keep("7", 3 * HOUR);
+    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    assert_eq!(stage.rules("8"), ["T9"]);
+    stage.check();
+}
