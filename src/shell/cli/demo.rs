@@ -1,10 +1,12 @@
 //! `demo`: a simulated grid on the embedded log, in a closed loop.
 
+mod commands;
 mod compare;
 mod polled;
 
 use crate::core::event::Configuration;
 use crate::core::limits::Limits;
+use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::audit::audit;
@@ -87,6 +89,11 @@ pub struct Demo {
     #[arg(long, default_value_t = 5, requires = "compare")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
+    /// Sets the mode of all rules that give commands (off, dry_run, on) in place of the topology's;
+    /// with `on` the simulated grid carries the commands out.
+    #[arg(long, value_name = "MODE")]
+    #[arg(value_parser = ["off", "dry_run", "on"])]
+    commands: Option<String>,
     /// Where metrics are served meanwhile; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
@@ -96,6 +103,10 @@ impl Demo {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = Read::open(self.topology.as_deref())?;
+        let read = match &self.commands {
+            Some(mode) => commands::with_mode(&read, mode)?,
+            None => read,
+        };
         if self.compare {
             return self.compare(&read);
         }
@@ -204,6 +215,8 @@ struct Live {
     now: Millis,
     /// Decisions published and not yet obeyed.
     decisions: Vec<Decision>,
+    /// Commands likewise.
+    commands: Vec<Command>,
     totals: Totals,
     reported_ns: u64,
     reported_events: u64,
@@ -219,6 +232,7 @@ struct Totals {
     rejected: BTreeMap<String, u64>,
     /// Throttles: by rule, set and lifted.
     throttles: BTreeMap<String, [u64; 2]>,
+    commands: commands::Totals,
     first_answer: BTreeMap<String, Millis>,
 }
 
@@ -256,6 +270,7 @@ impl Live {
             partitions: topics.iter().map(|(topic, it)| (*topic, it.partitions)).collect(),
             now: START,
             decisions: Vec::new(),
+            commands: Vec::new(),
             totals: Totals::default(),
             reported_ns: clock::stopwatch(),
             reported_events: 0,
@@ -270,6 +285,7 @@ impl Live {
             self.clock.store(self.now, Ordering::Relaxed);
             let decisions = std::mem::take(&mut self.decisions);
             let mut records = Vec::new();
+            self.grid.obey(&std::mem::take(&mut self.commands), &mut records);
             self.grid.advance(self.now, &decisions, &mut records);
             let (known, is_due) = match &mut self.polled {
                 None => (records, true),
@@ -310,6 +326,8 @@ impl Live {
             self.totals.count_throttles(report.throttles());
             self.totals.events += report.events.values().sum::<u64>();
             self.decisions.extend(report.decisions().cloned());
+            self.totals.commands.count(report.commands());
+            self.commands.extend(report.commands().filter(|it| it.is_order()).cloned());
             if !self.drive.has_more() {
                 return Ok(());
             }
@@ -411,6 +429,7 @@ impl Totals {
         if !throttles.is_empty() {
             println!("throttles: {}", throttles.join("; "));
         }
+        self.commands.print(summary);
         let mut rejected: Vec<_> = self.rejected.iter().collect();
         rejected.sort_by(|a, b| b.1.cmp(a.1));
         let top: Vec<String> =

@@ -241,7 +241,9 @@ impl Grid {
             self.add_chunk(chunk.task, kind, jobs);
         }
         if over {
-            self.tasks.remove(chunk.task);
+            if let Some(task) = self.tasks.remove(chunk.task) {
+                self.task_ends.add(self.now - task.arrival.request.asked_at);
+            }
             self.count.tasks.1 += 1;
             request.subject = request.task.clone();
             request.attempt = 0;

@@ -54,6 +54,7 @@ impl Grid {
             self.give_back(handle);
         }
         let Some(mut job) = self.jobs.remove(handle) else { return };
+        self.by_name.remove(&job.name);
         if job.started_at != 0 && job.ended_at == 0 {
             job.ended_at = self.now;
         }

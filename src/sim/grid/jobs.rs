@@ -121,7 +121,9 @@ impl Grid {
             wall: (whole * part * 1_000.0) as Millis + SECOND,
         };
         publish(&mut self.publisher, &job, held, queue, "");
+        let name = job.name.clone();
         let job = self.jobs.insert(job);
+        self.by_name.insert(name, job);
         self.count.generated += 1;
         self.after_between(SETUP.0, SETUP.1, Planned::JobStep(job));
         if let Some(after) = killed {
@@ -273,7 +275,10 @@ impl Grid {
             Fate::Fails => self.over(handle, Status::Failed, "payload_error"),
             Fate::FallsSilent => {
                 let chunk = job.chunk;
-                self.jobs.remove(handle);
+                if let Some(job) = self.jobs.remove(handle) {
+                    self.by_name.remove(&job.name);
+                    self.silent.insert(job);
+                }
                 self.count.silent += 1;
                 self.job_over(chunk);
             }
@@ -323,6 +328,16 @@ impl Grid {
             publish(&mut self.publisher, job, chunk, queue, "");
             (job.status, job.changed_at) = now;
         }
+    }
+}
+
+impl Grid {
+    /// Whether a job that has started goes on and gives signs of life.
+    pub(super) fn is_alive(&self, handle: Handle) -> bool {
+        self.jobs.get(handle).is_some_and(|job| {
+            let passed = self.now - job.started_at;
+            job.fate != Fate::FallsSilent || passed <= job.wall / 2
+        })
     }
 }
 

@@ -10,6 +10,7 @@ mod agenda;
 mod built_in;
 mod chunks;
 mod classes;
+mod commands;
 mod ends;
 mod facts;
 mod jobs;
@@ -32,6 +33,7 @@ use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
 use agenda::{Agenda, Planned};
 use chunks::{Chunk, LiveTask};
+use commands::Silent;
 use jobs::LiveJob;
 use links::Links;
 use pool::{Handle, Pool};
@@ -88,6 +90,9 @@ pub struct Grid {
     chunks: Pool<Chunk>,
     by_subject: BTreeMap<String, Handle>,
     jobs: Pool<LiveJob>,
+    /// Live jobs by name.
+    by_name: BTreeMap<String, Handle>,
+    silent: Silent,
     next_job: u64,
     queues: Queues,
     links: Links,
@@ -98,6 +103,7 @@ pub struct Grid {
     answers: Spans,
     assignments: Spans,
     starts: Spans,
+    task_ends: Spans,
     count: Summary,
 }
 
@@ -140,6 +146,8 @@ impl Grid {
             chunks: Pool::default(),
             by_subject: BTreeMap::new(),
             jobs: Pool::default(),
+            by_name: BTreeMap::new(),
+            silent: Silent::default(),
             next_job: FIRST_JOB,
             queues,
             links,
@@ -150,6 +158,7 @@ impl Grid {
             answers: Spans::default(),
             assignments: Spans::default(),
             starts: Spans::default(),
+            task_ends: Spans::default(),
             count: Summary { cores, ..Summary::default() },
         };
         grid.begin(&facts);
@@ -199,6 +208,8 @@ impl Grid {
             assignment_p95: self.assignments.quantile(0.95),
             start_median: self.starts.quantile(0.5),
             start_p95: self.starts.quantile(0.95),
+            task_end_median: self.task_ends.quantile(0.5),
+            task_end_p95: self.task_ends.quantile(0.95),
             ..self.count.clone()
         }
     }

@@ -76,6 +76,16 @@ pub struct Summary {
     pub start_median: Millis,
     /// The same, 95th percentile; ms.
     pub start_p95: Millis,
+    /// Arrival of a task to the end of its last job: median; ms.
+    pub task_end_median: Millis,
+    /// The same, 95th percentile; ms.
+    pub task_end_p95: Millis,
+    /// Tries that commands took away from their queue, to be brokered again.
+    pub commanded_moved: u64,
+    /// Tries that commands ended and that were dead in fact.
+    pub commanded_dead: u64,
+    /// Tries that commands ended while they were alive: there should be none.
+    pub commanded_alive: u64,
 }
 
 /// Spans of time by their length: a bucket is at most 1/16 of what it holds wide.

@@ -1,0 +1,86 @@
+//! Commands in a demo: the mode of the rules, and what its summary shows.
+
+use super::{Read, Summary, span};
+use crate::core::output::command::Command;
+use crate::shell::cli::Usage;
+use crate::wire::topology::Topology;
+use std::collections::BTreeMap;
+
+/// What a demo counts of commands.
+#[derive(Default)]
+pub(super) struct Totals {
+    /// By rule: to be carried out, repeats of these, for people to see.
+    given: BTreeMap<String, [u64; 3]>,
+    /// By rule and reason: the most jobs that were held back at one time at one queue.
+    held: BTreeMap<(String, String), u64>,
+}
+
+impl Totals {
+    /// Counts what was published.
+    pub(super) fn count<'a>(&mut self, commands: impl Iterator<Item = &'a Command>) {
+        for command in commands {
+            if let Some(why) = command.held_back() {
+                if command.amount > 0 {
+                    let why = why.split([',', '(']).next().unwrap_or(why).to_owned();
+                    let held = self.held.entry((command.rule.clone(), why)).or_default();
+                    *held = (*held).max(command.amount);
+                }
+                continue;
+            }
+            let given = self.given.entry(command.rule.clone()).or_default();
+            match (command.dry_run, command.repeat) {
+                (true, _) => given[2] += command.amount,
+                (false, 0) => given[0] += command.amount,
+                (false, _) => given[1] += 1,
+            }
+        }
+    }
+
+    /// Prints it.
+    pub(super) fn print(&self, summary: &Summary) {
+        let given = self.given.iter().map(|(rule, [jobs, repeats, dry])| {
+            let parts = [(*jobs, "jobs"), (*repeats, "repeats"), (*dry, "jobs dry run")];
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
+            let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+            format!("{rule} {}", parts.join(", "))
+        });
+        let given: Vec<String> = given.collect();
+        if !given.is_empty() {
+            println!("commands: {}", given.join("; "));
+        }
+        let held = self.held.iter();
+        let held: Vec<String> = held
+            .map(|((rule, why), jobs)| format!("{rule} {why} (at most {jobs} jobs of a queue)"))
+            .collect();
+        if !held.is_empty() {
+            println!("held back: {}", held.join("; "));
+        }
+        let Summary { commanded_moved, commanded_dead, commanded_alive, .. } = summary;
+        if commanded_moved + commanded_dead + commanded_alive > 0 {
+            println!(
+                "carried out: {commanded_moved} jobs moved, {commanded_dead} dead jobs ended, \
+                 {commanded_alive} live jobs ended"
+            );
+        }
+        println!(
+            "arrival of a task to its last job: median {}, p95 {}",
+            span(summary.task_end_median),
+            span(summary.task_end_p95)
+        );
+    }
+}
+
+/// The topology with another mode of all its rules.
+pub(super) fn with_mode(read: &Read, mode: &str) -> anyhow::Result<Read> {
+    let mut file: toml::Table = read.text.parse()?;
+    let rules = file.get_mut("rule").and_then(toml::Value::as_array_mut);
+    for rule in rules.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+        rule.insert("mode".to_owned(), mode.into());
+    }
+    let (name, text) = (format!("{}, commands {mode}", read.name), file.to_string());
+    let topology = Topology::parse(&name, &text).map_err(|complaints| {
+        let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+        Usage(lines.join("\n"))
+    })?;
+    Ok(Read { name, text, topology })
+}

@@ -1,0 +1,142 @@
+//! Commands are carried out: jobs are closed, killed, failed; what is to be brokered again asks
+//! again.
+
+use super::Grid;
+use super::Record;
+use super::jobs::{LiveJob, publish};
+use super::pool::Handle;
+use crate::core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Status};
+use crate::core::output::command::{Command, CommandKind};
+use crate::core::output::decision::DecisionId;
+use std::collections::BTreeMap;
+
+/// Jobs that fell silent, by name: nothing is published of them until they are commanded to end.
+#[derive(Default)]
+pub(super) struct Silent {
+    jobs: BTreeMap<String, LiveJob>,
+}
+
+impl Silent {
+    /// A job that fell silent. Only so many are remembered; the oldest go first.
+    pub(super) fn insert(&mut self, job: LiveJob) {
+        self.jobs.insert(job.name.clone(), job);
+        if self.jobs.len() > SILENT_MAX {
+            self.jobs.pop_first();
+        }
+    }
+}
+
+/// Most silent jobs that are remembered.
+const SILENT_MAX: usize = 1_000_000;
+
+/// What becomes of one job of a command.
+enum Done {
+    /// It ended as the command asks.
+    Ended,
+    /// There is no such job any more.
+    Unknown,
+}
+
+impl Grid {
+    /// Carries commands out, as of the time reached, and publishes what became of each. One that is
+    /// not to be carried out has no effect. Appends what is published.
+    pub fn obey(&mut self, commands: &[Command], out: &mut Vec<Record>) {
+        self.publisher.out = std::mem::take(out);
+        let mut again: BTreeMap<Handle, u32> = BTreeMap::new();
+        let mut closed: Vec<(Handle, &'static str)> = Vec::new();
+        let domain = self.domain.clone();
+        let orders = commands.iter().filter(|it| it.is_order() && it.domain == domain);
+        for command in orders {
+            let mut ended = 0;
+            for name in command.about() {
+                let done = self.obey_of(command, name, &mut again, &mut closed);
+                ended += u32::from(matches!(done, Done::Ended));
+            }
+            let (kind, reason) = match ended {
+                0 => (OutcomeKind::Refused, "no such job waits or runs".to_owned()),
+                _ => (OutcomeKind::Accepted, String::new()),
+            };
+            self.publisher.outcome(&Outcome {
+                subject: command.subject.clone(),
+                decision: DecisionId(command.id.0),
+                about: OutcomeAbout::Command,
+                kind,
+                at: self.now,
+                reason,
+            });
+        }
+        // Before the jobs end: a task with a chunk to come does not.
+        for (chunk, jobs) in again {
+            let Some(chunk) = self.chunks.get(chunk) else { continue };
+            let kind = match chunk.request.chunk {
+                ChunkKind::Scout => ChunkKind::Normal,
+                kind => kind,
+            };
+            self.add_chunk(chunk.task, kind, jobs);
+        }
+        for (job, sub_status) in closed {
+            self.over(job, Status::Closed, sub_status);
+        }
+        *out = std::mem::take(&mut self.publisher.out);
+    }
+
+    fn obey_of(
+        &mut self,
+        command: &Command,
+        name: &str,
+        again: &mut BTreeMap<Handle, u32>,
+        closed: &mut Vec<(Handle, &'static str)>,
+    ) -> Done {
+        if let Some(job) = self.silent.jobs.remove(name) {
+            self.end_silent(job);
+            self.count.commanded_dead += 1;
+            return Done::Ended;
+        }
+        let handle = self.by_name.get(name).copied();
+        let Some((handle, job)) = handle.and_then(|it| Some((it, self.jobs.get(it)?))) else {
+            return Done::Unknown;
+        };
+        if closed.iter().any(|(other, _)| *other == handle) {
+            return Done::Unknown;
+        }
+        let waits = job.started_at == 0;
+        match command.kind {
+            CommandKind::Rebroker | CommandKind::Reassign if waits => {
+                let sub_status =
+                    if command.kind == CommandKind::Reassign { "toreassign" } else { "" };
+                *again.entry(job.chunk).or_default() += 1;
+                closed.push((handle, sub_status));
+                self.count.commanded_moved += 1;
+            }
+            CommandKind::Rebroker | CommandKind::Reassign => return Done::Unknown,
+            CommandKind::Kill if waits => {
+                *again.entry(job.chunk).or_default() += 1;
+                closed.push((handle, "toreassign"));
+                self.count.commanded_moved += 1;
+            }
+            CommandKind::Fail | CommandKind::Kill => {
+                if self.is_alive(handle) {
+                    self.count.commanded_alive += 1;
+                } else {
+                    self.count.commanded_dead += 1;
+                }
+                self.over(handle, Status::Failed, "timed_out");
+            }
+            CommandKind::KillWorkflow | CommandKind::Drain | CommandKind::Boost => {
+                return Done::Unknown;
+            }
+        }
+        Done::Ended
+    }
+
+    /// The end of a job that fell silent is published at last; its task goes on without it.
+    fn end_silent(&mut self, mut job: LiveJob) {
+        (job.status, job.changed_at, job.ended_at) = (Status::Failed, self.now, self.now);
+        // Its chunk may have ended with its other jobs.
+        if let Some(chunk) = self.chunks.get(job.chunk) {
+            let queue = &self.queues.all[job.queue as usize];
+            publish(&mut self.publisher, &job, chunk, queue, "lost_heartbeat");
+        }
+        self.count.failed += 1;
+    }
+}
