@@ -40,6 +40,7 @@ pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) ->
         full: true,
         fates_cut: 0,
         notes: vec!["input_stale(pilot, 120 s)".into()],
+        dry_run: false,
     }
 }
 

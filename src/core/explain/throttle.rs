@@ -28,6 +28,7 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
     let Throttle { rule, ordinal, unit, .. } = throttle;
     let stands = throttle.stands(now);
     let how = match throttle.action {
+        Action::Set if stands && throttle.dry_run => "would be throttled (dry run)",
         Action::Set if stands => "throttled",
         Action::Set => "not throttled any more: it lapsed",
         Action::Lift => "not throttled any more: it was lifted",
@@ -101,6 +102,7 @@ mod tests {
             since: Some(NOW - 60_000),
             lift_limit: 9_000.0,
             lift_from: is_set.then_some(NOW + 240_000),
+            dry_run: false,
         }
     }
 

@@ -104,6 +104,9 @@ fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable)
 
 fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {
     let Outcome::Assign(ranked) = &decision.outcome else { return None };
+    if decision.dry_run {
+        return None;
+    }
     let mut queues: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for ranked in ranked.iter().filter(|ranked| ranked.jobs > 0) {
         let (jobs, cores) = queues.entry(&ranked.unified).or_default();

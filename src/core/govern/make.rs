@@ -39,7 +39,8 @@ pub(super) fn id_of(
     CommandId::derive(&state.setting.domain, rule.name(), subject, attempt, Some(clock_at))
 }
 
-/// A command at a cut, the next record of its id; its number in the cycle is set when all are known.
+/// A command at a cut, the next record of its id; its number in the cycle is set when all are
+/// known.
 pub(super) fn command(state: &State, order: Order<'_>) -> Command {
     let rule = order.rule;
     let id = id_of(state, rule, &order.subject, order.attempt, order.clock_at);

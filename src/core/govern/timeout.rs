@@ -159,7 +159,8 @@ fn clock(setting: &RuleSetting, case: &JobCase<'_>) -> Option<(&'static str, Mil
     (at > 0).then_some((clock, at, limit))
 }
 
-/// Since when a job is holding: when its payload ended, or when it reached the state, whichever is earlier.
+/// Since when a job is holding: when its payload ended, or when it reached the state, whichever is
+/// earlier.
 fn held_since(job: &Job) -> (&'static str, Millis) {
     match job.ended_at {
         0 => ("changed_at", job.changed_at),

@@ -63,6 +63,7 @@ impl Judging<'_> {
         let policy = self.policies.at(at);
         let ready = self.policies.ready(at, &task.gshare, self.view);
         decision.policy_hash = policy.hash().to_owned();
+        decision.dry_run = policy.spec.dry_run;
         decision.notes = ready.resolved.notes.clone();
         decision.notes.extend(doubts(self.view, task, false));
         decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));

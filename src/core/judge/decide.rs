@@ -148,6 +148,7 @@ impl Judging<'_> {
         let candidates = self.view.gather(&case, &survey, ready.list(policy, world, &case));
         let judgement = judgement.unwrap_or_else(|| policy.judge(&case, &candidates, resolved));
         decision.policy_hash = policy.hash().to_owned();
+        decision.dry_run = policy.spec.dry_run;
         decision.notes = resolved.notes.clone();
         decision.notes.extend(doubts(self.view, task, true));
         decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));

@@ -73,6 +73,8 @@ pub struct Decision {
     /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
     /// `input_absent(topics)` of topics that never had a record, `links_old(n of m to nucleus)`.
     pub notes: Vec<String>,
+    /// Whether it is only published, not to be carried out. It reserves nothing.
+    pub dry_run: bool,
 }
 
 impl Decision {
@@ -105,6 +107,7 @@ impl Decision {
             full: true,
             fates_cut: 0,
             notes: Vec::new(),
+            dry_run: false,
         }
     }
 }

@@ -145,6 +145,8 @@ pub struct Throttle {
     pub lift_limit: f64,
     /// It is lifted no earlier; `None` when lifted.
     pub lift_from: Option<Millis>,
+    /// Whether it is only published, not to be obeyed. It holds nothing back.
+    pub dry_run: bool,
 }
 
 impl Throttle {
@@ -181,6 +183,7 @@ impl Throttle {
             since: None,
             lift_limit: 0.0,
             lift_from: None,
+            dry_run: false,
         }
     }
 
@@ -197,6 +200,11 @@ impl Throttle {
     /// Whether the subject is throttled by it at a moment.
     pub fn stands(&self, now: Millis) -> bool {
         self.action == Action::Set && self.until.is_none_or(|until| until > now)
+    }
+
+    /// Whether it keeps the subject from being brokered at a moment.
+    pub fn holds(&self, now: Millis) -> bool {
+        self.stands(now) && !self.dry_run
     }
 
     /// Since when it stands so.
@@ -253,6 +261,7 @@ content!(Throttle {
     since,
     lift_limit,
     lift_from,
+    dry_run,
 });
 
 #[cfg(test)]

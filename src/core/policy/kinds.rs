@@ -28,6 +28,7 @@ impl PolicySpec {
         PolicySpec {
             name: name.to_string(),
             kind: kind_name.to_string(),
+            dry_run: false,
             rules: Rules::Documented,
             wake: Wake::Event,
             defer: kind(kind_name).map_or(HOUR, |flavour| flavour.defer),

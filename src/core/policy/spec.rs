@@ -10,6 +10,9 @@ pub struct PolicySpec {
     pub name: String,
     /// Which built-in pipeline: the name of a [`super::Flavour`].
     pub kind: String,
+    /// Whether its answers and throttles are only published, for people to see: nothing is
+    /// reserved by them, and nothing held back.
+    pub dry_run: bool,
     /// Which reading decides the defaults of all parameters.
     pub rules: Rules,
     /// What makes a deferred request be asked again.

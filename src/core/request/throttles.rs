@@ -291,6 +291,7 @@ impl Throttler<'_> {
             since: Some(since),
             lift_limit: margin.lift_limit(limit),
             lift_from: if_set(since.saturating_add(margin.dwell)),
+            dry_run: policy.spec.dry_run,
         })
     }
 }

@@ -54,6 +54,7 @@ fn decision(cycle: u64, number: u64) -> Vec<u8> {
         full: true,
         fates_cut: 0,
         notes: vec![],
+        dry_run: false,
     };
     let mut value = Vec::new();
     write_decision(&mut value, &decision);

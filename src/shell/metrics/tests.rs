@@ -59,6 +59,7 @@ fn decision(policy: &str, filters: &[(&str, u32)]) -> Decision {
         full: true,
         fates_cut: 0,
         notes: vec![],
+        dry_run: false,
     }
 }
 
@@ -87,6 +88,7 @@ fn throttle(rule: &str) -> Throttle {
         since: None,
         lift_limit: 0.0,
         lift_from: None,
+        dry_run: false,
     }
 }
 

@@ -22,12 +22,12 @@ macro_rules! schemas {
             }
         }
 
-        /// Every released version of a topic's schema, as text, oldest first. So far there is one
-        /// of each.
+        /// Every released version of a topic's schema, as text, oldest first.
         pub const fn released(topic: Topic) -> &'static [&'static str] {
             match topic {
                 $(Topic::$kind => &[
                     include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),
+                    include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
                 ],)*
             }
         }

@@ -68,11 +68,12 @@ fn read_with(
         full: true,
         fates_cut: 0,
         notes: Vec::new(),
+        dry_run: false,
     };
     let fates = fates(at, &decision.outcome)?;
     let (full, fates_cut) = (at.boolean()?, count(at)?);
-    let notes = list(at, text)?;
-    Ok(Decision { fates, full, fates_cut, notes, ..decision })
+    let (notes, dry_run) = (list(at, text)?, at.boolean()?);
+    Ok(Decision { fates, full, fates_cut, notes, dry_run, ..decision })
 }
 
 /// The answer and the three fields that belong to one answer each.
@@ -141,6 +142,7 @@ pub fn write_decision(out: &mut Vec<u8>, decision: &Decision) {
     sink.boolean(decision.full);
     sink.count(decision.fates_cut);
     texts(&mut sink, &decision.notes);
+    sink.boolean(decision.dry_run);
 }
 
 fn write_outcome(sink: &mut Sink<'_>, outcome: &Outcome) {

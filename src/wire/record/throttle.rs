@@ -29,6 +29,7 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Throttle, Fault> {
         since: option(at, Cursor::long)?,
         lift_limit: number(at)?,
         lift_from: option(at, Cursor::long)?,
+        dry_run: at.boolean()?,
     })
 }
 
@@ -57,4 +58,5 @@ pub fn write_throttle(out: &mut Vec<u8>, throttle: &Throttle) {
     sink.option(throttle.since, Sink::long);
     say_number(&mut sink, throttle.lift_limit);
     sink.option(throttle.lift_from, Sink::long);
+    sink.boolean(throttle.dry_run);
 }

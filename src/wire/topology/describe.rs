@@ -82,7 +82,8 @@ fn silence(settings: &TopicSettings) -> String {
 
 fn describe_policy(text: &mut String, spec: &PolicySpec, limits: &Limits, throttles: bool) {
     let (name, kind, rules) = (&spec.name, &spec.kind, spec.rules.name());
-    let _ = writeln!(text, "\npolicy {name}: kind {kind}, rules {rules}");
+    let tried = if spec.dry_run { ", dry run" } else { "" };
+    let _ = writeln!(text, "\npolicy {name}: kind {kind}, rules {rules}{tried}");
     let (defer, dwell, wake) = (spec.defer / SECOND, spec.dwell / SECOND, spec.wake.name());
     let _ = writeln!(text, "  deferred for {defer} s at most; wake {wake}, dwell {dwell} s");
     let PolicySpec { candidates_max, bunch, bunch_scout, .. } = spec;

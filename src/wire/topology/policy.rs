@@ -3,6 +3,7 @@
 
 use super::complaint::one_of;
 use super::read::{Reader, Value, show};
+use crate::core::command::Mode;
 use crate::core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake, kind};
 use crate::core::unit::{DAY, SECOND};
 use std::collections::BTreeMap;
@@ -33,9 +34,10 @@ impl Placed {
 }
 
 /// Keys of a policy that are not parameters of its kind.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "kind",
+    "mode",
     "rules",
     "wake",
     "defer_s",
@@ -134,6 +136,10 @@ fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'
             let allowed = "a word of letters, digits, `-` and `_`";
             let word = reader.text(value, &at, allowed, is_word).unwrap_or("").to_string();
             *(if key == "name" { &mut policy.name } else { &mut policy.kind }) = word;
+        }
+        "mode" => {
+            let words = [(Mode::On.name(), false), (Mode::DryRun.name(), true)];
+            policy.dry_run = reader.word(value, &at, &words).unwrap_or(policy.dry_run);
         }
         "rules" => {
             let words = [Rules::Documented, Rules::Panda].map(|rules| (rules.name(), rules));

@@ -6,6 +6,7 @@ use yardmaster::core::event::{
     Options, OutputDataset, Placement, Quota, QuotaKind, Release, Replica, ReplicaState, Share,
     SoftwareTag, User, UserKind,
 };
+use yardmaster::core::output::command::{Command, CommandId, CommandKind};
 use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 
 pub fn options(dice: &mut Dice<'_>) -> Options {
@@ -212,5 +213,36 @@ pub fn throttle(dice: &mut Dice<'_>) -> Throttle {
         since: dice.option(Dice::long),
         lift_limit: dice.float(),
         lift_from: dice.option(Dice::long),
+        dry_run: dice.flag(),
+    }
+}
+
+pub fn command(dice: &mut Dice<'_>) -> Command {
+    Command {
+        id: CommandId(std::array::from_fn(|_| dice.roll(256) as u8)),
+        repeat: dice.count(),
+        domain: dice.text(),
+        kind: dice.pick(&CommandKind::ALL),
+        rule: dice.text(),
+        subject: dice.text(),
+        attempt: dice.count(),
+        queue: dice.text(),
+        gshare: dice.text(),
+        jobs: dice.list(Dice::text),
+        amount: dice.amount(),
+        clock: dice.text(),
+        clock_at: dice.option(Dice::long),
+        measured: dice.float(),
+        limit: dice.float(),
+        unit: dice.text(),
+        expires_at: dice.long(),
+        epoch: dice.amount(),
+        cycle: dice.amount(),
+        number: dice.count(),
+        now: dice.long(),
+        policy: dice.text(),
+        policy_hash: dice.text(),
+        dry_run: dice.flag(),
+        notes: dice.list(Dice::text),
     }
 }

@@ -31,7 +31,8 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
         Topic::Throttle => Event::Output(Output::from(facts::throttle(dice))),
         Topic::Progress | Topic::DeadLetter => return None,
         Topic::Replica => Event::from(facts::replica(dice)),
-        Topic::Command | Topic::Counter => return None,
+        Topic::Command => Event::Output(Output::from(facts::command(dice))),
+        Topic::Counter => return None,
     })
 }
 

@@ -327,6 +327,7 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         full: dice.flag(),
         fates_cut: dice.count(),
         notes: dice.list(Dice::text),
+        dry_run: dice.flag(),
     }
 }
 

@@ -12,6 +12,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::event::{QueueStatus, Status, TransferStatus};
 
+use yardmaster::core::output::command::CommandKind;
 use yardmaster::core::output::throttle::{Action, SubjectKind};
 use yardmaster::core::state::repair::NowRepair;
 use yardmaster::wire::avro::{
@@ -181,6 +182,8 @@ fn symbols_stand_in_the_order_of_the_core() {
     stands(Topic::Task, "ram_unit", &["mb", "mb_per_core"]);
     stands(Topic::Task, "full_chain", &["no", "only", "require", "capable"]);
     stands(Topic::Outcome, "kind", &["accepted", "refused", "failed", "expired"]);
+    stands(Topic::Outcome, "about", &["decision", "command"]);
+    stands(Topic::Command, "kind", &CommandKind::ALL.map(CommandKind::name));
     stands(Topic::Queue, "status", &QueueStatus::ALL.map(QueueStatus::name));
     stands(Topic::Release, "type", &["cpu", "gpu"]);
     stands(Topic::Replica, "kind", &["file", "dataset"]);

@@ -32,7 +32,7 @@ fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
 fn throttled(state: &State, (kind, subject): (SubjectKind, &str)) -> Vec<Rule> {
     let stands = |rule: &Rule| {
         let throttle = state.throttles.of(&throttle::name(kind, subject, rule.name()));
-        throttle.is_some_and(|throttle| throttle.stands(state.now))
+        throttle.is_some_and(|throttle| throttle.holds(state.now))
     };
     match state.throttles.is_empty() {
         true => Vec::new(),

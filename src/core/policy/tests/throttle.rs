@@ -43,6 +43,7 @@ fn throttle(step: Step, before: Option<&Throttle>, now: Millis) -> Throttle {
         since: Some(since),
         lift_limit: MARGIN.lift_limit(LIMIT),
         lift_from: is_set.then_some(since + MARGIN.dwell),
+        dry_run: false,
     }
 }
 
