@@ -3,6 +3,7 @@
 mod archive;
 mod audit;
 mod bench;
+mod commands;
 mod complaints;
 mod conformance;
 mod counters;
@@ -12,6 +13,7 @@ mod import;
 mod intake;
 mod letters;
 mod log_args;
+mod outputs;
 mod repair;
 mod replay;
 mod run;
@@ -51,6 +53,8 @@ enum Verb {
     Replay(replay::Replay),
     /// Why is this pending, why there, why not elsewhere, why throttled: decisions as text.
     Explain(explain::Explain),
+    /// Commands to act on jobs: open, carried out, held back.
+    Commands(commands::Commands),
     /// Recount everything and compare with the counters.
     Audit(audit::Audit),
     /// Copy all topics of a Kafka to a directory log; goes on where it stopped.
@@ -96,6 +100,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
+        Verb::Commands(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
