@@ -162,9 +162,9 @@ impl<L: Log, S: Store> Drive<L, S> {
             return Ok(!begins || self.own.has_old_words(&self.feed));
         }
         Err(Halt::Lost(format!(
-            "cycle {number} counts {counted} decisions and throttles, {found} are in the log ({} \
-             records of own topics cannot be read): records were lost, altered, or written by a \
-             newer version; keep them longer than progress, restore them, or use that version",
+            "cycle {number} counts {counted} decisions, throttles and commands, {found} are in the \
+             log ({} records of own topics cannot be read): records were lost, altered, or written \
+             by a newer version; keep them longer than progress, restore them, or use that version",
             self.own.strays.unreadable
         )))
     }

@@ -238,3 +238,36 @@ fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     since.as_millis() as i64
 }
+
+/// A log with commands in it: a pending job that is killed, one that is held back.
+#[test]
+fn commands_are_listed_and_a_job_is_explained() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("demo");
+    let place = place.to_str().unwrap();
+    let args = ["demo", "--dir", place, "--hours", "8", "--scale", "0.02", "--commands", "on"];
+    let (code, shown, errors) =
+        printed(&yardmaster(&[&args[..], &["--http", "127.0.0.1:0"]].concat()));
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(shown.contains("commands: ") && shown.contains(" 0 live jobs ended"), "{shown}");
+    let list = |more: &[&str]| {
+        let args = [&["commands", "--dir", place][..], more].concat();
+        let (code, shown, errors) = printed(&yardmaster(&args));
+        assert_eq!(code, Some(0), "{errors}");
+        shown
+    };
+    let all = list(&["--state", "all", "--json"]);
+    let first: serde_json::Value = serde_json::from_str(all.lines().next().unwrap()).unwrap();
+    let (rule, job) = (first["rule"].as_str().unwrap(), first["subject"].as_str().unwrap());
+    assert_eq!((first["state"].as_str(), first["dry_run"].as_bool()), (Some("done"), Some(false)));
+    let table = list(&["--state", "done", "--rule", rule]);
+    assert!(table.starts_with("published"), "{table}");
+    assert!(table.lines().any(|line| line.contains(job)), "{table}");
+    assert!(table.lines().last().unwrap().contains(" done"), "{table}");
+    assert_eq!(list(&["--state", "all", "--rule", "no such rule"]), "0 commands\n");
+    let (code, text, errors) = printed(&yardmaster(&["explain", job, "--dir", place]));
+    assert_eq!(code, Some(0), "{errors}");
+    for part in [&format!("{job}: "), "  rule      ", "  clock     ", "  outcome   carried out"] {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+}

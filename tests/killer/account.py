@@ -140,7 +140,7 @@ def check_progress(progress: Iterable[Output]) -> list[str]:
 
 
 def check_outputs(progress: Iterable[Output], outputs: Mapping[str, list[Output]]) -> list[str]:
-    """Each cycle counts the decisions and throttles that name it, lane by lane."""
+    """Each cycle counts the decisions, throttles and commands that name it, lane by lane."""
     counted: Counter[tuple[str, int, int]] = Counter()
     for topic, records in outputs.items():
         for output in records:

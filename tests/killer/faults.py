@@ -34,7 +34,7 @@ INPUTS = [
     "user",
     "parameter",
 ]
-OWN = ["decision", "throttle", "progress", "dead-letter", "counter"]
+OWN = ["decision", "throttle", "command", "progress", "dead-letter", "counter"]
 # Inputs of which a partition lies on node 2 alone.
 REMOTE = ["pilot", "heartbeat"]
 # How many records are stamped ahead at a time, and how long until a broker lets that happen; s.
@@ -226,7 +226,7 @@ class Faults:
     def _stray_copies(self) -> str:
         """Copies of real records, as a replay by another program would leave them."""
         copied = []
-        for topic in ("decision", "throttle", "progress", "dead-letter"):
+        for topic in ("decision", "throttle", "command", "progress", "dead-letter"):
             for key, value in self._some(topic, self.dice.randrange(1, 4)):
                 self._stray(topic, key.decode(errors="replace"), value, 0)
                 copied.append(topic)

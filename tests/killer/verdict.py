@@ -211,7 +211,8 @@ class Verdict:
         complaints = account.check_answers(DOMAIN, decisions, self.asked, expected, whole)
         self.demand("answers", complaints)
         self.demand("cycles", account.check_progress(progress))
-        outputs = {"decision": decisions, "throttle": self._outputs("throttle")}
+        outputs = {topic: self._outputs(topic) for topic in ("throttle", "command")}
+        outputs["decision"] = decisions
         self.demand("outputs of each cycle", account.check_outputs(progress, outputs))
         letters = [
             Letter(

@@ -96,7 +96,7 @@ impl Surroundings {
         let queues = state.facts.queues.iter().filter_map(|(_, fact)| fact.current(is_newer));
         let days = |queue: &Queue, flag: &str| {
             let stated: f64 = queue.flag(flag)?.parse().ok()?;
-            (stated.is_finite() && stated > 0.0).then(|| (stated * DAY as f64) as Millis)
+            (stated.is_finite() && stated > 0.0).then_some((stated * DAY as f64) as Millis)
         };
         for queue in queues {
             let facts = self.queues.entry(queue.unified.clone()).or_default();
@@ -110,7 +110,7 @@ impl Surroundings {
     fn read_parameters(&mut self, state: &State) {
         let hours = |stated: &str| {
             let stated: f64 = stated.trim().parse().ok()?;
-            (stated.is_finite() && stated > 0.0).then(|| (stated * HOUR as f64) as Millis)
+            (stated.is_finite() && stated > 0.0).then_some((stated * HOUR as f64) as Millis)
         };
         let of = |key: &str| state.parameter("job_timeout", key).and_then(hours);
         self.parameters.defined = of("TIMEOUT_defined");

@@ -75,8 +75,8 @@ pub(super) fn command(state: &State, order: Order<'_>) -> Command {
 }
 
 /// A command about a job whose deadline has passed.
-pub(super) fn about_job<'a>(
-    state: &'a State,
+pub(super) fn about_job(
+    state: &State,
     (rule, kind, dry_run): (CommandRule, CommandKind, bool),
     job: &crate::core::state::record::Job,
     deadline: &Deadline,

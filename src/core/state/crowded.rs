@@ -145,7 +145,7 @@ impl State {
     /// How many queued jobs of a share at a queue are commanded already.
     fn commanded_by_share(&self) -> BTreeMap<(Name, Name), u64> {
         let mut commanded = BTreeMap::new();
-        for (job, _) in &self.commands.of_job {
+        for job in self.commands.of_job.keys() {
             let Some(record) = self.jobs.of(*job) else { continue };
             let waits = record.status.is_some_and(is_queued);
             if waits && self.commands.about(*job).any(|state| state.takes(record, self.now)) {

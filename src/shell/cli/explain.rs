@@ -29,9 +29,9 @@ use std::process::ExitCode;
 /// user, a working group, a task) it shows the rule, what was measured, since when, until when, and
 /// what lifts it; of a task's owner too, where its task waits for that. Of a job it shows the
 /// commands about it: the rule, the clock that ran out, what became of it. Read from the decisions,
-/// throttles and commands in the log; where several have the same subject, attempt and ordinal, copies and those
-/// that are no output of the cycle they claim are passed over. Exits 1 when there is none of that
-/// name.
+/// throttles and commands in the log; where several have the same subject, attempt and ordinal,
+/// copies and those that are no output of the cycle they claim are passed over. Exits 1 when there
+/// is none of that name.
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard

@@ -107,7 +107,7 @@ fn one_lost_output_is_found() {
             let fork = Yard { paper: yard.paper.fork(), now: yard.now };
             fork.paper.remove(lane, note.offset);
             let Err(halt) = verify(&fork) else { panic!("{lane} {} is not missed", note.offset) };
-            assert!(halt.to_string().contains("decisions and throttles, "), "{halt}");
+            assert!(halt.to_string().contains("decisions, throttles and commands, "), "{halt}");
         }
     }
 }

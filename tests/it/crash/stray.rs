@@ -210,7 +210,7 @@ fn a_lost_record_is_found_among_strays() {
                 })
             };
             let halt = follow().expect_err("the loss is not found");
-            assert!(halt.to_string().contains("decisions and throttles, "), "{halt}");
+            assert!(halt.to_string().contains("decisions, throttles and commands, "), "{halt}");
         }
     }
 }

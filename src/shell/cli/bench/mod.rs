@@ -1,5 +1,6 @@
 //! `bench`: what this machine does.
 
+mod deadlines;
 mod fold;
 mod judge;
 mod latency;
@@ -64,6 +65,9 @@ enum What {
     Replay,
     /// From the start of the process to its first decision, with live jobs in the store.
     Restart,
+    /// Decode and fold with and without rules that give commands, each cycle settled as a leader
+    /// does it, in turns; only when asked for by name.
+    Deadlines,
     /// 30,000 and 100,000 deferred requests over 700 queues: memory, store, cycles, a restart. It
     /// takes some minutes and up to 2 GB, and runs only when asked for by name.
     Waiting,
@@ -96,6 +100,9 @@ impl Bench {
         }
         if wants(What::Judge) {
             judge::measure(&read, self.rounds, &mut figures)?;
+        }
+        if self.only.contains(&What::Deadlines) {
+            deadlines::measure(&read, self.jobs, self.rounds, &mut figures)?;
         }
         if self.only.contains(&What::Waiting) {
             waiting::measure(&read, self.rounds, &mut figures)?;
