@@ -6,6 +6,7 @@
 //! is a copy of the live state and not of the store, which holds the records only: a counter that
 //! drifted in memory would not be found there.
 
+use crate::core::explain::explain_job;
 use crate::core::state::State;
 use crate::core::state::audit::audit;
 use crate::core::state::counters::{copy_for_counters, counters};
@@ -21,7 +22,7 @@ const REST: u32 = 10;
 const JSON_LINES: &str = "application/x-ndjson";
 const TEXT: &str = "text/plain; charset=utf-8";
 /// Questions that are answered from a copy.
-const VERBS: [&str; 2] = ["audit", "counters"];
+const VERBS: [&str; 3] = ["audit", "counters", "job"];
 
 /// Works out the answer to a verb.
 type Work = fn(&str, &State) -> Answer;
@@ -60,7 +61,8 @@ impl Answers {
             return;
         }
         let began = Instant::now();
-        let copy = match self.waiting.iter().any(|question| question.verb == "audit") {
+        // Only counters can be answered from less than all of it.
+        let copy = match self.waiting.iter().any(|question| question.verb != "counters") {
             true => state.clone(),
             false => copy_for_counters(state),
         };
@@ -86,6 +88,13 @@ fn answer_all(mut questions: Vec<Question>, state: &State, work: Work) {
         if these.iter().all(Question::is_gone) {
             continue;
         }
+        if verb == "job" {
+            these.into_iter().for_each(|question| {
+                let answer = answer_job(&question, state);
+                question.answer(answer);
+            });
+            continue;
+        }
         let answer = work(verb, state);
         these.into_iter().for_each(|question| question.answer(answer.clone()));
     }
@@ -100,6 +109,17 @@ fn work(verb: &str, state: &State) -> Answer {
         (JSON_LINES, lines.join("\n") + "\n")
     };
     Answer::Found { content_type, body: text.into_bytes() }
+}
+
+/// How a job stands, and each rule to it.
+fn answer_job(question: &Question, state: &State) -> Answer {
+    let Some(name) = question.query.get("name") else {
+        return Answer::Unknown("no job is named; ask for /v1/job?name=JOB".to_owned());
+    };
+    match explain_job(state, name) {
+        Some(text) => Answer::Found { content_type: TEXT, body: text.into_bytes() },
+        None => Answer::Unknown(format!("no job {name:?} is known")),
+    }
 }
 
 fn audit_text(state: &State, count: usize) -> String {

@@ -21,3 +21,4 @@ pub mod stale;
 pub mod status;
 pub mod store;
 pub mod stuck;
+pub mod unseen;

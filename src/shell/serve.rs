@@ -18,6 +18,7 @@ use crate::shell::rivals::Rivals;
 use crate::shell::stale::Stale;
 use crate::shell::status::Status;
 use crate::shell::stuck::Stuck;
+use crate::shell::unseen::Unseen;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub struct Show {
     answers: Option<Answers>,
     gauged: Option<Instant>,
     stale: Stale,
+    unseen: Unseen,
 }
 
 impl Show {
@@ -47,6 +49,7 @@ impl Show {
             answers: None,
             gauged: None,
             stale: Stale::default(),
+            unseen: Unseen::default(),
         }
     }
 
@@ -181,6 +184,7 @@ impl Show {
         report.new.iter().for_each(|text| tracing::warn!("{text}"));
         report.over.iter().for_each(|text| tracing::info!("{text}"));
         self.status.update(|status| status.stale = report.all);
+        self.unseen.look(state).iter().for_each(|text| tracing::warn!("{text}"));
     }
 
     fn count(&mut self, report: &Report) {

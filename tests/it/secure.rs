@@ -73,7 +73,12 @@ impl Fort {
     /// Topics, made by the administrator, who writes to them too.
     fn bus(&self) -> Bus {
         let authority = self.path("ca.pem");
-        let bus = Bus::on(&self.broker.address(), &admin(&authority), |file| parts(file, hasty));
+        let bus = Bus::on(&self.broker.address(), &admin(&authority), |file| {
+            parts(file, hasty);
+            // Nothing puts a deadline off: what was overdue before the start is commanded at once.
+            let of_jobs = file["topics"]["job-state"].as_table_mut().unwrap();
+            of_jobs.remove("silence_limit_s");
+        });
         bus.queue("QUEUE_00", 1, 10);
         bus.ask("1/1", 1, 500);
         bus.flush();
@@ -193,14 +198,24 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
     works(&fort.mutual, &bus, &store, &certificate, "3/1");
 
     for (at, right) in published.iter().enumerate() {
-        // Something to answer, something that cannot be read, and somebody to hold.
+        // Something to answer, something that cannot be read, an owner to throttle, and a job that
+        // is overdue.
         bus.ask(&format!("5/{at}"), 1, 500);
         bus.publish(Topic::Outcome, "odd", |out| out.push(0));
         over_the_cap(&bus, &format!("user{at}"));
+        overdue(&bus, &format!("7{at:03}"));
         bus.flush();
         one_less(&fort, &bus, &rights, &user, right);
     }
     works(&bootstrap, &bus, &store, &user, "4/1");
+}
+
+/// A job that has been pending for two hours.
+fn overdue(bus: &Bus, id: &str) {
+    let at = now();
+    let job = yard::job(id, "QUEUE_00", "", Status::Pending, at);
+    let job = JobState { created_at: at - 2 * 3_600_000, ..job };
+    bus.publish(Topic::JobState, id, |out| record::write_job_state(out, &job));
 }
 
 /// A user with one job more running than the cap, who asks for more.

@@ -267,6 +267,7 @@ fn commands_are_listed_and_a_job_is_explained() {
     assert_eq!(list(&["--state", "all", "--rule", "no such rule"]), "0 commands\n");
     let (code, text, errors) = printed(&yardmaster(&["explain", job, "--dir", place]));
     assert_eq!(code, Some(0), "{errors}");
+    assert!(text.contains(&format!("{job}: failed, attempt 0, as of ")), "{text}");
     for part in [&format!("{job}: "), "  rule      ", "  clock     ", "  outcome   carried out"] {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }

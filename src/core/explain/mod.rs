@@ -2,10 +2,12 @@
 //! what it waits for; and what a throttle is for, and until when.
 
 mod command;
+mod job;
 mod join;
 mod throttle;
 
 pub use command::explain_command;
+pub use job::explain_job;
 pub use join::join;
 pub use throttle::{explain_throttle, throttle_of};
 

@@ -5,10 +5,10 @@ use crate::core::event::{Heartbeat, JobState, Status};
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, cut};
 use crate::core::oddity::Oddity;
-use crate::core::state::State;
 use crate::core::state::crowded::is_queued;
 use crate::core::state::record::{Job, LastHeartbeat, Sample, counts_closed};
 use crate::core::state::reserve::seen_row;
+use crate::core::state::{SUB_STATES_SEEN, State};
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
@@ -176,6 +176,8 @@ impl State {
         bound: Millis,
     ) -> Job {
         let known = old.filter(|old| old.status.is_some());
+        let has_sub_state = if event.sub_status.is_empty() { 0 } else { SUB_STATES_SEEN };
+        self.seen_states |= 1 << event.status.index() | has_sub_state;
         let sample = Sample::of(event);
         let (names, [load, user, group, nucleus]) =
             self.names_and_rows(known, event, sample.is_merge());

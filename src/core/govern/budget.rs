@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 /// against the budgets by itself, so that a rule that is tried does not hold back one that acts,
 /// and shows what it would do.
 pub(super) struct Budget {
-    is_dry: bool,
     all: u64,
     rules: BTreeMap<&'static str, u64>,
     queues: BTreeMap<Name, u64>,
@@ -19,7 +18,7 @@ pub(super) struct Budget {
 impl Budget {
     /// What was commanded up to a cut.
     pub(super) fn of(state: &State, is_dry: bool) -> Budget {
-        let mut budget = Budget { is_dry, all: 0, rules: BTreeMap::new(), queues: BTreeMap::new() };
+        let mut budget = Budget { all: 0, rules: BTreeMap::new(), queues: BTreeMap::new() };
         let horizon = state.now.saturating_sub(state.setting.commands.governor.window);
         for (at, id) in state.commands.recent.iter().rev() {
             if *at <= horizon {
@@ -34,11 +33,6 @@ impl Budget {
             }
         }
         budget
-    }
-
-    /// Whether it is that of commands for people to see.
-    pub(super) fn is_dry(&self) -> bool {
-        self.is_dry
     }
 
     /// Counts jobs that are commanded.

@@ -68,7 +68,7 @@ impl CommandEvaluation {
             self.due.begin(state, &self.around);
         }
         self.due.look(state, &self.around);
-        let mut making = Making::of(state);
+        let mut making = Making::new();
         self.timeouts(state, &setting, &mut making);
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
             rebroker::rebroker(state, &self.around, rule, &mut making);
@@ -91,7 +91,17 @@ impl CommandEvaluation {
             let Some(rule) = setting.rule(at.0) else { continue };
             let keys: Vec<Key> = self.due.groups[&at].iter().copied().collect();
             if let Some(why) = hold(state, &self.around, at.0, at.1) {
-                making.hold(at, keys.len() as u64, why);
+                // Some may be due no longer, which matters only where the number is published.
+                let jobs = match report::is_due(state, setting, at) {
+                    false => keys.len(),
+                    true => {
+                        let mut is_due = |key: &Key| {
+                            self.due.check(state, &self.around, (rule, at.1), *key).is_some()
+                        };
+                        keys.iter().filter(|key| is_due(key)).count()
+                    }
+                };
+                making.hold(at, jobs as u64, why);
                 continue;
             }
             for key in keys {
@@ -142,12 +152,12 @@ impl CommandEvaluation {
             making.hold((rule, *queue), 1, why);
             return None;
         }
-        let (left, why) = making.budget(dry_run).left(state, rule, *queue);
+        let (left, why) = making.budget(state, dry_run).left(state, rule, *queue);
         if left == 0 {
             making.hold((rule, *queue), 1, why);
             return None;
         }
-        making.budget(dry_run).take(rule.name(), *queue, 1);
+        making.budget(state, dry_run).take(rule.name(), *queue, 1);
         Some(command)
     }
 

@@ -16,21 +16,19 @@ pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
 pub(super) struct Making {
     pub commands: Vec<Command>,
     pub held: Held,
-    /// What may still be commanded, and what may still be shown.
-    budgets: [Budget; 2],
+    /// What may still be commanded, and what may still be shown; made when it is first asked for.
+    budgets: [Option<Budget>; 2],
 }
 
 impl Making {
-    /// Nothing yet, at a cut.
-    pub(super) fn of(state: &State) -> Making {
-        let budgets = [Budget::of(state, false), Budget::of(state, true)];
-        Making { commands: Vec::new(), held: Held::new(), budgets }
+    /// Nothing yet.
+    pub(super) fn new() -> Making {
+        Making { commands: Vec::new(), held: Held::new(), budgets: [None, None] }
     }
 
-    /// The budget of a mode.
-    pub(super) fn budget(&mut self, dry_run: bool) -> &mut Budget {
-        let at = self.budgets.iter().position(|budget| budget.is_dry() == dry_run);
-        &mut self.budgets[at.unwrap_or(0)]
+    /// The budget of a mode, at the cut of the state.
+    pub(super) fn budget(&mut self, state: &State, dry_run: bool) -> &mut Budget {
+        self.budgets[usize::from(dry_run)].get_or_insert_with(|| Budget::of(state, dry_run))
     }
 
     /// Notes that jobs of a queue are held back.

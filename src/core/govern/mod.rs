@@ -6,6 +6,7 @@ mod due;
 mod evaluation;
 mod facts;
 mod hold;
+pub mod job;
 mod make;
 mod making;
 mod rebroker;

@@ -66,11 +66,11 @@ fn of_share(
     making: &mut Making,
 ) {
     let dry_run = rule.mode != Mode::On;
-    let (left, _) = making.budget(dry_run).left(state, RULE, at.0);
+    let (left, _) = making.budget(state, dry_run).left(state, RULE, at.0);
     let jobs = oldest(state, at, left.min(excess));
     let batch = rule.value("batch_jobs") as usize;
     for (number, jobs) in jobs.chunks(batch.max(1)).enumerate() {
-        making.budget(dry_run).take(RULE.name(), at.0, jobs.len() as u64);
+        making.budget(state, dry_run).take(RULE.name(), at.0, jobs.len() as u64);
         let order = Order {
             rule: RULE,
             kind: CommandKind::Rebroker,
@@ -90,7 +90,7 @@ fn of_share(
         making.commands.push(make::command(state, order));
     }
     if left < excess {
-        let (_, why) = making.budget(dry_run).left(state, RULE, at.0);
+        let (_, why) = making.budget(state, dry_run).left(state, RULE, at.0);
         making.hold((RULE, at.0), excess - left, why);
     }
 }

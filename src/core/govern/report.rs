@@ -10,29 +10,36 @@ use crate::core::state::State;
 use crate::core::state::commands::held_name;
 use std::collections::BTreeSet;
 
+/// The newest report on a rule at a queue.
+fn known(state: &State, (rule, queue): (CommandRule, Name)) -> Option<&Command> {
+    state.commands.held.of(&held_name(rule.name(), state.names.text(queue)))
+}
+
+/// Whether it is time to report again after a report.
+fn is_over(state: &State, setting: &CommandSetting, before: &Command) -> bool {
+    before.now.saturating_add(setting.governor.report_interval) <= state.now
+}
+
+/// Whether what a rule holds back at a queue is reported in this cycle.
+pub(super) fn is_due(state: &State, setting: &CommandSetting, at: (CommandRule, Name)) -> bool {
+    known(state, at).is_none_or(|before| is_over(state, setting, before))
+}
+
 /// The reports of a cycle.
 pub(super) fn reports(state: &State, setting: &CommandSetting, held: &Held) -> Vec<Command> {
-    let interval = setting.governor.report_interval;
-    let known = |rule: CommandRule, queue: Name| {
-        state.commands.held.of(&held_name(rule.name(), state.names.text(queue)))
-    };
-    let is_due = |before: &Command| before.now.saturating_add(interval) <= state.now;
     let mut reports = Vec::new();
     let mut named: BTreeSet<String> = BTreeSet::new();
-    for ((rule, queue), (jobs, why)) in held {
-        let queue_name = state.names.text(*queue);
-        named.insert(held_name(rule.name(), queue_name));
-        let before = known(*rule, *queue);
-        if before.is_none_or(is_due) {
-            let why = why.to_string();
-            reports.push(make::report(state, *rule, queue_name, *jobs, &why, before));
+    for (at, (jobs, why)) in held {
+        let queue = state.names.text(at.1);
+        named.insert(held_name(at.0.name(), queue));
+        if is_due(state, setting, *at) {
+            let (before, why) = (known(state, *at), why.to_string());
+            reports.push(make::report(state, at.0, queue, *jobs, &why, before));
         }
     }
-    let over = state
-        .commands
-        .held
-        .iter()
-        .filter(|(name, before)| before.amount > 0 && is_due(before) && !named.contains(*name));
+    let over = state.commands.held.iter().filter(|(name, before)| {
+        before.amount > 0 && is_over(state, setting, before) && !named.contains(*name)
+    });
     for (_, before) in over {
         if let Some(rule) = CommandRule::from_name(&before.rule) {
             let why = "nothing any more";

@@ -199,6 +199,9 @@ impl<T> NamedTable<T> {
     }
 }
 
+/// Set in [`State::seen_states`] once a job state has named a sub-state.
+pub const SUB_STATES_SEEN: u32 = 1 << 31;
+
 /// Newest moments of a queue that no record can take back: the largest ever read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -280,6 +283,9 @@ pub struct State {
     pub crowded: BTreeMap<(Name, Name), Crowded>,
     /// When each job is to be looked at by the rules that give commands; derived.
     pub looks: JobLooks,
+    /// States that job states have named since this was made, a bit each, and [`SUB_STATES_SEEN`];
+    /// derived.
+    pub seen_states: u32,
     /// Slots of jobs with a new heartbeat, or that moved, since the last cut; derived.
     pub signs: Vec<u32>,
     /// By queue: its last sign as of the last cut, and spans without any.
@@ -426,6 +432,7 @@ impl State {
             commands: Commands::default(),
             crowded: BTreeMap::new(),
             looks: JobLooks::default(),
+            seen_states: 0,
             signs: Vec::new(),
             queue_signs: BTreeMap::new(),
             facts: Facts::default(),

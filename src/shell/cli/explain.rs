@@ -3,7 +3,8 @@
 use crate::core::cut::Topic;
 use crate::core::event::Event;
 use crate::core::explain::{
-    Context, explain, explain_command, explain_fates, explain_throttle, join, throttle_of,
+    Context, explain, explain_command, explain_fates, explain_job, explain_throttle, join,
+    throttle_of,
 };
 use crate::core::output::Output;
 use crate::core::output::command::Command;
@@ -15,23 +16,28 @@ use crate::core::unit::Millis;
 use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::Log;
 use crate::shell::cli::Ended;
+use crate::shell::cli::counters::ask;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::outputs::{
     ReadCommands, newest, outputs, read_commands, records, without_strays,
 };
+use crate::shell::cli::replay::rebuild;
 use crate::shell::dirlog::Mode;
+use crate::shell::ports::AnyStore;
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Explains why a task's work went where it went, or why it waits: counts per filter, the best
 /// candidates with every factor of their weight, what a deferral waits for. Of a throttle (of a
 /// user, a working group, a task) it shows the rule, what was measured, since when, until when, and
 /// what lifts it; of a task's owner too, where its task waits for that. Of a job it shows the
-/// commands about it: the rule, the clock that ran out, what became of it. Read from the decisions,
-/// throttles and commands in the log; where several have the same subject, attempt and ordinal,
-/// copies and those that are no output of the cycle they claim are passed over. Exits 1 when there
-/// is none of that name.
+/// commands about it (the rule, the clock that ran out, what became of it), and how it stands: when
+/// each rule is due for it, and what holds that back. Read from the decisions, throttles and
+/// commands in the log; where several have the same subject, attempt and ordinal, copies and those
+/// that are no output of the cycle they claim are passed over. Exits 1 when there is none of that
+/// name.
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard
@@ -49,6 +55,9 @@ pub struct Explain {
     /// Every decision and every throttle record, not only the last one.
     #[arg(long)]
     all: bool,
+    /// Where the store lies: a running process, whose address is there, is asked how a job stands.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
     /// What became of each queue that was not chosen, too: the filter that objected, its figures.
     #[arg(long)]
     fates: bool,
@@ -66,7 +75,13 @@ impl Explain {
                  claim: no leader published them"
             );
         }
-        if decisions.is_empty() && throttles.is_empty() && commands.commands.is_empty() {
+        // What is no task, user or group may be a job.
+        let job = match decisions.is_empty() && throttles.is_empty() {
+            true => self.job(&read)?,
+            false => None,
+        };
+        let is_known = job.is_some() || !commands.commands.is_empty();
+        if decisions.is_empty() && throttles.is_empty() && !is_known {
             eprintln!(
                 "no decision about, no throttle of and no command about {:?} in the log; give a \
                  task, task/chunk, a job, a user or a working group",
@@ -99,6 +114,9 @@ impl Explain {
             let shown = if self.all { 0 } else { words.len().saturating_sub(1) };
             words[shown..].iter().for_each(|it| println!("{}", explain_throttle(it, now)));
         }
+        if let Some(job) = job {
+            println!("{job}");
+        }
         let ReadCommands { commands, answers, .. } = commands;
         for (at, command) in commands.iter().enumerate() {
             let is_last = commands.get(at + 1).is_none_or(|next| next.id != command.id);
@@ -107,6 +125,23 @@ impl Explain {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// How a job stands: asked of the running process; without one, as of the end of the log, which
+    /// is replayed for that.
+    fn job(&self, read: &Read) -> anyhow::Result<Option<String>> {
+        let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
+        if dir.is_dir() {
+            match ask(&dir, "job", &format!("name={}", in_query(&self.name))) {
+                Ok(None) => {}
+                Ok(text) => return Ok(text),
+                // The process knows no such job.
+                Err(error) if error.to_string().contains(" answered 404 ") => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, None, |_| ())?;
+        Ok(explain_job(rebuilt.drive.state(), &self.name))
     }
 
     /// Decisions about what is named, in order; throttles of it, and of those that its
@@ -149,6 +184,14 @@ impl Explain {
         let epoch_config = epoch_configs_of(&mut log, read, newest, epochs)?;
         Ok(Looked { decisions: found, throttles, commands, epoch_config, now, strays })
     }
+}
+
+/// A name as it stands in a query.
+fn in_query(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// What the log has of a name.

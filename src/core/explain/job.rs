@@ -1,0 +1,73 @@
+//! A job as text: where it stands, and how each rule that gives commands stands to it.
+
+use super::{Written, iso};
+use crate::core::govern::job::{RuleStanding, standings};
+use crate::core::govern::timeout::{Deadline, Standing};
+use crate::core::id::Name;
+use crate::core::state::State;
+use crate::core::state::record::Job;
+use crate::core::unit::SECOND;
+use std::fmt::Write;
+
+/// The text of a job as it stands; `None` if no such job is known.
+pub fn explain_job(state: &State, name: &str) -> Option<String> {
+    let (job, rules) = standings(state, name)?;
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write(&mut text, state, name, (job, &rules));
+    Some(text)
+}
+
+fn write(
+    text: &mut String,
+    state: &State,
+    name: &str,
+    (job, rules): (&Job, &[RuleStanding]),
+) -> Written {
+    let named = |name: Name| state.names.text(name);
+    let status = job.status.map_or("", |status| status.name());
+    writeln!(text, "{name}: {status}, attempt {}, as of {}", job.attempt, iso(state.now))?;
+    let [queue, gshare, ..] = job.names.map(named);
+    writeln!(text, "  queue     {queue}, share {gshare}, priority {}", job.priority)?;
+    writeln!(text, "  since     {}; created {}", iso(job.changed_at), iso(job.created_at))?;
+    match job.heartbeat.at {
+        0 => writeln!(text, "  heartbeat none")?,
+        at => writeln!(text, "  heartbeat {} of attempt {}", iso(at), job.heartbeat.attempt)?,
+    }
+    for it in rules {
+        write_rule(text, state, it)?;
+    }
+    if rules.is_empty() {
+        writeln!(text, "  rules     none that gives commands is about it")?;
+    }
+    Ok(())
+}
+
+fn write_rule(text: &mut String, state: &State, it: &RuleStanding) -> Written {
+    let (rule, kind, mode) = (it.rule.name(), it.kind.name(), it.mode.name());
+    let what = match it.standing {
+        Standing::NotConcerned => "is not about it".to_owned(),
+        Standing::NoHeartbeat => {
+            "leaves it alone: its attempt has sent no heartbeat (no_heartbeat)".to_owned()
+        }
+        Standing::Deadline(deadline) => by(state, &deadline),
+    };
+    writeln!(text, "  rule      {rule} ({kind}, {mode}): {what}")?;
+    if let Some(hold) = &it.hold {
+        writeln!(text, "            held back: {hold}")?;
+    }
+    Ok(())
+}
+
+/// When a rule is due, and by which clock.
+fn by(state: &State, deadline: &Deadline) -> String {
+    let Deadline { clock, clock_at, limit, due_at } = *deadline;
+    let left = due_at.saturating_sub(state.now) / SECOND;
+    let due = match left {
+        left if left > 0 => format!("due {} (in {left} s)", iso(due_at)),
+        _ => format!("due since {}", iso(due_at)),
+    };
+    let put_off = due_at.saturating_sub(clock_at.saturating_add(limit)) / SECOND;
+    let off = if put_off > 0 { format!(", put off by {put_off} s") } else { String::new() };
+    format!("{due}: {clock} {} and {} s{off}", iso(clock_at), limit / SECOND)
+}
