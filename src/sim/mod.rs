@@ -2,6 +2,7 @@
 //! touches a disk, a clock or a network.
 
 pub mod conform;
+pub mod detour;
 pub mod dice;
 pub mod grid;
 pub mod load;

@@ -5,9 +5,12 @@ use super::Grid;
 use super::Record;
 use super::jobs::{LiveJob, publish};
 use super::pool::Handle;
+use crate::core::command::CommandRule;
 use crate::core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Status};
 use crate::core::output::command::{Command, CommandKind};
 use crate::core::output::decision::DecisionId;
+use crate::core::state::crowded::is_queued;
+use crate::core::unit::{MINUTE, Millis};
 use std::collections::BTreeMap;
 
 /// Jobs that fell silent, by name: nothing is published of them until they are commanded to end.
@@ -28,6 +31,9 @@ impl Silent {
 
 /// Most silent jobs that are remembered.
 const SILENT_MAX: usize = 1_000_000;
+
+/// A command is carried out so long after it was given at the latest.
+const ON_ITS_WAY: Millis = MINUTE;
 
 /// What becomes of one job of a command.
 enum Done {
@@ -89,7 +95,7 @@ impl Grid {
     ) -> Done {
         if let Some(job) = self.silent.jobs.remove(name) {
             self.end_silent(job);
-            self.count.commanded_dead += 1;
+            self.count.commanded_ended += 1;
             return Done::Ended;
         }
         let handle = self.by_name.get(name).copied();
@@ -100,6 +106,7 @@ impl Grid {
             return Done::Unknown;
         }
         let waits = job.started_at == 0;
+        self.count.commanded_wrong += u64::from(self.is_mistaken(command, handle, job));
         match command.kind {
             CommandKind::Rebroker | CommandKind::Reassign if waits => {
                 let sub_status =
@@ -115,11 +122,7 @@ impl Grid {
                 self.count.commanded_moved += 1;
             }
             CommandKind::Fail | CommandKind::Kill => {
-                if self.is_alive(handle) {
-                    self.count.commanded_alive += 1;
-                } else {
-                    self.count.commanded_dead += 1;
-                }
+                self.count.commanded_ended += 1;
                 self.over(handle, Status::Failed, "timed_out");
             }
             CommandKind::KillWorkflow | CommandKind::Drain | CommandKind::Boost => {
@@ -127,6 +130,36 @@ impl Grid {
             }
         }
         Done::Ended
+    }
+
+    /// Whether a job is not what a rule takes it for, and was not when the command was given: one
+    /// in another state, or one that lives and sends heartbeats. What changed while the command was
+    /// on its way does not count.
+    fn is_mistaken(&self, command: &Command, handle: Handle, job: &LiveJob) -> bool {
+        use CommandRule as R;
+        let Some(rule) = CommandRule::from_name(&command.rule) else { return false };
+        if job.changed_at > command.now - ON_ITS_WAY {
+            return false;
+        }
+        let is_about = match rule {
+            R::T1 => job.status == Status::Pending,
+            R::T2 => job.status == Status::Defined,
+            R::T3 => matches!(job.status, Status::Pending | Status::Defined | Status::Assigned),
+            R::T4 => job.status == Status::Throttled,
+            R::T5a => job.status == Status::Activated,
+            R::T5b => job.status == Status::Starting,
+            R::T6 => matches!(job.status, Status::Activated | Status::Starting),
+            R::T7 => job.status == Status::Sent,
+            R::T8 => true,
+            R::T9 => {
+                let runs = matches!(job.status, Status::Running | Status::Starting);
+                runs && !self.is_alive(handle)
+            }
+            R::T10 | R::T12a | R::T12b => job.status == Status::Transferring,
+            R::T11a | R::T11b => job.status == Status::Holding,
+            R::FastRebrokerage => is_queued(job.status),
+        };
+        !is_about
     }
 
     /// The end of a job that fell silent is published at last; its task goes on without it.

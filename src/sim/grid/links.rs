@@ -1,6 +1,7 @@
 //! Links and what goes over them: transfers wait for a stream, take their time, fail now and then.
 
 use super::Grid;
+use super::Record;
 use super::agenda::Planned;
 use super::facts::Facts;
 use super::pool::{Handle, Pool};
@@ -48,6 +49,8 @@ pub struct LiveLink {
     /// Transfers at once.
     streams: u32,
     active: u32,
+    /// What its closeness was before it was blocked.
+    blocked: Option<Option<i32>>,
     waiting: VecDeque<Handle>,
     /// Of each of our activities: files and bytes queued, submitted ones included.
     ours: [(u64, u64); ACTIVITIES.len()],
@@ -94,6 +97,8 @@ const PERIOD_OTHERS: Millis = 6 * HOUR;
 const JAMMED: f64 = 0.01;
 const JAM: (f64, f64) = (0.01, 0.15);
 const JAM_SPAN: (Millis, Millis) = (HOUR, 5 * HOUR);
+/// Closeness of a link that nothing may use.
+const BLOCKED: i32 = -1;
 /// Number of the first transfer.
 const FIRST_TRANSFER: u64 = 9_000_000_000;
 
@@ -133,6 +138,7 @@ impl Links {
             jam: (1.0, 0),
             streams: STREAMS_LEAST.max(cores / STREAM_CORES),
             active: 0,
+            blocked: None,
             waiting: VecDeque::new(),
             ours: Default::default(),
             others: others.cloned().collect(),
@@ -222,6 +228,30 @@ impl Grid {
         self.after(next, Planned::LinkMeasured(at));
     }
 
+    /// Blocks the links out of a site, or opens them again, as of the time reached. No transfer
+    /// begins on a blocked link; those under way go on. Appends what is published.
+    pub fn set_blocked(&mut self, source: &str, blocked: bool, out: &mut Vec<Record>) {
+        self.publisher.out = std::mem::take(out);
+        for at in 0..self.links.all.len() {
+            let live = &mut self.links.all[at];
+            if live.link.source != source || live.blocked.is_some() == blocked {
+                continue;
+            }
+            let before = live.blocked.take();
+            match before {
+                Some(closeness) => live.link.closeness = closeness,
+                None => {
+                    live.blocked = Some(live.link.closeness);
+                    live.link.closeness = Some(BLOCKED);
+                }
+            }
+            live.link.changed_at = self.now;
+            live.publish(&mut self.publisher);
+            self.open_streams(at as u32);
+        }
+        *out = std::mem::take(&mut self.publisher.out);
+    }
+
     /// Something is to be brought to a job's next step.
     pub(super) fn ship(&mut self, shipment: Shipment) {
         let at = self.links.between(&shipment.source, &shipment.destination);
@@ -239,7 +269,7 @@ impl Grid {
     fn open_streams(&mut self, at: u32) {
         loop {
             let live = &mut self.links.all[at as usize];
-            if live.active >= live.streams {
+            if live.blocked.is_some() || live.active >= live.streams {
                 return;
             }
             let Some(handle) = live.waiting.pop_front() else { return };

@@ -27,7 +27,7 @@ pub use facts::{Facts, Unfit};
 pub use summary::Summary;
 
 use crate::core::cut::Topic;
-use crate::core::event::{Hardware, Release, confirmed};
+use crate::core::event::{Hardware, Parameter, Release, confirmed};
 use crate::core::output::decision::Decision;
 use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
@@ -79,6 +79,7 @@ pub struct Record {
 pub struct Grid {
     now: Millis,
     seed: u64,
+    scale: f64,
     end: Millis,
     start: Millis,
     domain: String,
@@ -116,6 +117,8 @@ const FIRST_JOB: u64 = 6_500_000_000;
 /// At the start the grid is empty: for so long, tasks arrive faster by so much, until half a day
 /// of work is at hand, more than brokerage lets queue up.
 const FILLING: (Millis, f64) = (30 * MINUTE, 24.0);
+/// Fast rebrokerage looks at queues with more queued jobs of a share: at scale 1, and at least.
+const REBROKERED: (f64, f64) = (1_000.0, 20.0);
 /// Work offered over what the cores can do swings by so much around 1, with this period.
 const SWING: (f64, Millis) = (0.05, 8 * HOUR);
 
@@ -135,6 +138,7 @@ impl Grid {
         let mut grid = Grid {
             now: start,
             seed,
+            scale,
             end: start.saturating_add(Millis::from(hours) * HOUR),
             start,
             agenda: Agenda::default(),
@@ -265,7 +269,10 @@ impl Grid {
     /// The whole configuration, as of the start.
     fn say_facts(&mut self) {
         let now = self.now;
-        self.shares.facts(now).for_each(|share| self.publisher.share(&share));
+        for share in self.shares.facts(now) {
+            self.publisher.share(&share);
+            self.publisher.parameter(&threshold(&share.name, self.scale, now));
+        }
         for site in &mut self.queues.sites {
             site.changed_at = now;
             self.publisher.site(site);
@@ -309,6 +316,19 @@ impl Grid {
         let part = (passed % SWING.1) as f64 / SWING.1 as f64;
         let triangle = if part < 0.5 { 4.0 * part - 1.0 } else { 3.0 - 4.0 * part };
         1.0 + SWING.0 * triangle
+    }
+}
+
+/// Beyond how many queued jobs of a share at a queue these are brokered again (spec atlas 6).
+fn threshold(gshare: &str, scale: f64, now: Millis) -> Parameter {
+    let jobs = (REBROKERED.0 * scale).max(REBROKERED.1) as u64;
+    Parameter {
+        app: "pandaserver".to_owned(),
+        component: "rebroker".to_owned(),
+        key: format!("FAST_REBRO_THRESHOLD_NQUEUE_{gshare}"),
+        value: jobs.to_string(),
+        changed_at: now,
+        ..Parameter::default()
     }
 }
 

@@ -82,10 +82,11 @@ pub struct Summary {
     pub task_end_p95: Millis,
     /// Tries that commands took away from their queue, to be brokered again.
     pub commanded_moved: u64,
-    /// Tries that commands ended and that were dead in fact.
-    pub commanded_dead: u64,
-    /// Tries that commands ended while they were alive: there should be none.
-    pub commanded_alive: u64,
+    /// Tries that commands ended where they were.
+    pub commanded_ended: u64,
+    /// Of all that commands were about, those that were not what the rule took them for: alive, or in
+    /// another state. There should be none.
+    pub commanded_wrong: u64,
 }
 
 /// Spans of time by their length: a bucket is at most 1/16 of what it holds wide.

@@ -6,3 +6,4 @@ mod rebroker;
 mod rules;
 mod stage;
 mod stale;
+mod week;

@@ -55,11 +55,11 @@ impl Totals {
         if !held.is_empty() {
             println!("held back: {}", held.join("; "));
         }
-        let Summary { commanded_moved, commanded_dead, commanded_alive, .. } = summary;
-        if commanded_moved + commanded_dead + commanded_alive > 0 {
+        let Summary { commanded_moved, commanded_ended, commanded_wrong, .. } = summary;
+        if commanded_moved + commanded_ended + commanded_wrong > 0 {
             println!(
-                "carried out: {commanded_moved} jobs moved, {commanded_dead} dead jobs ended, \
-                 {commanded_alive} live jobs ended"
+                "carried out: {commanded_moved} jobs moved, {commanded_ended} ended; \
+                 {commanded_wrong} of them wrongly: they were alive, or in another state"
             );
         }
         println!(
