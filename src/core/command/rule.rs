@@ -48,7 +48,8 @@ pub struct CommandRuleText {
     /// What it asks for; a rule may ask for another end of some jobs, see
     /// `govern::timeout`.
     pub kind: CommandKind,
-    /// Topics that could have prevented it: it waits while one of them is late.
+    /// Topics that could have prevented it: it waits while one of them is late, or has just come
+    /// back. Reports of the queue's jobs and pilots could have prevented every rule.
     pub needs: &'static [Topic],
     /// Place in the specification.
     pub spec: &'static str,
@@ -149,10 +150,14 @@ pub const PARAMS: &[RuleParam] = &[
     },
 ];
 
-/// Topics that say what became of a job.
-const STATES: &[Topic] = &[Topic::JobState];
-/// Topics that say that a job is alive.
-const SIGNS: &[Topic] = &[Topic::JobState, Topic::Heartbeat];
+/// What became of a job, whether its queue is exempt, and what operators set: limits, kill switch.
+const STATES: &[Topic] = &[Topic::JobState, Topic::Queue, Topic::Parameter];
+/// The same, with what a task states of its jobs: priority, and that they stay.
+const TASKS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Queue, Topic::Parameter];
+/// The same as `STATES`, with signs of life.
+const SIGNS: &[Topic] = &[Topic::JobState, Topic::Heartbeat, Topic::Queue, Topic::Parameter];
+/// The same as `STATES`, with slot figures.
+const SLOTS: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Queue, Topic::Parameter];
 
 macro_rules! rules {
     ($(
@@ -191,9 +196,9 @@ rules! {
         "defined; a build job, or one without a task, is killed";
     T3 "T3" Reassign STATES Some(12 * 60), "atlas 5" "production that is not activated";
     T4 "T4" Kill STATES Some(7 * 24 * 60), "atlas 5" "throttled since it was created";
-    T5a "T5a" Reassign STATES Some(2 * 24 * 60), "atlas 5" "production that is activated";
-    T5b "T5b" Reassign STATES Some(48 * 60), "atlas 5" "production that is starting";
-    T6 "T6" Reassign STATES Some(4 * 60), "atlas 5"
+    T5a "T5a" Reassign TASKS Some(2 * 24 * 60), "atlas 5" "production that is activated";
+    T5b "T5b" Reassign TASKS Some(48 * 60), "atlas 5" "production that is starting";
+    T6 "T6" Reassign TASKS Some(4 * 60), "atlas 5"
         "production of high priority that is activated or starting where nothing started lately";
     T7 "T7" Fail STATES Some(30), "atlas 5" "sent to a pilot";
     T8 "T8" Kill STATES Some(21 * 24 * 60), "atlas 5" "not ended since it was created";
@@ -201,12 +206,12 @@ rules! {
         "running or starting, without a heartbeat since the last one";
     T10 "T10" Fail SIGNS Some(2 * 60), "atlas 5"
         "transferring with a sub-state, without a heartbeat since the last one";
-    T11a "T11a" Fail STATES Some(3 * 60), "atlas 5" "of high priority and holding";
+    T11a "T11a" Fail TASKS Some(3 * 60), "atlas 5" "of high priority and holding";
     T11b "T11b" Fail STATES Some(48 * 60), "atlas 5" "holding";
-    T12a "T12a" Fail STATES Some(2 * 24 * 60), "atlas 5"
-        "production of high priority that is transferring";
-    T12b "T12b" Fail STATES Some(6 * 24 * 60), "atlas 5" "production that is transferring";
-    FastRebrokerage "fast_rebrokerage" Rebroker STATES None, "atlas 6"
+    T12a "T12a" Fail TASKS Some(2 * 24 * 60), "atlas 5"
+        "production or test of high priority that is transferring";
+    T12b "T12b" Fail TASKS Some(6 * 24 * 60), "atlas 5" "production or test that is transferring";
+    FastRebrokerage "fast_rebrokerage" Rebroker SLOTS None, "atlas 6"
         "more jobs of a share are queued at a queue than it will start soon";
 }
 

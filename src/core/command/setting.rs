@@ -99,7 +99,7 @@ pub struct Bound {
 }
 
 governor! {
-    "Budgets count the jobs of commands over so long."
+    "Budgets count the jobs of commands over so long, and of those that nobody answered for longer."
     window: Millis = "window_min" * MINUTE, 60 in 1..=1_440;
     "Most jobs of a queue that are commanded within the window, unless percent_of_queue is more."
     jobs_per_queue: u64 = "jobs_per_queue" * 1, 100 in 0..=1_000_000;
@@ -119,10 +119,10 @@ governor! {
     repeat_after: Millis = "repeat_after_min" * MINUTE, 15 in 1..=1_440;
     "Most repeats of a command."
     repeats: u32 = "repeats" * 1, 6 in 0..=100;
-    "A command is not to be carried out so long after it was published."
-    expires_after: Millis = "expires_after_min" * MINUTE, 720 in 1..=43_200;
-    "A queue from which neither jobs nor pilots report for so long may be cut off: jobs without a \
-     heartbeat are left alone there."
+    "A command is not to be carried out so long after it was published, nor once it is repeated."
+    expires_after: Millis = "expires_after_min" * MINUTE, 60 in 1..=43_200;
+    "A queue from which neither jobs nor pilots report for so long may be cut off: its jobs are left \
+     alone."
     queue_silence: Millis = "queue_silence_min" * MINUTE, 60 in 1..=10_080;
     "A queue that was silent for so long counts as gone."
     queue_silence_max: Millis = "queue_silence_max_h" * HOUR, 48 in 1..=8_760;

@@ -288,11 +288,16 @@ impl State {
             Ordering::Greater => {}
         }
         let Some(job) = self.jobs.slab.get_mut(slot) else { return };
-        let (old_at, before) = (job.heartbeat.at, job.disk_io_per_core());
+        let (old, before) = (job.heartbeat, job.disk_io_per_core());
         job.heartbeat = heartbeat;
         self.signs.push(slot);
+        let is_first =
+            (old.at == 0 || old.attempt != job.attempt) && heartbeat.attempt == job.attempt;
+        if is_first && self.looks.is_warm {
+            job.look = self.looks.note_heartbeat(slot, job, job.look);
+        }
         if job.status.is_none() {
-            self.stubs.remove(&(old_at, key));
+            self.stubs.remove(&(old.at, key));
             self.stubs.insert((heartbeat.at, key));
         } else if before != job.disk_io_per_core() {
             self.ledger.job_disk(job.load, before, job.disk_io_per_core());

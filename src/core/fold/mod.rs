@@ -43,10 +43,12 @@ impl State {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
         let own = if lane.topic.is_own() { None } else { own_time(event) };
         let is_ahead = own.is_some_and(|own| own > bound);
-        // A report of what has not happened yet has no effect. A request wants an answer and
-        // configuration holds until it is replaced: both are taken as of the bound.
-        let is_void = is_ahead && lane.topic.is_report();
-        let newest = if is_void { 0 } else { own.unwrap_or(0).min(bound) };
+        // A report of what has not happened yet has no effect. A request wants an answer,
+        // configuration holds until it is replaced, and a heartbeat is a sign of life whatever its
+        // clock says: these are taken as of the bound.
+        let is_report = is_ahead && lane.topic.is_report();
+        let is_void = is_report && lane.topic != Topic::Heartbeat;
+        let newest = if is_report { 0 } else { own.unwrap_or(0).min(bound) };
         if !self.times.read(lane, offset, newest) {
             return self.odd(lane.topic, Oddity::BelowCut);
         }

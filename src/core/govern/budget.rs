@@ -3,10 +3,12 @@
 use super::hold::Hold;
 use crate::core::command::CommandRule;
 use crate::core::id::Name;
+use crate::core::output::command::Command;
 use crate::core::state::State;
 use std::collections::BTreeMap;
 
-/// What was commanded within the window: to be carried out, or for people to see. Each counts
+/// What was commanded within the window, or is still to be carried out; or what was published for
+/// people to see. Each counts
 /// against the budgets by itself, so that a rule that is tried does not hold back one that acts,
 /// and shows what it would do.
 pub(super) struct Budget {
@@ -24,15 +26,29 @@ impl Budget {
             if *at <= horizon {
                 break;
             }
-            let Some(known) = state.commands.of(*id) else { continue };
-            let command = &known.command;
-            let rule = CommandRule::from_name(&command.rule).map_or("", CommandRule::name);
-            if command.dry_run == is_dry {
-                let queue = state.known_name(&command.queue).unwrap_or(Name::NONE);
-                budget.take(rule, queue, command.amount);
+            let known = state.commands.of(*id);
+            if let Some(known) = known.filter(|known| known.command.dry_run == is_dry) {
+                budget.count(state, &known.command);
+            }
+        }
+        if is_dry {
+            return budget;
+        }
+        // What nobody answered may all be carried out at once when somebody comes to it.
+        let governor = &state.setting.commands.governor;
+        for id in &state.commands.unsettled {
+            let known = state.commands.of(*id).filter(|known| known.counts_since <= horizon);
+            if let Some(known) = known.filter(|known| known.is_open(state.now, governor.repeats)) {
+                budget.count(state, &known.command);
             }
         }
         budget
+    }
+
+    fn count(&mut self, state: &State, command: &Command) {
+        let rule = CommandRule::from_name(&command.rule).map_or("", CommandRule::name);
+        let queue = state.known_name(&command.queue).unwrap_or(Name::NONE);
+        self.take(rule, queue, command.amount);
     }
 
     /// Counts jobs that are commanded.

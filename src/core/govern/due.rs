@@ -31,6 +31,7 @@ impl Due {
     /// Begins again: every job is looked at.
     pub(super) fn begin(&mut self, state: &mut State, around: &Surroundings) {
         self.groups.clear();
+
         state.looks.begin(state.now, around.first_looks(state));
         let slots: Vec<u32> = state.jobs.slab.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
@@ -46,7 +47,7 @@ impl Due {
     }
 
     /// Looks at the jobs for which a rule can be due by now.
-    pub(super) fn look(&mut self, state: &mut State, around: &Surroundings) {
+    pub(super) fn look(&mut self, state: &mut State, around: &mut Surroundings) {
         let now = state.now;
         if state.before.div_euclid(MINUTE) != now.div_euclid(MINUTE) {
             trim_queued(state);
@@ -65,16 +66,17 @@ impl Due {
         }
     }
 
-    fn look_at(&mut self, state: &mut State, around: &Surroundings, slot: u32) {
+    fn look_at(&mut self, state: &mut State, around: &mut Surroundings, slot: u32) {
         let Some(job) = state.jobs.slab.get(slot).copied() else { return };
+        around.note_looked_at(&job);
         let Some(case) = around.case(state, &job) else { return };
         let mut next = Millis::MAX;
         for setting in state.setting.commands.active() {
             match look(state, setting, &case) {
                 Standing::NotConcerned => {}
+                // Its first heartbeat sets the next look.
                 Standing::NoHeartbeat => {
                     *self.without_heartbeat.entry(setting.rule).or_default() += 1;
-                    next = next.min(state.now.saturating_add(setting.limit()));
                 }
                 Standing::Deadline(deadline) if deadline.due_at > state.now => {
                     next = next.min(deadline.due_at);
@@ -88,8 +90,8 @@ impl Due {
         set_look(state, slot, next);
     }
 
-    /// Checks a job of a group again. Gives its deadline if the rule is due; else the job is taken
-    /// out and looked at when it can be.
+    /// Checks a job of a group again. Gives its deadline if that has passed; else the job is taken
+    /// out and looked at when it has.
     pub(super) fn check(
         &mut self,
         state: &mut State,
@@ -108,8 +110,7 @@ impl Due {
                 self.remove((setting.rule, queue), key);
                 let next = match found {
                     Some(Standing::Deadline(deadline)) => deadline.due_at,
-                    Some(Standing::NoHeartbeat) => state.now.saturating_add(setting.limit()),
-                    Some(Standing::NotConcerned) | None => Millis::MAX,
+                    Some(Standing::NoHeartbeat | Standing::NotConcerned) | None => Millis::MAX,
                 };
                 if let Some(slot) = slot {
                     set_look(state, slot, next);

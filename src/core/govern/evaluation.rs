@@ -1,9 +1,9 @@
 //! Command evaluation: the commands of a cycle, after its decisions and throttles.
 
 use super::due::Due;
-use super::facts::{Surroundings, gaps};
+use super::facts::{Surroundings, gaps, known_until};
 use super::hold::hold;
-use super::making::{Making, too_many_moves};
+use super::making::{Making, is_ordered, too_many_moves};
 use super::timeout::{Deadline, Standing, kind, standing};
 use super::{make, rebroker, report};
 use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
@@ -67,7 +67,7 @@ impl CommandEvaluation {
         if std::mem::take(&mut self.is_cold) || !state.looks.is_warm {
             self.due.begin(state, &self.around);
         }
-        self.due.look(state, &self.around);
+        self.due.look(state, &mut self.around);
         let mut making = Making::new();
         self.timeouts(state, &setting, &mut making);
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
@@ -89,41 +89,72 @@ impl CommandEvaluation {
         let groups: Vec<(CommandRule, Name)> = self.due.groups.keys().copied().collect();
         for at in groups {
             let Some(rule) = setting.rule(at.0) else { continue };
-            let keys: Vec<Key> = self.due.groups[&at].iter().copied().collect();
-            if let Some(why) = hold(state, &self.around, at.0, at.1) {
-                // Some may be due no longer, which matters only where the number is published.
-                let jobs = match report::is_due(state, setting, at) {
-                    false => keys.len(),
-                    true => {
-                        let mut is_due = |key: &Key| {
-                            self.due.check(state, &self.around, (rule, at.1), *key).is_some()
-                        };
-                        keys.iter().filter(|key| is_due(key)).count()
-                    }
-                };
-                making.hold(at, jobs as u64, why);
-                continue;
+            let mut why = hold(state, &self.around, at.0, at.1);
+            if why.is_none() {
+                let (left, used_up) =
+                    making.budget(state, rule.mode != Mode::On).left(state, at.0, at.1);
+                why = (left == 0).then_some(used_up);
             }
-            for key in keys {
-                let checked = self.due.check(state, &self.around, (rule, at.1), key);
-                let Some(deadline) = checked else { continue };
-                candidates.push(Candidate { deadline, queue: at.1, key, setting: rule.clone() });
+            match why {
+                Some(why) => {
+                    let jobs = self.count_held(state, setting, (rule, at.1));
+                    making.hold(at, jobs, why);
+                }
+                None => self.candidates(state, (rule, at.1), &mut candidates),
             }
         }
         candidates.sort_by_key(|it| (it.deadline.due_at, it.setting.rule, it.key));
-        let mut commanded: BTreeSet<Key> = BTreeSet::new();
         for candidate in candidates {
             if making.commands.len() >= setting.governor.commands_per_cycle {
                 break;
             }
-            if !commanded.contains(&candidate.key)
+            if !making.ordered.contains(&candidate.key)
                 && let Some(command) = self.timeout(state, &candidate, making)
             {
                 if command.is_order() {
-                    commanded.insert(candidate.key);
+                    making.ordered.insert(candidate.key);
                 }
                 making.commands.push(command);
             }
+        }
+    }
+
+    /// How many jobs of a group are held back. Some may be due no longer, which matters only where
+    /// the number is published.
+    fn count_held(
+        &mut self,
+        state: &mut State,
+        setting: &CommandSetting,
+        (rule, queue): (&RuleSetting, Name),
+    ) -> u64 {
+        let at = (rule.rule, queue);
+        let Some(found) = self.due.groups.get(&at) else { return 0 };
+        if !report::is_due(state, setting, at) {
+            return found.len() as u64;
+        }
+        let keys: Vec<Key> = found.iter().copied().collect();
+        let mut is_held = |key: &&Key| {
+            let due = self.due.check(state, &self.around, (rule, queue), **key).is_some();
+            due && !is_ordered(state, **key)
+        };
+        keys.iter().filter(|key| is_held(key)).count() as u64
+    }
+
+    /// The jobs of a group that are due by what is known: what could have prevented it was read up
+    /// to the deadline.
+    fn candidates(
+        &mut self,
+        state: &mut State,
+        (rule, queue): (&RuleSetting, Name),
+        candidates: &mut Vec<Candidate>,
+    ) {
+        let found = self.due.groups.get(&(rule.rule, queue)).into_iter().flatten();
+        let keys: Vec<Key> = found.copied().collect();
+        let known_until = known_until(state, rule.rule);
+        for key in keys {
+            let checked = self.due.check(state, &self.around, (rule, queue), key);
+            let Some(deadline) = checked.filter(|it| it.due_at <= known_until) else { continue };
+            candidates.push(Candidate { deadline, queue, key, setting: rule.clone() });
         }
     }
 
@@ -139,13 +170,14 @@ impl CommandEvaluation {
         let job = state.jobs.of(*key)?;
         let case = self.around.case(state, job)?;
         let kind = kind(rule, &case);
-        let command = make::about_job(state, (rule, kind, dry_run), job, deadline);
-        let known = state.commands.of(command.id);
+        let name = state.job_name(*key);
+        let id = make::id_of(state, rule, &name, job.attempt, deadline.clock_at);
+        let known = state.commands.of(id);
         if known.is_some_and(|known| dry_run || known.command.is_order()) {
             self.due.remove((rule, *queue), *key);
             return None;
         }
-        if state.commands.about(*key).any(|known| known.takes(job, state.now)) {
+        if is_ordered(state, *key) {
             return None;
         }
         if let Some(why) = too_many_moves(state, *key, kind) {
@@ -158,7 +190,7 @@ impl CommandEvaluation {
             return None;
         }
         making.budget(state, dry_run).take(rule.name(), *queue, 1);
-        Some(command)
+        Some(make::about_job(state, (rule, kind, dry_run), job, deadline))
     }
 
     /// Commands that nobody answered in time, if what they ask for is still to be done.
@@ -170,36 +202,54 @@ impl CommandEvaluation {
             let Some(at) = known.repeat_at(governor.repeat_after, governor.repeats) else {
                 continue;
             };
+            if at > state.now {
+                // Its timer calls it.
+                continue;
+            }
+            // What is not wanted now may be wanted again: a job that was alive may have died.
+            waiting.insert(id);
             let rule = CommandRule::from_name(&known.command.rule);
             let Some(rule) = rule.and_then(|rule| setting.rule(rule)) else { continue };
-            if at > state.now
-                || rule.mode != Mode::On
-                || !self.is_wanted(state, rule, &known.command)
-            {
+            if rule.mode != Mode::On || !self.is_wanted(state, rule, &known.command, making) {
                 continue;
             }
             let queue = state.known_name(&known.command.queue).unwrap_or(Name::NONE);
             let is_held = hold(state, &self.around, rule.rule, queue).is_some();
             if is_held || making.commands.len() >= governor.commands_per_cycle {
-                waiting.insert(id);
                 continue;
             }
-            making.commands.push(make::repeated(state, &known.command));
+            waiting.remove(&id);
+            let command = match rule.rule {
+                CommandRule::FastRebrokerage => rebroker::repeated(state, &known.command, making),
+                _ => make::repeated(state, &known.command),
+            };
+            making.order(command);
         }
         self.repeats = waiting;
     }
 
-    /// Whether what a command asks for is still to be done.
-    fn is_wanted(&self, state: &State, setting: &RuleSetting, command: &Command) -> bool {
+    /// Whether what a command asks for is still to be done, and no other command asks for it.
+    fn is_wanted(
+        &self,
+        state: &State,
+        setting: &RuleSetting,
+        command: &Command,
+        making: &Making,
+    ) -> bool {
         if setting.rule == CommandRule::FastRebrokerage {
-            return rebroker::is_wanted(state, command);
+            return rebroker::is_wanted(state, command, making);
         }
-        let job = state.jobs.of(Key::of(command.subject.as_bytes()));
-        let Some(job) = job.filter(|job| job.attempt == command.attempt) else { return false };
+        let key = Key::of(command.subject.as_bytes());
+        let job = state.jobs.of(key).filter(|job| job.attempt == command.attempt);
+        let Some(job) = job.filter(|_| !making.ordered.contains(&key)) else { return false };
+        if is_ordered(state, key) {
+            return false;
+        }
         let Some(case) = self.around.case(state, job) else { return false };
         let found = standing(setting, &case, &gaps(state, setting.rule, job.names[0]));
         matches!(found, Standing::Deadline(it)
-            if it.due_at <= state.now && Some(it.clock_at) == command.clock_at)
+            if it.due_at <= known_until(state, setting.rule)
+                && Some(it.clock_at) == command.clock_at)
     }
 }
 

@@ -12,8 +12,8 @@ use crate::core::state::crowded::is_exempt;
 use crate::core::state::gaps::Gaps;
 use crate::core::state::looks::FirstLooks;
 use crate::core::state::record::Job;
-use crate::core::unit::{DAY, HOUR, Millis};
-use std::collections::BTreeMap;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What rules read of a queue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +31,13 @@ struct TaskFacts {
     keeps_queue: bool,
 }
 
+impl TaskFacts {
+    /// Whether jobs may be due earlier by these facts than by those known before.
+    fn is_earlier_than(self, known: TaskFacts) -> bool {
+        self.priority != known.priority || known.keeps_queue && !self.keeps_queue
+    }
+}
+
 /// Run-time parameters that override limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Parameters {
@@ -44,6 +51,8 @@ struct Parameters {
 pub struct Surroundings {
     queues: BTreeMap<String, QueueFacts>,
     tasks: BTreeMap<Key, TaskFacts>,
+    /// Tasks that jobs were looked at by before they were known.
+    missed: BTreeSet<Key>,
     parameters: Parameters,
 }
 
@@ -96,7 +105,8 @@ impl Surroundings {
         let queues = state.facts.queues.iter().filter_map(|(_, fact)| fact.current(is_newer));
         let days = |queue: &Queue, flag: &str| {
             let stated: f64 = queue.flag(flag)?.parse().ok()?;
-            (stated.is_finite() && stated > 0.0).then_some((stated * DAY as f64) as Millis)
+            let limit = (stated * DAY as f64) as Millis;
+            (stated.is_finite() && stated > 0.0).then_some(limit.max(MINUTE))
         };
         for queue in queues {
             let facts = self.queues.entry(queue.unified.clone()).or_default();
@@ -110,7 +120,8 @@ impl Surroundings {
     fn read_parameters(&mut self, state: &State) {
         let hours = |stated: &str| {
             let stated: f64 = stated.trim().parse().ok()?;
-            (stated.is_finite() && stated > 0.0).then_some((stated * HOUR as f64) as Millis)
+            let limit = (stated * HOUR as f64) as Millis;
+            (stated.is_finite() && stated > 0.0).then_some(limit.max(MINUTE))
         };
         let of = |key: &str| state.parameter("job_timeout", key).and_then(hours);
         self.parameters.defined = of("TIMEOUT_defined");
@@ -127,7 +138,8 @@ impl Surroundings {
     }
 
     /// Reads tasks; whether one differs from what was known of it in a way that makes a job due
-    /// earlier.
+    /// earlier: it has another priority, or lets its jobs be moved. A task that is new makes none
+    /// due earlier, unless jobs of it were looked at before.
     fn read_tasks<'a>(&mut self, state: &State, tasks: impl Iterator<Item = &'a str>) -> bool {
         let mut is_other = false;
         for task in tasks {
@@ -139,7 +151,7 @@ impl Surroundings {
                 chunks.filter(|subject| *subject != task).filter_map(|subject| request(subject)),
             );
             let Some(first) = records.next() else {
-                is_other |= self.tasks.remove(&key).is_some();
+                is_other |= self.tasks.remove(&key).is_some_and(|known| known.keeps_queue);
                 continue;
             };
             let keeps = first.options.disable_reassign
@@ -147,9 +159,20 @@ impl Surroundings {
             let priority =
                 if first.task_priority != 0 { first.task_priority } else { first.priority };
             let facts = TaskFacts { priority, keeps_queue: keeps };
-            is_other |= self.tasks.insert(key, facts) != Some(facts);
+            let known = self.tasks.insert(key, facts);
+            is_other |= match known {
+                Some(known) => facts.is_earlier_than(known),
+                None => self.missed.remove(&key) && facts.is_earlier_than(TaskFacts::default()),
+            };
         }
         is_other
+    }
+
+    /// Notes that a job is looked at by what is known of its task now.
+    pub(super) fn note_looked_at(&mut self, job: &Job) {
+        if job.priority == 0 && !self.tasks.contains_key(&job.task) {
+            self.missed.insert(job.task);
+        }
     }
 
     /// Whether no rule applies to jobs of a queue.
@@ -255,14 +278,23 @@ impl Surroundings {
     }
 }
 
-/// The spans that do not count for a rule at a queue: of the topics that it needs and, if it reads
-/// heartbeats, of the queue.
+/// The spans that do not count for a rule at a queue: of the topics that it needs, and of the
+/// queue.
 pub(super) fn gaps(state: &State, rule: CommandRule, queue: Name) -> Vec<&Gaps> {
-    let needs = rule.text().needs;
-    let mut gaps: Vec<&Gaps> = needs.iter().map(|it| &state.times.gaps[*it as usize]).collect();
-    if needs.contains(&Topic::Heartbeat) {
-        gaps.extend(state.queue_signs.get(&queue).map(|signs| &signs.gaps));
-    }
-    gaps.retain(|gaps| !gaps.spans().is_empty());
-    gaps
+    let of_topics = rule.text().needs.iter().map(|it| &state.times.gaps[*it as usize]);
+    let of_queue = state.queue_signs.get(&queue).map(|signs| &signs.gaps);
+    of_topics.chain(of_queue).filter(|gaps| !gaps.spans().is_empty()).collect()
+}
+
+/// Up to when what a rule needs is known: the earliest time of its topics. One that never had a
+/// record, and is none that jobs are known by, is not waited for.
+pub(super) fn known_until(state: &State, rule: CommandRule) -> Millis {
+    let topics = rule.text().needs.iter().map(|topic| (*topic, state.times.of(*topic).time));
+    let times = topics.filter(|(topic, time)| *time != 0 || !is_optional(*topic));
+    times.map(|(_, time)| time).min().unwrap_or(state.now).min(state.now)
+}
+
+/// Whether a domain can do without a topic: commands are given although it never had a record.
+pub(super) fn is_optional(topic: Topic) -> bool {
+    !matches!(topic, Topic::JobState | Topic::Heartbeat)
 }

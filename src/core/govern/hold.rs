@@ -1,6 +1,6 @@
 //! Why a rule gives no commands at a queue although it is due there.
 
-use super::facts::Surroundings;
+use super::facts::{Surroundings, is_optional};
 use crate::core::command::CommandRule;
 use crate::core::cut::Topic;
 use crate::core::fold::is_newer;
@@ -25,6 +25,8 @@ pub enum Hold {
     RuleBudget(u64, u64),
     /// The same of all rules.
     Budget(u64, u64),
+    /// Another command about the job is on its way.
+    Ordered,
     /// The job was moved so often within the window, which is as often as allowed.
     Moves(u32),
 }
@@ -40,6 +42,7 @@ impl Hold {
             Hold::QueueBudget(..) => "queue_budget",
             Hold::RuleBudget(..) => "rule_budget",
             Hold::Budget(..) => "budget",
+            Hold::Ordered => "ordered",
             Hold::Moves(_) => "moves_per_job",
         }
     }
@@ -58,6 +61,7 @@ impl std::fmt::Display for Hold {
             Hold::QueueBudget(used, of) => write!(f, "queue_budget, {used} of {of} jobs"),
             Hold::RuleBudget(used, of) => write!(f, "rule_budget, {used} of {of} jobs"),
             Hold::Budget(used, of) => write!(f, "budget, {used} of {of} jobs"),
+            Hold::Ordered => f.write_str("ordered, a command about it has not expired"),
             Hold::Moves(moves) => write!(f, "moves_per_job, {moves} moves"),
         }
     }
@@ -85,15 +89,25 @@ pub fn hold(state: &State, around: &Surroundings, rule: CommandRule, queue: Name
     if queue != Name::NONE && around.is_exempt(state.names.text(queue)) {
         return Some(Hold::Exempt);
     }
-    let needs = rule.text().needs;
-    for topic in needs {
-        if let Some(since) = state.times.of(*topic).stale_since {
-            let age = (since != 0).then(|| state.now.saturating_sub(since));
-            return Some(Hold::InputStale(*topic, age));
-        }
+    let late = rule.text().needs.iter().find_map(|topic| late(state, *topic));
+    late.or_else(|| queue_silence(state, queue))
+}
+
+/// Whether a topic is late, or has just come back: what it missed may still be on its way.
+fn late(state: &State, topic: Topic) -> Option<Hold> {
+    let stale = state.times.of(topic).stale_since;
+    let rests = state.times.gaps[topic as usize].rests(state.now);
+    let since = stale.or(rests)?;
+    if since == 0 && is_optional(topic) {
+        return None;
     }
-    if needs.contains(&Topic::Heartbeat) {
-        return state.queue_silent_for(queue).map(Hold::QueueSilent);
-    }
-    None
+    let age = (since != 0).then(|| state.now.saturating_sub(since));
+    Some(Hold::InputStale(topic, age))
+}
+
+/// The same of a queue's own reports.
+fn queue_silence(state: &State, queue: Name) -> Option<Hold> {
+    let rests = || state.queue_signs.get(&queue)?.gaps.rests(state.now);
+    let age = || rests().map(|since| state.now.saturating_sub(since));
+    state.queue_silent_for(queue).or_else(age).map(Hold::QueueSilent)
 }

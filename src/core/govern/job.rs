@@ -1,14 +1,17 @@
 //! How every rule stands to one job, for people.
 
+use super::budget::Budget;
 use super::due::look;
-use super::facts::Surroundings;
+use super::facts::{Surroundings, gaps};
 use super::hold::{Hold, hold};
-use super::making::too_many_moves;
-use super::timeout::{Standing, kind};
-use crate::core::command::{CommandRule, Mode};
+use super::making::{is_ordered, too_many_moves};
+use super::timeout::{Deadline, Standing, kind};
+use crate::core::command::{CommandRule, Mode, RuleSetting};
 use crate::core::id::Key;
 use crate::core::output::command::CommandKind;
 use crate::core::state::State;
+use crate::core::state::crowded::is_queued;
+use crate::core::state::gaps::put_off;
 use crate::core::state::record::Job;
 
 /// How a rule stands to a job.
@@ -34,13 +37,39 @@ pub fn standings<'a>(state: &'a State, name: &str) -> Option<(&'a Job, Vec<RuleS
     let around = Surroundings::of(state);
     let Some(case) = around.case(state, job) else { return Some((job, Vec::new())) };
     let rules = state.setting.commands.active().filter_map(|setting| {
-        let standing = look(state, setting, &case);
+        let standing = match setting.rule {
+            CommandRule::FastRebrokerage => crowded(state, setting, job),
+            _ => look(state, setting, &case),
+        };
         let kind = kind(setting.rule, &case);
         let held = hold(state, &around, setting.rule, job.names[0]);
-        let hold = held.or_else(|| too_many_moves(state, key, kind));
+        let hold = held
+            .or_else(|| is_ordered(state, key).then_some(Hold::Ordered))
+            .or_else(|| too_many_moves(state, key, kind))
+            .or_else(|| used_up(state, setting, job));
         let is_about = standing != Standing::NotConcerned;
         let (rule, mode) = (setting.rule, setting.mode);
         is_about.then_some(RuleStanding { rule, mode, kind, standing, hold })
     });
     Some((job, rules.collect()))
+}
+
+/// The budget that is used up at a job's queue, if one is.
+fn used_up(state: &State, setting: &RuleSetting, job: &Job) -> Option<Hold> {
+    let budget = Budget::of(state, setting.mode != Mode::On);
+    let (left, why) = budget.left(state, setting.rule, job.names[0]);
+    (left == 0).then_some(why)
+}
+
+/// Whether a job is one of too many that wait at its queue, of which the oldest move when there
+/// have been too many for long enough.
+fn crowded(state: &State, setting: &RuleSetting, job: &Job) -> Standing {
+    let crowded = state.crowded.get(&(job.names[0], job.names[1]));
+    let Some(crowded) = crowded.filter(|_| job.status.is_some_and(is_queued)) else {
+        return Standing::NotConcerned;
+    };
+    let limit = setting.minutes("dwell_min");
+    let gaps = gaps(state, setting.rule, job.names[0]);
+    let due_at = put_off(crowded.since, limit, &gaps);
+    Standing::Deadline(Deadline { clock: "crowded_since", clock_at: crowded.since, limit, due_at })
 }

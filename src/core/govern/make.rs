@@ -5,6 +5,7 @@ use crate::core::command::CommandRule;
 use crate::core::judge::notes::time_notes;
 use crate::core::output::command::{Command, CommandId, CommandKind, held_back_note};
 use crate::core::state::State;
+use crate::core::state::commands::pause;
 use crate::core::unit::Millis;
 
 /// What gives commands, as `policy` of a record names it.
@@ -62,7 +63,7 @@ pub(super) fn command(state: &State, order: Order<'_>) -> Command {
         measured: order.measured,
         limit: order.limit,
         unit: order.unit.to_owned(),
-        expires_at: state.now.saturating_add(state.setting.commands.governor.expires_after),
+        expires_at: expires_at(state, repeat),
         epoch: state.epoch,
         cycle: state.number,
         number: 0,
@@ -72,6 +73,14 @@ pub(super) fn command(state: &State, order: Order<'_>) -> Command {
         dry_run: order.dry_run,
         notes: time_notes(state),
     }
+}
+
+/// Until when a record of a command may be carried out: no longer than until it would be repeated,
+/// since then it is asked again whether it is still to be done.
+fn expires_at(state: &State, repeat: u32) -> Millis {
+    let governor = &state.setting.commands.governor;
+    let valid = governor.expires_after.min(pause(governor.repeat_after, repeat));
+    state.now.saturating_add(valid)
 }
 
 /// A command about a job whose deadline has passed.
@@ -102,9 +111,10 @@ pub(super) fn about_job(
 
 /// The same command once more.
 pub(super) fn repeated(state: &State, known: &Command) -> Command {
+    let repeat = known.repeat.saturating_add(1);
     Command {
-        repeat: known.repeat.saturating_add(1),
-        expires_at: state.now.saturating_add(state.setting.commands.governor.expires_after),
+        repeat,
+        expires_at: expires_at(state, repeat),
         epoch: state.epoch,
         cycle: state.number,
         number: 0,

@@ -7,7 +7,7 @@ use crate::core::id::{Key, Name};
 use crate::core::output::command::{Command, CommandKind};
 use crate::core::state::State;
 use crate::core::state::commands::CommandState;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is held back in a cycle: by rule and queue, how many jobs and why.
 pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
@@ -16,6 +16,8 @@ pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
 pub(super) struct Making {
     pub commands: Vec<Command>,
     pub held: Held,
+    /// Jobs that a command of this cycle is about that is to be carried out.
+    pub ordered: BTreeSet<Key>,
     /// What may still be commanded, and what may still be shown; made when it is first asked for.
     budgets: [Option<Budget>; 2],
 }
@@ -23,7 +25,18 @@ pub(super) struct Making {
 impl Making {
     /// Nothing yet.
     pub(super) fn new() -> Making {
-        Making { commands: Vec::new(), held: Held::new(), budgets: [None, None] }
+        Making {
+            commands: Vec::new(),
+            held: Held::new(),
+            ordered: BTreeSet::new(),
+            budgets: [None, None],
+        }
+    }
+
+    /// Takes in a command that is to be carried out.
+    pub(super) fn order(&mut self, command: Command) {
+        self.ordered.extend(command.about().iter().map(|job| Key::of(job.as_bytes())));
+        self.commands.push(command);
     }
 
     /// The budget of a mode, at the cut of the state.
@@ -37,6 +50,12 @@ impl Making {
             self.held.entry(at).or_insert((0, why)).0 += jobs;
         }
     }
+}
+
+/// Whether a command about a job is on its way: nothing more is asked for until it expires.
+pub(super) fn is_ordered(state: &State, key: Key) -> bool {
+    let job = state.jobs.of(key);
+    job.is_some_and(|job| state.commands.about(key).any(|known| known.takes(job, state.now)))
 }
 
 /// Why a job is not moved again: it was moved as often as it may be within the window.

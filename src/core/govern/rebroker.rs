@@ -1,41 +1,48 @@
 //! Fast rebrokerage: jobs of a share that a queue will not start soon are brokered again (spec
 //! atlas 6).
 
-use super::facts::Surroundings;
-use super::hold::hold;
+use super::facts::{Surroundings, gaps, known_until};
+use super::hold::{Hold, hold};
 use super::make::{self, Order};
-use super::making::{Making, too_many_moves};
+use super::making::{Making, is_ordered, too_many_moves};
 use crate::core::command::{CommandRule, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::output::command::{Command, CommandKind};
 use crate::core::state::State;
 use crate::core::state::crowded::{Crowd, is_queued};
+use crate::core::state::gaps::put_off;
 use crate::core::state::record::Job;
-use crate::core::unit::Millis;
+use crate::core::unit::{MINUTE, Millis};
 
 const RULE: CommandRule = CommandRule::FastRebrokerage;
 
-/// Gives the commands of all queues and shares that have been crowded for long enough.
+/// Gives the commands of all queues and shares that have been crowded for long enough. Looked at
+/// once a minute, as what is crowded is.
 pub(super) fn rebroker(
     state: &State,
     around: &Surroundings,
     rule: &RuleSetting,
     making: &mut Making,
 ) {
-    let dwell = rule.minutes("dwell_min");
-    let ripe = |since: Millis| since.saturating_add(dwell) <= state.now;
-    let due = state.crowded.iter().filter(|(_, crowded)| ripe(crowded.since));
-    let mut due: Vec<((Name, Name), Millis)> = due.map(|(at, it)| (*at, it.since)).collect();
-    if due.is_empty() {
+    if state.before.div_euclid(MINUTE) == state.now.div_euclid(MINUTE) {
         return;
     }
     let text = |at: (Name, Name)| (state.names.text(at.0), state.names.text(at.1));
+    let mut due: Vec<((Name, Name), Millis)> = Vec::new();
+    for (at, crowded) in &state.crowded {
+        if is_ripe(state, rule, at.0, crowded.since) && !is_shown(state, rule, *at, crowded.since) {
+            due.push((*at, crowded.since));
+        }
+    }
+    if due.is_empty() {
+        return;
+    }
     due.sort_by_key(|(at, since)| (*since, text(*at)));
     let crowds = state.crowds(rule);
     for (at, since) in due {
         let Some(crowd) = crowds.get(&at) else { continue };
         let excess = crowd.excess(1.0);
-        if excess == 0 || is_shown(state, rule, at, since) {
+        if excess == 0 {
             continue;
         }
         if let Some(why) = hold(state, around, RULE, at.0) {
@@ -44,6 +51,14 @@ pub(super) fn rebroker(
         }
         of_share(state, rule, (at, since), (crowd, excess), making);
     }
+}
+
+/// Whether there have been too many for long enough; time in which a topic or the queue was not
+/// heard of does not count.
+fn is_ripe(state: &State, rule: &RuleSetting, queue: Name, since: Millis) -> bool {
+    let gaps = gaps(state, RULE, queue);
+    let due_at = put_off(since, rule.minutes("dwell_min"), &gaps);
+    due_at.div_euclid(MINUTE) <= known_until(state, RULE).div_euclid(MINUTE)
 }
 
 /// Queue and share as the subject of a command.
@@ -67,9 +82,16 @@ fn of_share(
 ) {
     let dry_run = rule.mode != Mode::On;
     let (left, _) = making.budget(state, dry_run).left(state, RULE, at.0);
-    let jobs = oldest(state, at, left.min(excess));
-    let batch = rule.value("batch_jobs") as usize;
-    for (number, jobs) in jobs.chunks(batch.max(1)).enumerate() {
+    let oldest = oldest(state, at, left.min(excess), making);
+    let batch = (rule.value("batch_jobs") as usize).max(1);
+    let room = state.setting.commands.governor.commands_per_cycle;
+    if making.commands.len() + oldest.jobs.len().div_ceil(batch) > room
+        && !making.commands.is_empty()
+    {
+        // All of it, or none: what is given first sets back since when there are too many.
+        return;
+    }
+    for (number, jobs) in oldest.jobs.chunks(batch).take(room).enumerate() {
         making.budget(state, dry_run).take(RULE.name(), at.0, jobs.len() as u64);
         let order = Order {
             rule: RULE,
@@ -87,17 +109,30 @@ fn of_share(
             unit: "jobs",
             dry_run,
         };
-        making.commands.push(make::command(state, order));
+        let command = make::command(state, order);
+        match dry_run {
+            true => making.commands.push(command),
+            false => making.order(command),
+        }
     }
     if left < excess {
-        let (_, why) = making.budget(state, dry_run).left(state, RULE, at.0);
-        making.hold((RULE, at.0), excess - left, why);
+        let (_, used_up) = making.budget(state, dry_run).left(state, RULE, at.0);
+        making.hold((RULE, at.0), excess - left, used_up);
+    } else if let Some(moves) = oldest.moved_enough {
+        making.hold((RULE, at.0), excess - oldest.jobs.len() as u64, moves);
     }
+}
+
+/// Jobs that are to move.
+struct Oldest<'a> {
+    jobs: Vec<&'a Job>,
+    /// Why not as many as asked for: some were moved as often as they may be.
+    moved_enough: Option<Hold>,
 }
 
 /// The oldest queued jobs of a share at a queue that may move, at most so many: those with the
 /// lowest numbers.
-fn oldest(state: &State, at: (Name, Name), most: u64) -> Vec<&Job> {
+fn oldest<'a>(state: &'a State, at: (Name, Name), most: u64, making: &Making) -> Oldest<'a> {
     let rows = state.looks.queued_rows().filter(|row| {
         let key = state.ledger.load.key(*row);
         (Name(key[0]), Name(key[1])) == at
@@ -109,21 +144,41 @@ fn oldest(state: &State, at: (Name, Name), most: u64) -> Vec<&Job> {
         .collect();
     jobs.sort_unstable_by_key(|job| job.key);
     jobs.dedup_by_key(|job| job.key);
-    jobs.retain(|job| {
-        !state.commands.about(job.key).any(|known| known.takes(job, state.now))
-            && too_many_moves(state, job.key, CommandKind::Rebroker).is_none()
+    let mut oldest = Oldest { jobs: Vec::new(), moved_enough: None };
+    for job in jobs {
+        if oldest.jobs.len() as u64 >= most {
+            return Oldest { moved_enough: None, ..oldest };
+        }
+        if making.ordered.contains(&job.key) || is_ordered(state, job.key) {
+            continue;
+        }
+        match too_many_moves(state, job.key, CommandKind::Rebroker) {
+            None => oldest.jobs.push(job),
+            moved => oldest.moved_enough = moved,
+        }
+    }
+    oldest
+}
+
+/// Whether a job that a command named still waits where it was, and no other command is about it.
+fn still_waits(state: &State, command: &Command, name: &str, making: &Making) -> bool {
+    let at = (state.known_name(&command.queue), state.known_name(&command.gshare));
+    let key = Key::of(name.as_bytes());
+    let waits = state.jobs.of(key).is_some_and(|job| {
+        job.status.is_some_and(is_queued) && (Some(job.names[0]), Some(job.names[1])) == at
     });
-    jobs.truncate(most as usize);
-    jobs
+    waits && !making.ordered.contains(&key) && !is_ordered(state, key)
 }
 
 /// Whether a job that a command named still waits where it was.
-pub(super) fn is_wanted(state: &State, command: &Command) -> bool {
-    let at = (state.known_name(&command.queue), state.known_name(&command.gshare));
-    command.jobs.iter().any(|name| {
-        let job = state.jobs.of(Key::of(name.as_bytes()));
-        job.is_some_and(|job| {
-            job.status.is_some_and(is_queued) && (Some(job.names[0]), Some(job.names[1])) == at
-        })
-    })
+pub(super) fn is_wanted(state: &State, command: &Command, making: &Making) -> bool {
+    command.jobs.iter().any(|name| still_waits(state, command, name, making))
+}
+
+/// The command once more, about the jobs that still wait.
+pub(super) fn repeated(state: &State, known: &Command, making: &Making) -> Command {
+    let mut command = make::repeated(state, known);
+    command.jobs.retain(|name| still_waits(state, known, name, making));
+    command.amount = command.jobs.len() as u64;
+    command
 }

@@ -83,9 +83,9 @@ fn is_build(label: &str) -> bool {
     label == "panda"
 }
 
-/// Users' jobs.
-fn is_analysis(label: &str) -> bool {
-    label == "user" || is_build(label)
+/// Jobs whose transfers are watched.
+fn is_watched(label: &str) -> bool {
+    is_production(label) || is_test(label)
 }
 
 /// What a rule asks for: its kind, but for jobs that cannot be brokered again.
@@ -116,7 +116,7 @@ fn clock(setting: &RuleSetting, case: &JobCase<'_>) -> Option<(&'static str, Mil
             limit = overrides.defined.unwrap_or(limit);
             match is_unassignable(case) {
                 true => created,
-                false if is_production(label) || is_test(label) => changed,
+                false if is_watched(label) => changed,
                 false => return None,
             }
         }
@@ -145,11 +145,11 @@ fn clock(setting: &RuleSetting, case: &JobCase<'_>) -> Option<(&'static str, Mil
             limit = overrides.holding.unwrap_or(limit);
             held_since(job)
         }
-        (T12a, Status::Transferring) if is_high && !is_analysis(label) => {
+        (T12a, Status::Transferring) if is_high && is_watched(label) => {
             limit = overrides.transferring_high.unwrap_or(limit);
             over_since(job)
         }
-        (T12b, Status::Transferring) if !is_high && !is_analysis(label) => {
+        (T12b, Status::Transferring) if !is_high && is_watched(label) => {
             limit = overrides.transferring_low.unwrap_or(limit);
             over_since(job)
         }
@@ -195,7 +195,7 @@ pub fn standing(setting: &RuleSetting, case: &JobCase<'_>, gaps: &[&Gaps]) -> St
     }
     let mut due_at = put_off(clock_at, limit, gaps);
     if setting.rule == CommandRule::T6 {
-        due_at = due_at.max(case.last_start.saturating_add(setting.minutes("no_start_min")));
+        due_at = due_at.max(put_off(case.last_start, setting.minutes("no_start_min"), gaps));
     }
     Standing::Deadline(Deadline { clock, clock_at, limit, due_at })
 }

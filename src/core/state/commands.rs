@@ -45,25 +45,33 @@ impl CommandState {
         self.command.is_order() && kind != Some(OutcomeKind::Refused)
     }
 
-    /// Whether a job counts as commanded by it: in the attempt that it is about or, where it names
-    /// jobs without their attempts, until it expires.
+    /// Whether a job counts as commanded by it: until it expires, and in the attempt that it is
+    /// about if it names one.
     pub fn takes(&self, job: &Job, now: Millis) -> bool {
-        self.takes_jobs()
-            && match self.command.kind {
-                CommandKind::Rebroker => self.command.expires_at > now,
-                _ => self.command.attempt == job.attempt,
-            }
+        let is_about =
+            self.command.kind == CommandKind::Rebroker || self.command.attempt == job.attempt;
+        self.takes_jobs() && self.command.expires_at > now && is_about
+    }
+
+    /// Whether somebody may still carry it out, now or after it is repeated.
+    pub fn is_open(&self, now: Millis, repeats: u32) -> bool {
+        let lives = self.command.expires_at > now || self.command.repeat < repeats;
+        self.command.is_order() && !self.is_settled() && lives
     }
 
     /// When it is repeated if nobody answers; `None` if it is not. `after`: the first pause, which
     /// doubles with each repeat, of which there are `most` at most.
     pub fn repeat_at(&self, after: Millis, most: u32) -> Option<Millis> {
         let is_open = self.command.is_order() && !self.is_settled();
-        (is_open && self.command.repeat < most).then(|| {
-            let pause = after.saturating_mul(1 << self.command.repeat.min(20));
-            self.command.now.saturating_add(pause)
-        })
+        (is_open && self.command.repeat < most)
+            .then(|| self.command.now.saturating_add(pause(after, self.command.repeat)))
     }
+}
+
+/// How long a command waits for an answer before it is repeated, after its record of that number;
+/// ms.
+pub fn pause(after: Millis, repeat: u32) -> Millis {
+    after.saturating_mul(1 << repeat.min(20))
 }
 
 /// See the module.
@@ -77,6 +85,8 @@ pub struct Commands {
     pub of_job: BTreeMap<Key, BTreeSet<CommandId>>,
     /// All commands by since when they count in the budgets; derived.
     pub recent: BTreeSet<(Millis, CommandId)>,
+    /// Commands to be carried out that are not settled; derived.
+    pub unsettled: BTreeSet<CommandId>,
 }
 
 /// The name under which what a rule holds back at a queue is stored.
@@ -103,12 +113,13 @@ impl Commands {
         if known.is_some_and(|known| known.command.repeat >= command.repeat) {
             return false;
         }
+        // What was published for people to see says nothing of the command that follows it.
         let goes_on = known.filter(|known| known.command.dry_run == command.dry_run);
         let counts_since = goes_on.map_or(command.now, |known| known.counts_since);
-        let answer = known.and_then(|known| known.answer.clone());
+        let answer = goes_on.and_then(|known| known.answer.clone());
         let state = CommandState { command: command.clone(), counts_since, answer };
-        if let Some(before) = known.map(|known| known.counts_since) {
-            self.recent.remove(&(before, command.id));
+        if let Some(known) = known.cloned() {
+            self.unindex(&known);
         }
         self.index(&state);
         if let Some(held) = self.table.at(&name, || state.clone()) {
@@ -124,6 +135,25 @@ impl Commands {
             self.of_job.entry(Key::of(job.as_bytes())).or_default().insert(id);
         }
         self.recent.insert((state.counts_since, id));
+        if state.command.is_order() && !state.is_settled() {
+            self.unsettled.insert(id);
+        }
+    }
+
+    /// Takes back what is derived of a command.
+    fn unindex(&mut self, state: &CommandState) {
+        let id = state.command.id;
+        self.recent.remove(&(state.counts_since, id));
+        self.unsettled.remove(&id);
+        for job in state.command.about() {
+            let key = Key::of(job.as_bytes());
+            if let Some(ids) = self.of_job.get_mut(&key) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.of_job.remove(&key);
+                }
+            }
+        }
     }
 
     /// Takes in what became of a command; `false` if that is not news.
@@ -134,6 +164,11 @@ impl Commands {
         }
         let Some(state) = self.table.at_known(&id.to_string()) else { return false };
         state.answer = Some(answer);
+        if state.is_settled() {
+            self.unsettled.remove(&id);
+        } else if state.command.is_order() {
+            self.unsettled.insert(id);
+        }
         true
     }
 
@@ -154,16 +189,8 @@ impl Commands {
 
     /// Forgets a command.
     pub fn remove(&mut self, id: CommandId) {
-        let Some(state) = self.table.remove(&id.to_string()) else { return };
-        self.recent.remove(&(state.counts_since, id));
-        for job in state.command.about() {
-            let key = Key::of(job.as_bytes());
-            if let Some(ids) = self.of_job.get_mut(&key) {
-                ids.remove(&id);
-                if ids.is_empty() {
-                    self.of_job.remove(&key);
-                }
-            }
+        if let Some(state) = self.table.remove(&id.to_string()) {
+            self.unindex(&state);
         }
     }
 }

@@ -40,6 +40,11 @@ impl Gaps {
         }
     }
 
+    /// Since when nothing was read, if what came back is still being waited for at a moment.
+    pub fn rests(&self, now: Millis) -> Option<Millis> {
+        self.spans.last().filter(|(_, until)| *until > now).map(|(from, _)| *from)
+    }
+
     /// Drops gaps that ended before a moment.
     pub fn forget_until(&mut self, horizon: Millis) {
         self.spans.retain(|(_, until)| *until > horizon);

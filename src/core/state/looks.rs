@@ -36,6 +36,8 @@ pub struct JobLooks {
     pub first: [FirstLooks; Status::COUNT],
     /// The minute of the first turn.
     base: i64,
+    /// Whether a minute was taken since it began.
+    has_begun: bool,
     /// Slots by minute, from `base` on.
     turns: VecDeque<Vec<u32>>,
     /// Slots of the minute that has begun, by their moment.
@@ -75,7 +77,10 @@ impl JobLooks {
         let at = after(job.created_at, created)
             .min(after(job.changed_at, changed))
             .min(after(end, ended));
-        if at == Millis::MAX { before } else { self.set(slot, at, before) }
+        match at {
+            Millis::MAX => before,
+            at => self.set_or_soon(slot, at, before),
+        }
     }
 
     /// Sets the entry of a slot, unless it has an earlier one. Gives its minute.
@@ -96,6 +101,24 @@ impl JobLooks {
     /// Sets the moment of a slot whose minute has begun.
     pub fn set_soon(&mut self, slot: u32, at: Millis) {
         self.soon.insert((at, slot));
+    }
+
+    /// Sets the entry of a job whose attempt sent its first heartbeat: only now can rules that read
+    /// heartbeats be due. Gives the minute for [`Job::look`].
+    pub fn note_heartbeat(&mut self, slot: u32, job: &Job, before: u32) -> u32 {
+        let limit = job.status.and_then(|status| self.first[status.index()].changed);
+        let (true, Some(limit)) = (self.is_warm, limit) else { return before };
+        self.set_or_soon(slot, job.heartbeat.at.max(job.changed_at).saturating_add(limit), before)
+    }
+
+    /// The entry of a slot, or its moment if its minute has begun already.
+    #[inline]
+    fn set_or_soon(&mut self, slot: u32, at: Millis, before: u32) -> u32 {
+        if at.div_euclid(MINUTE) >= self.base || !self.has_begun {
+            return self.set(slot, at, before);
+        }
+        self.soon.insert((at, slot));
+        before
     }
 
     /// Notes that a job came to wait at a queue.
@@ -136,6 +159,7 @@ impl JobLooks {
         }
         let minute = self.base;
         self.base += 1;
+        self.has_begun = true;
         Some((minute, self.turns.pop_front().unwrap_or_default()))
     }
 

@@ -26,6 +26,7 @@ pub struct LiveTask {
 }
 
 /// A chunk that has not ended.
+#[derive(Clone)]
 pub struct Chunk {
     pub task: Handle,
     /// What it asks, as last published.
@@ -41,6 +42,7 @@ pub struct Chunk {
     pub left: u32,
 }
 
+#[derive(Clone)]
 enum Stage {
     /// Has not asked yet, or not again.
     Silent,

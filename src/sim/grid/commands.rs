@@ -3,6 +3,7 @@
 
 use super::Grid;
 use super::Record;
+use super::chunks::Chunk;
 use super::jobs::{LiveJob, publish};
 use super::pool::Handle;
 use crate::core::command::CommandRule;
@@ -16,13 +17,14 @@ use std::collections::BTreeMap;
 /// Jobs that fell silent, by name: nothing is published of them until they are commanded to end.
 #[derive(Default)]
 pub(super) struct Silent {
-    jobs: BTreeMap<String, LiveJob>,
+    jobs: BTreeMap<String, (LiveJob, Chunk)>,
 }
 
 impl Silent {
-    /// A job that fell silent. Only so many are remembered; the oldest go first.
-    pub(super) fn insert(&mut self, job: LiveJob) {
-        self.jobs.insert(job.name.clone(), job);
+    /// A job of a chunk that fell silent; the chunk may end without it. Only so many are remembered;
+    /// the oldest go first.
+    pub(super) fn insert(&mut self, job: LiveJob, chunk: Chunk) {
+        self.jobs.insert(job.name.clone(), (job, chunk));
         if self.jobs.len() > SILENT_MAX {
             self.jobs.pop_first();
         }
@@ -44,6 +46,11 @@ enum Done {
 }
 
 impl Grid {
+    /// Of all that commands were about, how many were not what the rule took them for.
+    pub fn wrongly_commanded(&self) -> u64 {
+        self.count.commanded_wrong
+    }
+
     /// Carries commands out, as of the time reached, and publishes what became of each. One that is
     /// not to be carried out has no effect. Appends what is published.
     pub fn obey(&mut self, commands: &[Command], out: &mut Vec<Record>) {
@@ -93,8 +100,8 @@ impl Grid {
         again: &mut BTreeMap<Handle, u32>,
         closed: &mut Vec<(Handle, &'static str)>,
     ) -> Done {
-        if let Some(job) = self.silent.jobs.remove(name) {
-            self.end_silent(job);
+        if let Some((job, chunk)) = self.silent.jobs.remove(name) {
+            self.end_silent(job, &chunk);
             self.count.commanded_ended += 1;
             return Done::Ended;
         }
@@ -138,7 +145,8 @@ impl Grid {
     fn is_mistaken(&self, command: &Command, handle: Handle, job: &LiveJob) -> bool {
         use CommandRule as R;
         let Some(rule) = CommandRule::from_name(&command.rule) else { return false };
-        if job.changed_at > command.now - ON_ITS_WAY {
+        // On its way since, or reported with a clock so wrong that the report has no effect.
+        if job.changed_at > command.now - ON_ITS_WAY || !job.is_reported {
             return false;
         }
         let is_about = match rule {
@@ -163,13 +171,10 @@ impl Grid {
     }
 
     /// The end of a job that fell silent is published at last; its task goes on without it.
-    fn end_silent(&mut self, mut job: LiveJob) {
+    fn end_silent(&mut self, mut job: LiveJob, chunk: &Chunk) {
         (job.status, job.changed_at, job.ended_at) = (Status::Failed, self.now, self.now);
-        // Its chunk may have ended with its other jobs.
-        if let Some(chunk) = self.chunks.get(job.chunk) {
-            let queue = &self.queues.all[job.queue as usize];
-            publish(&mut self.publisher, &job, chunk, queue, "lost_heartbeat");
-        }
+        let queue = &self.queues.all[job.queue as usize];
+        publish(&mut self.publisher, &job, chunk, queue, "lost_heartbeat");
         self.count.failed += 1;
     }
 }

@@ -31,6 +31,8 @@ pub struct LiveJob {
     pub status: Status,
     pub changed_at: Millis,
     before: Option<(Status, Millis)>,
+    /// Whether its state was published with a clock that was right: else it counts for nobody.
+    pub is_reported: bool,
     /// When this try was generated, ready for a pilot, started, ended.
     pub created_at: Millis,
     pub activated_at: Millis,
@@ -101,7 +103,7 @@ impl Grid {
         let part = if fate == Fate::Fails { dice.unit() } else { 1.0 };
         let pending = attempt == 0 && !dice.chance(0.5);
         let killed = dice.chance(KILLED.0).then(|| dice.between(SECOND, KILLED.1));
-        let job = LiveJob {
+        let mut job = LiveJob {
             name,
             attempt,
             tries,
@@ -113,6 +115,7 @@ impl Grid {
             status: if pending { Status::Pending } else { Status::Defined },
             changed_at: self.now,
             before: None,
+            is_reported: true,
             created_at: self.now,
             activated_at: 0,
             started_at: 0,
@@ -120,7 +123,7 @@ impl Grid {
             fate,
             wall: (whole * part * 1_000.0) as Millis + SECOND,
         };
-        publish(&mut self.publisher, &job, held, queue, "");
+        job.is_reported = publish(&mut self.publisher, &job, held, queue, "");
         let name = job.name.clone();
         let job = self.jobs.insert(job);
         self.by_name.insert(name, job);
@@ -277,7 +280,9 @@ impl Grid {
                 let chunk = job.chunk;
                 if let Some(job) = self.jobs.remove(handle) {
                     self.by_name.remove(&job.name);
-                    self.silent.insert(job);
+                    if let Some(chunk) = self.chunks.get(chunk).cloned() {
+                        self.silent.insert(job, chunk);
+                    }
                 }
                 self.count.silent += 1;
                 self.job_over(chunk);
@@ -319,7 +324,7 @@ impl Grid {
         }
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let queue = &self.queues.all[job.queue as usize];
-        publish(&mut self.publisher, job, chunk, queue, "");
+        job.is_reported = publish(&mut self.publisher, job, chunk, queue, "");
         if self.dice.chance(STALE)
             && let Some((status, changed_at)) = job.before
         {
@@ -347,14 +352,14 @@ pub fn output_bytes(chunk: &Chunk) -> u64 {
     (chunk.request.output_per_event.unwrap_or(0.0) * events) as u64
 }
 
-/// Says a job as it is.
+/// Says a job as it is. Whether with a clock that was right.
 pub fn publish(
     publisher: &mut Publisher,
     job: &LiveJob,
     chunk: &Chunk,
     queue: &LiveQueue,
     sub_status: &str,
-) {
+) -> bool {
     let record = &queue.slots[usize::from(job.slot)];
     let typed = &record.resource_type;
     let resource_type = if typed.is_empty() { &chunk.request.resource_type } else { typed };
@@ -385,5 +390,5 @@ pub fn publish(
         input_bytes: chunk.request.atom_bytes,
         output_bytes: if done { output_bytes(chunk) } else { 0 },
         ..JobState::default()
-    });
+    })
 }

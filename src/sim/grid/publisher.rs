@@ -50,15 +50,18 @@ impl Publisher {
     }
 
     /// A job's state. Now and then with a clock that is ahead, or twice; an end never is wrong.
-    pub fn job(&mut self, job: &JobState<'_>) {
+    /// Whether the clock was right.
+    pub fn job(&mut self, job: &JobState<'_>) -> bool {
         let mut record = *job;
-        if !job.status.is_ended() && self.dice.chance(AHEAD) {
+        let is_ahead = !job.status.is_ended() && self.dice.chance(AHEAD);
+        if is_ahead {
             record.changed_at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
         }
         let times = if self.dice.chance(REPEATED) { 2 } else { 1 };
         for _ in 0..times {
             self.publish(Topic::JobState, job.job, |value| record::write_job_state(value, &record));
         }
+        !is_ahead
     }
 
     /// A sign of life. Now and then with a clock that is ahead.

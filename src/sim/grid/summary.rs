@@ -84,8 +84,8 @@ pub struct Summary {
     pub commanded_moved: u64,
     /// Tries that commands ended where they were.
     pub commanded_ended: u64,
-    /// Of all that commands were about, those that were not what the rule took them for: alive, or in
-    /// another state. There should be none.
+    /// Of all that commands were about, those that were not what the rule took them for: alive, or
+    /// in another state. There should be none.
     pub commanded_wrong: u64,
 }
 

@@ -79,7 +79,8 @@ impl Twin {
             Event::Outcome(it) => it.at,
             _ => 0,
         };
-        if own > bound {
+        // A heartbeat is a sign of life whatever its clock says.
+        if own > bound && !matches!(published.event, Event::Heartbeat(_)) {
             return;
         }
         match &published.event {

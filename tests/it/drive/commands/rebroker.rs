@@ -114,6 +114,9 @@ fn a_budget_lets_part_of_them_move_and_the_dwell_begins_again() {
     };
     assert_eq!(amount(&stage), 100);
     assert_eq!(stage.held("fast_rebrokerage"), [(100, "queue_budget, 100 of 100 jobs".to_owned())]);
+    for command in moves(&stage) {
+        stage.answer(&command, OutcomeKind::Accepted);
+    }
     stage.pass(30 * MINUTE);
     assert_eq!(amount(&stage), 100);
     stage.pass(45 * MINUTE);
