@@ -1,10 +1,11 @@
 //! Command evaluation: the commands of a cycle, after its decisions and throttles.
 
 use super::due::Due;
-use super::facts::{Surroundings, gaps, known_until};
+use super::facts::{Surroundings, known_until};
 use super::hold::hold;
-use super::making::{Making, is_ordered, too_many_moves};
-use super::timeout::{Deadline, Standing, kind, standing};
+use super::making::{Making, too_many_moves};
+use super::open::{is_due, is_ordered, is_taken, unanswered};
+use super::timeout::{Deadline, kind};
 use super::{make, rebroker, report};
 use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
@@ -40,7 +41,7 @@ impl CommandEvaluation {
         if is_cold {
             self.around = Surroundings::of(state);
             self.is_cold = true;
-            self.repeats = open(state).collect();
+            self.repeats = unanswered(state).collect();
         } else {
             self.is_cold |= self.around.update(state);
         }
@@ -134,8 +135,11 @@ impl CommandEvaluation {
         }
         let keys: Vec<Key> = found.iter().copied().collect();
         let mut is_held = |key: &&Key| {
-            let due = self.due.check(state, &self.around, (rule, queue), **key).is_some();
-            due && !is_ordered(state, **key)
+            let due = self.due.check(state, &self.around, (rule, queue), **key);
+            due.is_some_and(|deadline| {
+                let given = was_given(state, (rule, **key), &deadline);
+                !given && !is_taken(state, &self.around, **key)
+            })
         };
         keys.iter().filter(|key| is_held(key)).count() as u64
     }
@@ -170,14 +174,11 @@ impl CommandEvaluation {
         let job = state.jobs.of(*key)?;
         let case = self.around.case(state, job)?;
         let kind = kind(rule, &case);
-        let name = state.job_name(*key);
-        let id = make::id_of(state, rule, &name, job.attempt, deadline.clock_at);
-        let known = state.commands.of(id);
-        if known.is_some_and(|known| dry_run || known.command.is_order()) {
+        if was_given(state, (setting, *key), deadline) {
             self.due.remove((rule, *queue), *key);
             return None;
         }
-        if is_ordered(state, *key) {
+        if is_taken(state, &self.around, *key) {
             return None;
         }
         if let Some(why) = too_many_moves(state, *key, kind) {
@@ -210,7 +211,8 @@ impl CommandEvaluation {
             waiting.insert(id);
             let rule = CommandRule::from_name(&known.command.rule);
             let Some(rule) = rule.and_then(|rule| setting.rule(rule)) else { continue };
-            if rule.mode != Mode::On || !self.is_wanted(state, rule, &known.command, making) {
+            let jobs = self.wanted(state, (rule, &known.command), making);
+            if jobs.is_empty() {
                 continue;
             }
             let queue = state.known_name(&known.command.queue).unwrap_or(Name::NONE);
@@ -219,43 +221,35 @@ impl CommandEvaluation {
                 continue;
             }
             waiting.remove(&id);
-            let command = match rule.rule {
-                CommandRule::FastRebrokerage => rebroker::repeated(state, &known.command, making),
-                _ => make::repeated(state, &known.command),
-            };
-            making.order(command);
+            making.order(make::repeated(state, &known.command, &jobs));
         }
         self.repeats = waiting;
     }
 
-    /// Whether what a command asks for is still to be done, and no other command asks for it.
-    fn is_wanted(
+    /// The jobs of a command for which it is still to be done, and that no other command asks
+    /// about.
+    fn wanted<'a>(
         &self,
         state: &State,
-        setting: &RuleSetting,
-        command: &Command,
+        of: (&RuleSetting, &'a Command),
         making: &Making,
-    ) -> bool {
-        if setting.rule == CommandRule::FastRebrokerage {
-            return rebroker::is_wanted(state, command, making);
-        }
-        let key = Key::of(command.subject.as_bytes());
-        let job = state.jobs.of(key).filter(|job| job.attempt == command.attempt);
-        let Some(job) = job.filter(|_| !making.ordered.contains(&key)) else { return false };
-        if is_ordered(state, key) {
-            return false;
-        }
-        let Some(case) = self.around.case(state, job) else { return false };
-        let found = standing(setting, &case, &gaps(state, setting.rule, job.names[0]));
-        matches!(found, Standing::Deadline(it)
-            if it.due_at <= known_until(state, setting.rule)
-                && Some(it.clock_at) == command.clock_at)
+    ) -> Vec<&'a String> {
+        let is_wanted = |name: &&String| {
+            let key = Key::of(name.as_bytes());
+            !making.ordered.contains(&key)
+                && !is_ordered(state, key)
+                && is_due(state, &self.around, of, key)
+        };
+        of.1.about().iter().filter(is_wanted).collect()
     }
 }
 
-/// Commands that were not answered.
-fn open(state: &State) -> impl Iterator<Item = CommandId> {
-    let all = state.commands.table.iter().map(|(_, known)| known);
-    let open = all.filter(|known| known.command.is_order() && !known.is_settled());
-    open.map(|known| known.command.id)
+/// Whether a rule gave its command about a job before, since the same clock ran out; what was
+/// published for people to see is none once the rule acts.
+fn was_given(state: &State, (setting, key): (&RuleSetting, Key), deadline: &Deadline) -> bool {
+    let attempt = state.jobs.of(key).map_or(0, |job| job.attempt);
+    let name = state.job_name(key);
+    let id = make::id_of(state, setting.rule, &name, attempt, deadline.clock_at);
+    let known = state.commands.of(id);
+    known.is_some_and(|known| setting.mode != Mode::On || known.command.is_order())
 }

@@ -282,7 +282,7 @@ impl Surroundings {
 /// queue.
 pub(super) fn gaps(state: &State, rule: CommandRule, queue: Name) -> Vec<&Gaps> {
     let of_topics = rule.text().needs.iter().map(|it| &state.times.gaps[*it as usize]);
-    let of_queue = state.queue_signs.get(&queue).map(|signs| &signs.gaps);
+    let of_queue = state.signs_of(queue).map(|signs| &signs.gaps);
     of_topics.chain(of_queue).filter(|gaps| !gaps.spans().is_empty()).collect()
 }
 

@@ -107,7 +107,7 @@ fn late(state: &State, topic: Topic) -> Option<Hold> {
 
 /// The same of a queue's own reports.
 fn queue_silence(state: &State, queue: Name) -> Option<Hold> {
-    let rests = || state.queue_signs.get(&queue)?.gaps.rests(state.now);
+    let rests = || state.signs_of(queue)?.gaps.rests(state.now);
     let age = || rests().map(|since| state.now.saturating_sub(since));
     state.queue_silent_for(queue).or_else(age).map(Hold::QueueSilent)
 }

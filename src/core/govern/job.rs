@@ -4,7 +4,8 @@ use super::budget::Budget;
 use super::due::look;
 use super::facts::{Surroundings, gaps};
 use super::hold::{Hold, hold};
-use super::making::{is_ordered, too_many_moves};
+use super::making::too_many_moves;
+use super::open::is_taken;
 use super::timeout::{Deadline, Standing, kind};
 use crate::core::command::{CommandRule, Mode, RuleSetting};
 use crate::core::id::Key;
@@ -44,7 +45,7 @@ pub fn standings<'a>(state: &'a State, name: &str) -> Option<(&'a Job, Vec<RuleS
         let kind = kind(setting.rule, &case);
         let held = hold(state, &around, setting.rule, job.names[0]);
         let hold = held
-            .or_else(|| is_ordered(state, key).then_some(Hold::Ordered))
+            .or_else(|| is_taken(state, &around, key).then_some(Hold::Ordered))
             .or_else(|| too_many_moves(state, key, kind))
             .or_else(|| used_up(state, setting, job));
         let is_about = standing != Standing::NotConcerned;

@@ -109,11 +109,14 @@ pub(super) fn about_job(
     command(state, order)
 }
 
-/// The same command once more.
-pub(super) fn repeated(state: &State, known: &Command) -> Command {
+/// The same command once more, about those of its jobs for which there is still reason to.
+pub(super) fn repeated(state: &State, known: &Command, jobs: &[&String]) -> Command {
     let repeat = known.repeat.saturating_add(1);
+    let names_jobs = !known.jobs.is_empty();
     Command {
         repeat,
+        jobs: jobs.iter().filter(|_| names_jobs).map(|job| (*job).clone()).collect(),
+        amount: jobs.len() as u64,
         expires_at: expires_at(state, repeat),
         epoch: state.epoch,
         cycle: state.number,

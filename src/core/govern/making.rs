@@ -52,12 +52,6 @@ impl Making {
     }
 }
 
-/// Whether a command about a job is on its way: nothing more is asked for until it expires.
-pub(super) fn is_ordered(state: &State, key: Key) -> bool {
-    let job = state.jobs.of(key);
-    job.is_some_and(|job| state.commands.about(key).any(|known| known.takes(job, state.now)))
-}
-
 /// Why a job is not moved again: it was moved as often as it may be within the window.
 pub(super) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Option<Hold> {
     if !kind.moves() {

@@ -9,6 +9,7 @@ mod hold;
 pub mod job;
 mod make;
 mod making;
+mod open;
 mod rebroker;
 mod report;
 pub mod timeout;

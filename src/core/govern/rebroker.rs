@@ -4,10 +4,11 @@
 use super::facts::{Surroundings, gaps, known_until};
 use super::hold::{Hold, hold};
 use super::make::{self, Order};
-use super::making::{Making, is_ordered, too_many_moves};
+use super::making::{Making, too_many_moves};
+use super::open::is_taken;
 use crate::core::command::{CommandRule, Mode, RuleSetting};
-use crate::core::id::{Key, Name};
-use crate::core::output::command::{Command, CommandKind};
+use crate::core::id::Name;
+use crate::core::output::command::CommandKind;
 use crate::core::state::State;
 use crate::core::state::crowded::{Crowd, is_queued};
 use crate::core::state::gaps::put_off;
@@ -49,7 +50,7 @@ pub(super) fn rebroker(
             making.hold((RULE, at.0), excess, why);
             continue;
         }
-        of_share(state, rule, (at, since), (crowd, excess), making);
+        of_share((state, around), rule, (at, since), (crowd, excess), making);
     }
 }
 
@@ -74,7 +75,7 @@ fn is_shown(state: &State, rule: &RuleSetting, at: (Name, Name), since: Millis) 
 }
 
 fn of_share(
-    state: &State,
+    (state, around): (&State, &Surroundings),
     rule: &RuleSetting,
     (at, since): ((Name, Name), Millis),
     (crowd, excess): (&Crowd, u64),
@@ -82,7 +83,7 @@ fn of_share(
 ) {
     let dry_run = rule.mode != Mode::On;
     let (left, _) = making.budget(state, dry_run).left(state, RULE, at.0);
-    let oldest = oldest(state, at, left.min(excess), making);
+    let oldest = oldest((state, around), at, left.min(excess), making);
     let batch = (rule.value("batch_jobs") as usize).max(1);
     let room = state.setting.commands.governor.commands_per_cycle;
     if making.commands.len() + oldest.jobs.len().div_ceil(batch) > room
@@ -132,7 +133,12 @@ struct Oldest<'a> {
 
 /// The oldest queued jobs of a share at a queue that may move, at most so many: those with the
 /// lowest numbers.
-fn oldest<'a>(state: &'a State, at: (Name, Name), most: u64, making: &Making) -> Oldest<'a> {
+fn oldest<'a>(
+    (state, around): (&'a State, &Surroundings),
+    at: (Name, Name),
+    most: u64,
+    making: &Making,
+) -> Oldest<'a> {
     let rows = state.looks.queued_rows().filter(|row| {
         let key = state.ledger.load.key(*row);
         (Name(key[0]), Name(key[1])) == at
@@ -149,7 +155,7 @@ fn oldest<'a>(state: &'a State, at: (Name, Name), most: u64, making: &Making) ->
         if oldest.jobs.len() as u64 >= most {
             return Oldest { moved_enough: None, ..oldest };
         }
-        if making.ordered.contains(&job.key) || is_ordered(state, job.key) {
+        if making.ordered.contains(&job.key) || is_taken(state, around, job.key) {
             continue;
         }
         match too_many_moves(state, job.key, CommandKind::Rebroker) {
@@ -158,27 +164,4 @@ fn oldest<'a>(state: &'a State, at: (Name, Name), most: u64, making: &Making) ->
         }
     }
     oldest
-}
-
-/// Whether a job that a command named still waits where it was, and no other command is about it.
-fn still_waits(state: &State, command: &Command, name: &str, making: &Making) -> bool {
-    let at = (state.known_name(&command.queue), state.known_name(&command.gshare));
-    let key = Key::of(name.as_bytes());
-    let waits = state.jobs.of(key).is_some_and(|job| {
-        job.status.is_some_and(is_queued) && (Some(job.names[0]), Some(job.names[1])) == at
-    });
-    waits && !making.ordered.contains(&key) && !is_ordered(state, key)
-}
-
-/// Whether a job that a command named still waits where it was.
-pub(super) fn is_wanted(state: &State, command: &Command, making: &Making) -> bool {
-    command.jobs.iter().any(|name| still_waits(state, command, name, making))
-}
-
-/// The command once more, about the jobs that still wait.
-pub(super) fn repeated(state: &State, known: &Command, making: &Making) -> Command {
-    let mut command = make::repeated(state, known);
-    command.jobs.retain(|name| still_waits(state, known, name, making));
-    command.amount = command.jobs.len() as u64;
-    command
 }

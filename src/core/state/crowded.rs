@@ -6,6 +6,7 @@ use crate::core::event::{Queue, QueueStatus, Status};
 use crate::core::fold::is_newer;
 use crate::core::id::Name;
 use crate::core::state::State;
+use crate::core::state::commands::CommandState;
 use crate::core::unit::{MINUTE, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,7 +149,13 @@ impl State {
         for job in self.commands.of_job.keys() {
             let Some(record) = self.jobs.of(*job) else { continue };
             let waits = record.status.is_some_and(is_queued);
-            if waits && self.commands.about(*job).any(|state| state.takes(record, self.now)) {
+            let repeats = self.setting.commands.governor.repeats;
+            // One that expired is repeated while its job waits.
+            let is_taken = |it: &CommandState| {
+                it.takes(record, self.now)
+                    || it.command.kind.moves() && it.is_open(self.now, repeats)
+            };
+            if waits && self.commands.about(*job).any(is_taken) {
                 let at = (record.names[0], record.names[1]);
                 *commanded.entry(at).or_default() += 1;
             }

@@ -58,11 +58,16 @@ impl State {
         }
     }
 
+    /// Signs of a queue; jobs without a queue have none.
+    pub fn signs_of(&self, queue: Name) -> Option<&QueueSigns> {
+        self.queue_signs.get(&queue).filter(|_| queue != Name::NONE)
+    }
+
     /// How long a queue has given no sign, if that is longer than its limit and it gave one before;
     /// ms. One that has been silent for longer than a queue may be cut off counts as gone.
     pub fn queue_silent_for(&self, queue: Name) -> Option<Millis> {
         let governor = &self.setting.commands.governor;
-        let at = self.queue_signs.get(&queue).map(|signs| signs.at).filter(|at| *at != 0)?;
+        let at = self.signs_of(queue).map(|signs| signs.at).filter(|at| *at != 0)?;
         let age = self.now.saturating_sub(at);
         (age > governor.queue_silence && age <= governor.queue_silence_max).then_some(age)
     }

@@ -21,8 +21,8 @@ pub(super) struct Silent {
 }
 
 impl Silent {
-    /// A job of a chunk that fell silent; the chunk may end without it. Only so many are remembered;
-    /// the oldest go first.
+    /// A job of a chunk that fell silent; the chunk may end without it. Only so many are
+    /// remembered; the oldest go first.
     pub(super) fn insert(&mut self, job: LiveJob, chunk: Chunk) {
         self.jobs.insert(job.name.clone(), (job, chunk));
         if self.jobs.len() > SILENT_MAX {

@@ -1,36 +1,29 @@
-//! Each timeout rule: nothing a second before its threshold, a command at it; and its exemptions.
+//! Timeout rules T1 to T8: nothing a second before the threshold, a command at it.
 
 use super::stage::*;
+use super::story::*;
 use yardmaster::core::event::*;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, SECOND};
 
-/// The story of one rule: a job as published now, and when it is due after that.
-#[track_caller]
-fn due(rule: &str, kind: &str, after: i64, change: impl FnOnce(&mut JobState<'static>)) {
-    let mut stage = Stage::new(&[]);
-    let at = stage.now();
-    let mut job = stage.job("7", Status::Pending);
-    change(&mut job);
-    stage.publish(&job);
-    stage.until(at + after - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new(), "{rule}, a second before");
-    stage.until(at + after);
-    let wanted = (kind.to_owned(), rule.to_owned(), true);
-    assert_eq!(stage.about("7"), [wanted], "{rule}, at its threshold");
-    stage.check();
-}
+/// A rule that is not looked at.
+const NO_T1: (&str, &str) = ("name = \"T1\"\nmode = \"on\"", "name = \"T1\"\nmode = \"off\"");
+const NO_T2: (&str, &str) = ("name = \"T2\"\nmode = \"on\"", "name = \"T2\"\nmode = \"off\"");
 
-/// No rule is due for a job within a time.
-#[track_caller]
-fn never(stage: &mut Stage, job: &JobState<'_>, within: i64) {
-    stage.publish(job);
-    stage.pass(within);
-    assert_eq!(stage.rules(job.job), Vec::<String>::new());
+/// A task whose jobs stay where they are.
+fn task_that_forbids_it(stage: &mut Stage, subject: &str) {
+    stage.task(subject, Options { disable_reassign: true, ..Options::default() });
 }
 
 #[test]
 fn t1_a_pending_job_is_killed_an_hour_after_it_was_created() {
     due("T1", "kill", HOUR, |_| {});
+    // Since it was created, not since it became pending.
+    due("T1", "kill", 40 * MINUTE, |job| job.created_at -= 20 * MINUTE);
+}
+
+#[test]
+fn t1_a_job_that_is_read_seconds_before_its_threshold_is_killed_at_it() {
+    due("T1", "kill", 5 * SECOND, |job| job.created_at -= HOUR - 5 * SECOND);
 }
 
 #[test]
@@ -53,20 +46,34 @@ fn t2_a_build_job_or_one_without_a_task_is_killed_by_its_age() {
 }
 
 #[test]
+fn t2_is_about_production_tests_and_build_jobs_and_not_about_jobs_of_users() {
+    let mut stage = Stage::new(&[]);
+    let stories = [
+        a_job("production", Status::Defined, |job| job.created_at -= HOUR).due("T2", 4 * HOUR),
+        a_job("a test", Status::Defined, |job| job.label = "prod_test").due("T2", 4 * HOUR),
+        a_job("a release test", Status::Defined, |job| job.label = "rc_test").due("T2", 4 * HOUR),
+        a_job("a build job", Status::Defined, |job| job.label = "panda").due("T2", 4 * HOUR),
+        a_job("a user's job", Status::Defined, |job| job.label = "user"),
+    ];
+    play(&mut stage, &stories, 13 * HOUR);
+    stage.check();
+}
+
+#[test]
 fn t2_goes_by_the_run_time_parameter() {
     let mut stage = Stage::new(&[]);
     stage.yard.set("job_timeout", "TIMEOUT_defined", "2");
     let job = stage.job("7", Status::Defined);
     stage.publish(&job);
     stage.until(job.changed_at + 2 * HOUR - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    assert_eq!(stage.rules("7"), [""; 0]);
     stage.until(job.changed_at + 2 * HOUR);
     assert_eq!(stage.rules("7"), ["T2"]);
     // A limit that is made shorter holds for jobs that wait already.
     let other = stage.job("8", Status::Defined);
     stage.publish(&other);
     stage.pass(HOUR + MINUTE);
-    assert_eq!(stage.rules("8"), Vec::<String>::new());
+    assert_eq!(stage.rules("8"), [""; 0]);
     stage.yard.set("job_timeout", "TIMEOUT_defined", "1");
     stage.pass(SECOND);
     assert_eq!(stage.rules("8"), ["T2"]);
@@ -76,14 +83,29 @@ fn t2_goes_by_the_run_time_parameter() {
 #[test]
 fn t3_production_that_is_not_activated_is_reassigned_after_twelve_hours() {
     due("T3", "reassign", 12 * HOUR, |job| job.status = Status::Assigned);
-    let mut stage = Stage::new(&[]);
-    let users = JobState { label: "user", ..stage.job("8", Status::Assigned) };
-    never(&mut stage, &users, 13 * HOUR);
+    // T1 and T2 would be due earlier.
+    let mut stage = Stage::new(&[NO_T1, NO_T2]);
+    let stories = [
+        a_job("pending", Status::Pending, |job| job.created_at -= HOUR).due("T3", 12 * HOUR),
+        a_job("defined", Status::Defined, |job| job.created_at -= HOUR).due("T3", 12 * HOUR),
+        a_job("assigned", Status::Assigned, |job| job.created_at -= HOUR).due("T3", 12 * HOUR),
+        a_job("without a task", Status::Assigned, |job| job.task = "").due("T3", 12 * HOUR),
+        a_job("throttled", Status::Throttled, |_| {}),
+        a_job("a user's, pending", Status::Pending, |job| job.label = "user"),
+        a_job("a user's, defined", Status::Defined, |job| job.label = "user"),
+        a_job("a user's, assigned", Status::Assigned, |job| job.label = "user"),
+        a_job("a build job", Status::Defined, |job| job.label = "panda"),
+        a_job("a test", Status::Assigned, |job| job.label = "test"),
+    ];
+    play(&mut stage, &stories, 13 * HOUR);
+    stage.check();
 }
 
 #[test]
 fn t4_a_throttled_job_is_killed_a_week_after_it_was_created() {
-    due("T4", "kill", 7 * DAY, |job| job.status = Status::Throttled);
+    due("T4", "kill", 7 * DAY - HOUR, |job| {
+        (job.status, job.created_at) = (Status::Throttled, job.created_at - HOUR);
+    });
 }
 
 #[test]
@@ -99,21 +121,24 @@ fn t5b_starting_production_is_reassigned_after_two_days() {
 #[test]
 fn t5_jobs_of_users_without_a_task_or_of_a_task_that_forbids_it_stay() {
     let mut stage = Stage::new(&[]);
-    stage.task("1/1", Options { disable_reassign: true, ..Options::default() });
-    let kept = JobState { priority: 900, ..stage.job("7", Status::Activated) };
-    stage.publish(&kept);
-    let users = JobState { label: "user", task: "2", ..stage.job("8", Status::Activated) };
-    stage.publish(&users);
-    let alone = JobState { task: "", ..stage.job("9", Status::Starting) };
-    never(&mut stage, &alone, 3 * DAY);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
-    assert_eq!(stage.rules("8"), Vec::<String>::new());
+    task_that_forbids_it(&mut stage, "2/1");
+    let stories = [
+        a_job("activated", Status::Activated, |job| job.created_at -= DAY).due("T5a", 2 * DAY),
+        a_job("starting", Status::Starting, |job| job.created_at -= DAY).due("T5b", 2 * DAY),
+        a_job("kept by its task, activated", Status::Activated, |job| job.task = "2"),
+        a_job("kept by its task, starting", Status::Starting, |job| job.task = "2"),
+        a_job("a user's, activated", Status::Activated, |job| job.label = "user"),
+        a_job("a user's, starting", Status::Starting, |job| job.label = "user"),
+        a_job("a test", Status::Activated, |job| job.label = "test"),
+        a_job("without a task, activated", Status::Activated, |job| job.task = ""),
+        a_job("without a task, starting", Status::Starting, |job| job.task = ""),
+    ];
+    play(&mut stage, &stories, 3 * DAY);
     stage.check();
 }
 
 #[test]
 fn t6_a_job_of_high_priority_moves_where_nothing_has_started_for_two_hours() {
-    // The worked example of spec atlas 13.6: 5 h in starting, the queue's last start 3 h or 1 h ago.
     let mut stage = Stage::new(&[]);
     let at = stage.now();
     let started = |stage: &mut Stage, name: &'static str, at: i64| {
@@ -126,27 +151,47 @@ fn t6_a_job_of_high_priority_moves_where_nothing_has_started_for_two_hours() {
     stage.until(at + 3 * HOUR);
     started(&mut stage, "101", at + 3 * HOUR);
     stage.until(at + 5 * HOUR - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new(), "the last start is less than 2 h old");
+    assert_eq!(stage.rules("7"), [""; 0], "the last start is less than 2 h old");
     stage.until(at + 5 * HOUR);
     assert_eq!(stage.rules("7"), ["T6"]);
     stage.check();
 }
 
 #[test]
-fn t6_needs_four_hours_and_a_high_priority_and_leaves_merge_jobs_alone() {
+fn t6_needs_four_hours_a_high_priority_and_production_of_a_task_that_allows_it() {
     due("T6", "reassign", 4 * HOUR, |job| {
         (job.status, job.priority) = (Status::Activated, 800);
     });
     let mut stage = Stage::new(&[]);
-    let low = JobState { priority: 799, ..stage.job("7", Status::Activated) };
-    stage.publish(&low);
-    let merge = JobState {
-        processing_type: "pmerge",
-        priority: 5_000,
-        ..stage.job("8", Status::Activated)
-    };
-    never(&mut stage, &merge, 6 * HOUR);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    task_that_forbids_it(&mut stage, "2/1");
+    let stories = [
+        a_job("activated", Status::Activated, |job| job.priority = 800).due("T6", 4 * HOUR),
+        a_job("starting", Status::Starting, |job| job.priority = 800).due("T6", 4 * HOUR),
+        a_job("lower, activated", Status::Activated, |job| job.priority = 799),
+        a_job("lower, starting", Status::Starting, |job| job.priority = 799),
+        a_job("assigned", Status::Assigned, |job| job.priority = 5_000),
+        a_job("running", Status::Running, |job| job.priority = 5_000),
+        a_job("a merge job", Status::Activated, |job| {
+            (job.priority, job.processing_type) = (5_000, "pmerge");
+        }),
+        a_job("a user's", Status::Activated, |job| {
+            (job.priority, job.label) = (5_000, "user");
+        }),
+        a_job("a test", Status::Activated, |job| {
+            (job.priority, job.label) = (5_000, "test");
+        }),
+        a_job("without a task", Status::Starting, |job| {
+            (job.priority, job.task) = (5_000, "");
+        }),
+        a_job("kept by its task, activated", Status::Activated, |job| {
+            (job.priority, job.task) = (5_000, "2");
+        }),
+        a_job("kept by its task, starting", Status::Starting, |job| {
+            (job.priority, job.task) = (5_000, "2");
+        }),
+    ];
+    play(&mut stage, &stories, 6 * HOUR);
+    stage.check();
 }
 
 #[test]
@@ -156,7 +201,7 @@ fn t6_takes_the_priority_of_the_task_where_the_job_states_none() {
     let job = JobState { priority: 0, ..stage.job("7", Status::Activated) };
     stage.publish(&job);
     stage.pass(5 * HOUR);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    assert_eq!(stage.rules("7"), [""; 0]);
     let raised = Task {
         priority: 900,
         task_priority: 900,
@@ -171,175 +216,40 @@ fn t6_takes_the_priority_of_the_task_where_the_job_states_none() {
 #[test]
 fn t7_a_job_sent_to_a_pilot_fails_after_half_an_hour() {
     due("T7", "fail", 30 * MINUTE, |job| job.status = Status::Sent);
+    due("T7", "fail", 30 * MINUTE, |job| {
+        (job.status, job.label, job.created_at) = (Status::Sent, "user", job.created_at - HOUR);
+    });
 }
 
 #[test]
 fn t8_no_job_lives_longer_than_21_days() {
-    due("T8", "kill", 21 * DAY, |job| {
+    due("T8", "kill", 21 * DAY - HOUR, |job| {
+        job.created_at -= HOUR;
         (job.status, job.label) = (Status::Merging, "user");
     });
 }
 
 #[test]
-fn t9_a_running_job_fails_two_hours_after_its_last_heartbeat() {
-    let mut stage = Stage::new(&[]);
-    let job = stage.job("7", Status::Running);
-    stage.publish(&job);
-    stage.pass(HOUR);
-    let last = stage.now();
-    stage.heartbeat("7", last);
-    stage.until(last + 2 * HOUR - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
-    stage.until(last + 2 * HOUR);
-    assert_eq!(stage.about("7"), [("fail".to_owned(), "T9".to_owned(), true)]);
-    let command = stage.yard.commands().pop().unwrap();
-    assert_eq!((command.clock.as_str(), command.clock_at), ("heartbeat", Some(last)));
-    assert_eq!((command.measured, command.limit), (7_200_000.0, 7_200_000.0));
-    stage.check();
-}
-
-#[test]
-fn t9_a_heartbeat_puts_it_off_and_one_of_another_attempt_does_not_count() {
-    let mut stage = Stage::new(&[]);
-    let job = stage.job("7", Status::Running);
-    stage.publish(&job);
-    for _ in 0..5 {
-        let now = stage.now();
-        stage.heartbeat("7", now);
-        stage.pass(HOUR + 50 * MINUTE);
+fn t8_is_about_every_state_that_is_not_an_end() {
+    // A job that reached its state just now, half an hour before it is 21 days old.
+    fn age(job: &mut JobState<'_>) {
+        (job.created_at, job.label, job.task) = (job.created_at - 21 * DAY + HOUR / 2, "user", "1");
     }
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
-    // A second attempt that has sent none yet is left alone.
-    let again = JobState { attempt: 1, ..stage.job("7", Status::Running) };
-    never(&mut stage, &again, 6 * HOUR);
-    // One that never sent any is, too.
-    let silent = stage.job("8", Status::Starting);
-    never(&mut stage, &silent, 6 * HOUR);
-    stage.check();
-}
-
-#[test]
-fn t9_goes_by_the_workflow_of_the_job_else_of_its_queue() {
     let mut stage = Stage::new(&[]);
-    stage.yard.set("watcher", "HEARTBEAT_TIMEOUT_push", "12");
-    stage.yard.set("watcher", "HEARTBEAT_TIMEOUT_production", "3");
-    stage.configure(|queue| queue.workflow = "push".into());
-    let own = JobState { workflow: "pull_ups", ..stage.job("7", Status::Running) };
-    stage.publish(&own);
-    let of_queue = JobState { workflow: "", ..stage.job("8", Status::Running) };
-    stage.publish(&of_queue);
-    let at = stage.now();
-    for job in ["7", "8"] {
-        stage.heartbeat(job, at);
-    }
-    stage.until(at + 3 * HOUR - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
-    stage.until(at + 3 * HOUR);
-    assert_eq!(stage.rules("7"), ["T9"], "an unknown workflow has the limit of production");
-    stage.until(at + 12 * HOUR - SECOND);
-    assert_eq!(stage.rules("8"), Vec::<String>::new());
-    stage.until(at + 12 * HOUR);
-    assert_eq!(stage.rules("8"), ["T9"]);
+    let live = [
+        Status::Defined,
+        Status::Assigned,
+        Status::Activated,
+        Status::Starting,
+        Status::Running,
+        Status::Holding,
+        Status::Merging,
+        Status::Transferring,
+    ];
+    let ended = [Status::Finished, Status::Failed, Status::Cancelled, Status::Closed];
+    let live = live.into_iter().map(|it| a_job(it.name(), it, age).due("T8", HOUR / 2));
+    let ended = ended.into_iter().map(|it| a_job(it.name(), it, age));
+    let stories: Vec<Story> = live.chain(ended).collect();
+    play(&mut stage, &stories, HOUR);
     stage.check();
-}
-
-#[test]
-fn t10_a_transferring_job_with_a_sub_state_needs_heartbeats() {
-    let mut stage = Stage::new(&[]);
-    let job = JobState { sub_status: "to_transfer", ..stage.job("7", Status::Transferring) };
-    stage.publish(&job);
-    let plain = stage.job("8", Status::Transferring);
-    stage.publish(&plain);
-    let at = stage.now();
-    stage.heartbeat("7", at);
-    stage.heartbeat("8", at);
-    stage.until(at + 2 * HOUR - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
-    stage.until(at + 2 * HOUR);
-    assert_eq!(stage.about("7"), [("fail".to_owned(), "T10".to_owned(), true)]);
-    stage.pass(HOUR);
-    assert_eq!(stage.rules("8"), Vec::<String>::new());
-    stage.check();
-}
-
-#[test]
-fn t11_a_holding_job_fails_after_three_hours_or_two_days() {
-    due("T11a", "fail", 3 * HOUR, |job| {
-        (job.status, job.priority) = (Status::Holding, 800);
-    });
-    due("T11b", "fail", 2 * DAY, |job| {
-        (job.status, job.priority) = (Status::Holding, 799);
-    });
-    // By the end of its payload where that is known.
-    due("T11a", "fail", 2 * HOUR, |job| {
-        (job.status, job.priority, job.ended_at) = (Status::Holding, 900, job.changed_at - HOUR);
-    });
-}
-
-#[test]
-fn t12_a_transferring_job_fails_two_or_six_days_after_its_payload_ended() {
-    due("T12a", "fail", 2 * DAY - HOUR, |job| {
-        let ended = job.changed_at - HOUR;
-        (job.status, job.priority, job.ended_at) = (Status::Transferring, 900, ended);
-    });
-    due("T12b", "fail", 6 * DAY, |job| {
-        (job.status, job.priority, job.started_at) = (Status::Transferring, 700, job.changed_at);
-    });
-}
-
-#[test]
-fn t12_goes_by_the_queue_and_leaves_jobs_of_users_alone() {
-    let mut stage = Stage::new(&[]);
-    stage.configure(|queue| queue.catchall = "transtimehi=1,transtimelo=3".into());
-    let high = JobState { priority: 900, ..stage.job("7", Status::Transferring) };
-    let low = stage.job("8", Status::Transferring);
-    let users = JobState { label: "user", ..stage.job("9", Status::Transferring) };
-    let at = stage.now();
-    for job in [high, low, users] {
-        stage.publish(&job);
-    }
-    stage.until(at + DAY - SECOND);
-    assert_eq!(stage.rules("7"), Vec::<String>::new());
-    stage.until(at + DAY);
-    assert_eq!(stage.rules("7"), ["T12a"]);
-    stage.until(at + 3 * DAY);
-    assert_eq!(stage.rules("8"), ["T12b"]);
-    stage.until(at + 7 * DAY);
-    assert_eq!(stage.rules("9"), Vec::<String>::new());
-}
-
-#[test]
-fn no_rule_applies_at_a_queue_that_is_paused_or_forbids_it() {
-    for change in
-        [(|queue: &mut Queue| queue.status = QueueStatus::Paused) as fn(&mut Queue), |queue| {
-            queue.catchall = "x=1, disableReassign".into()
-        }]
-    {
-        let mut stage = Stage::new(&[]);
-        stage.configure(change);
-        for (name, status) in [
-            ("11", Status::Pending),
-            ("12", Status::Defined),
-            ("13", Status::Sent),
-            ("14", Status::Holding),
-            ("15", Status::Activated),
-        ] {
-            let job = JobState { priority: 900, ..stage.job(name, status) };
-            stage.publish(&job);
-        }
-        let elsewhere = JobState { queue: "", ..stage.job("16", Status::Pending) };
-        stage.publish(&elsewhere);
-        stage.pass(3 * DAY);
-        for name in ["11", "12", "13", "14", "15"] {
-            assert_eq!(stage.rules(name), Vec::<String>::new(), "{name}");
-        }
-        assert_eq!(stage.rules("16")[0], "T1", "a job without a queue is never exempt");
-        assert!(stage.held("T1")[0].1.starts_with("exempt"), "{:?}", stage.held("T1"));
-        // What is due is commanded in the first cycle after the queue is open again.
-        stage.configure(|_| {});
-        stage.pass(SECOND);
-        assert_eq!(stage.rules("13"), ["T7"]);
-        assert_eq!(stage.rules("11"), ["T1"]);
-        stage.check();
-    }
 }

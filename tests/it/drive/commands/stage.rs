@@ -17,7 +17,7 @@ use yardmaster::wire::record;
 /// The queue at which the jobs of a story are.
 pub const QUEUE: &str = "QUEUE_00";
 /// A queue that keeps the topics alive.
-const OTHER: &str = "QUEUE_01";
+pub const OTHER: &str = "QUEUE_01";
 /// A job there, so that states are published; its number is above all others.
 const KEEPER: &str = "999999";
 /// No step is longer, so that no topic falls silent.
@@ -79,12 +79,13 @@ impl Stage {
     }
 
     pub fn heartbeat(&mut self, job: &str, at: i64) {
-        self.beat(job, at);
+        self.beat(job, 0, at);
         self.turn();
     }
 
-    fn beat(&self, job: &str, at: i64) {
-        let heartbeat = Heartbeat { job, at, attempt: 0, cpu_s: 1, ..Heartbeat::default() };
+    /// Publishes a heartbeat of an attempt of a job.
+    pub fn beat(&self, job: &str, attempt: u32, at: i64) {
+        let heartbeat = Heartbeat { job, at, attempt, cpu_s: 1, ..Heartbeat::default() };
         self.yard.publish(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &heartbeat));
     }
 
@@ -131,7 +132,7 @@ impl Stage {
                     let keeper = job(KEEPER, OTHER, "", Status::Running, at);
                     self.yard.job(&JobState { revision, label: "managed", ..keeper });
                 }
-                Topic::Heartbeat => self.beat(KEEPER, at),
+                Topic::Heartbeat => self.beat(KEEPER, 0, at),
                 _ => self.yard.pilot(OTHER, "node1"),
             }
         }
@@ -214,14 +215,14 @@ impl Stage {
     pub fn without_a_process(&mut self, time: i64, jobs: &[&str]) {
         self.yard.pass(time);
         self.keep_alive();
-        jobs.iter().for_each(|job| self.beat(job, self.now()));
+        jobs.iter().for_each(|job| self.beat(job, 0, self.now()));
     }
 
     /// Lets time pass in which a job sends a heartbeat every half hour.
     pub fn keep(&mut self, job: &str, time: i64) {
         let end = self.now() + time;
         while self.now() < end {
-            self.beat(job, self.now());
+            self.beat(job, 0, self.now());
             self.until(end.min(self.now() + 30 * MINUTE));
         }
     }
@@ -229,6 +230,13 @@ impl Stage {
     /// A task that the jobs belong to.
     pub fn task(&mut self, subject: &str, options: Options) {
         self.yard.ask(&Task { options, ..task(subject, 1, self.now()) });
+        self.turn();
+    }
+
+    /// A task of a priority.
+    pub fn task_of_priority(&mut self, subject: &str, priority: i32) {
+        let task = task(subject, 1, self.now());
+        self.yard.ask(&Task { priority, task_priority: priority, ..task });
         self.turn();
     }
 

@@ -1,5 +1,5 @@
-//! A week of the simulated grid on which much goes wrong, with all rules on: heartbeats die for three
-//! hours, a site is silent for a day, its links are blocked, a topic is late and flows, a foreign
+//! A week of the simulated grid on which much goes wrong, with all rules on: heartbeats die for
+//! three hours, a site is silent for a day, its links are blocked, a topic is late and flows, a foreign
 //! transaction is left open, clocks are wrong, the leader's too, and no process runs for six hours.
 
 use super::super::yard::{config_with, epoch_config_with, outputs};
@@ -21,7 +21,7 @@ use yardmaster::sim::paper::{Paper, PaperLog};
 use yardmaster::wire::avro::{Arena, Codec};
 
 const START: i64 = 1_760_400_000_000;
-const STEP: i64 = MINUTE;
+const STEP: i64 = 2 * MINUTE;
 const PARTITIONS: u64 = 2;
 const WEEK: i64 = 7 * DAY;
 
@@ -403,9 +403,10 @@ fn verify(week: &Week) {
 }
 
 #[test]
-fn the_same_week_without_staleness_and_governor_kills_what_lives() {
-    let week = Week::new(UNGUARDED).pass();
+fn three_days_of_it_without_staleness_and_governor_kills_what_lives() {
+    let mut week = Week::new(UNGUARDED);
+    week.until(3 * DAY + HOUR);
     let summary = week.summary();
     println!("{summary:#?}\n{:?}", week.seen.by_rule());
-    assert!(summary.commanded_wrong > 100, "{summary:?}");
+    assert!(summary.commanded_wrong > 20, "{summary:?}");
 }
