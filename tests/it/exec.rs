@@ -2,6 +2,7 @@
 //! handed to a program, and what is published of it.
 
 pub mod leader;
+mod obey;
 
 mod whole;
 
