@@ -2,7 +2,7 @@
 //! lists a hash of each. So a copy or a foreign record is distinguished from an output, and a loss
 //! is found.
 
-use crate::core::cut::Lane;
+use crate::core::cut::{Lane, Topic};
 use crate::core::id::hash;
 use crate::core::output::progress::Progress;
 use crate::drive::port::OutputRecord;
@@ -47,6 +47,22 @@ fn lanes(progress: &Progress) -> impl Iterator<Item = (Lane, usize)> {
 /// How many outputs a cycle counts that are read back.
 pub(super) fn counted(progress: &Progress) -> usize {
     lanes(progress).map(|(_, records)| records).sum()
+}
+
+/// The hashes that a cycle lists of its records on a topic, with their lanes; `None` if it has such
+/// records and lists none.
+pub(super) fn listed_of(progress: &Progress, topic: Topic) -> Option<Vec<(Lane, u64)>> {
+    let is_listed = progress.output_hashes.len() == counted(progress);
+    let mut hashes = progress.output_hashes.iter();
+    let mut listed = Vec::new();
+    for (lane, records) in lanes(progress) {
+        if lane.topic == topic && !is_listed && records > 0 {
+            return None;
+        }
+        let of_lane = hashes.by_ref().take(records).map(|hash| (lane, *hash));
+        listed.extend(of_lane.filter(|(lane, _)| lane.topic == topic));
+    }
+    Some(listed)
 }
 
 /// Whether a cycle has an output of this hash, as far as it lists them.

@@ -62,7 +62,7 @@ pub fn hasty(limits: &mut Table, policy: &mut Table) {
 }
 
 /// Restarts the broker hard, beside whatever goes on; `None`, and says so, where no command for it is given.
-fn restart_broker() -> Option<JoinHandle<()>> {
+pub fn restart_broker() -> Option<JoinHandle<()>> {
     let Ok(command) = std::env::var("YARDMASTER_TEST_KAFKA_RESTART") else {
         println!("the broker is not restarted: YARDMASTER_TEST_KAFKA_RESTART says not how");
         return None;

@@ -12,6 +12,8 @@ mod crash;
 mod dirlog;
 mod drive;
 #[cfg(feature = "shell")]
+mod exec;
+#[cfg(feature = "shell")]
 mod faults;
 #[cfg(all(feature = "shell", target_os = "linux"))]
 mod full;

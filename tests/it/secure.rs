@@ -3,6 +3,7 @@
 //! shows its password to nobody.
 
 mod acl;
+mod exec;
 mod intake;
 
 use crate::broker::{Broker, Wanted, free_ports, is_possible, script};

@@ -265,6 +265,20 @@ fn commands_are_listed_and_a_job_is_explained() {
     assert!(table.lines().any(|line| line.contains(job)), "{table}");
     assert!(table.lines().last().unwrap().contains(" done"), "{table}");
     assert_eq!(list(&["--state", "all", "--rule", "no such rule"]), "0 commands\n");
+    // It follows a directory too, until it is stopped.
+    let args = ["commands", "--dir", place, "--follow", "--json", "--state", "all"];
+    let mut follow = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        .args(args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let shown: Vec<String> = lines.by_ref().take(all.lines().count()).map(Result::unwrap).collect();
+    assert_eq!(shown, all.lines().collect::<Vec<_>>());
+    let pid = follow.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+    assert_eq!((lines.count(), follow.wait().unwrap().code()), (0, Some(0)));
+
     let (code, text, errors) = printed(&yardmaster(&["explain", job, "--dir", place]));
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.contains(&format!("{job}: failed, attempt 0, as of ")), "{text}");

@@ -24,9 +24,17 @@ fn join<T: Configured>(
     (lane, bound): (Lane, Millis),
     new: &T,
 ) -> Option<Oddity> {
-    let new = &new.bounded(bound);
     let make = || Fact { name: name.to_owned(), held: Vec::new() };
-    let fact = table.at(name, make)?;
+    join_fact(table.at(name, make)?, (lane, bound), new)
+}
+
+/// Joins a record with what a lane held of it. `bound`: the latest time it may state.
+pub fn join_fact<T: Configured>(
+    fact: &mut Fact<T>,
+    (lane, bound): (Lane, Millis),
+    new: &T,
+) -> Option<Oddity> {
+    let new = &new.bounded(bound);
     match fact.held.iter_mut().find(|(held, _)| *held == lane) {
         None => {
             fact.held.push((lane, new.clone()));

@@ -14,7 +14,7 @@ mod task;
 mod throttle;
 mod transfer;
 
-pub use config::is_newer;
+pub use config::{is_newer, join_fact};
 pub use prefetch::{Prefetch, Sought};
 
 use crate::core::cut::{Lane, Topic};

@@ -3,9 +3,11 @@
 use super::facts::{Surroundings, is_optional};
 use crate::core::command::CommandRule;
 use crate::core::cut::Topic;
+use crate::core::event::Parameter;
 use crate::core::fold::is_newer;
 use crate::core::id::Name;
 use crate::core::state::State;
+use crate::core::state::record::Fact;
 use crate::core::unit::{Millis, SECOND};
 
 /// Why commands are held back.
@@ -68,16 +70,26 @@ impl std::fmt::Display for Hold {
 }
 
 /// Application, component and key of the parameter that stops all commands of a domain.
-pub const KILL_SWITCH: [&str; 3] = ["yardmaster", "governor", "kill_switch"];
+const KILL_SWITCH: [&str; 3] = ["yardmaster", "governor", "kill_switch"];
+
+/// The name of the parameter that stops all commands of a domain.
+pub fn kill_switch(domain: &str) -> String {
+    let [app, component, key] = KILL_SWITCH;
+    format!("{app}/{component}/{key}/{domain}")
+}
+
+/// Whether that parameter stops them, by what is known of it.
+pub fn is_kill_switch_on(parameter: &Fact<Parameter>) -> bool {
+    let current = parameter.current(is_newer);
+    // Whatever is not a plain "no" stops: a switch that was misspelt is meant to stop.
+    current.is_some_and(|it| !matches!(it.value.trim(), "off" | "false" | "0" | "no" | ""))
+}
 
 impl State {
     /// Whether an operator stopped all commands.
     pub fn is_kill_switch_on(&self) -> bool {
-        let [app, component, key] = KILL_SWITCH;
-        let name = format!("{app}/{component}/{key}/{}", self.setting.domain);
-        let fact = self.facts.parameters.of(&name).and_then(|fact| fact.current(is_newer));
-        // Whatever is not a plain "no" stops: a switch that was misspelt is meant to stop.
-        fact.is_some_and(|it| !matches!(it.value.trim(), "off" | "false" | "0" | "no" | ""))
+        let name = kill_switch(&self.setting.domain);
+        self.facts.parameters.of(&name).is_some_and(is_kill_switch_on)
     }
 }
 

@@ -16,4 +16,4 @@ pub mod timeout;
 
 pub(crate) use evaluation::CommandEvaluation;
 pub use facts::Surroundings;
-pub use hold::Hold;
+pub use hold::{Hold, is_kill_switch_on, kill_switch};

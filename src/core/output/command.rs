@@ -125,7 +125,7 @@ pub struct Command {
     pub limit: f64,
     /// Unit of the figures.
     pub unit: String,
-    /// Not to be carried out after that.
+    /// Not to be carried out after that; 0: for ever.
     pub expires_at: Millis,
     /// Epoch of the leader that published it.
     pub epoch: u64,
@@ -164,6 +164,11 @@ impl Command {
     /// Whether it is to be carried out.
     pub fn is_order(&self) -> bool {
         !self.dry_run
+    }
+
+    /// Whether it is too late to carry it out.
+    pub fn is_expired(&self, now: Millis) -> bool {
+        self.expires_at != 0 && self.expires_at <= now
     }
 
     /// Names of the jobs it is about; none for a report on what was held back.

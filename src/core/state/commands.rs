@@ -32,11 +32,15 @@ pub struct CommandAnswer {
     pub reason: String,
 }
 
+/// Whether an outcome settles a command: it was carried out, or refused on purpose.
+pub fn is_settled(kind: OutcomeKind) -> bool {
+    matches!(kind, OutcomeKind::Accepted | OutcomeKind::Refused)
+}
+
 impl CommandState {
-    /// Whether nothing more is to be done about it: it was carried out, or refused on purpose.
+    /// Whether nothing more is to be done about it.
     pub fn is_settled(&self) -> bool {
-        let kind = self.answer.as_ref().map(|answer| answer.kind);
-        matches!(kind, Some(OutcomeKind::Accepted | OutcomeKind::Refused))
+        self.answer.as_ref().is_some_and(|answer| is_settled(answer.kind))
     }
 
     /// Whether its jobs count as commanded: ordered, and not refused.

@@ -2,6 +2,7 @@
 
 use crate::drive::port::LogError;
 use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::cli::pause::Pause;
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::http::Door;
 use crate::shell::intake::{IntakeReport, live};
@@ -63,7 +64,7 @@ impl Intake {
         let bound = show.listen(self.http, Door::new(limits, &self.http_host))?;
         tracing::info!("serving metrics on http://{bound}");
         let goes_on = || !stop.load(Ordering::Relaxed);
-        let mut pause = Pause::new(&read);
+        let mut pause = Pause::new("intake", &read.topology);
         while goes_on() {
             let lived = live(&conf, &read.topology, self.skip_lost, &goes_on, &mut |report| {
                 if !report.is_reading_back {
@@ -85,36 +86,6 @@ impl Intake {
 /// What no new life can do better. A stage that was fenced must not fence the other in turn.
 fn is_for_a_person(error: &LogError) -> bool {
     matches!(error, LogError::Stop(_) | LogError::Fenced(_))
-}
-
-/// The growing pause between two lives.
-struct Pause {
-    next: Duration,
-    longest: Duration,
-}
-
-impl Pause {
-    const FIRST: Duration = Duration::from_millis(200);
-
-    fn new(read: &Read) -> Pause {
-        let longest = read.topology.limits.backoff_max_ms.max(0) as u64;
-        Pause { next: Pause::FIRST, longest: Duration::from_millis(longest) }
-    }
-
-    fn reset(&mut self) {
-        self.next = Pause::FIRST;
-    }
-
-    fn wait(&mut self, error: &LogError, goes_on: &dyn Fn() -> bool) {
-        tracing::warn!("intake: {error}; starting again in {:?}", self.next);
-        let step = Duration::from_millis(50);
-        let mut left = self.next;
-        while !left.is_zero() && goes_on() {
-            std::thread::sleep(left.min(step));
-            left = left.saturating_sub(step);
-        }
-        self.next = (self.next * 2).min(self.longest);
-    }
 }
 
 /// Intake beside a `run`: works while that leads. Its errors are reported and it is tried again;
@@ -148,7 +119,7 @@ impl Beside {
 
     fn work(&self, conf: KafkaConf, read: &Read) -> impl FnOnce() + Send + 'static {
         let (leads, ends, report) = (self.leads.clone(), self.ends.clone(), self.report.clone());
-        let (topology, mut pause) = (read.topology.clone(), Pause::new(read));
+        let (topology, mut pause) = (read.topology.clone(), Pause::new("intake", &read.topology));
         let down = Arc::clone(&self.down);
         let is_down = move |why: Option<String>| {
             *down.lock().unwrap_or_else(PoisonError::into_inner) = why;

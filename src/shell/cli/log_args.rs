@@ -134,6 +134,19 @@ impl LogArgs {
         self.framed(self.plain_log(topology, mode)?, topology, mode)
     }
 
+    /// Opens the log to read some topics; of a Kafka, rights to others are not needed.
+    pub fn log_of(&self, topology: &Topology, topics: &[Topic]) -> anyhow::Result<AnyLog> {
+        let log = match &self.bootstrap_server {
+            Some(_) => {
+                let mut conf = self.kafka(topology)?;
+                conf.topics.retain(|map| topics.contains(&map.topic));
+                AnyLog::Kafka(Box::new(KafkaLog::open(conf)?))
+            }
+            None => self.plain_log(topology, Mode::Read)?,
+        };
+        self.framed(log, topology, Mode::Read)
+    }
+
     /// A log that was opened, with its topics in the framings of the topology.
     pub fn framed(&self, log: AnyLog, topology: &Topology, mode: Mode) -> anyhow::Result<AnyLog> {
         let Some(framing) = Framing::of(topology).map_err(|error| Usage(error.to_string()))? else {

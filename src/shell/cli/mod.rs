@@ -14,6 +14,7 @@ mod intake;
 mod letters;
 mod log_args;
 mod outputs;
+mod pause;
 mod repair;
 mod replay;
 mod run;
@@ -92,7 +93,9 @@ pub fn main() -> ExitCode {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
     }
-    if !matches!(cli.verb, Verb::Run(_)) {
+    // A program that commands are handed to need not read them.
+    let writes_to_programs = matches!(&cli.verb, Verb::Commands(verb) if verb.is_exec());
+    if !matches!(cli.verb, Verb::Run(_)) && !writes_to_programs {
         end_with_the_reader();
     }
     let ended = match cli.verb {

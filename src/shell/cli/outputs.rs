@@ -1,16 +1,16 @@
 //! Outputs in a log, read without following it: each once, strays passed over.
 
-use crate::core::cut::{Cut, Topic};
+use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::event::{Event, Outcome};
 use crate::core::id::hash;
 use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::progress::Progress;
 use crate::core::state::commands::CommandAnswer;
-use crate::drive::port::{Batch, Log};
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
 use crate::wire::avro::{Arena, Codec, unframed};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What `pick` makes of a topic's records, each with the hash that `progress` lists of it.
 pub(super) fn outputs<T>(
@@ -70,7 +70,13 @@ pub(super) fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
 }
 
 /// How far before its end `progress` is read to find its newest record: markers lie between.
-const TAIL: u64 = 256;
+pub(super) const TAIL: u64 = 256;
+/// Records taken at once.
+const BATCH_RECORDS: usize = 10_000;
+/// How long one look at the log may wait.
+const LOOK: Duration = Duration::from_millis(500);
+/// Lanes that should bring records and bring nothing for so long end the reading.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Shows the values of a topic's records, of each lane the last so many offsets.
 pub(super) fn records(
@@ -80,39 +86,73 @@ pub(super) fn records(
     mut show: impl FnMut(&Codec, Option<&[u8]>),
 ) -> anyhow::Result<()> {
     let spans = log.lanes()?;
+    let mut codec = Codec::default();
+    let of_topic: Vec<LaneSpan> =
+        spans.into_iter().filter(|span| span.lane.topic == topic).collect();
+    let from = |span: &LaneSpan| span.stable_end.saturating_sub(most).max(span.first);
+    read_to_end(log, &of_topic, from, &mut codec, &mut |codec, batch, raw| {
+        show(codec, batch.value(raw));
+        true
+    })?;
+    Ok(())
+}
+
+/// Shows the records of lanes, of each those from an offset to its stable end, until `show` gives
+/// `false`. The codec learns the schemas that they name.
+pub(super) fn read_to_end(
+    log: &mut impl Log,
+    spans: &[LaneSpan],
+    from: impl Fn(&LaneSpan) -> u64,
+    codec: &mut Codec,
+    show: &mut dyn FnMut(&Codec, &Batch, &Raw) -> bool,
+) -> Result<(), LogError> {
+    let mut open: BTreeMap<Lane, u64> = BTreeMap::new();
     let mut cut = Cut::default();
-    let mut open = BTreeSet::new();
-    for span in spans.iter().filter(|span| span.lane.topic == topic) {
-        cut.advance(span.lane, span.stable_end.saturating_sub(most).max(span.first));
-        if span.first < span.stable_end {
-            open.insert(span.lane);
-        }
+    for span in spans.iter().filter(|span| from(span) < span.stable_end) {
+        cut.advance(span.lane, from(span));
+        open.insert(span.lane, span.stable_end);
+    }
+    if open.is_empty() {
+        return Ok(());
     }
     log.assign(&cut)?;
-    let mut codec = Codec::default();
     let mut batch = Batch::default();
+    let mut last_news = Instant::now();
     while !open.is_empty() {
         batch.clear();
-        log.take(&mut batch, 10_000, Duration::from_millis(500))?;
+        log.take(&mut batch, BATCH_RECORDS, LOOK)?;
+        if !batch.records.is_empty() || !batch.marks.is_empty() {
+            last_news = Instant::now();
+        }
         for writer in &batch.writers {
             // Records of a schema that cannot be read are none of ours.
             let _ = codec.learn_number(writer);
         }
         for raw in &batch.records {
-            show(&codec, batch.value(raw));
-            let end = spans.iter().find(|span| span.lane == raw.lane).map(|span| span.stable_end);
-            if end.is_none_or(|end| raw.offset + 1 >= end) {
-                open.remove(&raw.lane);
+            let is_within = open.get(&raw.lane).is_some_and(|end| raw.offset < *end);
+            if is_within && !show(codec, &batch, raw) {
+                return Ok(());
             }
+            open.retain(|lane, end| *lane != raw.lane || raw.offset + 1 < *end);
         }
-        for mark in &batch.marks {
-            let end = spans.iter().find(|span| span.lane == mark.lane).map(|span| span.stable_end);
-            if end.is_none_or(|end| mark.position >= end) {
-                open.remove(&mark.lane);
-            }
+        let passed = |lane, end| batch.marks.iter().any(|it| it.lane == lane && it.position >= end);
+        open.retain(|lane, end| !passed(*lane, *end));
+        if last_news.elapsed() > SILENCE_MAX {
+            return Err(silent(log, &open));
         }
     }
     Ok(())
+}
+
+/// Why lanes bring nothing.
+fn silent(log: &impl Log, open: &BTreeMap<Lane, u64>) -> LogError {
+    if let Some((_, why)) = log.waiting_for_registry() {
+        return LogError::Unanswered(why);
+    }
+    let lanes: Vec<String> =
+        open.iter().map(|(lane, end)| format!("{lane}, which reaches to {end}")).collect();
+    let seconds = SILENCE_MAX.as_secs();
+    LogError::Unreachable(format!("nothing came for {seconds} s of {}", lanes.join("; ")))
 }
 
 /// Commands in a log, each record once and in order of id and repeat, with what became of each id.

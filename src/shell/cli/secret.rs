@@ -11,6 +11,11 @@ const VARIABLES: [(&str, &str); 2] = [
     ("YARDMASTER_SSL_KEY_PASSWORD", "ssl.key.password"),
 ];
 
+/// Names of the variables of the environment that hold secrets.
+pub fn variables() -> [&'static str; 2] {
+    VARIABLES.map(|(variable, _)| variable)
+}
+
 /// Refuses a secret that stands where others read it. `source` is where it was found.
 pub fn is_hidden(name: &str, value: &str, source: &str) -> Result<(), Usage> {
     if !is_secret(name) || reference(value).is_some() {

@@ -24,7 +24,7 @@ pub struct KafkaWriter {
 /// The first record that did not get through.
 #[derive(Clone, Default)]
 struct Failures {
-    first: Arc<Mutex<Option<LogError>>>,
+    first: Arc<Mutex<Option<(String, LogError)>>>,
 }
 
 impl ClientContext for Failures {}
@@ -36,7 +36,8 @@ impl ProducerContext for Failures {
         use rdkafka::Message;
         if let Err((error, message)) = result {
             let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-            first.get_or_insert_with(|| refused(error, message.topic()));
+            let topic = message.topic();
+            first.get_or_insert_with(|| (topic.to_owned(), refused(error, topic)));
         }
     }
 }
@@ -82,7 +83,9 @@ impl KafkaWriter {
                     record = same;
                     std::thread::sleep(NAP);
                 }
-                Err((error, _)) => return Err(refused(&error, topic)),
+                Err((error, _)) => {
+                    return Err(self.fatal(topic).unwrap_or_else(|| refused(&error, topic)));
+                }
             }
         }
     }
@@ -93,7 +96,16 @@ impl KafkaWriter {
             std::thread::sleep(NAP);
         }
         let first = self.failures.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        first.map_or(Ok(()), Err)
+        let Some((topic, error)) = first else { return Ok(()) };
+        Err(self.fatal(&topic).unwrap_or(error))
+    }
+
+    /// Why the client takes no record any more, if so: after that each one has the same error,
+    /// which names no cause.
+    fn fatal(&self, topic: &str) -> Option<LogError> {
+        let (code, text) = self.producer.client().fatal_error()?;
+        let what = format!("Write of topic {topic}");
+        Some(refusal(code, &what).unwrap_or(LogError::Aborted(format!("{what}: {text}"))))
     }
 }
 
@@ -102,7 +114,7 @@ fn refused(error: &KafkaError, topic: &str) -> LogError {
     use RDKafkaErrorCode::{
         MessageTimedOut, UnknownPartition, UnknownTopic, UnknownTopicOrPartition,
     };
-    let what = format!("a record for topic {topic}");
+    let what = format!("Write of topic {topic}");
     match error.rdkafka_error_code() {
         Some(UnknownTopic | UnknownTopicOrPartition | UnknownPartition) => {
             super::extent::missing(topic)

@@ -1,0 +1,153 @@
+//! Commands that a cycle lists, and others.
+
+use super::*;
+use crate::core::output::command::{CommandId, CommandKind};
+use crate::core::unit::Millis;
+use crate::wire::record::{write_command, write_progress};
+
+const LANE: Lane = Lane::new(Topic::Command, 0);
+const OTHER: Lane = Lane::new(Topic::Command, 1);
+const CYCLES: Lane = Lane::new(Topic::Progress, 0);
+
+/// A command as bytes.
+fn command(subject: &str, cycle: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_command(&mut bytes, &named(subject, cycle));
+    bytes
+}
+
+fn named(subject: &str, cycle: u64) -> Command {
+    Command {
+        id: CommandId::derive("atlas", "T1", subject, 0, Some(7)),
+        repeat: 0,
+        domain: "atlas".into(),
+        kind: CommandKind::Kill,
+        rule: "T1".into(),
+        subject: subject.into(),
+        attempt: 0,
+        queue: "ash".into(),
+        gshare: String::new(),
+        jobs: Vec::new(),
+        amount: 1,
+        clock: "created_at".into(),
+        clock_at: Some(7),
+        measured: 2.0,
+        limit: 1.0,
+        unit: "ms".into(),
+        expires_at: 0,
+        epoch: 1,
+        cycle,
+        number: 0,
+        now: 1_000,
+        policy: "rules".into(),
+        policy_hash: String::new(),
+        dry_run: false,
+        notes: Vec::new(),
+    }
+}
+
+/// A reader of one log.
+struct Reader {
+    listing: Listing,
+    codec: Codec,
+    offset: u64,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader { listing: Listing::new("atlas"), codec: Codec::new(usize::MAX), offset: 0 }
+    }
+
+    fn command(&mut self, lane: Lane, value: &[u8]) -> usize {
+        self.offset += 1;
+        let place = (lane, self.offset);
+        usize::from(self.listing.command(&self.codec, place, Some(value), &|_| true).is_some())
+    }
+
+    /// A cycle with these commands in lane 0; how many commands count since.
+    fn cycle(&mut self, epoch: u64, number: u64, commands: &[&[u8]]) -> usize {
+        let hashes = commands.iter().map(|value| output_hash(value)).collect();
+        self.cycle_with(epoch, number, commands.len() as u32, hashes)
+    }
+
+    fn cycle_with(&mut self, epoch: u64, number: u64, count: u32, hashes: Vec<u64>) -> usize {
+        let progress = Progress {
+            domain: "atlas".into(),
+            epoch,
+            number,
+            now: number as Millis,
+            outputs: if count > 0 { vec![(LANE, count)] } else { Vec::new() },
+            output_hashes: hashes,
+            ..Progress::default()
+        };
+        let mut value = Vec::new();
+        write_progress(&mut value, &progress);
+        self.offset += 1;
+        self.listing.progress(&self.codec, (CYCLES, self.offset), Some(&value)).len()
+    }
+}
+
+#[test]
+fn a_listed_command_counts_whichever_of_both_is_read_first() {
+    let mut reader = Reader::new();
+    let (one, two) = (command("1", 5), command("2", 6));
+    assert_eq!(reader.command(LANE, &one), 0);
+    assert_eq!(reader.listing.oldest_wanted(), Some(5));
+    assert_eq!(reader.cycle(1, 5, &[&one]), 1);
+    assert_eq!(reader.cycle(1, 6, &[&two]), 0);
+    assert_eq!(reader.command(LANE, &two), 1);
+    assert_eq!(reader.listing.now(), 6);
+    assert!(reader.listing.take_notices().is_empty());
+}
+
+#[test]
+fn what_is_not_listed_a_copy_and_what_is_in_another_lane_are_passed_over() {
+    let mut reader = Reader::new();
+    let (one, forged) = (command("1", 5), command("3", 5));
+    for value in [&one, &one, &forged] {
+        assert_eq!(reader.command(LANE, value), 0);
+    }
+    assert_eq!(reader.cycle(1, 5, &[&one]), 1);
+    assert_eq!(reader.command(LANE, &one), 0);
+    let next = command("4", 6);
+    assert_eq!(reader.cycle(1, 6, &[&next]), 0);
+    assert_eq!(reader.command(OTHER, &next), 0);
+    let mut wrong = Vec::new();
+    write_command(&mut wrong, &Command { attempt: 1, ..named("4", 6) });
+    assert_eq!(reader.command(LANE, &wrong), 0);
+    assert_eq!(reader.command(LANE, b"no record"), 0);
+    let notices = reader.listing.take_notices().join("\n");
+    for part in ["command[0] offset 3: command", "cycle 5", "command[1]", "framing", "its id"] {
+        assert!(notices.contains(part), "no {part:?} in {notices}");
+    }
+}
+
+#[test]
+fn a_cycle_that_lists_no_hashes_confirms_nothing() {
+    let mut reader = Reader::new();
+    let one = command("1", 5);
+    assert_eq!(reader.command(LANE, &one), 0);
+    assert_eq!(reader.cycle_with(1, 5, 1, Vec::new()), 0);
+    assert!(reader.listing.take_notices()[0].contains("too many outputs"));
+}
+
+#[test]
+fn a_cycle_out_of_order_confirms_nothing_unless_the_log_goes_on_with_it() {
+    let mut reader = Reader::new();
+    let forged = command("1", 900);
+    assert_eq!(reader.cycle(1, 5, &[]), 0);
+    assert_eq!(reader.command(LANE, &forged), 0);
+    assert_eq!(reader.cycle(9, 900, &[&forged]), 0);
+    let right = command("2", 6);
+    assert_eq!(reader.command(LANE, &right), 0);
+    assert_eq!(reader.cycle(1, 6, &[&right]), 1);
+    // The log lost cycles 7 to 19.
+    let late = command("3", 20);
+    assert_eq!(reader.command(LANE, &late), 0);
+    let counting: usize = (20..30)
+        .map(|number| {
+            if number == 20 { reader.cycle(1, 20, &[&late]) } else { reader.cycle(1, number, &[]) }
+        })
+        .sum();
+    assert_eq!(counting, 1);
+}

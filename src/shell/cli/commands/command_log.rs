@@ -1,0 +1,238 @@
+//! The log as a follower of commands reads it: those that count, what became of them, and the kill
+//! switch.
+
+use crate::core::cut::{Cut, Lane, Topic};
+use crate::core::event::{Configuration, Configured, Event, Outcome, OutcomeAbout, Parameter};
+use crate::core::output::command::{Command, CommandId};
+use crate::core::state::commands::CommandAnswer;
+use crate::core::unit::Millis;
+use crate::drive::listing::Listing;
+use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
+use crate::shell::cli::outputs::{TAIL, read_to_end};
+use crate::shell::ports::AnyLog;
+use crate::wire::avro::{Arena, Codec};
+use crate::wire::topology::Topology;
+use std::time::Duration;
+
+/// Most records of one look.
+const LOOK_RECORDS: usize = 1_000;
+/// By how much more of `progress` is read if the first look does not reach back far enough.
+const FURTHER: u64 = 16;
+
+/// What is new.
+pub(super) enum News {
+    /// A command that counts.
+    Published(Box<Command>),
+    /// An outcome about a command.
+    Answered(CommandId, CommandAnswer),
+    /// A record of a parameter of this name was published in a lane, or removed; `bound`: the
+    /// latest time that it may state.
+    Parameter { lane: Lane, bound: Millis, name: String, record: Option<Box<Parameter>> },
+}
+
+/// See the module.
+pub(super) struct CommandLog {
+    log: AnyLog,
+    codec: Codec,
+    listing: Listing,
+    /// How far ahead of the log's stamp a stated time may lie; ms.
+    ahead: Millis,
+    batch: Batch,
+    /// How far the lanes reached at the start.
+    spans: Vec<LaneSpan>,
+    paused: bool,
+}
+
+impl CommandLog {
+    /// Asks a log how far some topics reach, to be read from there on.
+    pub fn open(
+        mut log: AnyLog,
+        topology: &Topology,
+        topics: &[Topic],
+    ) -> Result<CommandLog, LogError> {
+        let mut spans = log.lanes()?;
+        spans.retain(|span| topics.contains(&span.lane.topic));
+        Ok(CommandLog {
+            log,
+            codec: Codec::new(usize::MAX),
+            listing: Listing::new(&topology.domain),
+            ahead: topology.limits.own_time_ahead_ms,
+            batch: Batch::default(),
+            spans,
+            paused: false,
+        })
+    }
+
+    /// The log itself, before it is followed.
+    pub fn log(&mut self) -> &mut AnyLog {
+        &mut self.log
+    }
+
+    /// The `now` of the newest cycle read.
+    pub fn now(&self) -> Millis {
+        self.listing.now()
+    }
+
+    /// Whether the broker does not answer.
+    pub fn is_unreachable(&self) -> bool {
+        self.log.is_unreachable()
+    }
+
+    /// What was passed over, for people.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        self.listing.take_notices()
+    }
+
+    /// Reads what the log has up to where it reached at the start, as long as `goes_on`: commands
+    /// that are wanted and count, then outcomes, then parameters.
+    pub fn read_back(
+        &mut self,
+        wants: &dyn Fn(&Command) -> bool,
+        goes_on: &dyn Fn() -> bool,
+        mut take: impl FnMut(News),
+    ) -> Result<(), LogError> {
+        let of = |topic| self.spans.iter().filter(move |it| it.lane.topic == topic).copied();
+        let commands: Vec<LaneSpan> = of(Topic::Command).collect();
+        let first = |span: &LaneSpan| span.first;
+        let listing = &mut self.listing;
+        read_to_end(&mut self.log, &commands, first, &mut self.codec, &mut |codec, batch, raw| {
+            // None counts before its cycle is read.
+            let place = (raw.lane, raw.offset);
+            drop(listing.command(codec, place, batch.value(raw), wants));
+            goes_on()
+        })?;
+        self.read_cycles(goes_on, &mut take)?;
+        let of = |topic| self.spans.iter().filter(move |it| it.lane.topic == topic).copied();
+        let others: Vec<LaneSpan> = of(Topic::Outcome).chain(of(Topic::Parameter)).collect();
+        let ahead = self.ahead;
+        read_to_end(&mut self.log, &others, first, &mut self.codec, &mut |codec, batch, raw| {
+            other_news(codec, ahead, batch, raw).into_iter().for_each(&mut take);
+            goes_on()
+        })
+    }
+
+    /// Reads `progress` from its last record on that no command waits for an older one.
+    fn read_cycles(
+        &mut self,
+        goes_on: &dyn Fn() -> bool,
+        take: &mut dyn FnMut(News),
+    ) -> Result<(), LogError> {
+        let cycles = self.spans.iter().find(|span| span.lane.topic == Topic::Progress).copied();
+        let Some(cycles) = cycles else { return Ok(()) };
+        let mut most = TAIL;
+        while let Some(wanted) = self.listing.oldest_wanted() {
+            let from = cycles.stable_end.saturating_sub(most);
+            let reaches = |first: Option<u64>| first.is_some_and(|first| first <= wanted);
+            if from <= cycles.first || reaches(self.first_cycle(&cycles, from)?) {
+                break;
+            }
+            most = most.saturating_mul(FURTHER);
+        }
+        let from = |span: &LaneSpan| span.stable_end.saturating_sub(most).max(span.first);
+        let listing = &mut self.listing;
+        read_to_end(&mut self.log, &[cycles], from, &mut self.codec, &mut |codec, batch, raw| {
+            let counting = listing.progress(codec, (raw.lane, raw.offset), batch.value(raw));
+            counting.into_iter().for_each(|it| take(News::Published(Box::new(it))));
+            goes_on()
+        })
+    }
+
+    /// The number of the first cycle from an offset on.
+    fn first_cycle(&mut self, cycles: &LaneSpan, from: u64) -> Result<Option<u64>, LogError> {
+        let mut first = None;
+        let domain = self.listing.domain().to_owned();
+        read_to_end(
+            &mut self.log,
+            &[*cycles],
+            |_| from,
+            &mut self.codec,
+            &mut |codec, batch, raw| {
+                let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
+                first = progress.filter(|it| it.domain == domain).map(|it| it.number);
+                first.is_none()
+            },
+        )?;
+        Ok(first)
+    }
+
+    /// Begins to follow where the log ended at the start. Of `progress` the last records are read
+    /// again unless that was done: a command may become visible later than its cycle.
+    pub fn follow(&mut self) -> Result<(), LogError> {
+        let is_read = self.listing.now() != 0;
+        let mut cut = Cut::default();
+        for span in &self.spans {
+            let back = if span.lane.topic == Topic::Progress && !is_read { TAIL } else { 0 };
+            cut.advance(span.lane, span.stable_end.saturating_sub(back).max(span.first));
+        }
+        self.log.assign(&cut)
+    }
+
+    /// Stops reading commands and their cycles, or goes on with it.
+    pub fn set_paused(&mut self, paused: bool) -> Result<(), LogError> {
+        if self.paused == paused {
+            return Ok(());
+        }
+        self.paused = paused;
+        let is_paused = |lane: &Lane| matches!(lane.topic, Topic::Command | Topic::Progress);
+        let lanes: Vec<Lane> = self.spans.iter().map(|it| it.lane).filter(is_paused).collect();
+        self.log.set_paused(&lanes, paused)
+    }
+
+    /// What is new; waits for it so long at most.
+    pub fn take(&mut self, wait: Duration) -> Result<Vec<News>, LogError> {
+        self.batch.clear();
+        self.log.take(&mut self.batch, LOOK_RECORDS, wait)?;
+        for writer in &self.batch.writers {
+            // Records of a schema that cannot be read are none of ours.
+            let _ = self.codec.learn_number(writer);
+        }
+        let (batch, codec) = (&self.batch, &self.codec);
+        let published = |it: Command| News::Published(Box::new(it));
+        let mut news = Vec::new();
+        for raw in &batch.records {
+            let (place, value) = ((raw.lane, raw.offset), batch.value(raw));
+            match raw.lane.topic {
+                Topic::Command => {
+                    let counting = self.listing.command(codec, place, value, &|_| true);
+                    news.extend(counting.map(published));
+                }
+                Topic::Progress => {
+                    let counting = self.listing.progress(codec, place, value);
+                    news.extend(counting.into_iter().map(published));
+                }
+                _ => news.extend(other_news(codec, self.ahead, batch, raw)),
+            }
+        }
+        Ok(news)
+    }
+}
+
+/// What an outcome or a parameter is.
+fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<News> {
+    let bound = raw.appended_at.saturating_add(ahead);
+    let mut arena = Arena::default();
+    match codec.read(raw.lane.topic, batch.key(raw), batch.value(raw), &mut arena) {
+        Event::Outcome(Outcome {
+            about: OutcomeAbout::Command,
+            decision,
+            kind,
+            at,
+            reason,
+            ..
+        }) => {
+            let answer = CommandAnswer { at: at.min(bound), kind, reason };
+            Some(News::Answered(CommandId(decision.0), answer))
+        }
+        Event::Configuration(record) => match *record {
+            Configuration::Parameter(record) => {
+                let (name, record) = (record.name(), Some(Box::new(record)));
+                Some(News::Parameter { lane: raw.lane, bound, name, record })
+            }
+            _ => None,
+        },
+        Event::Removed { name, .. } => {
+            Some(News::Parameter { lane: raw.lane, bound, name: name.to_owned(), record: None })
+        }
+        _ => None,
+    }
+}

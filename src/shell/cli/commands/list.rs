@@ -1,0 +1,106 @@
+//! Commands that are in the log now.
+
+use super::Wants;
+use super::listed::{Form, Listed, State, Widths, head};
+use crate::core::output::command::Command;
+use crate::core::unit::Millis;
+use crate::shell::cli::Ended;
+use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::outputs::{ReadCommands, newest, read_commands};
+use crate::shell::dirlog::Mode;
+use crate::shell::ports::AnyLog;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// Prints the commands that are in one of the states.
+pub(super) fn list(log_args: &LogArgs, wants: &Wants, states: &[State], form: Form) -> Ended {
+    let read = log_args.read()?;
+    let mut log = log_args.log(&read.topology, Mode::Read)?;
+    let found = Found::read(&mut log, wants)?;
+    let listed = found.listed(states);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match form {
+        Form::Json => listed.iter().try_for_each(|it| writeln!(out, "{}", it.json()))?,
+        Form::Table => {
+            table(&mut out, &listed)?;
+            total(&mut out, &listed)?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the log has of commands.
+pub(super) struct Found {
+    read: ReadCommands,
+    now: Millis,
+}
+
+impl Found {
+    /// Reads it.
+    pub fn read(log: &mut AnyLog, wants: &Wants) -> anyhow::Result<Found> {
+        let read = read_commands(log, |it| wants.wants(it))?;
+        let now = newest(log)?.map_or(0, |progress| progress.now);
+        if read.strays > 0 {
+            let strays = read.strays;
+            eprintln!("passed over {strays} records that are copies, or that no leader published");
+        }
+        Ok(Found { read, now })
+    }
+
+    /// All records.
+    pub fn commands(&self) -> &[Command] {
+        &self.read.commands
+    }
+
+    /// Those in one of the states, in the order in which they were published.
+    pub fn listed(&self, states: &[State]) -> Vec<Listed<'_>> {
+        let mut listed: Vec<Listed<'_>> = newest_of(&self.read.commands)
+            .filter_map(|command| {
+                let answer = self.read.answers.get(&command.id.0);
+                let state = State::of(command, answer, self.now)?;
+                let is_wanted = states.contains(&State::All) || states.contains(&state);
+                is_wanted.then_some(Listed { state, command, answer })
+            })
+            .collect();
+        listed.sort_by_key(|it| (it.command.now, it.command.cycle, it.command.number));
+        listed
+    }
+}
+
+/// The newest record of each id; of the reports about one rule and queue the newest one.
+fn newest_of(commands: &[Command]) -> impl Iterator<Item = &Command> {
+    let mut newest: BTreeMap<(String, String, String), &Command> = BTreeMap::new();
+    for command in commands {
+        let key = match command.held_back() {
+            Some(_) => (String::new(), command.rule.clone(), command.queue.clone()),
+            None => (command.id.to_string(), String::new(), String::new()),
+        };
+        let held = newest.entry(key).or_insert(command);
+        if (command.cycle, command.number) >= (held.cycle, held.number) {
+            *held = command;
+        }
+    }
+    newest.into_values()
+}
+
+/// Prints rows below a head, if there are any; how wide the columns are.
+pub(super) fn table(out: &mut impl Write, listed: &[Listed<'_>]) -> io::Result<Widths> {
+    let rows: Vec<[String; 8]> = listed.iter().map(Listed::row).collect();
+    let widths = Widths::of(&rows);
+    if !rows.is_empty() {
+        widths.print(out, &head())?;
+    }
+    rows.iter().try_for_each(|row| widths.print(out, row))?;
+    Ok(widths)
+}
+
+fn total(out: &mut impl Write, listed: &[Listed<'_>]) -> io::Result<()> {
+    let mut states: BTreeMap<State, u64> = BTreeMap::new();
+    listed.iter().for_each(|it| *states.entry(it.state).or_default() += 1);
+    let each: Vec<String> =
+        states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();
+    let colon = if each.is_empty() { "" } else { ": " };
+    writeln!(out, "{} commands{colon}{}", listed.len(), each.join(", "))
+}

@@ -1,0 +1,169 @@
+//! `commands`: what was commanded, what became of it, and what is held back; and a program that
+//! carries it out.
+
+mod answer;
+mod command_log;
+mod exec;
+mod follow;
+mod list;
+mod listed;
+mod program;
+mod switch;
+
+use crate::core::output::command::Command;
+use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::{Ended, Usage};
+use clap::Args;
+use exec::Exec;
+use follow::Follow;
+use listed::{Form, State};
+use program::Program;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What `--help` has below the flags.
+const HELP: &str = "\
+Lists commands: those that are open, and what the governor holds back; with --state others too.
+They are read from the topics `command` and `outcome`, so no process need run. Copies, and records
+that no leader published, are passed over. With --follow it goes on with what is published.
+
+With --exec each open command is handed to a program as JSON on stdin, one line, as --json prints
+it; its id and kind also stand in YARDMASTER_COMMAND_ID and YARDMASTER_COMMAND_KIND. What became of
+it is published on topic `outcome`:
+  exit code 0       accepted
+  exit code 3       refused: never to be tried again
+  any other end     failed (also: a signal, or longer than --timeout); the leader repeats the
+                    command later, under the same id
+The reason is the last line of stderr, else of stdout. Nothing is begun while the kill switch is on.
+SIGINT and SIGTERM: programs under way are waited for, and their outcomes published.
+
+At least once: if this process dies before an outcome is acknowledged, the next one hands the
+command over again. The program must be idempotent by the id.
+
+Examples:
+  yardmaster commands --dir yard
+  yardmaster commands --state all --rule T9 --bootstrap-server kafka:9092
+  yardmaster commands --state dry-run --json --bootstrap-server kafka:9092
+  yardmaster commands --follow --bootstrap-server kafka:9092
+  yardmaster commands --follow --bootstrap-server kafka:9092 --exec ./obey.py";
+
+/// Commands: listed, followed, carried out.
+#[derive(Args)]
+#[command(after_long_help = HELP)]
+pub struct Commands {
+    #[command(flatten)]
+    log_args: LogArgs,
+    /// In which state; several separated by commas. With --follow open, held-back, dry-run or all.
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["open", "held-back"])]
+    state: Vec<State>,
+    /// Only commands of this rule (T9, fast_rebrokerage ...).
+    #[arg(long, value_name = "RULE")]
+    rule: Option<String>,
+    /// Only commands about jobs of this queue.
+    #[arg(long, value_name = "QUEUE")]
+    queue: Option<String>,
+    /// One JSON object for each command instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Go on with commands as they are published, until SIGINT or SIGTERM.
+    #[arg(long)]
+    follow: bool,
+    /// Hand each open command to this program, and publish what became of it. The last flag: all
+    /// that follows are arguments of the program.
+    #[arg(
+        long,
+        value_names = ["PROGRAM", "ARG"],
+        num_args = 1..,
+        allow_hyphen_values = true,
+        requires = "follow",
+        conflicts_with = "state"
+    )]
+    exec: Vec<String>,
+    /// How long the program may take for a command; s. After that it is ended with all processes of
+    /// its group, and the outcome is failed.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=86_400),
+        requires = "exec"
+    )]
+    timeout: u64,
+    /// How many commands are carried out side by side. Those about one subject never are.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u64).range(1..=64),
+        requires = "exec"
+    )]
+    parallel: u64,
+}
+
+impl Commands {
+    /// Whether commands are handed to a program.
+    pub fn is_exec(&self) -> bool {
+        !self.exec.is_empty()
+    }
+
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let wants = Wants { rule: self.rule, queue: self.queue };
+        let form = if self.json { Form::Json } else { Form::Table };
+        if let Some((path, args)) = self.exec.split_first() {
+            let timeout = Duration::from_secs(self.timeout);
+            let program = Arc::new(Program::find(path, args, timeout)?);
+            let parallel = usize::try_from(self.parallel).unwrap_or(1);
+            let exec = Exec { log_args: self.log_args, wants, form, program, parallel };
+            return exec.run(&stop_flag()?);
+        }
+        if !self.follow {
+            return list::list(&self.log_args, &wants, &self.state, form);
+        }
+        let mut later = self.state.iter().filter(|state| state.comes_later());
+        if let Some(state) = later.next() {
+            return Err(Usage(format!(
+                "--follow --state {}: a command is shown when it is published, and becomes that \
+                 later; give open, held-back, dry-run or all",
+                state.name()
+            ))
+            .into());
+        }
+        let Commands { log_args, state, .. } = self;
+        Follow { log_args, wants, state, form }.run(&stop_flag()?)
+    }
+}
+
+/// Which commands are looked at.
+struct Wants {
+    rule: Option<String>,
+    queue: Option<String>,
+}
+
+impl Wants {
+    /// Whether a command is looked at.
+    fn wants(&self, command: &Command) -> bool {
+        self.rule.as_ref().is_none_or(|rule| *rule == command.rule)
+            && self.queue.as_ref().is_none_or(|queue| *queue == command.queue)
+    }
+}
+
+/// Set by SIGINT and SIGTERM.
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Whether none of both came.
+    fn goes_on(&self) -> bool {
+        !self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn stop_flag() -> anyhow::Result<Stop> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(Stop(stop))
+}
