@@ -137,7 +137,6 @@ impl Twins {
                     vo: "atlas".into(),
                     value: self.chance.of(&["on", "off", "off", "off"]).into(),
                     changed_at: self.now,
-                    ..Parameter::default()
                 };
                 self.read(Topic::Parameter, Event::from(parameter));
             }

@@ -12,7 +12,7 @@ use yardmaster::core::id::hash;
 use yardmaster::core::output::command::{Command, CommandId};
 use yardmaster::core::output::decision::Decision;
 use yardmaster::core::state::audit::audit;
-use yardmaster::core::unit::{DAY, HOUR, MINUTE, SECOND};
+use yardmaster::core::unit::{DAY, HOUR, MINUTE};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::detour::{Detour, Fault, Trouble};
 use yardmaster::sim::grid::{Facts, Grid, Plan, Record, Summary};
