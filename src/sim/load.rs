@@ -14,6 +14,8 @@ const SHARES: u64 = 30;
 const USERS: u64 = 2_000;
 const NUCLEI: u64 = 60;
 const TYPES: [&str; 6] = ["SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM", "GPU", "LARGE"];
+/// Of a steady load, one job of so many runs.
+const RUNNING: u64 = 8;
 const FIRST_JOB: u64 = 6_500_000_000;
 
 /// A source of records.
@@ -25,6 +27,7 @@ pub struct Load {
     queues: Vec<String>,
     users: Vec<String>,
     bytes: Vec<u8>,
+    is_steady: bool,
 }
 
 impl Load {
@@ -38,6 +41,7 @@ impl Load {
             queues: (0..QUEUES).map(|at| format!("SITE-{:03}_QUEUE_{at:03}", at / 2)).collect(),
             users: (0..USERS).map(|at| format!("user{at:04}")).collect(),
             bytes: Vec::new(),
+            is_steady: false,
         }
     }
 
@@ -46,11 +50,19 @@ impl Load {
         self.dice % sides
     }
 
+    /// The same without states that jobs soon leave: one job of eight runs and sends heartbeats, the
+    /// others wait. So no job stays in a state for longer than it may.
+    pub fn steady(self) -> Load {
+        Load { is_steady: true, ..self }
+    }
+
     /// The first record of every job from..to.
     pub fn first(&mut self, from: u64, to: u64) -> Batch {
         let mut batch = Batch::default();
         for job in from..to.min(self.jobs) {
-            self.job(&mut batch, job, Status::Activated);
+            let runs = self.is_steady && job.is_multiple_of(RUNNING);
+            let status = if runs { Status::Running } else { Status::Activated };
+            self.job(&mut batch, job, status);
         }
         batch
     }
@@ -63,9 +75,15 @@ impl Load {
             match self.roll(18) {
                 0..=7 => {
                     let live = [Status::Activated, Status::Sent, Status::Starting, Status::Running];
-                    let status = live[self.roll(4) as usize];
+                    let status = match live[self.roll(4) as usize] {
+                        status if !self.is_steady => status,
+                        _ if job.is_multiple_of(RUNNING) => Status::Running,
+                        Status::Activated | Status::Sent => Status::Activated,
+                        _ => Status::Assigned,
+                    };
                     self.job(&mut batch, job, status);
                 }
+                8..=13 if self.is_steady => self.heartbeat(&mut batch, job - job % RUNNING),
                 8..=13 => self.heartbeat(&mut batch, job),
                 14..=15 => self.transfer(&mut batch, job),
                 _ => self.pilot(&mut batch),

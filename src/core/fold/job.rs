@@ -50,7 +50,7 @@ impl State {
         }
         let waits = |job: &Job| job.status.is_some_and(is_queued);
         if waits(job) && old.is_none_or(|old| !waits(old) || old.load != job.load) {
-            self.looks.note_queued(slot, job.load);
+            self.looks.note_queued(slot, job.load, job.names[1]);
         }
         let minute = self.looks.note(slot, job, job.look);
         if minute != job.look

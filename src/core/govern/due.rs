@@ -2,16 +2,14 @@
 //! rule could be due for it first, and checked again before anything is published.
 
 use super::facts::{Surroundings, gaps};
+use super::found::Found;
 use super::timeout::{Deadline, JobCase, Standing, standing};
 use crate::core::command::{CommandRule, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::state::State;
 use crate::core::state::crowded::{QUEUED, is_queued};
 use crate::core::unit::{MINUTE, Millis};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Jobs that one rule is due for at one queue, as they were found.
-pub(super) type Found = BTreeSet<Key>;
+use std::collections::BTreeMap;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -31,14 +29,14 @@ impl Due {
     /// Begins again: every job is looked at.
     pub(super) fn begin(&mut self, state: &mut State, around: &Surroundings) {
         self.groups.clear();
-
-        state.looks.begin(state.now, around.first_looks(state));
+        let shares: Vec<Name> = around.rebrokered().map(|share| state.name(share)).collect();
+        state.looks.begin(state.now, around.first_looks(state), shares.into_iter());
         let slots: Vec<u32> = state.jobs.slab.iter().map(|(slot, _)| slot).collect();
         for slot in slots {
             let Some(job) = state.jobs.slab.get(slot).copied() else { continue };
             let minute = state.looks.note(slot, &job, 0);
             if job.status.is_some_and(is_queued) {
-                state.looks.note_queued(slot, job.load);
+                state.looks.note_queued(slot, job.load, job.names[1]);
             }
             if let Some(job) = state.jobs.slab.get_derived(slot) {
                 job.look = minute;
@@ -68,6 +66,11 @@ impl Due {
 
     fn look_at(&mut self, state: &mut State, around: &mut Surroundings, slot: u32) {
         let Some(job) = state.jobs.slab.get(slot).copied() else { return };
+        // Its state has changed since the look was set, or it sent heartbeats.
+        let earliest = state.looks.earliest(&job);
+        if earliest > state.now {
+            return set_look(state, slot, earliest);
+        }
         around.note_looked_at(&job);
         let Some(case) = around.case(state, &job) else { return };
         let mut next = Millis::MAX;
@@ -81,9 +84,9 @@ impl Due {
                 Standing::Deadline(deadline) if deadline.due_at > state.now => {
                     next = next.min(deadline.due_at);
                 }
-                Standing::Deadline(_) => {
-                    let at = (setting.rule, job.names[0]);
-                    self.groups.entry(at).or_default().insert(job.key);
+                Standing::Deadline(deadline) => {
+                    let found = self.groups.entry((setting.rule, job.names[0])).or_default();
+                    found.insert(job.key, deadline.due_at);
                 }
             }
         }
@@ -105,7 +108,11 @@ impl Due {
         let case = case.and_then(|job| around.case(state, job));
         let found = case.map(|case| look(state, setting, &case));
         match found {
-            Some(Standing::Deadline(deadline)) if deadline.due_at <= state.now => Some(deadline),
+            Some(Standing::Deadline(deadline)) if deadline.due_at <= state.now => {
+                let found = self.groups.entry((setting.rule, queue)).or_default();
+                found.insert(key, deadline.due_at);
+                Some(deadline)
+            }
             found => {
                 self.remove((setting.rule, queue), key);
                 let next = match found {
@@ -123,7 +130,7 @@ impl Due {
     /// Takes a job out of a group.
     pub(super) fn remove(&mut self, at: (CommandRule, Name), key: Key) {
         if let Some(found) = self.groups.get_mut(&at) {
-            found.remove(&key);
+            found.remove(key);
             if found.is_empty() {
                 self.groups.remove(&at);
             }

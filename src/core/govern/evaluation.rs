@@ -2,7 +2,8 @@
 
 use super::due::Due;
 use super::facts::{Surroundings, known_until};
-use super::hold::hold;
+use super::found::Found;
+use super::hold::{Hold, hold};
 use super::making::{Making, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
@@ -11,7 +12,9 @@ use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::output::command::{Command, CommandId};
 use crate::core::state::State;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::core::unit::Millis;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 /// See the module.
 #[derive(Default)]
@@ -24,13 +27,8 @@ pub(crate) struct CommandEvaluation {
     is_cold: bool,
 }
 
-/// A job that a rule is due for.
-struct Candidate {
-    deadline: Deadline,
-    queue: Name,
-    key: Key,
-    setting: RuleSetting,
-}
+/// The next job of a group, in the order in which commands are given.
+type Next = Reverse<(Millis, CommandRule, Key, Name)>;
 
 impl CommandEvaluation {
     /// Takes up what changed, before that is forgotten.
@@ -84,114 +82,103 @@ impl CommandEvaluation {
         commands.into()
     }
 
-    /// Jobs whose deadline has passed, the longest overdue first.
+    /// Jobs whose deadline has passed, the longest overdue first. Of a group no more is looked at
+    /// than its budget allows.
     fn timeouts(&mut self, state: &mut State, setting: &CommandSetting, making: &mut Making) {
-        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut next: BinaryHeap<Next> = BinaryHeap::new();
         let groups: Vec<(CommandRule, Name)> = self.due.groups.keys().copied().collect();
         for at in groups {
             let Some(rule) = setting.rule(at.0) else { continue };
-            let mut why = hold(state, &self.around, at.0, at.1);
-            if why.is_none() {
-                let (left, used_up) =
-                    making.budget(state, rule.mode != Mode::On).left(state, at.0, at.1);
-                why = (left == 0).then_some(used_up);
-            }
-            match why {
-                Some(why) => {
-                    let jobs = self.count_held(state, setting, (rule, at.1));
-                    making.hold(at, jobs, why);
+            let held = hold(state, &self.around, at.0, at.1);
+            match held.or_else(|| making.used_up(state, rule, at.1)) {
+                Some(why) => self.hold_group(state, (setting, rule), at.1, why, making),
+                None => {
+                    let first = self.due.groups.get(&at).and_then(Found::first);
+                    next.extend(first.map(|(due_at, key)| Reverse((due_at, at.0, key, at.1))));
                 }
-                None => self.candidates(state, (rule, at.1), &mut candidates),
             }
         }
-        candidates.sort_by_key(|it| (it.deadline.due_at, it.setting.rule, it.key));
-        for candidate in candidates {
+        while let Some(Reverse((found_at, name, key, queue))) = next.pop() {
             if making.commands.len() >= setting.governor.commands_per_cycle {
                 break;
             }
-            if !making.ordered.contains(&candidate.key)
-                && let Some(command) = self.timeout(state, &candidate, making)
-            {
-                if command.is_order() {
-                    making.ordered.insert(candidate.key);
-                }
-                making.commands.push(command);
+            let Some(rule) = setting.rule(name) else { continue };
+            if let Some(why) = making.used_up(state, rule, queue) {
+                self.hold_group(state, (setting, rule), queue, why, making);
+                continue;
             }
+            // What could have prevented it must have been read up to the deadline.
+            let checked = self.due.check(state, &self.around, (rule, queue), key);
+            if let Some(deadline) = checked.filter(|it| it.due_at == found_at)
+                && deadline.due_at <= known_until(state, name)
+            {
+                self.timeout(state, rule, (queue, key), &deadline, making);
+            }
+            let group = self.due.groups.get(&(name, queue));
+            let after = group.and_then(|group| group.after((found_at, key)));
+            next.extend(after.map(|(due_at, key)| Reverse((due_at, name, key, queue))));
         }
     }
 
-    /// How many jobs of a group are held back. Some may be due no longer, which matters only where
-    /// the number is published.
-    fn count_held(
+    /// Notes that a group is held back. Some of its jobs may be due no longer, which matters only
+    /// where the number is published.
+    fn hold_group(
         &mut self,
         state: &mut State,
-        setting: &CommandSetting,
-        (rule, queue): (&RuleSetting, Name),
-    ) -> u64 {
+        (setting, rule): (&CommandSetting, &RuleSetting),
+        queue: Name,
+        why: Hold,
+        making: &mut Making,
+    ) {
         let at = (rule.rule, queue);
-        let Some(found) = self.due.groups.get(&at) else { return 0 };
+        let Some(found) = self.due.groups.get(&at) else { return };
+        // Those of it that are held back for reasons of their own are among them.
+        making.held.remove(&at);
         if !report::is_due(state, setting, at) {
-            return found.len() as u64;
+            return making.hold(at, found.len() as u64, why);
         }
-        let keys: Vec<Key> = found.iter().copied().collect();
+        let keys: Vec<Key> = found.keys().collect();
         let mut is_held = |key: &&Key| {
             let due = self.due.check(state, &self.around, (rule, queue), **key);
             due.is_some_and(|deadline| {
-                let given = was_given(state, (rule, **key), &deadline);
-                !given && !is_taken(state, &self.around, **key)
+                let is_given = was_given(state, (rule, **key), &deadline);
+                !is_given
+                    && !making.was_made(rule.rule, **key)
+                    && !is_taken(state, &self.around, **key)
             })
         };
-        keys.iter().filter(|key| is_held(key)).count() as u64
+        let jobs = keys.iter().filter(|key| is_held(key)).count();
+        making.hold(at, jobs as u64, why);
     }
 
-    /// The jobs of a group that are due by what is known: what could have prevented it was read up
-    /// to the deadline.
-    fn candidates(
-        &mut self,
-        state: &mut State,
-        (rule, queue): (&RuleSetting, Name),
-        candidates: &mut Vec<Candidate>,
-    ) {
-        let found = self.due.groups.get(&(rule.rule, queue)).into_iter().flatten();
-        let keys: Vec<Key> = found.copied().collect();
-        let known_until = known_until(state, rule.rule);
-        for key in keys {
-            let checked = self.due.check(state, &self.around, (rule, queue), key);
-            let Some(deadline) = checked.filter(|it| it.due_at <= known_until) else { continue };
-            candidates.push(Candidate { deadline, queue, key, setting: rule.clone() });
-        }
-    }
-
-    /// The command about one job, unless it was given before or is held back.
+    /// Gives the command about one job, unless it was given before or is held back.
     fn timeout(
         &mut self,
         state: &State,
-        candidate: &Candidate,
+        setting: &RuleSetting,
+        (queue, key): (Name, Key),
+        deadline: &Deadline,
         making: &mut Making,
-    ) -> Option<Command> {
-        let Candidate { deadline, queue, key, setting } = candidate;
+    ) {
         let (rule, dry_run) = (setting.rule, setting.mode != Mode::On);
-        let job = state.jobs.of(*key)?;
-        let case = self.around.case(state, job)?;
+        let Some(job) = state.jobs.of(key) else { return };
+        let Some(case) = self.around.case(state, job) else { return };
         let kind = kind(rule, &case);
-        if was_given(state, (setting, *key), deadline) {
-            self.due.remove((rule, *queue), *key);
-            return None;
+        if was_given(state, (setting, key), deadline) {
+            return self.due.remove((rule, queue), key);
         }
-        if is_taken(state, &self.around, *key) {
-            return None;
+        if making.ordered.contains(&key) || is_taken(state, &self.around, key) {
+            return;
         }
-        if let Some(why) = too_many_moves(state, *key, kind) {
-            making.hold((rule, *queue), 1, why);
-            return None;
+        if let Some(why) = too_many_moves(state, key, kind) {
+            return making.hold((rule, queue), 1, why);
         }
-        let (left, why) = making.budget(state, dry_run).left(state, rule, *queue);
-        if left == 0 {
-            making.hold((rule, *queue), 1, why);
-            return None;
+        making.budget(state, dry_run).take(rule.name(), queue, 1);
+        let command = make::about_job(state, (rule, kind, dry_run), job, deadline);
+        match dry_run {
+            true => making.show(command),
+            false => making.order(command),
         }
-        making.budget(state, dry_run).take(rule.name(), *queue, 1);
-        Some(make::about_job(state, (rule, kind, dry_run), job, deadline))
     }
 
     /// Commands that nobody answered in time, if what they ask for is still to be done.

@@ -44,6 +44,8 @@ struct Parameters {
     defined: Option<Millis>,
     holding: Option<Millis>,
     heartbeat: BTreeMap<String, Millis>,
+    /// Shares that have a threshold for fast rebrokerage.
+    rebrokered: BTreeSet<String>,
 }
 
 /// See the module.
@@ -135,6 +137,7 @@ impl Surroundings {
             Some((workflow.to_owned(), limit.and_then(hours)?))
         };
         self.parameters.heartbeat = workflows.filter_map(limit).collect();
+        self.parameters.rebrokered = state.rebrokered_shares();
     }
 
     /// Reads tasks; whether one differs from what was known of it in a way that makes a job due
@@ -173,6 +176,11 @@ impl Surroundings {
         if job.priority == 0 && !self.tasks.contains_key(&job.task) {
             self.missed.insert(job.task);
         }
+    }
+
+    /// Shares whose waiting jobs may be brokered again.
+    pub(super) fn rebrokered(&self) -> impl Iterator<Item = &str> {
+        self.parameters.rebrokered.iter().map(String::as_str)
     }
 
     /// Whether no rule applies to jobs of a queue.
@@ -216,10 +224,11 @@ impl Surroundings {
                 R::T9 | R::T10 => {
                     let shortest = self.parameters.heartbeat.values().copied().min();
                     let limit = shortest.map_or(limit, |shortest| shortest.min(limit));
-                    match setting.rule {
-                        R::T9 => changed(&[Status::Running, Status::Starting], limit),
-                        _ => changed(&[Status::Transferring], limit),
-                    }
+                    let states: &[Status] = match setting.rule {
+                        R::T9 => &[Status::Running, Status::Starting],
+                        _ => &[Status::Transferring],
+                    };
+                    states.iter().for_each(|it| least(&mut first[it.index()].alive, limit));
                 }
                 R::T11a => least(&mut first[Status::Holding.index()].ended, limit),
                 R::T11b => {
@@ -249,7 +258,7 @@ impl Surroundings {
             "" => queue.map_or("", |queue| queue.workflow.as_str()),
             workflow => workflow,
         };
-        let Parameters { defined, holding, heartbeat } = &self.parameters;
+        let Parameters { defined, holding, heartbeat, .. } = &self.parameters;
         let of_kind = || match text(job.label) {
             "user" | "panda" => heartbeat.get("analysis"),
             _ => heartbeat.get("production"),

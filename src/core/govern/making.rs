@@ -2,7 +2,7 @@
 
 use super::budget::Budget;
 use super::hold::Hold;
-use crate::core::command::CommandRule;
+use crate::core::command::{CommandRule, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::output::command::{Command, CommandKind};
 use crate::core::state::State;
@@ -18,6 +18,8 @@ pub(super) struct Making {
     pub held: Held,
     /// Jobs that a command of this cycle is about that is to be carried out.
     pub ordered: BTreeSet<Key>,
+    /// Jobs that a command of this cycle is about, by rule.
+    made: BTreeSet<(CommandRule, Key)>,
     /// What may still be commanded, and what may still be shown; made when it is first asked for.
     budgets: [Option<Budget>; 2],
 }
@@ -29,6 +31,7 @@ impl Making {
             commands: Vec::new(),
             held: Held::new(),
             ordered: BTreeSet::new(),
+            made: BTreeSet::new(),
             budgets: [None, None],
         }
     }
@@ -36,7 +39,33 @@ impl Making {
     /// Takes in a command that is to be carried out.
     pub(super) fn order(&mut self, command: Command) {
         self.ordered.extend(command.about().iter().map(|job| Key::of(job.as_bytes())));
+        self.show(command);
+    }
+
+    /// Takes in a command that is for people to see.
+    pub(super) fn show(&mut self, command: Command) {
+        let jobs = command.about().iter().map(|job| Key::of(job.as_bytes()));
+        if let Some(rule) = CommandRule::from_name(&command.rule) {
+            self.made.extend(jobs.map(|job| (rule, job)));
+        }
         self.commands.push(command);
+    }
+
+    /// Whether a rule gives a command about a job in this cycle.
+    pub(super) fn was_made(&self, rule: CommandRule, job: Key) -> bool {
+        self.made.contains(&(rule, job))
+    }
+
+    /// Which budget leaves nothing for a rule at a queue.
+    pub(super) fn used_up(
+        &mut self,
+        state: &State,
+        setting: &RuleSetting,
+        queue: Name,
+    ) -> Option<Hold> {
+        let budget = self.budget(state, setting.mode != Mode::On);
+        let (left, why) = budget.left(state, setting.rule, queue);
+        (left == 0).then_some(why)
     }
 
     /// The budget of a mode, at the cut of the state.

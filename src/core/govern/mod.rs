@@ -5,6 +5,7 @@ mod budget;
 mod due;
 mod evaluation;
 mod facts;
+mod found;
 mod hold;
 pub mod job;
 mod make;

@@ -1,5 +1,5 @@
-//! Commands that are on their way: which jobs they are about, and whether what they ask for is still
-//! to be done.
+//! Commands that are on their way: which jobs they are about, and whether what they ask for is
+//! still to be done.
 
 use super::facts::{Surroundings, gaps, known_until};
 use super::timeout::{Standing, standing};

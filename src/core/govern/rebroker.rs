@@ -112,7 +112,7 @@ fn of_share(
         };
         let command = make::command(state, order);
         match dry_run {
-            true => making.commands.push(command),
+            true => making.show(command),
             false => making.order(command),
         }
     }

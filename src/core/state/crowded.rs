@@ -19,6 +19,9 @@ pub struct Crowded {
 
 content!(Crowded { since });
 
+/// Key of the parameter with a share's threshold, before the share.
+const THRESHOLD: &str = "FAST_REBRO_THRESHOLD_NQUEUE_";
+
 /// States in which a job waits at its queue.
 pub const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
@@ -97,7 +100,8 @@ impl State {
         let commanded = self.commanded_by_share();
         for (key, at) in self.ledger.share.iter() {
             let (queue, gshare) = (Name(key[0]), Name(key[1]));
-            let limit = limits.entry(gshare).or_insert_with(|| self.threshold(gshare));
+            let limit =
+                limits.entry(gshare).or_insert_with(|| self.threshold(self.names.text(gshare)));
             let (Some(limit), false) = (*limit, excluded.contains(&queue)) else { continue };
             let queued: u32 = QUEUED.iter().map(|status| at.jobs[status.index()]).sum();
             let taken = commanded.get(&(queue, gshare)).copied().unwrap_or(0);
@@ -122,9 +126,20 @@ impl State {
         crowds
     }
 
+    /// The shares that have a threshold, if there is the rule.
+    pub fn rebrokered_shares(&self) -> BTreeSet<String> {
+        if self.setting.commands.rule(CommandRule::FastRebrokerage).is_none() {
+            return BTreeSet::new();
+        }
+        let parameters = self.facts.parameters.iter();
+        let parameters = parameters.filter_map(|(_, fact)| fact.current(is_newer));
+        let keys = parameters.filter_map(|it| it.key.strip_prefix(THRESHOLD));
+        keys.filter(|gshare| self.threshold(gshare).is_some()).map(str::to_owned).collect()
+    }
+
     /// The threshold of a share; `None` for one that is exempt.
-    fn threshold(&self, gshare: Name) -> Option<f64> {
-        let key = format!("FAST_REBRO_THRESHOLD_NQUEUE_{}", self.names.text(gshare));
+    fn threshold(&self, gshare: &str) -> Option<f64> {
+        let key = format!("{THRESHOLD}{gshare}");
         let stated: f64 = self.parameter("rebroker", &key)?.trim().parse().ok()?;
         (stated.is_finite() && stated > 0.0).then_some(stated)
     }

@@ -6,6 +6,7 @@
 //! looked at, and the entry is set again.
 
 use crate::core::event::Status;
+use crate::core::id::Name;
 use crate::core::state::record::Job;
 use crate::core::unit::{MINUTE, Millis};
 use std::collections::{BTreeSet, VecDeque};
@@ -25,6 +26,8 @@ pub struct FirstLooks {
     pub changed: Option<Millis>,
     /// After its payload ended, or started, or after it reached its state.
     pub ended: Option<Millis>,
+    /// After its last heartbeat, or after it reached its state.
+    pub alive: Option<Millis>,
 }
 
 /// See the module.
@@ -42,6 +45,8 @@ pub struct JobLooks {
     turns: VecDeque<Vec<u32>>,
     /// Slots of the minute that has begun, by their moment.
     soon: BTreeSet<(Millis, u32)>,
+    /// By number of a share: whether it is noted which of its jobs wait.
+    shares: Vec<bool>,
     /// Slots of jobs that came to wait at a queue, by the row they are counted in. Some may be gone
     /// or wait elsewhere by now.
     queued: Vec<Vec<u32>>,
@@ -49,9 +54,22 @@ pub struct JobLooks {
 
 impl JobLooks {
     /// Begins at a moment, without an entry.
-    pub fn begin(&mut self, now: Millis, first: [FirstLooks; Status::COUNT]) {
+    /// `shares`: those of which it is noted which jobs wait.
+    pub fn begin(
+        &mut self,
+        now: Millis,
+        first: [FirstLooks; Status::COUNT],
+        shares: impl Iterator<Item = Name>,
+    ) {
         let base = now.div_euclid(MINUTE);
         *self = JobLooks { is_warm: true, first, base, ..JobLooks::default() };
+        for share in shares {
+            let at = share.0 as usize;
+            if at >= self.shares.len() {
+                self.shares.resize(at + 1, false);
+            }
+            self.shares[at] = true;
+        }
     }
 
     /// Forgets all: nothing is noted until it begins again.
@@ -67,20 +85,26 @@ impl JobLooks {
         if !self.is_warm {
             return 0;
         }
-        let Some(status) = job.status else { return before };
-        let FirstLooks { created, changed, ended } = self.first[status.index()];
+        match self.earliest(job) {
+            Millis::MAX => before,
+            at => self.set_or_soon(slot, at, before),
+        }
+    }
+
+    /// No rule can be due for a job before; `Millis::MAX`: none ever, as it is.
+    #[inline]
+    pub fn earliest(&self, job: &Job) -> Millis {
+        let Some(status) = job.status else { return Millis::MAX };
+        let FirstLooks { created, changed, ended, alive } = self.first[status.index()];
         let after = |at: Millis, limit: Option<Millis>| {
             limit.map_or(Millis::MAX, |limit| at.saturating_add(limit))
         };
         let end = if job.ended_at != 0 { job.ended_at } else { job.started_at };
         let end = if end != 0 { end.min(job.changed_at) } else { job.changed_at };
-        let at = after(job.created_at, created)
+        after(job.created_at, created)
             .min(after(job.changed_at, changed))
-            .min(after(end, ended));
-        match at {
-            Millis::MAX => before,
-            at => self.set_or_soon(slot, at, before),
-        }
+            .min(after(end, ended))
+            .min(after(job.heartbeat.at.max(job.changed_at), alive))
     }
 
     /// Sets the entry of a slot, unless it has an earlier one. Gives its minute.
@@ -106,7 +130,7 @@ impl JobLooks {
     /// Sets the entry of a job whose attempt sent its first heartbeat: only now can rules that read
     /// heartbeats be due. Gives the minute for [`Job::look`].
     pub fn note_heartbeat(&mut self, slot: u32, job: &Job, before: u32) -> u32 {
-        let limit = job.status.and_then(|status| self.first[status.index()].changed);
+        let limit = job.status.and_then(|status| self.first[status.index()].alive);
         let (true, Some(limit)) = (self.is_warm, limit) else { return before };
         self.set_or_soon(slot, job.heartbeat.at.max(job.changed_at).saturating_add(limit), before)
     }
@@ -121,9 +145,12 @@ impl JobLooks {
         before
     }
 
-    /// Notes that a job came to wait at a queue.
+    /// Notes that a job of a share came to wait at a queue.
     #[inline]
-    pub fn note_queued(&mut self, slot: u32, row: u32) {
+    pub fn note_queued(&mut self, slot: u32, row: u32, share: Name) {
+        if !self.shares.get(share.0 as usize).is_some_and(|is_noted| *is_noted) {
+            return;
+        }
         let row = row as usize;
         if row >= self.queued.len() {
             self.queued.resize_with(row + 1, Vec::new);
@@ -197,7 +224,7 @@ mod tests {
         let mut looks = JobLooks::default();
         let mut job = Job { status: Some(Status::Activated), ..Job::stub(Key(1)) };
         assert_eq!(looks.note(7, &job, 0), 0);
-        looks.begin(100 * MINUTE, first);
+        looks.begin(100 * MINUTE, first, std::iter::empty());
         job.changed_at = 100 * MINUTE;
         job.look = looks.note(7, &job, 0);
         assert_eq!((job.look, looks.len()), (110, 1));

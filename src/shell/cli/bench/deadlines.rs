@@ -1,5 +1,5 @@
 //! What deadlines cost: the same fold with and without rules that give commands, each cycle settled
-//! as a leader does it.
+//! as a leader does it. A steady load: jobs wait or run, and hardly one is overdue.
 
 use super::{Figures, cpu_seconds};
 use crate::core::command::CommandSetting;
@@ -37,7 +37,7 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
         engine: Engine::new(State::new(setting), Vec::new()),
         codec: Codec::default(),
         arena: Arena::default(),
-        load: Load::new(7, jobs, START),
+        load: Load::new(7, jobs, START).steady(),
         commands: 0,
     });
     for line in &mut lines {
