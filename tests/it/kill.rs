@@ -13,7 +13,7 @@ pub mod process;
 mod rivals;
 pub mod witness;
 
-use bus::{Bus, text};
+use bus::{Bus, act_at_once, parts, text};
 use process::{Process, wait_until, yardmaster};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use toml::Table;
-use witness::{committed, complaints, decisions, glance, summary};
+use witness::{command_complaints, commands, committed, complaints, decisions, glance, summary};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::output::decision::Decision;
 
@@ -93,7 +93,9 @@ pub fn settle(
     let replayed = bus.verb("replay", 0, &["--verify"]);
     let verified = replayed.lines().find(|line| line.starts_with("verified")).unwrap_or_default();
     println!("replay: {verified}");
-    let all = format!("verified {} same, 0 different, 0 not verifiable", published.len());
+    let outputs =
+        published.len() + commands(&glance(&bus.bootstrap, &bus.topic(Topic::Command))).len();
+    let all = format!("verified {outputs} same, 0 different, 0 not verifiable");
     assert_eq!(verified, all, "{replayed}");
     summary(published)
 }
@@ -115,7 +117,12 @@ pub fn wait_for_answers(bus: &Bus, subjects: &BTreeSet<String>, processes: &mut 
 
 #[test]
 fn killed_at_any_moment_every_request_gets_one_final_answer() {
-    let Some(bus) = Bus::real(hasty) else { return };
+    let Some(bus) = Bus::real_with(|file| {
+        parts(file, hasty);
+        act_at_once(file);
+    }) else {
+        return;
+    };
     let kills = number("YARDMASTER_KILLS", 6).max(6);
     let seed = number("YARDMASTER_SEED", 1);
     let requests = (kills * 40).max(200);
@@ -131,6 +138,8 @@ fn killed_at_any_moment_every_request_gets_one_final_answer() {
         bus.ask(&subject, cores, 500 + 50 * cores as i32 - dice.below(100) as i32);
         subjects.insert(subject);
     }
+    let old: BTreeSet<String> = (0..100).map(|at| (900_000 + at).to_string()).collect();
+    old.iter().for_each(|job| bus.old_job(job));
     bus.flush();
     let stores = [bus.path("store-a"), bus.path("store-b")];
     let start = |at: usize| Process::start(&bus.bootstrap, &bus.topology, &stores[at]);
@@ -174,11 +183,18 @@ fn killed_at_any_moment_every_request_gets_one_final_answer() {
     bus.queue("QUEUE_20", 8, requests as u32);
     bus.flush();
     wait_for_answers(&bus, &subjects, &mut last);
+    let commanded = || {
+        let all = commands(&glance(&bus.bootstrap, &bus.topic(Topic::Command)));
+        all.iter().filter(|it| it.is_order()).map(|it| it.subject.clone()).collect::<BTreeSet<_>>()
+    };
+    wait_until(60 * SECOND, || format!("{} jobs", commanded().len()), || commanded() == old);
     for process in last {
         assert_eq!(process.stop().code(), Some(0));
     }
     let stores: Vec<&Path> = stores.iter().map(AsRef::as_ref).collect();
     println!("{}", settle_accounts(&bus, &subjects, &stores));
+    let given = commands(&committed(&bus.bootstrap, &bus.topic(Topic::Command)));
+    assert_eq!(command_complaints(&bus.domain, "T8", &old, &given), Vec::<String>::new());
     let epochs: BTreeSet<u64> = decided().iter().map(|decision| decision.epoch).collect();
     assert!(epochs.len() >= 3, "the kills missed the work: epochs {epochs:?}");
 }

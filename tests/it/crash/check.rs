@@ -5,6 +5,7 @@ use crate::drive::yard::Yard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::output::command::{Command, CommandId};
 use yardmaster::core::output::decision::{Decision, DecisionId};
 use yardmaster::core::output::throttle::{Action, Throttle, ThrottleId};
 use yardmaster::core::state::audit::audit;
@@ -37,6 +38,29 @@ pub fn check_words(yard: &Yard) {
     let throttles = yard.throttles();
     check_throttles(&throttles);
     check_cycles(yard, &decisions, &throttles);
+    check_commands(yard);
+}
+
+/// Commands: each record of an id once, its repeats without gap, names derived; counted by its cycle.
+fn check_commands(yard: &Yard) {
+    let mut by_id: BTreeMap<CommandId, Vec<Command>> = BTreeMap::new();
+    let mut by_cycle: BTreeMap<u64, u32> = BTreeMap::new();
+    for command in yard.commands() {
+        *by_cycle.entry(command.cycle).or_default() += 1;
+        by_id.entry(command.id).or_default().push(command);
+    }
+    for records in by_id.values() {
+        for (repeat, command) in (0..).zip(records) {
+            let Command { rule, subject, attempt, clock_at, .. } = command;
+            assert_eq!(command.repeat, repeat, "{records:#?}");
+            assert_eq!(command.id, CommandId::derive("atlas", rule, subject, *attempt, *clock_at));
+        }
+    }
+    for cycle in yard.progress() {
+        let counted = cycle.outputs.iter().filter(|(lane, _)| lane.topic == Topic::Command);
+        let counted: u32 = counted.map(|(_, count)| count).sum();
+        assert_eq!(counted, by_cycle.get(&cycle.number).copied().unwrap_or(0));
+    }
 }
 
 /// Words on throttles: ordinals without gap for each (rule, subject), names derived and unique; one
@@ -104,6 +128,10 @@ pub fn check_answered(yard: &Yard) {
         let finals = decisions.iter().filter(|d| d.subject == subject && d.outcome.is_final());
         assert_eq!(finals.count(), 1, "{subject}");
     }
+    let orders = yard.commands().into_iter().filter(|it| it.is_order() && it.repeat == 0);
+    let mut ended: Vec<String> = orders.filter(|it| it.rule == "T1").map(|it| it.subject).collect();
+    ended.sort();
+    assert_eq!(ended, ["81", "82"], "each is commanded once");
 }
 
 /// Follows to the end of the log. What is missing then stays missing.
@@ -141,6 +169,5 @@ pub fn rebuild_part<L: Log>(log: L, store: PaperStore, reached: &Reached) -> Rep
 /// A rebuild of everything, from nothing.
 pub fn check_replay(yard: &Yard, reached: &Reached) {
     let report = rebuild(yard.log(), PaperStore::default(), reached);
-    let throttles = yard.decisions().len() + yard.throttles().len();
-    assert_eq!(report.verified[0], throttles as u64);
+    assert_eq!(report.verified[0], yard.outputs() as u64);
 }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
-use yardmaster::core::output::decision::Outcome as Answer;
+use yardmaster::core::output::decision::{DecisionId, Outcome as Answer};
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
 use yardmaster::drive::epoch_config::EpochConfig;
@@ -21,7 +21,12 @@ use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::record;
 
 /// The limits of the play, shorter than those of the topology file.
-pub const SHORT: [(&str, &str); 2] = [
+pub const SHORT: [(&str, &str); 4] = [
+    (
+        "name = \"T1\"\nmode = \"dry_run\"\nlimit_min = 60",
+        "name = \"T1\"\nmode = \"on\"\nlimit_min = 1",
+    ),
+    ("mode = \"dry_run\"", "mode = \"on\""),
     ("reservation_lifetime_h = 2", "reservation_lifetime_h = 1"),
     ("batch_records = 10_000", "batch_records = 40"),
 ];
@@ -95,6 +100,8 @@ fn act(yard: &Yard, step: usize) {
         11 => yard.ask(&Task { ram_count_mb: Some(90_000), ..task("5/1", 10, now) }),
         12..22 => {
             match step {
+                13 => ["81", "82"].iter().for_each(|name| pending(yard, name)),
+                17 | 19 => obey(yard, step == 17),
                 // Out of the dwell, and back before it is over.
                 14 => ["72", "73"].iter().for_each(|name| anns(yard, name, Status::Finished)),
                 16 => ["74", "75"].iter().for_each(|name| anns(yard, name, Status::Running)),
@@ -114,6 +121,28 @@ fn act(yard: &Yard, step: usize) {
         23 => jobs(yard, "6/1", Status::Activated, 7),
         24 => add_queue(yard, "QUEUE_HUGE", 100_000),
         _ => {}
+    }
+}
+
+/// A job that a rule ends because it is pending for more than a minute.
+fn pending(yard: &Yard, name: &str) {
+    let job = job(name, "QUEUE_00", "", Status::Pending, yard.now);
+    yard.job(&JobState { task: "8", created_at: yard.now, ..job });
+}
+
+/// What became of commands: the first is tried in vain, then all are carried out.
+fn obey(yard: &Yard, in_vain: bool) {
+    let all = yard.commands().into_iter().filter(|it| it.is_order());
+    for command in all.take(if in_vain { 1 } else { usize::MAX }) {
+        let outcome = Outcome {
+            subject: command.subject.clone(),
+            decision: DecisionId(command.id.0),
+            about: OutcomeAbout::Command,
+            kind: if in_vain { OutcomeKind::Failed } else { OutcomeKind::Accepted },
+            at: yard.now,
+            reason: String::new(),
+        };
+        yard.publish(Topic::Outcome, &command.subject, |out| record::write_outcome(out, &outcome));
     }
 }
 

@@ -103,8 +103,8 @@ fn check(play: &Play, reached: &Reached) -> Report {
         replay(&play.yard, store.clone(), reached);
     }
     let report = replay(&play.yard, PaperStore::default(), reached);
-    let words = play.yard.decisions().len() + play.yard.throttles().len();
-    assert_eq!(report.verified[0], words as u64);
+    let outputs = play.yard.outputs();
+    assert_eq!(report.verified[0], outputs as u64);
     report
 }
 

@@ -204,7 +204,7 @@ fn every_process_counts_a_repaired_log_alike() {
     let report = reader.take_report();
     assert!(report.notices.iter().any(|it| it.contains("was repaired")), "{:?}", report.notices);
     let [same, different, other] = report.verified;
-    let words = yard.decisions().len() + yard.throttles().len() + yard.commands().len();
+    let words = yard.outputs();
     let within = |cycle: u64| plan.repair.covers(cycle);
     let in_doubt = yard.decisions().iter().filter(|it| within(it.cycle)).count()
         + yard.throttles().iter().filter(|it| within(it.cycle)).count()

@@ -205,6 +205,11 @@ impl Yard {
         all
     }
 
+    /// How many decisions, throttles and commands are in the log.
+    pub fn outputs(&self) -> usize {
+        self.decisions().len() + self.throttles().len() + self.commands().len()
+    }
+
     /// Every cycle in the log, in order.
     pub fn progress(&self) -> Vec<Progress> {
         progress(&self.paper)

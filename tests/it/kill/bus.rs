@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use toml::{Table, Value};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Pilot, Queue, Status, Task};
+use yardmaster::core::event::{JobState, Pilot, Queue, Status, Task};
+use yardmaster::core::unit::DAY;
 use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
 use yardmaster::wire::{record, topology};
 
@@ -40,6 +41,23 @@ impl Bus {
             return None;
         };
         Some(Bus::on(&bootstrap, &[], |file| parts(file, change)))
+    }
+
+    /// The same; `change` changes the whole file.
+    pub fn real_with(change: impl FnOnce(&mut Table)) -> Option<Bus> {
+        let Ok(bootstrap) = std::env::var("YARDMASTER_TEST_KAFKA") else {
+            println!("left out: YARDMASTER_TEST_KAFKA names no broker");
+            return None;
+        };
+        Some(Bus::on(&bootstrap, &[], change))
+    }
+
+    /// A job that was created a month ago: rule T8 is due for it.
+    pub fn old_job(&self, id: &str) {
+        let at = now();
+        let job = yard::job(id, "QUEUE_00", "", Status::Activated, at);
+        let job = JobState { created_at: at - 30 * DAY, task: "0", ..job };
+        self.publish(Topic::JobState, id, |out| record::write_job_state(out, &job));
     }
 
     /// The same on this broker, with these librdkafka properties; `change` changes the whole file.
@@ -208,6 +226,17 @@ pub fn parts(file: &mut Table, change: impl FnOnce(&mut Table, &mut Table)) {
     let Value::Table(policy) = &mut policies[0] else { panic!("a policy is a table") };
     change(&mut limits, policy);
     file.insert("limits".into(), limits.into());
+}
+
+/// Rules act, and nothing puts a deadline off: what was overdue before the start is commanded at
+/// once.
+pub fn act_at_once(file: &mut Table) {
+    table(table(file, "topics"), "job-state").remove("silence_limit_s");
+    let Value::Array(rules) = &mut file["rule"] else { panic!("rules are a list") };
+    for rule in rules {
+        let Value::Table(rule) = rule else { panic!("a rule is a table") };
+        rule.insert("mode".into(), "on".into());
+    }
 }
 
 /// A table within a table.

@@ -6,6 +6,7 @@ use std::process::Command;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
 use yardmaster::core::output::Output;
+use yardmaster::core::output::command::{Command as Published, CommandId, CommandKind};
 use yardmaster::core::output::decision::{Decision, DecisionId};
 use yardmaster::wire::avro::{Arena, Codec};
 
@@ -161,6 +162,46 @@ pub fn complaints(
     found
 }
 
+/// Records of the command topic as commands.
+pub fn commands(records: &[Record]) -> Vec<Published> {
+    let codec = Codec::default();
+    records.iter().map(|(_, value)| codec.read_command(value).expect("a command")).collect()
+}
+
+/// What is wrong with the commands that were given about these jobs by a rule: nothing, if each was
+/// given once, under the id that follows from it, and its repeats are numbered without gap.
+pub fn command_complaints(
+    domain: &str,
+    rule: &str,
+    jobs: &BTreeSet<String>,
+    published: &[Published],
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut by_job: BTreeMap<&str, Vec<&Published>> = BTreeMap::new();
+    for command in published.iter().filter(|it| it.rule == rule && it.held_back().is_none()) {
+        by_job.entry(&command.subject).or_default().push(command);
+    }
+    for job in by_job.keys().filter(|job| !jobs.contains(**job)) {
+        found.push(format!("{job}: commanded for no reason"));
+    }
+    for job in jobs {
+        let mut records = by_job.remove(job.as_str()).unwrap_or_default();
+        records.sort_by_key(|command| command.repeat);
+        let numbers: Vec<u32> = records.iter().map(|command| command.repeat).collect();
+        if numbers.is_empty() || numbers != (0..numbers.len() as u32).collect::<Vec<u32>>() {
+            found.push(format!("{job}: its commands are numbered {numbers:?}"));
+        }
+        for command in records {
+            let Published { attempt, clock_at, .. } = *command;
+            let id = CommandId::derive(domain, rule, job, attempt, clock_at);
+            if command.id != id {
+                found.push(format!("{job}: a command is not named {id}"));
+            }
+        }
+    }
+    found
+}
+
 /// The log in one line, for a reader of the test's output.
 pub fn summary(published: &[Decision]) -> String {
     let mut outcomes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -218,6 +259,50 @@ fn the_witness_reports_what_is_lost_or_published_twice() {
         |_, published| (published[1].ordinal, published[3].ordinal) = (3, 1),
         "the final answer is not",
     );
+}
+
+#[test]
+fn the_witness_reports_commands_that_are_lost_or_given_twice() {
+    let command = |job: &str, repeat| Published {
+        id: CommandId::derive("yard", "T8", job, 0, Some(7)),
+        rule: "T8".into(),
+        subject: job.into(),
+        clock_at: Some(7),
+        repeat,
+        domain: "yard".into(),
+        kind: CommandKind::Kill,
+        attempt: 0,
+        queue: String::new(),
+        gshare: String::new(),
+        jobs: Vec::new(),
+        amount: 1,
+        clock: "created_at".into(),
+        measured: 0.0,
+        limit: 0.0,
+        unit: "ms".into(),
+        expires_at: 9,
+        epoch: 1,
+        cycle: 1,
+        number: 0,
+        now: 8,
+        policy: "governor".into(),
+        policy_hash: String::new(),
+        dry_run: false,
+        notes: Vec::new(),
+    };
+    let jobs: BTreeSet<String> = ["1".to_owned(), "2".to_owned()].into();
+    let right = vec![command("1", 0), command("2", 0), command("2", 1)];
+    let found = |published: &[Published]| command_complaints("yard", "T8", &jobs, published);
+    assert_eq!(found(&right), Vec::<String>::new());
+    let twice = [&right[..], &right[..1]].concat();
+    assert_eq!(found(&twice), ["1: its commands are numbered [0, 0]"]);
+    assert_eq!(found(&right[1..]), ["1: its commands are numbered []"]);
+    assert_eq!(found(&right[..1]), ["2: its commands are numbered []"]);
+    let other = [&right[..], &[command("3", 0)]].concat();
+    assert_eq!(found(&other), ["3: commanded for no reason"]);
+    let mut wrong = right;
+    wrong[0].id.0[0] ^= 1;
+    assert!(found(&wrong)[0].starts_with("1: a command is not named "));
 }
 
 #[test]
