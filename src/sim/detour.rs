@@ -3,7 +3,7 @@
 
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Pilot};
-use crate::core::unit::Millis;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
 use crate::sim::dice::Dice;
 use crate::sim::grid::Record;
 use crate::wire::avro::{Arena, Codec};
@@ -34,6 +34,30 @@ pub enum Trouble {
     /// The clocks of these queues are wrong by so much.
     Clock(BTreeSet<String>, Millis),
 }
+
+/// A week of faults, from a moment on: heartbeats die for three hours, a queue is silent for a day,
+/// job states and then heartbeats are two hours late and flow, and the clocks of two queues are wrong
+/// by minutes all the time. Names are taken in order; there must be some.
+pub fn week(start: Millis, queues: &BTreeSet<String>) -> Vec<Fault> {
+    let name = |at: usize| queues.iter().nth(at % queues.len().max(1)).cloned();
+    let one = |at: usize| name(at).into_iter().collect::<BTreeSet<String>>();
+    let fault = |from: Millis, lasts: Millis, what| Fault {
+        from: start + from,
+        until: start + from + lasts,
+        what,
+    };
+    vec![
+        fault(DAY, 3 * HOUR, Trouble::Dead(Topic::Heartbeat)),
+        fault(2 * DAY, DAY, Trouble::Silent(one(1))),
+        fault(4 * DAY, 8 * HOUR, Trouble::Late(Topic::JobState, 2 * HOUR)),
+        fault(5 * DAY, 6 * HOUR, Trouble::Late(Topic::Heartbeat, 2 * HOUR)),
+        fault(0, 7 * DAY, Trouble::Clock(one(3), 4 * MINUTE)),
+        fault(0, 7 * DAY, Trouble::Clock(one(5), -6 * MINUTE)),
+    ]
+}
+
+/// When the links out of a site are blocked in that week: from and until, after its start.
+pub const BLOCKED: (Millis, Millis) = (3 * DAY + 6 * HOUR, 3 * DAY + 18 * HOUR);
 
 /// See the module.
 pub struct Detour {

@@ -2,6 +2,7 @@
 
 mod commands;
 mod compare;
+mod faults;
 mod polled;
 
 use crate::core::event::Configuration;
@@ -22,6 +23,7 @@ use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::serve::Show;
 use crate::sim::grid::{Facts, Grid, Plan, Record, Summary};
 use clap::Args;
+use faults::Faults;
 use polled::Polled;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -46,6 +48,7 @@ const MARK: &str = "yardmaster-demo";
 ///   yardmaster demo
 ///   yardmaster demo --hours 6 --scale 0.02 --seed 7 --dir yard
 ///   yardmaster demo --compare --hours 72 --seeds 5
+///   yardmaster demo --faults --hours 168 --commands on --scale 0.02
 ///   yardmaster demo --cric queues.json --netmetrics links.json --storage space.json
 #[derive(Args)]
 pub struct Demo {
@@ -94,6 +97,15 @@ pub struct Demo {
     #[arg(long, value_name = "MODE")]
     #[arg(value_parser = ["off", "dry_run", "on"])]
     commands: Option<String>,
+    /// Much goes wrong, on days of their own: heartbeats die for three hours and come back all at
+    /// once (day 1), a queue is silent for a day (day 2), a site's links are blocked for twelve hours
+    /// (day 3), job states and heartbeats arrive two hours late (days 4 and 5), and all the time the
+    /// clocks of two queues are wrong by minutes. For a whole week: --hours 168 --commands on.
+    #[arg(long, conflicts_with_all = ["polled", "compare"])]
+    faults: bool,
+    /// Without the staleness limits and budgets of the topology, to see what they save.
+    #[arg(long, requires = "faults")]
+    unguarded: bool,
     /// Where metrics are served meanwhile; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
@@ -111,8 +123,10 @@ impl Demo {
             return self.compare(&read);
         }
         let read = if self.polled { polled::by_timer(&read)? } else { read };
+        let read = if self.unguarded { faults::unguarded(&read)? } else { read };
         clear(&self.dir)?;
         let facts = self.facts()?;
+        let faults = self.faults.then(|| Faults::of(self.seed, START, &facts));
         let plan = Plan {
             seed: self.seed,
             scale: self.scale,
@@ -127,6 +141,7 @@ impl Demo {
         println!("log and store in {}", self.dir.display());
         let mut demo = Live::start(&self.dir, &read, grid, show)?;
         demo.polled = self.polled.then(Polled::default);
+        demo.faults = faults;
         demo.run(START + Millis::from(self.hours) * HOUR)?;
         demo.end()
     }
@@ -222,6 +237,7 @@ struct Live {
     reported_events: u64,
     is_quiet: bool,
     polled: Option<Polled>,
+    faults: Option<Faults>,
 }
 
 /// What the demo counts for its summary.
@@ -276,6 +292,7 @@ impl Live {
             reported_events: 0,
             is_quiet: false,
             polled: None,
+            faults: None,
         })
     }
 
@@ -287,6 +304,9 @@ impl Live {
             let mut records = Vec::new();
             self.grid.obey(&std::mem::take(&mut self.commands), &mut records);
             self.grid.advance(self.now, &decisions, &mut records);
+            if let Some(faults) = &mut self.faults {
+                records = faults.pass(&mut self.grid, records, self.now);
+            }
             let (known, is_due) = match &mut self.polled {
                 None => (records, true),
                 Some(polled) => (polled.pass(records, self.now), polled.is_due(self.now)),

@@ -145,7 +145,7 @@ impl Grid {
     fn is_mistaken(&self, command: &Command, handle: Handle, job: &LiveJob) -> bool {
         use CommandRule as R;
         let Some(rule) = CommandRule::from_name(&command.rule) else { return false };
-        // On its way since, or reported with a clock so wrong that the report has no effect.
+        // On its way since, or reported with a clock that was wrong by hours.
         if job.changed_at > command.now - ON_ITS_WAY || !job.is_reported {
             return false;
         }

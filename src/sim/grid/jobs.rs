@@ -31,7 +31,8 @@ pub struct LiveJob {
     pub status: Status,
     pub changed_at: Millis,
     before: Option<(Status, Millis)>,
-    /// Whether its state was published with a clock that was right: else it counts for nobody.
+    /// Whether its states were published with clocks that were right: one that is wrong by hours has
+    /// no effect, or wins over later ones if it arrives late.
     pub is_reported: bool,
     /// When this try was generated, ready for a pilot, started, ended.
     pub created_at: Millis,
@@ -324,7 +325,7 @@ impl Grid {
         }
         let Some(chunk) = self.chunks.get(job.chunk) else { return };
         let queue = &self.queues.all[job.queue as usize];
-        job.is_reported = publish(&mut self.publisher, job, chunk, queue, "");
+        job.is_reported &= publish(&mut self.publisher, job, chunk, queue, "");
         if self.dice.chance(STALE)
             && let Some((status, changed_at)) = job.before
         {

@@ -72,12 +72,23 @@ impl Totals {
 
 /// The topology with another mode of all its rules.
 pub(super) fn with_mode(read: &Read, mode: &str) -> anyhow::Result<Read> {
+    changed(read, &format!("commands {mode}"), |file| {
+        let rules = file.get_mut("rule").and_then(toml::Value::as_array_mut);
+        for rule in rules.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+            rule.insert("mode".to_owned(), mode.into());
+        }
+    })
+}
+
+/// The topology with a change, and with that in its name.
+pub(super) fn changed(
+    read: &Read,
+    what: &str,
+    change: impl FnOnce(&mut toml::Table),
+) -> anyhow::Result<Read> {
     let mut file: toml::Table = read.text.parse()?;
-    let rules = file.get_mut("rule").and_then(toml::Value::as_array_mut);
-    for rule in rules.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-        rule.insert("mode".to_owned(), mode.into());
-    }
-    let (name, text) = (format!("{}, commands {mode}", read.name), file.to_string());
+    change(&mut file);
+    let (name, text) = (format!("{}, {what}", read.name), file.to_string());
     let topology = Topology::parse(&name, &text).map_err(|complaints| {
         let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
         Usage(lines.join("\n"))

@@ -4,11 +4,10 @@
 //! beside it: same seed, same grid, same tasks.
 
 use super::Read;
+use super::commands::changed;
 use crate::core::cut::Topic;
 use crate::core::unit::{MINUTE, Millis};
-use crate::shell::cli::Usage;
 use crate::sim::grid::Record;
-use crate::wire::topology::Topology;
 use std::collections::VecDeque;
 
 /// Time between two decisions, and age of the counts they are made on.
@@ -46,18 +45,13 @@ impl Polled {
 /// The topology with every policy's deferrals waiting for their timer alone, and queues filled
 /// without a limit of their room.
 pub(super) fn by_timer(read: &Read) -> anyhow::Result<Read> {
-    let mut file: toml::Table = read.text.parse()?;
-    let policies = file.get_mut("policy").and_then(toml::Value::as_array_mut);
-    for policy in policies.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-        policy.insert("wake".to_owned(), "timer".into());
-        policy.remove("room_per_running");
-    }
-    let (name, text) = (format!("{}, polled", read.name), file.to_string());
-    let topology = Topology::parse(&name, &text).map_err(|complaints| {
-        let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
-        Usage(lines.join("\n"))
-    })?;
-    Ok(Read { name, text, topology })
+    changed(read, "polled", |file| {
+        let policies = file.get_mut("policy").and_then(toml::Value::as_array_mut);
+        for policy in policies.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
+            policy.insert("wake".to_owned(), "timer".into());
+            policy.remove("room_per_running");
+        }
+    })
 }
 
 #[cfg(test)]

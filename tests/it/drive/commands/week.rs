@@ -14,7 +14,7 @@ use yardmaster::core::output::decision::Decision;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE};
 use yardmaster::drive::{Config, Drive, Halt};
-use yardmaster::sim::detour::{Detour, Fault, Trouble};
+use yardmaster::sim::detour::{self, Detour};
 use yardmaster::sim::grid::{Facts, Grid, Plan, Record, Summary};
 use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::sim::paper::{Paper, PaperLog};
@@ -70,25 +70,6 @@ fn topology(changes: &[(&str, &str)]) -> yardmaster::drive::epoch_config::EpochC
     epoch_config_with(&[&[on], changes].concat())
 }
 
-/// The faults of the week. `far`: queues of the site that is silent; `wrong`: queues whose clocks are
-/// wrong by minutes.
-fn faults(far: &str, wrong: [&str; 2]) -> Vec<Fault> {
-    let at = |from: i64, lasts: i64, what| Fault {
-        from: START + from,
-        until: START + from + lasts,
-        what,
-    };
-    let queues = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    vec![
-        at(DAY, 3 * HOUR, Trouble::Dead(Topic::Heartbeat)),
-        at(2 * DAY, DAY, Trouble::Silent(queues(&[far]))),
-        at(4 * DAY, 8 * HOUR, Trouble::Late(Topic::JobState, 2 * HOUR)),
-        at(5 * DAY, 6 * HOUR, Trouble::Late(Topic::Heartbeat, 2 * HOUR)),
-        at(0, WEEK, Trouble::Clock(queues(&wrong[..1]), 4 * MINUTE)),
-        at(0, WEEK, Trouble::Clock(queues(&wrong[1..]), -6 * MINUTE)),
-    ]
-}
-
 impl Week {
     fn new(changes: &'static [(&'static str, &'static str)]) -> Week {
         let lanes: Vec<Lane> = Topic::read()
@@ -100,9 +81,8 @@ impl Week {
         let paper = Paper::new(&lanes);
         paper.set_now(START);
         let facts = Facts::built_in();
-        let names: BTreeSet<&str> = facts.queues.iter().map(|it| it.unified.as_str()).collect();
-        let names: Vec<&str> = names.into_iter().collect();
-        let detour = Detour::new(SIZE.1, faults(names[1], [names[3], names[5]]));
+        let names = facts.queues.iter().map(|it| it.unified.clone()).collect();
+        let detour = Detour::new(SIZE.1, detour::week(START, &names));
         let domain = "atlas".to_owned();
         let plan = Plan { seed: SIZE.1, scale: SIZE.0, start: START, hours: 7 * 24, domain, facts };
         let mut week = Week {
@@ -123,9 +103,9 @@ impl Week {
 
     /// The whole of it.
     fn pass(mut self) -> Week {
-        self.until(3 * DAY + 6 * HOUR);
+        self.until(detour::BLOCKED.0);
         self.block_links(true);
-        self.until(3 * DAY + 18 * HOUR);
+        self.until(detour::BLOCKED.1);
         self.block_links(false);
         self.until(5 * DAY + 12 * HOUR);
         let lane = Lane::new(Topic::JobState, 1);
