@@ -50,8 +50,8 @@ impl Load {
         self.dice % sides
     }
 
-    /// The same without states that jobs soon leave: one job of eight runs and sends heartbeats, the
-    /// others wait. So no job stays in a state for longer than it may.
+    /// The same without states that jobs soon leave: one job of eight runs and sends heartbeats,
+    /// the others wait. So no job stays in a state for longer than it may.
     pub fn steady(self) -> Load {
         Load { is_steady: true, ..self }
     }
