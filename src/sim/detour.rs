@@ -36,8 +36,8 @@ pub enum Trouble {
 }
 
 /// A week of faults, from a moment on: heartbeats die for three hours, a queue is silent for a day,
-/// job states and then heartbeats are two hours late and flow, and the clocks of two queues are wrong
-/// by minutes all the time. Names are taken in order; there must be some.
+/// job states and then heartbeats are two hours late and flow, and the clocks of two queues are
+/// wrong by minutes all the time.
 pub fn week(start: Millis, queues: &BTreeSet<String>) -> Vec<Fault> {
     let name = |at: usize| queues.iter().nth(at % queues.len().max(1)).cloned();
     let one = |at: usize| name(at).into_iter().collect::<BTreeSet<String>>();

@@ -98,9 +98,10 @@ pub struct Demo {
     #[arg(value_parser = ["off", "dry_run", "on"])]
     commands: Option<String>,
     /// Much goes wrong, on days of their own: heartbeats die for three hours and come back all at
-    /// once (day 1), a queue is silent for a day (day 2), a site's links are blocked for twelve hours
-    /// (day 3), job states and heartbeats arrive two hours late (days 4 and 5), and all the time the
-    /// clocks of two queues are wrong by minutes. For a whole week: --hours 168 --commands on.
+    /// once (day 1), a queue is silent for a day (day 2), a site's links are blocked for twelve
+    /// hours (day 3), job states and heartbeats arrive two hours late (days 4 and 5), and all the
+    /// time the clocks of two queues are wrong by minutes. For a whole week: --hours 168
+    /// --commands on.
     #[arg(long, conflicts_with_all = ["polled", "compare"])]
     faults: bool,
     /// Without the staleness limits and budgets of the topology, to see what they save.

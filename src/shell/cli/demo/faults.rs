@@ -44,8 +44,8 @@ impl Faults {
     }
 }
 
-/// The topology without staleness and governor, as far as it can be without them: silence counts from
-/// a day on for topics and from a week on for queues, and budgets are never used up.
+/// The topology without staleness and governor, as far as it can be without them: silence counts
+/// from a day on for topics and from a week on for queues, and budgets are never used up.
 pub(super) fn unguarded(read: &Read) -> anyhow::Result<Read> {
     changed(read, "without staleness and governor", |file| {
         let topics = file.get_mut("topics").and_then(toml::Value::as_table_mut);
