@@ -2,8 +2,11 @@
 //! ended when it takes too long.
 
 use crate::shell::cli::{Usage, secret};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -143,35 +146,28 @@ fn exit_of(status: ExitStatus) -> Exit {
 /// Ends a program and all processes of its group: SIGTERM, then SIGKILL.
 fn end(child: &mut Child, pipes: &mut Pipes) {
     // The number stands for this group until the child is waited for, which comes last.
-    signal_group(child, libc::SIGTERM);
+    signal_group(child, Signal::TERM);
     let began = Instant::now();
     while !has_ended(child) && began.elapsed() < GRACE {
         pipes.pump(TICK);
     }
-    signal_group(child, libc::SIGKILL);
+    signal_group(child, Signal::KILL);
     let began = Instant::now();
     while matches!(child.try_wait(), Ok(None)) && began.elapsed() < KILL_WAIT {
         pipes.pump(TICK);
     }
 }
 
-fn signal_group(child: &Child, signal: i32) {
-    let Ok(group) = libc::pid_t::try_from(child.id()) else { return };
-    // SAFETY: no memory is involved. The child leads its group and was not waited for, so the
-    // number is no other group's. A group that has ended is no error for us.
-    unsafe { libc::kill(-group, signal) };
+/// The child leads its group and was not waited for, so the number is no other group's. A group
+/// that has ended is no error for us.
+fn signal_group(child: &Child, signal: Signal) {
+    let _ = kill_process_group(Pid::from_child(child), signal);
 }
 
 /// Whether a child has ended; it is not waited for.
 fn has_ended(child: &Child) -> bool {
-    // SAFETY: all zeros are a valid `siginfo_t`, which the call fills; the flags leave the child as
-    // it is. `si_pid` reads a field that is there after a call that succeeded, and 0 before.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        let asked = libc::waitid(libc::P_PID, child.id(), &raw mut info, flags);
-        asked != 0 || info.si_pid() != 0
-    }
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(Pid::from_child(child)), look), Ok(None))
 }
 
 /// An output of a program.
@@ -180,8 +176,8 @@ struct Output {
     tail: Vec<u8>,
 }
 
-trait Pipe: Read + AsRawFd + Send {}
-impl<T: Read + AsRawFd + Send> Pipe for T {}
+trait Pipe: Read + AsFd + Send {}
+impl<T: Read + AsFd + Send> Pipe for T {}
 
 /// What is written to a program and read from it, without waiting for it.
 struct Pipes {
@@ -204,25 +200,25 @@ impl Pipes {
             stdout: output(stdout),
             stderr: output(stderr),
         };
-        pipes.files().try_for_each(|(file, _)| never_wait(file))?;
+        // Reading and writing them never waits from now on.
+        pipes.files().try_for_each(|(file, _)| ioctl_fionbio(file, true))?;
         Ok(pipes)
     }
 
     /// The open ones, each with what is waited for.
-    fn files(&self) -> impl Iterator<Item = (RawFd, libc::c_short)> {
+    fn files(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         let outputs = [&self.stdout, &self.stderr].into_iter().filter_map(|it| it.pipe.as_ref());
-        let outputs = outputs.map(|pipe| (pipe.as_raw_fd(), libc::POLLIN));
-        self.stdin.iter().map(|pipe| (pipe.as_raw_fd(), libc::POLLOUT)).chain(outputs)
+        let outputs = outputs.map(|pipe| (pipe.as_fd(), PollFlags::IN));
+        self.stdin.iter().map(|pipe| (pipe.as_fd(), PollFlags::OUT)).chain(outputs)
     }
 
     /// Writes and reads what can be, after waiting for that so long at most.
     fn pump(&mut self, wait: Duration) {
-        let poll = |(fd, events)| libc::pollfd { fd, events, revents: 0 };
-        let mut polled: Vec<libc::pollfd> = self.files().map(poll).collect();
-        let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: the list lives through the call and its length is given; the files are open,
-        // since `self` owns them. After an error nothing is ready, or reading reports it.
-        unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, wait) };
+        let polled = self.files().map(|(file, wanted)| PollFd::from_borrowed_fd(file, wanted));
+        let mut polled: Vec<PollFd<'_>> = polled.collect();
+        let wait = Timespec::try_from(wait).unwrap_or_default();
+        // After an error nothing is ready, or reading reports it.
+        let _ = poll(&mut polled, Some(&wait));
         self.write();
         self.stdout.read();
         self.stderr.read();
@@ -260,16 +256,6 @@ impl Output {
             }
         }
     }
-}
-
-/// Reading and writing a file never waits from now on.
-fn never_wait(file: RawFd) -> io::Result<()> {
-    // SAFETY: no memory is involved, and the caller owns the file.
-    let done = unsafe {
-        let flags = libc::fcntl(file, libc::F_GETFL);
-        flags != -1 && libc::fcntl(file, libc::F_SETFL, flags | libc::O_NONBLOCK) != -1
-    };
-    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
