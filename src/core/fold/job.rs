@@ -219,6 +219,7 @@ impl State {
             status: Some(event.status),
             sample,
             counts_closed: counts_closed(event.sub_status),
+            awaits_heartbeat: old.is_some_and(|old| old.awaits_heartbeat),
             look: old.map_or(0, |old| old.look),
         }
     }
@@ -291,9 +292,10 @@ impl State {
         let (old, before) = (job.heartbeat, job.disk_io_per_core());
         job.heartbeat = heartbeat;
         self.signs.push(slot);
-        let is_first =
-            (old.at == 0 || old.attempt != job.attempt) && heartbeat.attempt == job.attempt;
-        if is_first && self.looks.is_warm {
+        let is_first = old.at == 0 || old.attempt != job.attempt;
+        let is_news = (is_first || job.awaits_heartbeat) && heartbeat.attempt == job.attempt;
+        if is_news && self.looks.is_warm {
+            job.awaits_heartbeat = false;
             job.look = self.looks.note_heartbeat(slot, job, job.look);
         }
         if job.status.is_none() {

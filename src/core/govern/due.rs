@@ -3,7 +3,7 @@
 
 use super::facts::{Surroundings, gaps};
 use super::found::Found;
-use super::timeout::{Deadline, JobCase, Standing, standing};
+use super::timeout::{Deadline, JobCase, Standing, is_of_heartbeats, standing};
 use crate::core::command::{CommandRule, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::state::State;
@@ -124,6 +124,16 @@ impl Due {
                 }
                 None
             }
+        }
+    }
+
+    /// Takes a job out of a group for which the rule gave its command. A new state, or a heartbeat
+    /// where the rule reads them, lets it be looked at again.
+    pub(super) fn give(&mut self, state: &mut State, at: (CommandRule, Name), key: Key) {
+        self.remove(at, key);
+        let slot = state.jobs.find(key);
+        if let Some(job) = slot.and_then(|slot| state.jobs.slab.get_derived(slot)) {
+            job.awaits_heartbeat |= is_of_heartbeats(at.0);
         }
     }
 

@@ -112,7 +112,10 @@ impl CommandEvaluation {
             if let Some(deadline) = checked.filter(|it| it.due_at == found_at)
                 && deadline.due_at <= known_until(state, name)
             {
-                self.timeout(state, rule, (queue, key), &deadline, making);
+                match was_given(state, (rule, key), &deadline) {
+                    true => self.due.give(state, (name, queue), key),
+                    false => self.timeout(state, rule, (queue, key), &deadline, making),
+                }
             }
             let group = self.due.groups.get(&(name, queue));
             let after = group.and_then(|group| group.after((found_at, key)));
@@ -151,9 +154,9 @@ impl CommandEvaluation {
         making.hold(at, jobs as u64, why);
     }
 
-    /// Gives the command about one job, unless it was given before or is held back.
+    /// Gives the command about one job, unless it is held back.
     fn timeout(
-        &mut self,
+        &self,
         state: &State,
         setting: &RuleSetting,
         (queue, key): (Name, Key),
@@ -164,9 +167,6 @@ impl CommandEvaluation {
         let Some(job) = state.jobs.of(key) else { return };
         let Some(case) = self.around.case(state, job) else { return };
         let kind = kind(rule, &case);
-        if was_given(state, (setting, key), deadline) {
-            return self.due.remove((rule, queue), key);
-        }
         if making.ordered.contains(&key) || is_taken(state, &self.around, key) {
             return;
         }

@@ -179,7 +179,7 @@ fn over_since(job: &Job) -> (&'static str, Millis) {
 }
 
 /// Whether a rule reads heartbeats.
-fn is_of_heartbeats(rule: CommandRule) -> bool {
+pub(super) fn is_of_heartbeats(rule: CommandRule) -> bool {
     matches!(rule, CommandRule::T9 | CommandRule::T10)
 }
 

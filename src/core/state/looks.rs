@@ -127,8 +127,9 @@ impl JobLooks {
         self.soon.insert((at, slot));
     }
 
-    /// Sets the entry of a job whose attempt sent its first heartbeat: only now can rules that read
-    /// heartbeats be due. Gives the minute for [`Job::look`].
+    /// Sets the entry of a job whose attempt sent its first heartbeat, or one after a command for
+    /// want of it: only now can rules that read heartbeats be due. Gives the minute for
+    /// [`Job::look`].
     pub fn note_heartbeat(&mut self, slot: u32, job: &Job, before: u32) -> u32 {
         let limit = job.status.and_then(|status| self.first[status.index()].alive);
         let (true, Some(limit)) = (self.is_warm, limit) else { return before };

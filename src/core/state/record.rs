@@ -39,6 +39,9 @@ pub struct Job {
     /// Whether it counts as one that went wrong at its queue once it is closed; follows from its
     /// sub-state, see [`counts_closed`].
     pub counts_closed: bool,
+    /// Whether its next heartbeat sets when it is looked at: a rule gave its command for want of
+    /// one. Derived, as `look`.
+    pub awaits_heartbeat: bool,
     /// Minute in which the job is looked at next; 0: it has no entry. Derived, see
     /// [`JobLooks`](crate::core::state::looks::JobLooks).
     pub look: u32,
@@ -186,6 +189,7 @@ impl Job {
             sample: Sample::None,
             activated_at: 0,
             counts_closed: true,
+            awaits_heartbeat: false,
             look: 0,
         }
     }

@@ -144,3 +144,20 @@ fn after_an_outage_of_six_hours_a_restart_kills_nothing_that_lives() {
     assert_eq!(stage.rules("8"), ["T9"]);
     stage.check();
 }
+
+#[test]
+fn a_job_that_comes_back_to_life_and_dies_again_is_failed_again() {
+    let mut stage = Stage::new(&[]);
+    let at = running(&mut stage, "7");
+    stage.until(at + 2 * HOUR);
+    assert_eq!(stage.rules("7"), ["T9"]);
+    // Nobody carried it out, and it lives.
+    stage.pass(30 * MINUTE);
+    let back = stage.now();
+    stage.heartbeat("7", back);
+    stage.until(back + 2 * HOUR - SECOND);
+    assert_eq!(stage.rules("7"), ["T9"]);
+    stage.until(back + 2 * HOUR);
+    assert_eq!(stage.rules("7"), ["T9", "T9"]);
+    stage.check();
+}

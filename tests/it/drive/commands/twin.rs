@@ -246,7 +246,12 @@ impl Twins {
         let differs = |all: &[Command], others: &[Command]| -> Vec<String> {
             let missing = all.iter().filter(|one| !others.contains(one));
             missing
-                .map(|it| format!("{} {} {} {:?}", it.rule, it.subject, it.repeat, it.notes))
+                .map(|it| {
+                    format!(
+                        "{} {} {} {:?} {:?}",
+                        it.rule, it.subject, it.repeat, it.amount, it.notes
+                    )
+                })
                 .collect()
         };
         let (more, less) = (differs(&quick, &dumb), differs(&dumb, &quick));
