@@ -31,8 +31,8 @@ pub struct LiveJob {
     pub status: Status,
     pub changed_at: Millis,
     before: Option<(Status, Millis)>,
-    /// Whether its states were published with clocks that were right: one that is wrong by hours has
-    /// no effect, or wins over later ones if it arrives late.
+    /// Whether its states were published with clocks that were right: one that is wrong by hours
+    /// has no effect, or wins over later ones if it arrives late.
     pub is_reported: bool,
     /// When this try was generated, ready for a pilot, started, ended.
     pub created_at: Millis,
