@@ -414,7 +414,13 @@ fn tests_schemas_and_documents_use_plain_words() {
             found.extend(words::plain_words(&file));
         }
     }
-    let texts = [("schemas", "avsc"), ("schemas", "md"), ("topology", "toml"), ("tests", "md")];
+    let texts = [
+        ("schemas", "avsc"),
+        ("schemas", "md"),
+        ("topology", "toml"),
+        ("tests", "md"),
+        ("docs", "md"),
+    ];
     let texts = texts.into_iter().flat_map(|(folder, ends)| files(folder, ends));
     let own = ["README.md", "ARCHITECTURE.md"].map(|path| File {
         path: path.to_owned(),
