@@ -9,6 +9,7 @@ mod runnable;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use yardmaster::core::output::progress::{ENGINE_REVISION, VERIFIABLE_SINCE};
 
 /// A document: its path below the repository, and its text.
 struct Page {
@@ -48,4 +49,14 @@ fn pages() -> Vec<Page> {
         Page::new(&name, &fs::read_to_string(path).expect("a text"))
     };
     paths.iter().map(read).collect()
+}
+
+#[test]
+fn the_page_on_upgrades_names_the_revisions_of_the_engine() {
+    let page = fs::read_to_string(root().join("docs/upgrade.md")).expect("a text");
+    let revisions = format!(
+        "The present revision is {ENGINE_REVISION}, and the oldest that is made again is \
+         {VERIFIABLE_SINCE}."
+    );
+    assert!(page.contains(&revisions), "docs/upgrade.md does not state: {revisions}");
 }
