@@ -3,6 +3,8 @@
 //! what the schemas say.
 
 mod links;
+#[cfg(feature = "shell")]
+mod plug_in;
 mod records;
 #[cfg(feature = "shell")]
 mod runnable;

@@ -12,14 +12,14 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_yardmaster");
 
 /// A block of commands: the line it begins at, whether it is to be run, and its text.
 #[derive(Debug, PartialEq)]
-struct Block {
-    line: usize,
-    is_runnable: bool,
-    script: String,
+pub struct Block {
+    pub line: usize,
+    pub is_runnable: bool,
+    pub script: String,
 }
 
 /// The `sh` blocks of a page. A mark without a block below it is an error.
-fn blocks(page: &Page) -> Vec<Block> {
+pub fn blocks(page: &Page) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut mark, mut is_open) = (None, false);
     for (line, text, is_fenced) in page.lines() {
@@ -69,7 +69,7 @@ fn every_block_that_is_marked_as_runnable_runs() {
 }
 
 /// The commands of a script, those that go on in the next line joined.
-fn commands(script: &str) -> Vec<Vec<String>> {
+pub fn commands(script: &str) -> Vec<Vec<String>> {
     let script = script.replace("\\\n", " ");
     let lines = script.lines().map(|line| line.split(" # ").next().unwrap_or_default());
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
