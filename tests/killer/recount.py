@@ -10,7 +10,8 @@ ENDED = ("finished", "failed", "cancelled", "closed")
 STARTED = ("running", "holding", "transferring", "finished", "cancelled")
 TALLIED = ("finished", "failed", "closed")
 
-# A report that states a time so much ahead of its record's stamp has no effect; ms.
+# A report that states a time so much ahead of its record's stamp has no effect, but for a heartbeat,
+# which counts as of the stamp; ms.
 AHEAD_MAX = 300_000
 OWN_TIME = {
     "job-state": "changed_at",
@@ -42,7 +43,9 @@ class Recount:
     def take(self, topic: str, record: Record, stamp: int) -> None:
         """One record, in any order, with its stamp; ms since 1970."""
         if topic in OWN_TIME and record[OWN_TIME[topic]] > stamp + AHEAD_MAX:
-            return
+            if topic != "heartbeat":
+                return
+            record = record | {"at": stamp}
         match topic:
             case "job-state":
                 self._job(record)

@@ -87,7 +87,7 @@ pub const PARAMS: &[RuleParam] = &[
         help: "how long after its clock a job is due",
         is_whole: true,
         min: 1.0,
-        max: 500_000.0,
+        max: 86_400.0,
         default: |rule| rule.limit_min().map(f64::from),
     },
     RuleParam {

@@ -120,37 +120,25 @@ fn write_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::output::command::{CommandId, CommandKind, held_back_note};
+    use crate::core::output::command::{CommandKind, held_back_note};
 
     const NOW: Millis = 1_760_529_600_000;
 
     fn command() -> Command {
         Command {
-            id: CommandId([7; 16]),
             repeat: 1,
-            domain: "atlas".into(),
             kind: CommandKind::Fail,
-            rule: "T9".into(),
-            subject: "4711".into(),
-            attempt: 1,
             queue: "AGLT2".into(),
             gshare: "MC".into(),
-            jobs: Vec::new(),
-            amount: 1,
             clock: "heartbeat".into(),
-            clock_at: Some(NOW - 7_260_000),
             measured: 7_260_000.0,
             limit: 7_200_000.0,
-            unit: "ms".into(),
             expires_at: NOW + 60_000,
             epoch: 2,
             cycle: 77,
             number: 1,
             now: NOW,
-            policy: "governor".into(),
-            policy_hash: "0123456789abcdef".into(),
-            dry_run: false,
-            notes: Vec::new(),
+            ..Command::new("atlas", "T9", "4711", 1, Some(NOW - 7_260_000))
         }
     }
 

@@ -43,9 +43,9 @@ impl State {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
         let own = if lane.topic.is_own() { None } else { own_time(event) };
         let is_ahead = own.is_some_and(|own| own > bound);
-        // A report of what has not happened yet has no effect. A request wants an answer,
-        // configuration holds until it is replaced, and a heartbeat is a sign of life whatever its
-        // clock says: these are taken as of the bound.
+        // A report of what has not happened yet has no effect. A request wants an answer, and
+        // configuration holds until it is replaced: both are taken as of the bound. A heartbeat is
+        // a sign of life whatever its clock says: it is taken as of its stamp.
         let is_report = is_ahead && lane.topic.is_report();
         let is_void = is_report && lane.topic != Topic::Heartbeat;
         let newest = if is_report { 0 } else { own.unwrap_or(0).min(bound) };
@@ -60,7 +60,10 @@ impl State {
         }
         match event {
             Event::JobState(event) => self.fold_job_state(event, sought, bound),
-            Event::Heartbeat(event) => self.fold_heartbeat(event, sought, bound),
+            Event::Heartbeat(event) => {
+                let bound = if is_ahead { appended_at } else { bound };
+                self.fold_heartbeat(event, sought, bound);
+            }
             Event::Transfer(event) => self.fold_transfer(event, sought, bound),
             Event::Pilot(event) => self.fold_pilot(event, sought, bound),
             Event::Task(event) => self.fold_task(event, bound),

@@ -8,9 +8,6 @@ use crate::core::state::State;
 use crate::core::state::commands::pause;
 use crate::core::unit::Millis;
 
-/// What gives commands, as `policy` of a record names it.
-const POLICY: &str = "governor";
-
 /// What a command says, beside what all of a cycle have in common.
 pub(super) struct Order<'a> {
     pub rule: CommandRule,
@@ -46,32 +43,26 @@ pub(super) fn command(state: &State, order: Order<'_>) -> Command {
     let rule = order.rule;
     let id = id_of(state, rule, &order.subject, order.attempt, order.clock_at);
     let repeat = state.commands.of(id).map_or(0, |known| known.command.repeat.saturating_add(1));
+    let domain = &state.setting.domain;
     Command {
-        id,
         repeat,
-        domain: state.setting.domain.clone(),
         kind: order.kind,
-        rule: rule.name().to_owned(),
-        subject: order.subject,
-        attempt: order.attempt,
         queue: order.queue.to_owned(),
         gshare: order.gshare.to_owned(),
         jobs: order.jobs,
         amount: order.amount,
         clock: order.clock.to_owned(),
-        clock_at: Some(order.clock_at),
         measured: order.measured,
         limit: order.limit,
         unit: order.unit.to_owned(),
         expires_at: expires_at(state, repeat),
         epoch: state.epoch,
         cycle: state.number,
-        number: 0,
         now: state.now,
-        policy: POLICY.to_owned(),
         policy_hash: state.setting.commands.hash.clone(),
         dry_run: order.dry_run,
         notes: time_notes(state),
+        ..Command::new(domain, rule.name(), &order.subject, order.attempt, Some(order.clock_at))
     }
 }
 

@@ -149,6 +149,44 @@ pub struct Command {
 const HELD_BACK: &str = "held_back(";
 
 impl Command {
+    /// The first record of a command about one subject, to be carried out; blank but for what its
+    /// id is derived of. Its kind is `Kill`.
+    pub fn new(
+        domain: &str,
+        rule: &str,
+        subject: &str,
+        attempt: u32,
+        clock_at: Option<Millis>,
+    ) -> Command {
+        Command {
+            id: CommandId::derive(domain, rule, subject, attempt, clock_at),
+            repeat: 0,
+            domain: domain.to_owned(),
+            kind: CommandKind::Kill,
+            rule: rule.to_owned(),
+            subject: subject.to_owned(),
+            attempt,
+            queue: String::new(),
+            gshare: String::new(),
+            jobs: Vec::new(),
+            amount: 1,
+            clock: String::new(),
+            clock_at,
+            measured: 0.0,
+            limit: 0.0,
+            unit: "ms".to_owned(),
+            expires_at: 0,
+            epoch: 0,
+            cycle: 0,
+            number: 0,
+            now: 0,
+            policy: "governor".to_owned(),
+            policy_hash: String::new(),
+            dry_run: false,
+            notes: Vec::new(),
+        }
+    }
+
     /// The record's key.
     pub fn key(&self) -> String {
         self.subject.clone()

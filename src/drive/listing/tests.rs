@@ -1,7 +1,6 @@
 //! Commands that a cycle lists, and others.
 
 use super::*;
-use crate::core::output::command::{CommandId, CommandKind};
 use crate::core::unit::Millis;
 use crate::wire::record::{write_command, write_progress};
 
@@ -18,31 +17,11 @@ fn command(subject: &str, cycle: u64) -> Vec<u8> {
 
 fn named(subject: &str, cycle: u64) -> Command {
     Command {
-        id: CommandId::derive("atlas", "T1", subject, 0, Some(7)),
-        repeat: 0,
-        domain: "atlas".into(),
-        kind: CommandKind::Kill,
-        rule: "T1".into(),
-        subject: subject.into(),
-        attempt: 0,
         queue: "ash".into(),
-        gshare: String::new(),
-        jobs: Vec::new(),
-        amount: 1,
-        clock: "created_at".into(),
-        clock_at: Some(7),
-        measured: 2.0,
-        limit: 1.0,
-        unit: "ms".into(),
-        expires_at: 0,
-        epoch: 1,
         cycle,
-        number: 0,
+        epoch: 1,
         now: 1_000,
-        policy: "rules".into(),
-        policy_hash: String::new(),
-        dry_run: false,
-        notes: Vec::new(),
+        ..Command::new("atlas", "T1", subject, 0, Some(7))
     }
 }
 

@@ -2,38 +2,12 @@
 
 use super::*;
 use crate::core::event::OutcomeKind;
-use crate::core::output::command::{CommandKind, held_back_note};
+use crate::core::output::command::held_back_note;
 use crate::core::unit::Millis;
 
 /// Repeat `repeat` of a command about a subject, published at `now`.
 fn command(subject: &str, rule: &str, repeat: u32, now: Millis) -> Command {
-    Command {
-        id: CommandId::derive("atlas", rule, subject, 0, Some(7)),
-        repeat,
-        domain: "atlas".into(),
-        kind: CommandKind::Kill,
-        rule: rule.into(),
-        subject: subject.into(),
-        attempt: 0,
-        queue: "ash".into(),
-        gshare: String::new(),
-        jobs: Vec::new(),
-        amount: 1,
-        clock: "created_at".into(),
-        clock_at: Some(7),
-        measured: 2.0,
-        limit: 1.0,
-        unit: "ms".into(),
-        expires_at: 0,
-        epoch: 1,
-        cycle: now as u64,
-        number: 0,
-        now,
-        policy: "rules".into(),
-        policy_hash: String::new(),
-        dry_run: false,
-        notes: Vec::new(),
-    }
+    Command { repeat, cycle: now as u64, now, ..Command::new("atlas", rule, subject, 0, Some(7)) }
 }
 
 fn answer(kind: OutcomeKind, at: Millis) -> CommandAnswer {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::output::command::{CommandId, CommandKind, held_back_note};
+use crate::core::output::command::{CommandKind, held_back_note};
 use crate::core::output::decision::{DecisionId, FilterCount, Outcome};
 use crate::core::output::throttle::{Action, SubjectKind, ThrottleId};
 use crate::core::state::Setting;
@@ -94,31 +94,11 @@ fn throttle(rule: &str) -> Throttle {
 
 fn command(rule: &str, repeat: u32) -> Command {
     Command {
-        id: CommandId::derive("atlas", rule, "1", 0, None),
         repeat,
-        domain: "atlas".into(),
         kind: CommandKind::Fail,
-        rule: rule.into(),
-        subject: "1".into(),
-        attempt: 0,
         queue: "Q".into(),
-        gshare: String::new(),
-        jobs: Vec::new(),
-        amount: 1,
-        clock: String::new(),
-        clock_at: None,
-        measured: 0.0,
-        limit: 0.0,
-        unit: String::new(),
         expires_at: 1,
-        epoch: 0,
-        cycle: 0,
-        number: 0,
-        now: 0,
-        policy: String::new(),
-        policy_hash: String::new(),
-        dry_run: false,
-        notes: vec![],
+        ..Command::new("atlas", rule, "1", 0, None)
     }
 }
 

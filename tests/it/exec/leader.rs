@@ -3,7 +3,7 @@
 use crate::kill::bus::{Bus, now};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::id::hash;
-use yardmaster::core::output::command::{Command, CommandId, CommandKind};
+use yardmaster::core::output::command::Command;
 use yardmaster::core::output::progress::Progress;
 use yardmaster::wire::avro::unframed;
 use yardmaster::wire::record::{write_command, write_progress};
@@ -14,31 +14,11 @@ const LANE: Lane = Lane::new(Topic::Command, 0);
 /// A job of that name is to be killed.
 pub fn command(bus: &Bus, subject: &str) -> Command {
     Command {
-        id: CommandId::derive(&bus.domain, "T4", subject, 0, Some(7)),
-        repeat: 0,
-        domain: bus.domain.clone(),
-        kind: CommandKind::Kill,
-        rule: "T4".into(),
-        subject: subject.into(),
-        attempt: 0,
         queue: "QUEUE_00".into(),
-        gshare: String::new(),
-        jobs: Vec::new(),
-        amount: 1,
-        clock: "created_at".into(),
-        clock_at: Some(7),
-        measured: 2.0,
-        limit: 1.0,
-        unit: "ms".into(),
         expires_at: now() + 3_600_000,
         epoch: 1,
-        cycle: 0,
-        number: 0,
         now: now(),
-        policy: "commands".into(),
-        policy_hash: String::new(),
-        dry_run: false,
-        notes: Vec::new(),
+        ..Command::new(&bus.domain, "T4", subject, 0, Some(7))
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
 use yardmaster::core::output::Output;
-use yardmaster::core::output::command::{Command as Published, CommandId, CommandKind};
+use yardmaster::core::output::command::{Command as Published, CommandId};
 use yardmaster::core::output::decision::{Decision, DecisionId};
 use yardmaster::wire::avro::{Arena, Codec};
 
@@ -263,33 +263,8 @@ fn the_witness_reports_what_is_lost_or_published_twice() {
 
 #[test]
 fn the_witness_reports_commands_that_are_lost_or_given_twice() {
-    let command = |job: &str, repeat| Published {
-        id: CommandId::derive("yard", "T8", job, 0, Some(7)),
-        rule: "T8".into(),
-        subject: job.into(),
-        clock_at: Some(7),
-        repeat,
-        domain: "yard".into(),
-        kind: CommandKind::Kill,
-        attempt: 0,
-        queue: String::new(),
-        gshare: String::new(),
-        jobs: Vec::new(),
-        amount: 1,
-        clock: "created_at".into(),
-        measured: 0.0,
-        limit: 0.0,
-        unit: "ms".into(),
-        expires_at: 9,
-        epoch: 1,
-        cycle: 1,
-        number: 0,
-        now: 8,
-        policy: "governor".into(),
-        policy_hash: String::new(),
-        dry_run: false,
-        notes: Vec::new(),
-    };
+    let command =
+        |job: &str, repeat| Published { repeat, ..Published::new("yard", "T8", job, 0, Some(7)) };
     let jobs: BTreeSet<String> = ["1".to_owned(), "2".to_owned()].into();
     let right = vec![command("1", 0), command("2", 0), command("2", 1)];
     let found = |published: &[Published]| command_complaints("yard", "T8", &jobs, published);

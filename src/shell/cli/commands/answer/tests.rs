@@ -1,36 +1,9 @@
 //! How the end of a program is understood.
 
 use super::*;
-use crate::core::output::command::{CommandId, CommandKind};
 
 fn command() -> Command {
-    Command {
-        id: CommandId::derive("atlas", "T1", "4711", 0, Some(7)),
-        repeat: 0,
-        domain: "atlas".into(),
-        kind: CommandKind::Kill,
-        rule: "T1".into(),
-        subject: "4711".into(),
-        attempt: 0,
-        queue: "ash".into(),
-        gshare: String::new(),
-        jobs: Vec::new(),
-        amount: 1,
-        clock: "created_at".into(),
-        clock_at: Some(7),
-        measured: 2.0,
-        limit: 1.0,
-        unit: "ms".into(),
-        expires_at: 0,
-        epoch: 1,
-        cycle: 1,
-        number: 0,
-        now: 1_000,
-        policy: "rules".into(),
-        policy_hash: String::new(),
-        dry_run: false,
-        notes: Vec::new(),
-    }
+    Command { now: 1_000, ..Command::new("atlas", "T1", "4711", 0, Some(7)) }
 }
 
 fn of(exit: Exit, stderr: &str, stdout: &str) -> (OutcomeKind, String) {
