@@ -20,7 +20,7 @@ COPY --from=build /build/target/release/yardmaster /usr/local/bin/yardmaster
 USER yardmaster
 WORKDIR /var/lib/yardmaster
 VOLUME /var/lib/yardmaster
-# SIGTERM finishes the cycle, says, keeps and exits 0.
+# SIGTERM finishes the cycle, publishes a final progress record, stores everything and exits 0.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["yardmaster"]
 CMD ["--help"]

@@ -10,6 +10,7 @@ mod contract;
 mod crash;
 #[cfg(feature = "shell")]
 mod dirlog;
+mod docs;
 mod drive;
 #[cfg(feature = "shell")]
 mod exec;

@@ -1,5 +1,5 @@
 //! A broker that knows its users (`SASL_SSL` with SCRAM, certificates of clients, ACLs): the program
-//! works there with the rights that the README lists and with none less, says what is missing, and
+//! works there with the rights that docs/security.md lists and with none less, says what is missing, and
 //! shows its password to nobody.
 
 mod acl;
@@ -181,7 +181,7 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
     let (bus, rights, user) = (fort.bus(), fort.rights(), fort.user());
     let bootstrap = fort.broker.address();
     let published = published("acl", &bus.domain);
-    assert!(published.len() > 10, "the README lists {published:?}");
+    assert!(published.len() > 10, "docs/security.md lists {published:?}");
     published.iter().for_each(|right| rights.grant(right));
     let store = fort.path("store");
     works(&bootstrap, &bus, &store, &user, "2/1");
@@ -247,7 +247,7 @@ fn one_less(fort: &Fort, bus: &Bus, rights: &Rights, user: &Path, right: &Right)
     let last = reported.lines().last().unwrap_or_default();
     println!("without {} of {}: {last}", right.operation, right.name);
     assert_eq!(code, Some(1), "without {right:?}: {reported}");
-    for part in [&right.name, &right.operation, "kafka-acls.sh", "README"] {
+    for part in [&right.name, &right.operation, "kafka-acls.sh", "docs/security.md"] {
         assert!(last.contains(part), "without {right:?}, {part:?} is not in {last:?}");
     }
     std::fs::remove_file(store.with_extension("log")).unwrap();

@@ -414,7 +414,13 @@ fn tests_schemas_and_documents_use_plain_words() {
             found.extend(words::plain_words(&file));
         }
     }
-    let texts = [("schemas", "avsc"), ("schemas", "md"), ("topology", "toml"), ("tests", "md")];
+    let texts = [
+        ("schemas", "avsc"),
+        ("schemas", "md"),
+        ("topology", "toml"),
+        ("tests", "md"),
+        ("docs", "md"),
+    ];
     let texts = texts.into_iter().flat_map(|(folder, ends)| files(folder, ends));
     let own = ["README.md", "ARCHITECTURE.md"].map(|path| File {
         path: path.to_owned(),
@@ -422,6 +428,7 @@ fn tests_schemas_and_documents_use_plain_words() {
     });
     for file in texts.chain(own).filter(|file| !file.path.starts_with("schemas/released")) {
         found.extend(words::plain_text(&file));
+        found.extend(no_place(&file));
     }
     assert!(found.is_empty(), "{} complaints:\n{}", found.len(), found.join("\n"));
 }

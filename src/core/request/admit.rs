@@ -76,7 +76,7 @@ const REMEDIES: [(&str, &str); 7] = [
     ),
     (
         "open_requests_max",
-        "ask again with a higher attempt when fewer requests are deferred, or raise open_requests_max in the topology (see the README for what each takes)",
+        "ask again with a higher attempt when fewer requests are deferred, or raise open_requests_max in the topology (docs/sizing.md says what each takes)",
     ),
 ];
 

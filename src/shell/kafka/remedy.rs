@@ -25,8 +25,7 @@ pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {
         | Code::TopicAuthorizationFailed
         | Code::DelegationTokenAuthorizationFailed
         | Code::TransactionalIdAuthorizationFailed => {
-            "give this user the right with kafka-acls.sh (the README, Security, lists all that are \
-             needed)"
+            "give this user the right with kafka-acls.sh (docs/security.md lists all that are needed)"
         }
         Code::InvalidTransactionTimeout => {
             "lower the property transaction.timeout.ms, or raise the broker's \

@@ -108,7 +108,7 @@ pub struct Grid {
     count: Summary,
 }
 
-/// Cores at scale 1 (README of the published figures: 250,000-350,000).
+/// Cores at scale 1 (published figures: 250,000-350,000).
 const CORES: f64 = 300_000.0;
 /// How often the import of the queues confirms what did not change.
 const CONFIRMED: Millis = HOUR;

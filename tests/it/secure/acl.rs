@@ -1,4 +1,4 @@
-//! Rights on a broker: as the README lists them, granted and taken back through librdkafka.
+//! Rights on a broker: as docs/security.md lists them, granted and taken back through librdkafka.
 
 use rdkafka::ClientConfig;
 use rdkafka::admin::AdminClient;
@@ -26,12 +26,12 @@ pub struct Right {
     pub name: String,
 }
 
-/// The rights that the README lists for `who` (`acl`: `run`; `intake`), for the topics of another
+/// The rights that docs/security.md lists for `who` (`acl`: `run`; `intake`), for the topics of another
 /// domain.
 pub fn published(who: &str, domain: &str) -> Vec<Right> {
-    let readme = include_str!("../../../README.md");
+    let page = include_str!("../../../docs/security.md");
     let head = format!("${who} --operation ");
-    let lines = readme.lines().filter_map(|line| line.trim().strip_prefix(&head));
+    let lines = page.lines().filter_map(|line| line.trim().strip_prefix(&head));
     let right = |line: &str| {
         let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().collect();
         let [operation, kind, name] = words[..] else { panic!("{line:?} is no right") };

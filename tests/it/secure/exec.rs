@@ -1,4 +1,4 @@
-//! The same of `commands --exec`: with the rights that the README lists for it, and with one less.
+//! The same of `commands --exec`: with the rights that docs/security.md lists for it, and with one less.
 
 use super::acl::published;
 use super::{Fort, hushed};
@@ -12,7 +12,7 @@ fn an_executor_needs_the_rights_that_are_published_for_it_and_names_the_one_it_l
     let Some(fort) = Fort::build() else { return };
     let (bus, granting, user) = (fort.bus(), fort.rights(), fort.user());
     let rights = published("exec", &bus.domain);
-    assert!(rights.len() == 5, "the README lists {rights:?}");
+    assert!(rights.len() == 5, "docs/security.md lists {rights:?}");
     rights.iter().for_each(|right| granting.grant(right));
     let mut leader = Leader::new(&bus);
     let start = |name: &str| {
@@ -35,7 +35,7 @@ fn an_executor_needs_the_rights_that_are_published_for_it_and_names_the_one_it_l
         let last = reported.lines().last().unwrap_or_default();
         println!("without {} of {}: {last}", right.operation, right.name);
         assert_eq!(code, Some(1), "without {right:?}: {reported}");
-        for part in [&right.name, &right.operation, "kafka-acls.sh", "README"] {
+        for part in [&right.name, &right.operation, "kafka-acls.sh", "docs/security.md"] {
             assert!(last.contains(part), "without {right:?}, {part:?} is not in {last:?}");
         }
         granting.grant(right);

@@ -1,4 +1,4 @@
-//! The same of intake: with the rights that the README lists for it, and with one less.
+//! The same of intake: with the rights that docs/security.md lists for it, and with one less.
 
 use super::acl::{Right, published};
 use super::{Fort, SECOND, admin, hushed};
@@ -145,7 +145,7 @@ fn intake_needs_the_rights_that_are_published_for_it_and_names_the_one_it_lacks(
     let Some(fort) = Fort::build() else { return };
     let taps = Taps::new(&fort);
     let (granting, rights) = (fort.rights(), taps.rights());
-    assert!(rights.len() > 10, "the README lists {rights:?}");
+    assert!(rights.len() > 10, "docs/security.md lists {rights:?}");
     rights.iter().for_each(|right| granting.grant(right));
     let log = fort.path("intake.log");
     let reported = || std::fs::read_to_string(&log).unwrap_or_default();
@@ -172,7 +172,7 @@ fn intake_needs_the_rights_that_are_published_for_it_and_names_the_one_it_lacks(
         let last = reported().lines().last().unwrap_or_default().to_owned();
         println!("without {} of {}: {last}", right.operation, right.name);
         assert_eq!(code.and_then(|code| code.code()), Some(1), "without {right:?}: {}", reported());
-        for part in [&right.name, &right.operation, "kafka-acls.sh", "README"] {
+        for part in [&right.name, &right.operation, "kafka-acls.sh", "docs/security.md"] {
             assert!(last.contains(part), "without {right:?}, {part:?} is not in {last:?}");
         }
         granting.grant(right);
