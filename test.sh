@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
+# Java, Maven, kcat, Prometheus and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
 # are brought by Maven and started on loopback, then the source is checked and tested. At last a program
 # in Python that does not know ours (tests/killer) kills, damages and disturbs a running pair, and recounts
 # the log. Ends with one line that counts the tests; fails if anything does.
@@ -166,6 +166,11 @@ registry() {
     heading "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
 }
 
+# Prometheus and promtool; without them the tests of dashboards and alerts are left out, and say so.
+prometheus() {
+    { [ -x /usr/bin/prometheus ] && [ -x /usr/bin/promtool ]; } || install prometheus
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -226,6 +231,10 @@ fi
 if ! $quick && ! registry; then
     mock="$mock (WITHOUT A REAL SCHEMA REGISTRY: its test was left out)"
     [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
+fi
+
+if ! $quick && ! prometheus; then
+    mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
 fi
 
 # A first build is faster without what later ones would use.

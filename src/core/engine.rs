@@ -21,6 +21,7 @@ use crate::core::request::cycle::CycleQueue;
 use crate::core::request::requests::Requests;
 use crate::core::request::throttles::ThrottleEvaluation;
 use crate::core::state::State;
+use crate::core::state::record::RequestState;
 use crate::core::unit::Millis;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -71,6 +72,12 @@ impl Engine {
     /// How many requests wait for an answer or for a better one.
     pub fn waiting(&self) -> usize {
         self.requests.len()
+    }
+
+    /// The requests that wait for an answer or for a better one; `None` while that is not known:
+    /// nothing was judged since all was made again.
+    pub fn open_requests(&self) -> Option<impl Iterator<Item = &RequestState>> {
+        self.requests.open(&self.state)
     }
 
     /// Whether a request could be judged at the next cut without anything new being read.

@@ -1,8 +1,6 @@
 //! What a serving process shows of itself: metrics, status, answers to questions.
 
 use crate::core::cut::{Lane, Topic};
-use crate::core::event::Status as JobStatus;
-use crate::core::id::Name;
 use crate::core::output::progress::LaneFlags;
 use crate::core::state::State;
 use crate::core::unit::Millis;
@@ -26,6 +24,8 @@ use std::time::{Duration, Instant};
 
 /// How often gauges are brought up to date.
 const GAUGES: Duration = Duration::from_secs(2);
+/// How often figures are counted over many records.
+const FIGURES: Duration = Duration::from_secs(10);
 
 /// Metrics, status and the HTTP server of one process.
 pub struct Show {
@@ -35,19 +35,21 @@ pub struct Show {
     server: Option<Server>,
     answers: Option<Answers>,
     gauged: Option<Instant>,
+    figured: Option<Instant>,
     stale: Stale,
     unseen: Unseen,
 }
 
 impl Show {
-    /// Shows nothing over HTTP yet.
-    pub fn new(labels_max: usize) -> Show {
+    /// Shows nothing over HTTP yet. Of queues and nuclei at most `labels_max` get a label each.
+    pub fn new(domain: &str, labels_max: usize) -> Show {
         Show {
             status: Arc::new(Status::default()),
-            metrics: Metrics::new(labels_max),
+            metrics: Metrics::new(domain, labels_max),
             server: None,
             answers: None,
             gauged: None,
+            figured: None,
             stale: Stale::default(),
             unseen: Unseen::default(),
         }
@@ -55,8 +57,8 @@ impl Show {
 
     /// Serves on an address.
     pub fn listen(&mut self, address: SocketAddr, door: Door) -> anyhow::Result<SocketAddr> {
-        let (server, asked) =
-            Server::start(address, self.metrics.scrape(), Arc::clone(&self.status), door)?;
+        let scrape = self.metrics.scrape(Arc::clone(&self.status));
+        let (server, asked) = Server::start(address, scrape, Arc::clone(&self.status), door)?;
         let bound = server.address();
         self.server = Some(server);
         self.answers = Some(Answers::new(asked));
@@ -245,17 +247,21 @@ impl Show {
                 self.metrics.record_time(*topic, state.times.of(*topic).time, state.now);
             }
         }
-        let wide = |numbers: &[u32; JobStatus::COUNT]| numbers.map(u64::from);
-        let loads = state.ledger.queue.iter().map(|(key, queue)| QueueLoad {
-            queue: state.names.text(Name(key[0])).to_owned(),
-            jobs: wide(&queue.count.jobs()),
-            cores: wide(&queue.count.cores()),
-        });
-        self.metrics.record_queues(loads.collect());
+        self.metrics.record_queues(QueueLoad::of(state));
         let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
         let standing = throttles.filter(|throttle| throttle.stands(state.now));
         self.metrics.record_standing(standing.map(|throttle| throttle.rule.as_str()));
         self.metrics.record_commands(state);
+        if self.figured.is_none_or(|figured| figured.elapsed() >= FIGURES) {
+            self.figured = Some(Instant::now());
+            self.metrics.record_figures(state);
+            if is_current {
+                self.metrics.record_waiting(drive.engine());
+            }
+        }
+        if !is_current {
+            self.metrics.forget_waiting();
+        }
     }
 
     /// Stops serving.

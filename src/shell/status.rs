@@ -84,6 +84,13 @@ impl Status {
 }
 
 impl State {
+    /// Whether it leads and nothing that is known keeps it from publishing.
+    pub fn is_publishing(&self) -> bool {
+        let is_up_to_date = !self.restoring && !self.catching_up;
+        let is_in_order = self.silent_because.is_none() && self.contested.is_none();
+        self.leading && is_up_to_date && is_in_order && self.broker_unreachable_since.is_none()
+    }
+
     /// Why it is not ready, as one sentence; `None` when it is. A standby that follows is ready:
     /// it can take over.
     pub fn not_ready(&self) -> Option<String> {
@@ -116,6 +123,25 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_publishes_if_it_leads_and_nothing_keeps_it_from_that() {
+        let leads = State { leading: true, ..State::default() };
+        assert!(leads.is_publishing());
+        assert!(!State::default().is_publishing());
+        // Jobs that do not come in are no reason to publish nothing.
+        assert!(State { intake_down: Some("gone".into()), ..leads.clone() }.is_publishing());
+        let why = || Some("why".to_owned());
+        for silent in [
+            State { restoring: true, ..leads.clone() },
+            State { catching_up: true, ..leads.clone() },
+            State { silent_because: why(), ..leads.clone() },
+            State { contested: why(), ..leads.clone() },
+            State { broker_unreachable_since: Some(7), ..leads.clone() },
+        ] {
+            assert!(!silent.is_publishing(), "{silent:?}");
+        }
+    }
 
     #[test]
     fn whatever_is_in_the_way_makes_it_not_ready_and_is_named() {

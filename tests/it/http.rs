@@ -1,13 +1,16 @@
 //! The HTTP server, asked over a socket as a stranger would.
 
-use std::io::{Read, Write};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 use yardmaster::core::cut::Topic;
 use yardmaster::shell::http::{ADDRESS, Answer, Door, Question, Server};
-use yardmaster::shell::metrics::{EventOutcome, Metrics};
+use yardmaster::shell::metrics::{EventOutcome, Metric, Metrics};
 use yardmaster::shell::status::Status;
 
 fn door(answer_max: Duration) -> Door {
@@ -16,12 +19,13 @@ fn door(answer_max: Duration) -> Door {
 
 fn start(answer_max: Duration) -> (Server, Receiver<Question>, Arc<Status>) {
     let status = Arc::new(Status::default());
-    let mut metrics = Metrics::new(10);
+    let mut metrics = Metrics::new("atlas", 10);
     metrics.record_events(Topic::Task, EventOutcome::Folded, 3);
     metrics.add();
     let any = "127.0.0.1:0".parse().unwrap();
     let (server, asks) =
-        Server::start(any, metrics.scrape(), status.clone(), door(answer_max)).unwrap();
+        Server::start(any, metrics.scrape(status.clone()), status.clone(), door(answer_max))
+            .unwrap();
     (server, asks, status)
 }
 
@@ -120,7 +124,7 @@ fn metrics_are_served_as_prometheus_reads_them() {
     let (head, body) = ask(server.address(), "/metrics");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
-    let line = r#"yardmaster_folded_events_total{topic="task",outcome="folded"} 3"#;
+    let line = r#"yardmaster_folded_events_total{domain="atlas",topic="task",outcome="folded"} 3"#;
     assert!(body.lines().any(|it| it == line), "{body}");
 }
 
@@ -207,9 +211,85 @@ fn stopping_waits_for_nobody_and_frees_the_port() {
 #[test]
 fn an_address_in_use_is_named_with_the_remedy() {
     let (server, _asks, status) = start(Duration::from_secs(10));
-    let scrape = Metrics::new(1).scrape();
+    let scrape = Metrics::new("atlas", 1).scrape(status.clone());
     let again = Server::start(server.address(), scrape, status, door(Duration::from_secs(1)));
     let error = again.unwrap_err().to_string();
     assert!(error.contains(&server.address().to_string()) && error.contains("another address"));
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());
+}
+
+/// A demo that runs until it is dropped.
+struct Demo {
+    child: Child,
+    address: SocketAddr,
+    /// Held open: the demo prints on.
+    _out: BufReader<std::process::ChildStdout>,
+}
+
+impl Demo {
+    fn start(dir: &str) -> Demo {
+        let args = ["demo", "--dir", dir, "--hours", "8760", "--scale", "0.02"];
+        let mut child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+            .args(args)
+            .args(["--commands", "on", "--http", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("metrics on http://").unwrap();
+        let address = address.strip_suffix("/metrics").unwrap().parse().unwrap();
+        Demo { child, address, _out: out }
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a demo has nothing of.
+const NOT_IN_A_DEMO: [Metric; 12] = [
+    // It imports nothing and takes nothing in.
+    Metric::ImportAge,
+    Metric::ImportRecords,
+    Metric::ImportReads,
+    Metric::IntakeRecords,
+    Metric::IntakeDropped,
+    Metric::IntakeWaiting,
+    Metric::IntakeQueued,
+    // Its log is its own, and a directory.
+    Metric::Strays,
+    Metric::StuckLanes,
+    // No task wants a nucleus.
+    Metric::NucleusAssignments,
+    // For days nobody is throttled, and nothing is held back.
+    Metric::Throttles,
+    Metric::HeldBackJobs,
+];
+
+#[test]
+fn a_demo_shows_every_metric_that_it_can_each_with_its_domain() {
+    let dir = TempDir::new().unwrap();
+    let demo = Demo::start(dir.path().join("demo").to_str().unwrap());
+    let can = |metric: &&Metric| !NOT_IN_A_DEMO.contains(metric);
+    let mut missing: BTreeSet<&str> =
+        Metric::ALL.iter().filter(can).map(|metric| metric.name()).collect();
+    let begun = Instant::now();
+    while !missing.is_empty() {
+        let left: Vec<&str> = missing.iter().copied().collect();
+        assert!(begun.elapsed() < Duration::from_secs(120), "not shown: {}", left.join(", "));
+        std::thread::sleep(Duration::from_millis(500));
+        let (_, page) = ask(demo.address, "/metrics");
+        for line in page.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (name, labels) = line.split_once('{').expect(line);
+            assert!(labels.starts_with("domain=\"atlas\""), "{line}");
+            let ends = ["_bucket", "_sum", "_count"];
+            let stem = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+            missing.remove(stem);
+        }
+    }
 }

@@ -9,6 +9,8 @@ mod conform;
 mod contract;
 mod crash;
 #[cfg(feature = "shell")]
+mod dashboards;
+#[cfg(feature = "shell")]
 mod dirlog;
 mod docs;
 mod drive;

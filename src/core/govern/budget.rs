@@ -17,6 +17,12 @@ pub(super) struct Budget {
     queues: BTreeMap<Name, u64>,
 }
 
+/// By rule: how many jobs count against its budget at a cut, of commands that are to be carried out
+/// or, if `is_dry`, of those that are published for people to see.
+pub fn commanded_by_rule(state: &State, is_dry: bool) -> BTreeMap<&'static str, u64> {
+    Budget::of(state, is_dry).rules
+}
+
 impl Budget {
     /// What was commanded up to a cut.
     pub(super) fn of(state: &State, is_dry: bool) -> Budget {

@@ -69,6 +69,19 @@ impl Requests {
         self.ready.len() + self.waiting.len()
     }
 
+    /// Those that are open, the ones to be judged first; `None` while nothing here is up to date.
+    pub(crate) fn open<'a>(
+        &'a self,
+        state: &'a State,
+    ) -> Option<impl Iterator<Item = &'a RequestState>> {
+        let ready = self.ready.iter().filter_map(|(_, _, subject)| state.requests.of(subject));
+        let waiting = self.waiting.iter().filter_map(|waiting| {
+            let request = state.requests.slab.get(waiting.slot)?;
+            (request.subject == waiting.turn.2).then_some(request)
+        });
+        (!self.is_cold).then(|| ready.chain(waiting))
+    }
+
     /// Whether a request could be judged at the next cut without anything new being read.
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty() || self.is_crowded || self.turns_left > 0

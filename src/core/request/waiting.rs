@@ -220,6 +220,11 @@ impl WaitingList {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
+    /// All of them, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.slots.iter().flatten()
+    }
+
     /// How many requests wait.
     pub(crate) fn len(&self) -> usize {
         self.by_subject.len()

@@ -137,7 +137,7 @@ impl Demo {
             facts,
         };
         let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
-        let mut show = Show::new(read.topology.limits.metric_labels_max);
+        let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         self.listen(&mut show);
         println!("log and store in {}", self.dir.display());
         let mut demo = Live::start(&self.dir, &read, grid, show)?;
@@ -195,7 +195,7 @@ pub fn record(dir: &Path, read: &Read, hours: u32) -> anyhow::Result<()> {
     clear(dir)?;
     let (domain, facts) = (read.topology.domain.clone(), Facts::built_in());
     let grid = Grid::new(Plan { seed: 1, scale: 0.05, start: START, hours, domain, facts })?;
-    let show = Show::new(read.topology.limits.metric_labels_max);
+    let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
     let mut live = Live::start(dir, read, grid, show)?;
     live.is_quiet = true;
     live.run(START + Millis::from(hours) * HOUR)?;

@@ -60,7 +60,7 @@ impl Intake {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         let limits = &read.topology.limits;
-        let mut show = Show::new(limits.metric_labels_max);
+        let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
         let bound = show.listen(self.http, Door::new(limits, &self.http_host))?;
         tracing::info!("serving metrics on http://{bound}");
         let goes_on = || !stop.load(Ordering::Relaxed);

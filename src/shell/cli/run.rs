@@ -89,7 +89,7 @@ impl Run {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
         let limits = read.topology.limits.clone();
-        let mut show = Show::new(limits.metric_labels_max);
+        let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
         let bound = show.listen(self.http, Door::new(&limits, &self.http_host))?;
         tracing::info!("serving metrics and questions on http://{bound}");
         let beside = Beside::start(&self.log_args, &read)?;

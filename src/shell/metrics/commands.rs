@@ -1,11 +1,13 @@
 //! Commands as metrics: published, open, and what the governor holds back.
 
+use super::OTHER;
+use super::counters::Pairs;
+use super::export::gauge;
 use super::table::Metric;
-use super::{METADATA, OTHER, Pairs, key};
 use crate::core::command::CommandRule;
 use crate::core::output::command::Command;
 use crate::core::state::State;
-use metrics::{Gauge, Recorder};
+use metrics::Gauge;
 use metrics_exporter_prometheus::PrometheusRecorder;
 use std::collections::BTreeMap;
 
@@ -68,9 +70,8 @@ impl CommandMetrics {
             }
         }
         for (rule, count) in open {
-            let labels = key(Metric::OpenCommands, &[&rule]);
-            let new = || recorder.register_gauge(&labels, &METADATA);
-            self.open.entry(rule).or_insert_with(new).set(count as f64);
+            let new = |rule: &String| gauge(recorder, Metric::OpenCommands, &[rule]);
+            self.open.entry(rule).or_insert_with_key(new).set(count as f64);
         }
         let mut held: BTreeMap<[String; 2], u64> = BTreeMap::new();
         for labels in self.held.keys() {
@@ -81,9 +82,10 @@ impl CommandMetrics {
             *held.entry([rule_of(report).to_owned(), reason]).or_default() += report.amount;
         }
         for (labels, jobs) in held {
-            let of = key(Metric::HeldBackJobs, &[&labels[0], &labels[1]]);
-            let new = || recorder.register_gauge(&of, &METADATA);
-            self.held.entry(labels).or_insert_with(new).set(jobs as f64);
+            let new = |[rule, reason]: &[String; 2]| {
+                gauge(recorder, Metric::HeldBackJobs, &[rule, reason])
+            };
+            self.held.entry(labels).or_insert_with_key(new).set(jobs as f64);
         }
     }
 }

@@ -77,6 +77,20 @@ metrics! {
         "Time from handing a checkpoint to the store to its being durable.";
     Decisions Kind::Counter, "yardmaster_said_decisions_total" ["policy", "outcome"]
         "Decisions published, by policy and outcome.";
+    AssignedJobs Kind::Counter, "yardmaster_assigned_jobs_total" ["queue"]
+        "Jobs that decisions to be carried out gave to queues, by the name under which a queue's jobs are counted.";
+    NucleusAssignments Kind::Counter, "yardmaster_nucleus_assignments_total" ["nucleus"]
+        "Tasks that were given a nucleus by decisions to be carried out, by nucleus.";
+    WaitingRequests Kind::Gauge, "yardmaster_waiting_requests" ["policy", "reason"]
+        "Requests without a final answer, by policy and by the filter that rejected most of their candidates at their last answer; or `not_judged` if this attempt has no answer yet, `throttled` if a throttle holds the owner or task, `deferred_as_whole` if another reason made it wait before any candidate was looked at. Shown by the process that leads; counted every 10 s over at most 100000 requests, and those beyond as `other`.";
+    WaitingAge Kind::Gauge, "yardmaster_waiting_request_age_seconds" ["policy"]
+        "Age of the oldest request without a final answer since it was asked, by policy, in seconds; 0 if none waits. Counted with yardmaster_waiting_requests.";
+    OverdueRequests Kind::Gauge, "yardmaster_overdue_requests" ["policy"]
+        "Requests without a final answer whose time to be judged passed more than 60 s ago, by policy: that is when a deferral ends, or when the request was made if it has no answer yet. Counted with yardmaster_waiting_requests.";
+    ShareUse Kind::Gauge, "yardmaster_share_use_ratio" ["gshare"]
+        "Part of the power (HS06) of all running jobs that the leaf share has, from 0 to 1; jobs sent to pilots count as running. Counted every 10 s.";
+    ShareTarget Kind::Gauge, "yardmaster_share_target_ratio" ["gshare"]
+        "Part of the power of all running jobs that the leaf share is due by the tree of shares, from 0 to 1.";
     Throttles Kind::Counter, "yardmaster_said_throttles_total" ["rule", "action"]
         "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
@@ -89,12 +103,22 @@ metrics! {
         "Jobs for which a rule is due and gives no command, by rule and reason, as last published.";
     WithoutHeartbeat Kind::Counter, "yardmaster_without_heartbeat_jobs_total" ["rule", "outcome"]
         "Jobs past their heartbeat limit that were left alone since their attempt has sent no heartbeat at all; each is counted again after each limit.";
+    BudgetUsed Kind::Gauge, "yardmaster_command_budget_used_ratio" ["rule"]
+        "Jobs commanded by the rule within the governor's window, of those that one rule may command (jobs_per_rule); 1 if none may be. A rule in mode dry_run has a budget of its own. Counted every 10 s.";
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
         "Candidates rejected, by policy and the filter that objected first.";
     QueueJobs Kind::Gauge, "yardmaster_queue_jobs" ["queue", "status"]
         "Live jobs, by queue and status; queues beyond the limit are summed as `other`.";
     QueueCores Kind::Gauge, "yardmaster_queue_cores" ["queue", "status"]
         "Cores of live jobs, by queue and status; queues beyond the limit are summed as `other`.";
+    QueueWorkers Kind::Gauge, "yardmaster_queue_workers" ["queue", "state"]
+        "Workers (pilots) by queue: submitted to the batch system and not running, or running, as last reported; queues beyond the limit are summed as `other`.";
+    QueueSlots Kind::Gauge, "yardmaster_queue_slots" ["queue"]
+        "Slots to fill as reported for the queue: the figure for any share and resource type, else the sum of the others. Not there for a queue without a figure that holds; queues beyond the limit are summed as `other`.";
+    UserJobs Kind::Gauge, "yardmaster_user_jobs" ["user", "state"]
+        "Running and queued jobs of the 20 users with the most running jobs, and among equals with the most queued ones. Jobs for a working group count for the group and not here. Counted every 10 s from counters.";
+    Links Kind::Gauge, "yardmaster_links" ["state"]
+        "Links between sites that are known, by whether they are blocked (closeness -1) or open.";
     LagRecords Kind::Gauge, "yardmaster_lag_records" ["topic"]
         "Offsets between what was folded and the topic's end at the broker, over its partitions.";
     LagSeconds Kind::Gauge, "yardmaster_lag_seconds" ["topic"]
@@ -113,6 +137,14 @@ metrics! {
         "How often an import read its sources, by whether it succeeded or failed.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []
         "Records held back until the schema registry has answered what they are written with.";
+    Leading Kind::Gauge, "yardmaster_leading" []
+        "Whether this process leads its domain (1) or not (0).";
+    Publishing Kind::Gauge, "yardmaster_publishing" []
+        "Whether this process leads and nothing that it knows keeps it from publishing (1) or not (0).";
+    Ready Kind::Gauge, "yardmaster_ready" []
+        "Whether /readyz answers that this process is ready (1) or not (0).";
+    ResidentMemory Kind::Gauge, "yardmaster_resident_memory_bytes" []
+        "Memory of this process that is resident, in bytes. Not there where the system does not state it.";
     LeadChanges Kind::Counter, "yardmaster_lead_changes_total" []
         "How often this process saw the lead change.";
     RestoreRatio Kind::Gauge, "yardmaster_restore_ratio" []

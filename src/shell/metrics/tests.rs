@@ -1,13 +1,25 @@
+#[cfg(test)]
+mod figures;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod waiting;
+#[cfg(test)]
+mod world;
+
+use super::counters::PAIRS_MAX;
 use super::*;
-use crate::core::output::command::{CommandKind, held_back_note};
-use crate::core::output::decision::{DecisionId, FilterCount, Outcome};
-use crate::core::output::throttle::{Action, SubjectKind, ThrottleId};
+use crate::core::event::Status;
+use crate::core::output::command::held_back_note;
 use crate::core::state::Setting;
-use crate::shell::intake::IntakeReport;
+use samples::{
+    Shown, assignment, command, decision, setting_with_rule, text_of, throttle, with_domain,
+};
 use std::collections::BTreeSet;
+use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 15] = [
+const UNITS: [&str; 23] = [
     "reads",
     "events",
     "changes",
@@ -23,84 +35,16 @@ const UNITS: [&str; 15] = [
     "ratio",
     "bytes",
     "lanes",
+    "requests",
+    "workers",
+    "slots",
+    "links",
+    "assignments",
+    // Conditions that hold (1) or not (0).
+    "leading",
+    "publishing",
+    "ready",
 ];
-
-fn decision(policy: &str, filters: &[(&str, u32)]) -> Decision {
-    let text = String::new;
-    Decision {
-        id: DecisionId([0; 16]),
-        domain: text(),
-        subject: text(),
-        attempt: 0,
-        task: text(),
-        ordinal: 1,
-        epoch: 0,
-        cycle: 0,
-        number: 0,
-        now: 0,
-        first_answered_at: 0,
-        policy: policy.to_string(),
-        policy_hash: text(),
-        gshare: text(),
-        user: text(),
-        working_group: text(),
-        merge: false,
-        nucleus: text(),
-        outcome: Outcome::Defer { until: 0 },
-        factor_names: vec![],
-        counts: filters
-            .iter()
-            .map(|(filter, rejected)| FilterCount {
-                filter: filter.to_string(),
-                rejected: *rejected,
-            })
-            .collect(),
-        fates: vec![],
-        full: true,
-        fates_cut: 0,
-        notes: vec![],
-        dry_run: false,
-    }
-}
-
-fn throttle(rule: &str) -> Throttle {
-    let text = String::new;
-    Throttle {
-        id: ThrottleId([0; 16]),
-        domain: text(),
-        kind: SubjectKind::User,
-        subject: text(),
-        action: Action::Set,
-        rule: rule.to_string(),
-        ordinal: 1,
-        counter: text(),
-        measured: 0.0,
-        limit: 0.0,
-        unit: text(),
-        until: None,
-        epoch: 0,
-        cycle: 0,
-        number: 0,
-        now: 0,
-        policy: text(),
-        policy_hash: text(),
-        notes: vec![],
-        since: None,
-        lift_limit: 0.0,
-        lift_from: None,
-        dry_run: false,
-    }
-}
-
-fn command(rule: &str, repeat: u32) -> Command {
-    Command {
-        repeat,
-        kind: CommandKind::Fail,
-        queue: "Q".into(),
-        expires_at: 1,
-        ..Command::new("atlas", rule, "1", 0, None)
-    }
-}
 
 /// A state with an open command, and with a report on what is held back.
 fn held_back() -> State {
@@ -115,7 +59,7 @@ fn held_back() -> State {
 fn commands_are_counted_by_rule_and_what_is_held_back_by_reason() {
     let mut metrics = all();
     metrics.add();
-    let text = metrics.scrape().text();
+    let text = text_of(&metrics);
     for line in [
         r#"yardmaster_published_commands_total{rule="T9",record="first"} 1"#,
         r#"yardmaster_published_commands_total{rule="T9",record="repeat"} 1"#,
@@ -123,7 +67,7 @@ fn commands_are_counted_by_rule_and_what_is_held_back_by_reason() {
         r#"yardmaster_held_back_jobs{rule="T1",reason="queue_budget"} 5"#,
         r#"yardmaster_without_heartbeat_jobs_total{rule="T9",outcome="no_heartbeat"} 3"#,
     ] {
-        assert!(text.contains(line), "{line} is not in:\n{text}");
+        assert!(text.contains(&with_domain(line)), "{line} is not in:\n{text}");
     }
 }
 
@@ -131,12 +75,13 @@ fn load(queue: &str, running: u64) -> QueueLoad {
     let mut load = QueueLoad { queue: queue.to_string(), ..QueueLoad::default() };
     load.jobs[Status::Running.index()] = running;
     load.cores[Status::Running.index()] = 8 * running;
+    load.slots = Some(running);
     load
 }
 
 /// One of everything.
 fn all() -> Metrics {
-    let mut metrics = Metrics::new(QUEUES_MAX);
+    let mut metrics = Metrics::new("atlas", QUEUES_MAX);
     let took = Duration::from_millis(3);
     metrics.record_events(Topic::JobState, EventOutcome::Folded, 7);
     metrics.record_events(Topic::JobState, EventOutcome::Folded, 2);
@@ -167,6 +112,15 @@ fn all() -> Metrics {
     metrics.record_facts_age(Topic::Link, 61_000);
     metrics.record_restore(0.5, 99);
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
+    metrics.record_decision(&assignment("", &[("CERN", 7), ("DESY", 3)]));
+    metrics.record_decision(&assignment("BNL", &[("BNL", 0)]));
+    let mut world = World::new();
+    world.jobs(["CERN", "MC", "ann"], Status::Running, 1);
+    world.link("DESY", None);
+    world.engine.state.setting.commands = setting_with_rule();
+    world.cycle();
+    metrics.record_figures(&world.engine.state);
+    metrics.record_waiting(&world.engine);
     metrics
 }
 
@@ -186,7 +140,7 @@ fn sampled(text: &str) -> BTreeSet<&str> {
 fn every_metric_is_rendered_with_help_and_type() {
     let mut metrics = all();
     metrics.add();
-    let text = metrics.scrape().text();
+    let text = text_of(&metrics);
     let names: BTreeSet<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
     assert_eq!(sampled(&text), names);
     for metric in Metric::ALL {
@@ -209,7 +163,7 @@ fn names_end_in_their_unit_and_counters_in_total() {
         let name = metric.name().strip_prefix("yardmaster_").unwrap();
         let counter = metric.kind() == Kind::Counter;
         assert_eq!(name.ends_with("_total"), counter, "{name}");
-        let (what, unit) = name.trim_end_matches("_total").rsplit_once('_').unwrap();
+        let (what, unit) = name.trim_end_matches("_total").rsplit_once('_').unwrap_or(("it", name));
         assert!(!what.is_empty() && UNITS.contains(&unit), "{name}");
         assert!(metric.help().ends_with('.'), "{name}");
         if let Kind::Histogram(bounds) = metric.kind() {
@@ -222,10 +176,10 @@ fn names_end_in_their_unit_and_counters_in_total() {
 fn what_was_counted_shows_once_it_is_added() {
     let mut metrics = all();
     let folded = r#"yardmaster_folded_events_total{topic="job-state",outcome="folded"}"#;
-    assert!(metrics.scrape().text().contains(&format!("{folded} 0\n")));
+    assert!(text_of(&metrics).contains(&with_domain(&format!("{folded} 0\n"))));
     metrics.add();
     metrics.add();
-    let text = metrics.scrape().text();
+    let text = text_of(&metrics);
     for line in [
         &format!("{folded} 9"),
         r#"yardmaster_folded_events_total{topic="task",outcome="garbled"} 0"#,
@@ -248,16 +202,16 @@ fn what_was_counted_shows_once_it_is_added() {
         r#"yardmaster_queue_cores{queue="CERN-PROD",status="running"} 40"#,
         r#"yardmaster_queue_jobs{queue="a\"b\\c\nd",status="running"} 6"#,
     ] {
-        assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
+        assert!(text.lines().any(|it| it == with_domain(line)), "{line} is not in\n{text}");
     }
 }
 
 #[test]
 fn the_bound_on_labels_is_kept_and_nothing_is_lost_by_it() {
-    let mut metrics = Metrics::new(20);
+    let mut metrics = Metrics::new("atlas", 20);
     let shown = |metrics: &Metrics| {
-        let text = metrics.scrape().text();
-        let start = "yardmaster_queue_jobs{queue=\"";
+        let text = text_of(metrics);
+        let start = "yardmaster_queue_jobs{domain=\"atlas\",queue=\"";
         let queues = text.lines().filter_map(|line| line.strip_prefix(start)?.split('"').next());
         let running = text.lines().filter(|line| line.starts_with(start));
         let sum: u64 =
@@ -281,12 +235,12 @@ fn the_bound_on_labels_is_kept_and_nothing_is_lost_by_it() {
         metrics.record_decision(&decision("atlas", &[(&format!("f{filter}"), 1)]));
     }
     metrics.add();
-    let text = metrics.scrape().text();
+    let text = text_of(&metrics);
     let rejections = "yardmaster_filter_rejections_total{";
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(rejections)).collect();
     assert_eq!(lines.len(), PAIRS_MAX + 1);
     let other = r#"yardmaster_filter_rejections_total{policy="other",filter="other"} 2000"#;
-    assert!(lines.contains(&other));
+    assert!(lines.contains(&with_domain(other).as_str()));
 }
 
 #[test]
@@ -295,13 +249,63 @@ fn throttles_are_counted_by_rules_that_are_known() {
     // Fewer stand now: a rule by which nobody is held shows 0.
     metrics.record_standing(["A6"].into_iter());
     metrics.add();
-    let text = metrics.scrape().text();
+    let text = text_of(&metrics);
     for line in [
         "yardmaster_said_throttles_total{rule=\"A1\",action=\"set\"} 1",
         "yardmaster_said_throttles_total{rule=\"other\",action=\"set\"} 1",
         "yardmaster_standing_throttles{rule=\"A1\"} 0",
         "yardmaster_standing_throttles{rule=\"A6\"} 1",
     ] {
-        assert!(text.contains(line), "{line} is not in:\n{text}");
+        assert!(text.contains(&with_domain(line)), "{line} is not in:\n{text}");
     }
+}
+
+#[test]
+fn assigned_jobs_and_nuclei_are_counted_and_the_bound_on_labels_is_kept() {
+    let mut metrics = Metrics::new("atlas", 2);
+    metrics.record_decision(&assignment("BNL", &[("CERN", 7), ("DESY", 3)]));
+    metrics.record_decision(&assignment("", &[("CERN", 2), ("FNAL", 4), ("KEK", 1), ("KEK", 0)]));
+    for nucleus in ["BNL", "CERN", "BNL", "RAL", "PIC"] {
+        metrics.record_decision(&assignment(nucleus, &[(nucleus, 0)]));
+    }
+    // It gives nothing to anybody.
+    let dry = Decision { dry_run: true, ..assignment("", &[("CERN", 100)]) };
+    metrics.record_decision(&dry);
+    metrics.add();
+    let shown = Shown::new(&metrics);
+    let all =
+        |name: &str| shown.all(name).into_iter().map(|(labels, count)| format!("{labels} {count}"));
+    let jobs: Vec<String> = all("yardmaster_assigned_jobs_total").collect();
+    assert_eq!(jobs, [r#"{queue="CERN"} 9"#, r#"{queue="DESY"} 3"#, r#"{queue="other"} 5"#]);
+    let nuclei: Vec<String> = all("yardmaster_nucleus_assignments_total").collect();
+    assert_eq!(nuclei, [r#"{nucleus="BNL"} 2"#, r#"{nucleus="CERN"} 1"#, r#"{nucleus="other"} 2"#]);
+}
+
+#[test]
+fn what_the_process_is_doing_is_looked_up_when_it_is_scraped() {
+    let metrics = Metrics::new("atlas", QUEUES_MAX);
+    let status = Arc::new(crate::shell::status::Status::default());
+    let scrape = metrics.scrape(Arc::clone(&status));
+    let shows = |leading: u8, publishing: u8, ready: u8| {
+        let text = scrape.text();
+        for (name, value) in [("leading", leading), ("publishing", publishing), ("ready", ready)] {
+            let line = with_domain(&format!("yardmaster_{name} {value}"));
+            assert!(text.lines().any(|it| it == line), "{line} is not in:\n{text}");
+        }
+    };
+    shows(0, 0, 1);
+    status.update(|state| state.leading = true);
+    shows(1, 1, 1);
+    status.update(|state| state.silent_because = Some("a clock".into()));
+    shows(1, 0, 0);
+    status.update(|state| (state.silent_because, state.restoring) = (None, true));
+    shows(1, 0, 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_memory_of_the_process_is_shown() {
+    let shown = Shown::new(&Metrics::new("atlas", QUEUES_MAX));
+    let bytes = shown.of("yardmaster_resident_memory_bytes").unwrap();
+    assert!(bytes > 1e6 && bytes % 1024.0 == 0.0, "{bytes}");
 }

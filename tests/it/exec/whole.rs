@@ -49,8 +49,9 @@ fn a_command_of_a_leader_is_carried_out_and_the_leader_knows() {
     assert!(done.contains("4711") && done.contains("ended kill"), "{done}");
     assert!(bus.verb("commands", 0, &[]).contains("0 commands"), "none is open");
     // The leader has folded it as what became of a command that it knows.
-    let folded = "yardmaster_folded_events_total{topic=\"outcome\",outcome=\"folded\"} 1\n";
-    let is_known = || leader.page("/metrics").is_some_and(|page| page.contains(folded));
+    let labels = format!("domain=\"{}\",topic=\"outcome\",outcome=\"folded\"", bus.domain);
+    let folded = format!("yardmaster_folded_events_total{{{labels}}} 1\n");
+    let is_known = || leader.page("/metrics").is_some_and(|page| page.contains(&folded));
     wait_until(LONG, || leader.logged(), is_known);
     assert_eq!(leader.stop().code(), Some(0));
 }

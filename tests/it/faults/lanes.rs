@@ -73,7 +73,9 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
             state(&process, "/readyz")
         );
         says(&state(&process, "/readyz"), &["transaction.timeout.ms", "kafka-transactions.sh"]);
-        says(&state(&process, "/metrics"), &["yardmaster_stuck_lanes{topic=\"task\"} 1"]);
+        let stuck_lanes =
+            format!("yardmaster_stuck_lanes{{domain=\"{}\",topic=\"task\"}} 1", bus.domain);
+        says(&state(&process, "/metrics"), &[&stuck_lanes]);
         says(&process.logged(), &[&stuck, "find-hanging", "abort"]);
 
         assert_eq!(subjects, answered(&bus));

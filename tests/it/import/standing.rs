@@ -288,9 +288,9 @@ fn its_age_and_its_failures_are_shown() {
     assert!(head.contains("503") && body.contains("the server answers 500"), "{head} {body}");
     let (_, metrics) = page(&address, "/metrics");
     for part in [
-        "yardmaster_import_age_seconds{import=\"quotas\"} ",
-        "yardmaster_import_records_total{import=\"quotas\",outcome=\"written\"} 1",
-        "yardmaster_import_reads_total{import=\"quotas\",outcome=\"failed\"} ",
+        "yardmaster_import_age_seconds{domain=\"atlas\",import=\"quotas\"} ",
+        "yardmaster_import_records_total{domain=\"atlas\",import=\"quotas\",outcome=\"written\"} 1",
+        "yardmaster_import_reads_total{domain=\"atlas\",import=\"quotas\",outcome=\"failed\"} ",
     ] {
         assert!(metrics.contains(part), "{metrics}");
     }

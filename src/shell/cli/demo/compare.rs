@@ -114,7 +114,7 @@ impl Comparison<'_> {
         let (domain, facts) = (read.topology.domain.clone(), self.facts.clone());
         let grid = Grid::new(Plan { seed, scale, start: START, hours, domain, facts })
             .map_err(|unfit| Usage(unfit.to_string()))?;
-        let show = Show::new(read.topology.limits.metric_labels_max);
+        let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let mut live = Live::start(&dir, read, grid, show)?;
         live.is_quiet = true;
         live.polled = (way == POLLED).then(Polled::default);

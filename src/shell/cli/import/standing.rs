@@ -35,8 +35,9 @@ pub fn run(
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let limits = &facts.log_args.read()?.topology.limits;
-    let mut show = Show::new(limits.metric_labels_max);
+    let read = facts.log_args.read()?;
+    let limits = &read.topology.limits;
+    let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
     if let Some(address) = facts.http {
         let bound = show.listen(address, Door::new(limits, &facts.http_host))?;
         tracing::info!("serving metrics on http://{bound}");

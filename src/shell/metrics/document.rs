@@ -1,0 +1,133 @@
+//! All metrics as a page for people: `dashboards/METRICS.md`.
+
+use super::OTHER;
+use super::counters::PAIRS_MAX;
+use super::export::DOMAIN;
+use super::figures::{SHARES_MAX, USERS_MAX};
+use super::queues::WORKERS;
+use super::table::{EventOutcome, Kind, Metric};
+use super::waiting::FIXED;
+use crate::core::command::CommandRule;
+use crate::core::cut::Topic;
+use crate::core::event::Status;
+use crate::core::oddity::Oddity;
+use crate::core::output::throttle::Action;
+use crate::core::policy::rule::Rule;
+use crate::drive::intake::Taken;
+use crate::drive::stray::Stray;
+use crate::wire::dialect::Dialect;
+use std::fmt::Write;
+
+/// The page.
+pub fn document() -> String {
+    let mut page = String::from(
+        "<!-- Made from src/shell/metrics by a test: \
+         UPDATE=1 cargo test --features tls --lib metrics::document -->\n\n\
+         # Metrics\n\n",
+    );
+    // Writing to a `String` does not fail.
+    let _ = writeln!(
+        page,
+        "`/metrics` of `run`, `demo`, `intake` and `import --every`. Every metric has the label \
+         `{DOMAIN}` too, the one domain that the process works for. A process shows what it has: \
+         one that does not lead shows no requests that wait, one that imports nothing no imports."
+    );
+    let _ = writeln!(
+        page,
+        "\nWhere a bound says \"the rest as `{OTHER}`\", nothing is lost: the samples add up to \
+         all there is.\n\n\
+         | name | kind | labels and their bounds | meaning |\n|---|---|---|---|"
+    );
+    for metric in Metric::ALL {
+        let kind = match metric.kind() {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram(_) => "histogram",
+        };
+        let label = |name: &&str| format!("`{name}`: {}", bound(*metric, name).unwrap_or_default());
+        let labels: Vec<String> = metric.labels().iter().map(label).collect();
+        let (name, labels, meaning) = (metric.name(), labels.join("; "), metric.help());
+        let _ = writeln!(page, "| `{name}` | {kind} | {labels} | {meaning} |");
+    }
+    page
+}
+
+/// Which values a label of a metric can have, and how many; `None` for one that is not known here.
+fn bound(metric: Metric, label: &str) -> Option<String> {
+    let pairs = |of: &str| format!("{of}; at most {PAIRS_MAX} pairs, the rest as `{OTHER}`");
+    let named =
+        |which: &str| format!("at most `metric_labels_max`, {which}, the rest as `{OTHER}`");
+    Some(match (label, metric) {
+        ("topic", _) => format!("the {} topics", Topic::ALL.len()),
+        ("outcome", Metric::Events) => list(EventOutcome::ALL.iter().map(|it| it.name())),
+        ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),
+        ("outcome", Metric::WithoutHeartbeat) => list(["no_heartbeat"]),
+        ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
+        ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),
+        ("outcome", Metric::IntakeRecords) => list(Taken::ALL.iter().map(|it| it.name())),
+        ("dialect", _) => list(Dialect::ALL.map(Dialect::name)),
+        ("import", _) => "the one of the process".to_owned(),
+        ("kind", Metric::Oddities) => format!("the {} kinds of oddity", Oddity::ALL.len()),
+        ("reason", Metric::Strays) => list(Stray::ALL.map(Stray::name)),
+        ("reason", Metric::HeldBackJobs) => "the reasons of the governor, about 10".to_owned(),
+        ("reason", Metric::WaitingRequests) => {
+            pairs(&format!("filters of the policies, and {} for each policy", list(FIXED)))
+        }
+        ("policy", _) => format!("policies of the topology file, and `{OTHER}`"),
+        ("filter", _) => pairs("filters of the policies"),
+        ("rule", Metric::Throttles | Metric::Standing) => {
+            format!("{}; of another version `{OTHER}`", list(Rule::ALL.map(Rule::name)))
+        }
+        ("rule", _) => {
+            format!("the {} rules that give commands, and `{OTHER}`", CommandRule::ALL.len())
+        }
+        ("action", _) => list(Action::ALL.map(Action::name)),
+        ("record", _) => list(["first", "repeat", "dry_run", "held_back"]),
+        ("queue", Metric::AssignedJobs) => named("the first that come"),
+        ("queue", _) => named("those with the most jobs"),
+        ("nucleus", _) => named("the first that come"),
+        ("status", _) => list(Status::ALL.map(Status::name)),
+        ("state", Metric::QueueWorkers) => list(WORKERS),
+        ("state", Metric::UserJobs) => list(["running", "queued"]),
+        ("state", Metric::Links) => list(["open", "blocked"]),
+        ("user", _) => format!("the {USERS_MAX} with the most running jobs"),
+        ("gshare", _) => {
+            format!("the {SHARES_MAX} leaves with the largest targets, the rest as `{OTHER}`")
+        }
+        (_, _) => return None,
+    })
+}
+
+fn list<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words = words.into_iter().map(|word| format!("`{word}`"));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_label_has_a_bound() {
+        for metric in Metric::ALL {
+            for label in metric.labels() {
+                assert!(bound(*metric, label).is_some(), "{label} of {}", metric.name());
+            }
+            assert!(!metric.help().contains('|'), "{}", metric.name());
+        }
+    }
+
+    #[test]
+    fn the_page_is_that_of_this_version() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/dashboards/METRICS.md");
+        if std::env::var("UPDATE").is_ok_and(|it| it == "1") {
+            std::fs::write(path, document()).unwrap();
+        }
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            page == document(),
+            "dashboards/METRICS.md differs from the code. If that is meant: \
+             UPDATE=1 cargo test --features tls --lib metrics::document"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! Intake and imports as metrics. A process without them shows none of these.
+
+use super::counters::{Pairs, PendingCounter};
+use super::export::gauge;
+use super::table::Metric;
+use crate::core::unit::{Millis, SECOND};
+use crate::drive::intake::Taken;
+use crate::shell::intake::IntakeReport;
+use crate::wire::dialect::Dialect;
+use metrics::Gauge;
+use metrics_exporter_prometheus::PrometheusRecorder;
+use std::collections::BTreeMap;
+
+/// See the module.
+pub(super) struct IntakeMetrics {
+    records: BTreeMap<(Dialect, Taken), PendingCounter>,
+    dropped: Option<PendingCounter>,
+    waiting: Option<[Gauge; 2]>,
+    imports: [Pairs; 2],
+    import_age: Option<Gauge>,
+}
+
+impl IntakeMetrics {
+    pub(super) fn new() -> IntakeMetrics {
+        IntakeMetrics {
+            records: BTreeMap::new(),
+            dropped: None,
+            waiting: None,
+            imports: [Metric::ImportReads, Metric::ImportRecords].map(Pairs::new),
+            import_age: None,
+        }
+    }
+
+    pub(super) fn record_import(
+        &mut self,
+        recorder: &PrometheusRecorder,
+        name: &str,
+        done: Option<(usize, usize, usize)>,
+    ) {
+        let [rounds, records] = &mut self.imports;
+        let outcome = if done.is_some() { "succeeded" } else { "failed" };
+        rounds.count(recorder, name, outcome, 1);
+        let (written, removed, unchanged) = done.unwrap_or_default();
+        let counts = [("written", written), ("removed", removed), ("unchanged", unchanged)];
+        for (outcome, count) in counts {
+            records.count(recorder, name, outcome, count as u64);
+        }
+    }
+
+    pub(super) fn record_import_age(
+        &mut self,
+        recorder: &PrometheusRecorder,
+        name: &str,
+        age: Millis,
+    ) {
+        let new = || gauge(recorder, Metric::ImportAge, &[name]);
+        self.import_age.get_or_insert_with(new).set(age as f64 / SECOND as f64);
+    }
+
+    pub(super) fn record_intake(&mut self, recorder: &PrometheusRecorder, report: &IntakeReport) {
+        for dialect in Dialect::ALL {
+            for taken in Taken::ALL {
+                let labels = [dialect.name(), taken.name()];
+                let new = || PendingCounter::new(recorder, Metric::IntakeRecords, &labels);
+                let count = report.counts.of(dialect, *taken);
+                self.records.entry((dialect, *taken)).or_insert_with(new).pending += count;
+            }
+        }
+        let dropped = || PendingCounter::new(recorder, Metric::IntakeDropped, &[]);
+        self.dropped.get_or_insert_with(dropped).pending += report.counts.dropped;
+        let gauges = [Metric::IntakeWaiting, Metric::IntakeQueued];
+        let new = || gauges.map(|metric| gauge(recorder, metric, &[]));
+        let [waiting, queued] = self.waiting.get_or_insert_with(new);
+        waiting.set(report.waiting as f64);
+        queued.set(report.queued as f64);
+    }
+
+    pub(super) fn add(&mut self) {
+        self.imports.iter_mut().for_each(Pairs::add);
+        self.records.values_mut().chain(&mut self.dropped).for_each(PendingCounter::add);
+    }
+}

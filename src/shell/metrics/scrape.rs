@@ -1,0 +1,66 @@
+//! What the HTTP server has of the metrics.
+
+use super::current::Current;
+use super::export::gauge;
+use super::memory::resident_bytes;
+use super::queues::Queues;
+use super::table::Metric;
+use crate::shell::status::Status;
+use metrics::Gauge;
+use metrics_exporter_prometheus::{PrometheusHandle, PrometheusRecorder};
+use std::sync::Arc;
+
+/// Gives the text that Prometheus reads.
+#[derive(Clone)]
+pub struct Scrape {
+    handle: PrometheusHandle,
+    queues: Arc<Queues>,
+    current: Arc<Current>,
+    status: Arc<Status>,
+    leading: Gauge,
+    publishing: Gauge,
+    ready: Gauge,
+    /// Where the system states it.
+    memory: Option<Gauge>,
+}
+
+impl Scrape {
+    pub(super) fn new(
+        recorder: &PrometheusRecorder,
+        queues: Arc<Queues>,
+        current: Arc<Current>,
+        status: Arc<Status>,
+    ) -> Scrape {
+        let [leading, publishing, ready] = [Metric::Leading, Metric::Publishing, Metric::Ready]
+            .map(|metric| gauge(recorder, metric, &[]));
+        let memory = resident_bytes().map(|_| gauge(recorder, Metric::ResidentMemory, &[]));
+        let handle = recorder.handle();
+        Scrape { handle, queues, current, status, leading, publishing, ready, memory }
+    }
+
+    /// The text that Prometheus reads.
+    pub fn text(&self) -> String {
+        self.look();
+        let mut text = self.handle.render();
+        self.queues.render(&mut text);
+        self.current.render(&mut text);
+        text
+    }
+
+    /// Brings up to date what is known without the loop.
+    fn look(&self) {
+        let state = self.status.get();
+        let is_ready = state.not_ready().is_none() && self.status.stands_still().is_none();
+        self.leading.set(f64::from(u8::from(state.leading)));
+        self.publishing.set(f64::from(u8::from(state.is_publishing())));
+        self.ready.set(f64::from(u8::from(is_ready)));
+        if let (Some(gauge), Some(bytes)) = (&self.memory, resident_bytes()) {
+            gauge.set(bytes as f64);
+        }
+    }
+
+    /// Tidies up observations; to be called every few seconds where the text is not read.
+    pub fn upkeep(&self) {
+        self.handle.run_upkeep();
+    }
+}
