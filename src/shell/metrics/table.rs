@@ -82,7 +82,7 @@ metrics! {
     NucleusAssignments Kind::Counter, "yardmaster_nucleus_assignments_total" ["nucleus"]
         "Tasks that were given a nucleus by decisions to be carried out, by nucleus.";
     WaitingRequests Kind::Gauge, "yardmaster_waiting_requests" ["policy", "reason"]
-        "Requests without a final answer, by policy and by the filter that rejected most of their candidates at their last answer; or `not_judged` if this attempt has no answer yet, `throttled` if a throttle holds the owner or task, `deferred_as_whole` if another reason made it wait before any candidate was looked at. Shown by the process that leads; counted every 10 s over at most 100000 requests, and those beyond as `other`.";
+        "Requests without a final answer, by policy and by the filter that rejected most of their candidates at their last answer; or `not_judged` if this attempt has no answer yet, `throttled` if a throttle holds the owner or task, `deferred_as_whole` if another reason made it wait before any candidate was looked at. Shown by the process that leads; counted every 10 s over at most 20000 requests, those to be judged now first, and those beyond as `other`.";
     WaitingAge Kind::Gauge, "yardmaster_waiting_request_age_seconds" ["policy"]
         "Age of the oldest request without a final answer since it was asked, by policy, in seconds; 0 if none waits. Counted with yardmaster_waiting_requests.";
     OverdueRequests Kind::Gauge, "yardmaster_overdue_requests" ["policy"]

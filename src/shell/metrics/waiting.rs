@@ -13,8 +13,9 @@ use crate::core::unit::{Millis, SECOND};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How many requests are looked at; the others are counted and no more.
-pub(super) const LOOKED_AT_MAX: usize = 100_000;
+/// How many requests are looked at, those to be judged now first; the others are counted and no
+/// more. A look takes about a microsecond, and the loop waits for all of them.
+pub(super) const LOOKED_AT_MAX: usize = 20_000;
 /// A request whose time to be judged passed so long ago is overdue.
 pub(super) const OVERDUE_AFTER: Millis = 60 * SECOND;
 
