@@ -19,7 +19,7 @@ const PROMETHEUS: &str = "/usr/bin/prometheus";
 const PROMTOOL: &str = "/usr/bin/promtool";
 
 /// How long the conditions of a test are waited for, all together.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
@@ -92,7 +92,7 @@ impl Drop for Started {
 /// tests that run beside it.
 fn demo(dir: &Path) -> (Started, SocketAddr) {
     let mut child = Command::new("nice")
-        .args(["-n", "19", env!("CARGO_BIN_EXE_yardmaster")])
+        .args(["-n", "5", env!("CARGO_BIN_EXE_yardmaster")])
         .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on"])
         .args(["--http", "127.0.0.1:0", "--dir"])
         .arg(dir.join("demo"))
