@@ -168,7 +168,10 @@ registry() {
 
 # Prometheus and promtool; without them the tests of dashboards and alerts are left out, and say so.
 prometheus() {
-    { [ -x /usr/bin/prometheus ] && [ -x /usr/bin/promtool ]; } || install prometheus
+    [ -x /usr/bin/prometheus ] && [ -x /usr/bin/promtool ] && return
+    install prometheus || return 1
+    # Debian starts it as a service; only the programs are wanted.
+    ! have systemctl || root systemctl disable --now --quiet prometheus 2> /dev/null || true
 }
 
 # --- The tests ------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ fn open_commands_are_handed_to_a_program_and_what_became_of_them_is_published() 
     for (id, kind, _, _, handed) in ran(&bus) {
         let sent = first.iter().find(|it| it.id.to_string() == id).expect("one of the first");
         assert_eq!((kind.as_str(), &handed["subject"]), ("kill", &sent.subject.clone().into()));
-        assert_eq!((&handed["id"], &handed["policy"]), (&id.into(), &"commands".into()));
+        assert_eq!((&handed["id"], &handed["policy"]), (&id.into(), &"governor".into()));
         assert_eq!(handed["jobs"], serde_json::json!([sent.subject]));
     }
 
