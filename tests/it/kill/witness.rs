@@ -3,12 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
+use std::time::{Duration, Instant};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
 use yardmaster::core::output::Output;
 use yardmaster::core::output::command::{Command as Published, CommandId};
 use yardmaster::core::output::decision::{Decision, DecisionId};
 use yardmaster::wire::avro::{Arena, Codec};
+
+/// How long a broker may be out of reach.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Key and value of a record.
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -37,12 +41,22 @@ pub fn glance(bootstrap: &str, topic: &str) -> Vec<Record> {
 fn kcat(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
     let format = "%K %S\n%k%s\n";
     let committed = "isolation.level=read_committed";
-    let output = Command::new("kcat")
-        .args(["-C", "-b", bootstrap, "-t", topic, "-X", committed])
-        .args(["-o", "beginning", "-e", "-q", "-f", format])
-        .output()
-        .ok()?;
-    assert!(output.status.success(), "kcat: {}", String::from_utf8_lossy(&output.stderr));
+    let start = Instant::now();
+    let output = loop {
+        let output = Command::new("kcat")
+            .args(["-C", "-b", bootstrap, "-t", topic, "-X", committed])
+            .args(["-o", "beginning", "-e", "-q", "-f", format])
+            .output()
+            .ok()?;
+        if output.status.success() {
+            break output;
+        }
+        // A broker with much to do may not answer at once.
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(start.elapsed() < PATIENCE, "kcat: {error}");
+        println!("kcat again: {error}");
+        std::thread::sleep(Duration::from_secs(1));
+    };
     let mut rest = output.stdout.as_slice();
     let mut records = Vec::new();
     while !rest.is_empty() {
