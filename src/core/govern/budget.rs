@@ -8,9 +8,8 @@ use crate::core::state::State;
 use std::collections::BTreeMap;
 
 /// What was commanded within the window, or is still to be carried out; or what was published for
-/// people to see. Each counts
-/// against the budgets by itself, so that a rule that is tried does not hold back one that acts,
-/// and shows what it would do.
+/// people to see. Each counts against the budgets by itself, so that a rule that is tried does not
+/// hold back one that acts, and shows what it would do.
 pub(super) struct Budget {
     all: u64,
     rules: BTreeMap<&'static str, u64>,
