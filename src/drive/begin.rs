@@ -65,6 +65,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             keeper,
             role: Role::Standby,
             report: Report::default(),
+            reports_written: false,
             epoch_text: String::new(),
             inputs: spans.into_iter().filter(|span| !span.lane.topic.is_own()).collect(),
             published_next: BTreeMap::new(),

@@ -50,6 +50,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             self.report.cycles += 1;
             let number = self.engine.state.number;
             self.copy(false);
+            self.report.confirmed = Some(number);
             self.keeper.confirm(number);
             self.keeper.hand_over(&mut self.store, false)?;
         }
@@ -293,6 +294,11 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// The same, and reports it.
     pub(super) fn take_output(&mut self, published: ReadOutput) {
         self.fold_published(&published);
+        if self.reports_written {
+            let topic = published.output.topic();
+            let written = self.codec.in_own_framing(topic, published.bytes);
+            self.report.written.extend(written.map(|written| (topic, written)));
+        }
         self.report.outputs.push(published.output);
     }
 

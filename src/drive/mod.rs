@@ -135,6 +135,8 @@ pub struct Drive<L: Log, S: Store> {
     keeper: Checkpointer,
     role: Role,
     report: Report,
+    /// Whether the report holds outputs as they are written.
+    reports_written: bool,
     /// Topology text of the epoch the state is in; empty before the first.
     epoch_text: String,
     /// Input lanes there are, with where they began.
@@ -202,6 +204,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.report.strays = strays;
         self.report.notices.append(&mut named);
         std::mem::take(&mut self.report)
+    }
+
+    /// Asks for the outputs of confirmed cycles as they are written: see [`Report::written`].
+    pub fn report_written(&mut self) {
+        self.reports_written = true;
     }
 
     /// This process, as named in `progress`.

@@ -26,6 +26,8 @@ pub(super) struct InFlight {
     pub began_ns: u64,
     /// Append time of the newest request answered in it.
     pub asked_at: Option<Millis>,
+    /// Its outputs as they are written, where they are asked for.
+    pub written: Vec<(Topic, Vec<u8>)>,
 }
 
 /// A cycle that was published, with our clock before it.
@@ -103,10 +105,16 @@ impl<L: Log, S: Store> Drive<L, S> {
             headers: Vec::new(),
         };
         let answered = outputs.iter().any(|output| output.lane.topic == Topic::Decision);
+        let written = outputs.iter().filter(|it| it.lane.topic.is_folded_output());
+        let written = written.filter_map(|it| Some((it.lane.topic, it.value.clone()?)));
         lead.in_flight = Some(InFlight {
             number: progress.number,
             began_ns: (self.config.stopwatch)(),
             asked_at: asked_at.filter(|_| answered),
+            written: match self.reports_written {
+                true => written.collect(),
+                false => Vec::new(),
+            },
         });
         lead.closed_at = clock;
         let uptime = self.called_at;
@@ -133,6 +141,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         if let Some(asked_at) = in_flight.asked_at {
             self.report.latency_ms.push(clock - asked_at);
         }
+        self.report.written.extend(in_flight.written);
+        self.report.confirmed = Some(in_flight.number);
         self.keeper.confirm(in_flight.number);
         self.keeper.hand_over(&mut self.store, false)
     }

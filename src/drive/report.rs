@@ -25,6 +25,11 @@ pub struct Report {
     pub strays: StrayCounts,
     /// Outputs made and published, or read back and folded when following.
     pub outputs: Vec<Output>,
+    /// Outputs of cycles that are confirmed, as they are written, in order; only where they are
+    /// asked for.
+    pub written: Vec<(Topic, Vec<u8>)>,
+    /// The last cycle that is confirmed: published by us, or read back.
+    pub confirmed: Option<u64>,
     /// Cycles closed.
     pub cycles: u64,
     /// Time spent folding; ns.

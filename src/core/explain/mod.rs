@@ -5,11 +5,13 @@ mod command;
 mod job;
 mod join;
 mod throttle;
+mod why;
 
 pub use command::explain_command;
 pub use job::explain_job;
 pub use join::join;
 pub use throttle::{explain_throttle, throttle_of};
+pub use why::{Rejected, Step, Waits, Why, headline, why};
 
 use crate::core::limits::Limits;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};

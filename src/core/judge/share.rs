@@ -8,7 +8,7 @@
 
 mod balance;
 
-pub use balance::{Balance, Hs06, Use, executing_and_queued};
+pub use balance::{Balance, Hs06, ShareUse, Use, executing_and_queued, share_use};
 
 use crate::core::event::Share;
 use crate::core::fold::is_newer;

@@ -166,6 +166,11 @@ impl Policy {
         is_fixed.then(|| self.value(&self.stated, filter, name)).flatten()
     }
 
+    /// Where a filter stands in the order in which they are asked; `None` for one it has not.
+    pub fn position(&self, filter: &str) -> Option<usize> {
+        self.filters.iter().position(|it| it.name == filter)
+    }
+
     /// Its filters and weights with their parameters, for a reader.
     pub fn describe(&self, limits: &Limits) -> String {
         let Policy { spec, flavour, stated, .. } = self;

@@ -23,6 +23,7 @@ pub mod reserve;
 pub mod rows;
 pub mod signs;
 pub mod slab;
+mod slots;
 pub mod time;
 pub mod timer;
 pub mod window;

@@ -9,7 +9,7 @@ use crate::core::cut::Topic;
 use crate::core::fold::is_newer;
 use crate::core::govern::commanded_by_rule;
 use crate::core::id::Name;
-use crate::core::judge::share::{Tree, WHOLE, executing_and_queued};
+use crate::core::judge::share::share_use;
 use crate::core::state::State;
 use crate::core::state::ledger::USER;
 use std::cmp::Reverse;
@@ -21,13 +21,9 @@ pub(super) const USERS_MAX: usize = 20;
 
 /// By leaf share: its part of the running power, and its target.
 pub(super) fn shares(current: &Current, state: &State) {
-    let (tree, power) = (Tree::of(state), executing_and_queued(state));
-    let all: f64 = power.values().map(|power| power.executing).sum();
-    let executing = |leaf: &str| power.get(leaf).map_or(0.0, |power| power.executing);
-    let part = |leaf: &str| if all > 0.0 { executing(leaf) / all } else { 0.0 };
-    let leaves = tree.leaves();
+    let all = share_use(state);
     let mut leaves: Vec<(&str, f64, f64)> =
-        leaves.map(|leaf| (leaf.name.as_str(), part(&leaf.name), leaf.value / WHOLE)).collect();
+        all.iter().map(|it| (it.gshare.as_str(), it.part, it.target)).collect();
     leaves.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(b.0)));
     if leaves.len() > SHARES_MAX {
         let others = leaves.split_off(SHARES_MAX);

@@ -6,8 +6,6 @@ use super::table::Metric;
 use crate::core::event::Status;
 use crate::core::id::Name;
 use crate::core::state::State;
-use crate::core::unit::Millis;
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// States of a worker, in the order of [`QueueLoad::workers`].
@@ -32,7 +30,7 @@ impl QueueLoad {
     /// The loads of all queues that are known by a job, a worker or slots.
     pub fn of(state: &State) -> Vec<QueueLoad> {
         let wide = |numbers: [u32; Status::COUNT]| numbers.map(u64::from);
-        let mut slots = slots(state);
+        let mut slots = state.slots_by_queue();
         let name = |queue: Name| state.names.text(queue).to_owned();
         let rows = state.ledger.queue.iter();
         let mut loads: Vec<QueueLoad> = rows
@@ -60,22 +58,6 @@ impl QueueLoad {
             *self.slots.get_or_insert(0) += slots;
         }
     }
-}
-
-/// Slots of each queue: the figure for any share and resource type, else the sum of the others.
-/// Figures that lapsed, and negative ones, are none.
-fn slots(state: &State) -> BTreeMap<Name, u64> {
-    let holds = |expires_at: Millis| expires_at == 0 || expires_at > state.now;
-    let mut sums: BTreeMap<Name, (Option<u64>, u64)> = BTreeMap::new();
-    for slots in state.slots.values().filter(|slots| holds(slots.expires_at)) {
-        let Ok(count) = u64::try_from(slots.slots) else { continue };
-        let (any, sum) = sums.entry(slots.queue).or_default();
-        match (slots.gshare, slots.resource_type) {
-            (Name::NONE, Name::NONE) => *any = Some(count),
-            _ => *sum = sum.saturating_add(count),
-        }
-    }
-    sums.into_iter().map(|(queue, (any, sum))| (queue, any.unwrap_or(sum))).collect()
 }
 
 /// The load of all queues, and how many of them are shown by name.

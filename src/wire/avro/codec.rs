@@ -324,6 +324,21 @@ impl Codec {
         self.read_prepared(&prepared, topic, key, value, arena, &mut false)
     }
 
+    /// An output in single-object encoding, whichever framing it was published in; `None` if it
+    /// cannot be read.
+    pub fn in_own_framing(&self, topic: Topic, value: Vec<u8>) -> Option<Vec<u8>> {
+        if value.starts_with(&MARKER) {
+            return Some(value);
+        }
+        let mut arena = Arena::default();
+        let Event::Output(output) = self.read(topic, None, Some(&value), &mut arena) else {
+            return None;
+        };
+        let mut written = Vec::with_capacity(value.len() + 8);
+        record::write_output(&mut written, &output);
+        Some(written)
+    }
+
     /// Reads what folding needs of an output: of a final decision the fates are left out.
     pub fn read_output(&self, topic: Topic, value: &[u8]) -> Result<Output, Garbled> {
         let mut arena = Arena::default();

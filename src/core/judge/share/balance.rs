@@ -1,6 +1,6 @@
 //! What each share has of what runs, and which share is next.
 
-use super::{Tree, WHOLE};
+use super::{Node, Tree, WHOLE};
 use crate::core::event::Status;
 use crate::core::fold::is_newer;
 use crate::core::id::Name;
@@ -14,6 +14,31 @@ pub struct Hs06 {
     pub executing: f64,
     /// Jobs activated.
     pub queued: f64,
+}
+
+/// What a leaf share has of what runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareUse {
+    /// The leaf.
+    pub gshare: String,
+    /// Its part of the running power, from 0 to 1.
+    pub part: f64,
+    /// Its part by the tree, from 0 to 1.
+    pub target: f64,
+}
+
+/// What each leaf share has of what runs, and should have, in the order of the tree.
+pub fn share_use(state: &State) -> Vec<ShareUse> {
+    let (tree, power) = (Tree::of(state), executing_and_queued(state));
+    let all: f64 = power.values().map(|power| power.executing).sum();
+    let executing = |leaf: &str| power.get(leaf).map_or(0.0, |power| power.executing);
+    let part = |leaf: &str| if all > 0.0 { executing(leaf) / all } else { 0.0 };
+    let leaf = |leaf: &Node| ShareUse {
+        gshare: leaf.name.clone(),
+        part: part(&leaf.name),
+        target: leaf.value / WHOLE,
+    };
+    tree.leaves().map(leaf).collect()
 }
 
 /// By share: cores of its jobs times core power of their queues (spec atlas 10.2). One walk over

@@ -1,0 +1,269 @@
+//! A decision's reasons as data: what its text shows, for programs and pictures.
+
+use super::{Context, distance, iso, waits_as_whole};
+use crate::core::output::decision::{Decision, Fate, Outcome};
+use crate::core::policy::{Filter, Reads};
+use crate::core::request::admit::remedy;
+use crate::core::unit::Millis;
+
+/// Most of the nearest objections of a deferral that are named.
+const NEAREST_MAX: usize = 5;
+/// Most queues that a sentence names.
+const NAMED_MAX: usize = 3;
+
+/// A decision's reasons.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Why {
+    /// One sentence: what was answered, and why.
+    pub headline: String,
+    /// Candidates that were looked at: those that a filter rejected, and those listed. Candidates
+    /// that passed and found no place in the answer's list are not known.
+    pub candidates: u64,
+    /// The filters that rejected, in the order in which they are asked.
+    pub steps: Vec<Step>,
+    /// What became of each candidate that was rejected, in the order of their names.
+    pub rejected: Vec<Rejected>,
+    /// What a deferral waits for.
+    pub waits: Option<Waits>,
+    /// What can be done about a rejection for good.
+    pub remedy: &'static str,
+}
+
+/// What a filter did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Filter.
+    pub filter: String,
+    /// What it objects to, with the figures in force where they are known.
+    pub help: String,
+    /// The rule's place in the specification.
+    pub spec: &'static str,
+    /// Candidates that it was the first to reject.
+    pub rejected: u64,
+    /// Candidates that were left behind it.
+    pub left: u64,
+}
+
+/// A candidate that was rejected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// Queue or nucleus.
+    pub queue: String,
+    /// Filter that objected first.
+    pub filter: String,
+    /// Its reason as a sentence.
+    pub reason: String,
+    /// What was measured, in the filter's unit.
+    pub measured: f64,
+    /// What would have passed, in the filter's unit.
+    pub limit: f64,
+}
+
+/// What a deferral waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waits {
+    /// It is judged again then at the latest.
+    pub judged_again_at: Millis,
+    /// What would have to change: the nearest objections, or what holds it as a whole.
+    pub would_change: Vec<String>,
+    /// What wakes it before: kinds of facts, by the names of what they are about.
+    pub wakes: Vec<&'static str>,
+}
+
+/// The reasons of a decision.
+pub fn why(decision: &Decision, context: &Context<'_>) -> Why {
+    let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
+    let listed = match &decision.outcome {
+        Outcome::Assign(ranked) => ranked.len() as u64,
+        Outcome::Defer { .. } | Outcome::Reject { .. } => 0,
+    };
+    let candidates = rejected + listed;
+    Why {
+        headline: headline(decision),
+        candidates,
+        steps: steps(decision, context, candidates),
+        rejected: objections(decision, context),
+        waits: match decision.outcome {
+            Outcome::Defer { until } => Some(waits(decision, context, until)),
+            Outcome::Assign(_) | Outcome::Reject { .. } => None,
+        },
+        remedy: match &decision.outcome {
+            Outcome::Reject { reason } => remedy(reason).unwrap_or(""),
+            Outcome::Assign(_) | Outcome::Defer { .. } => "",
+        },
+    }
+}
+
+/// One sentence on what was answered, and why.
+pub fn headline(decision: &Decision) -> String {
+    let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
+    match &decision.outcome {
+        Outcome::Assign(ranked) => {
+            let jobs: u64 = ranked.iter().map(|ranked| u64::from(ranked.jobs)).sum();
+            let chosen = || ranked.iter().filter(|ranked| ranked.jobs > 0);
+            let names: Vec<&str> = chosen().take(NAMED_MAX).map(|it| it.queue.as_str()).collect();
+            let more = chosen().count().saturating_sub(names.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            match (names.is_empty(), decision.nucleus.as_str()) {
+                (true, "") => format!("Assigned; {rejected} candidates rejected"),
+                (true, nucleus) => format!("Assigned to nucleus {nucleus}"),
+                (false, _) => format!("Assigned: {jobs} jobs to {}{more}", names.join(", ")),
+            }
+        }
+        Outcome::Defer { .. } if waits_as_whole(decision) => {
+            let held = decision.notes.first().map_or("", String::as_str);
+            format!("Pending as a whole: {held}")
+        }
+        Outcome::Defer { .. } => match most_rejecting(decision) {
+            Some((filter, count)) => format!(
+                "Pending: all {rejected} candidates were rejected, {count} of them by {filter}"
+            ),
+            None => "Pending: there was no candidate".to_owned(),
+        },
+        Outcome::Reject { reason } => format!("Rejected for good: {reason}"),
+    }
+}
+
+/// The filter that rejected most candidates, of equals the first by name.
+fn most_rejecting(decision: &Decision) -> Option<(&str, u32)> {
+    let most = decision
+        .counts
+        .iter()
+        .max_by(|a, b| a.rejected.cmp(&b.rejected).then_with(|| b.filter.cmp(&a.filter)))?;
+    Some((&most.filter, most.rejected))
+}
+
+fn steps(decision: &Decision, context: &Context<'_>, candidates: u64) -> Vec<Step> {
+    let mut counts: Vec<_> = decision.counts.iter().filter(|count| count.rejected > 0).collect();
+    counts.sort_by_key(|count| (context.position(&count.filter), count.filter.clone()));
+    let mut left = candidates;
+    counts
+        .into_iter()
+        .map(|count| {
+            let rejected = u64::from(count.rejected);
+            left = left.saturating_sub(rejected);
+            let known = context.filter(&count.filter);
+            Step {
+                filter: count.filter.clone(),
+                help: known.map(|filter| context.help(filter)).unwrap_or_default(),
+                spec: known.map_or("", |filter| filter.spec),
+                rejected,
+                left,
+            }
+        })
+        .collect()
+}
+
+fn objections(decision: &Decision, context: &Context<'_>) -> Vec<Rejected> {
+    let fates = decision.fates.iter().filter(|fate| !fate.filter.is_empty());
+    let mut rejected: Vec<Rejected> = fates
+        .map(|fate| Rejected {
+            queue: fate.queue.clone(),
+            filter: fate.filter.to_string(),
+            reason: context.sentence(fate),
+            measured: fate.measured,
+            limit: fate.limit,
+        })
+        .collect();
+    rejected.sort_by(|a, b| a.queue.cmp(&b.queue));
+    rejected
+}
+
+fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> Waits {
+    if waits_as_whole(decision) {
+        let would_change = decision.notes.clone();
+        return Waits { judged_again_at: until, would_change, wakes: Vec::new() };
+    }
+    let fates = || decision.fates.iter().filter(|fate| !fate.filter.is_empty());
+    let reads = |fate: &Fate| context.filter(&fate.filter).map_or(&[][..], |filter| filter.reads);
+    let mut wakes: Vec<&'static str> =
+        fates().flat_map(|fate| reads(fate).iter().map(|reads| read_name(*reads))).collect();
+    wakes.push("configuration");
+    wakes.sort_unstable();
+    wakes.dedup();
+    let moves = |filter: Option<&Filter>| filter.is_none_or(|filter| !filter.reads.is_empty());
+    let mut near: Vec<&Fate> = fates().filter(|fate| moves(context.filter(&fate.filter))).collect();
+    near.sort_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| a.queue.cmp(&b.queue)));
+    let sentence =
+        |fate: &&Fate| format!("{}: {}: {}", fate.queue, fate.filter, context.sentence(fate));
+    let mut would_change: Vec<String> = near.iter().take(NEAREST_MAX).map(sentence).collect();
+    let fixed = fates().count() - near.len();
+    if fixed > 0 {
+        would_change.push(format!("{fixed} candidates: another configuration, or another task"));
+    }
+    if would_change.is_empty() {
+        would_change.push(format!("the configuration, or its deadline {}", iso(until)));
+    }
+    Waits { judged_again_at: until, would_change, wakes }
+}
+
+/// What a filter reads, as a reader knows it.
+fn read_name(reads: Reads) -> &'static str {
+    match reads {
+        Reads::Load => "jobs at the queue",
+        Reads::Pilot => "pilots and slots of the queue",
+        Reads::Link => "the link to the nucleus",
+        Reads::Nucleus => "transfers to the nucleus",
+        Reads::Storage => "storage",
+        Reads::Work => "remaining work at the nucleus",
+    }
+}
+
+impl Context<'_> {
+    /// Where a filter stands among those that are asked.
+    fn position(&self, name: &str) -> usize {
+        let of_policy = self.policy.and_then(|policy| policy.position(name));
+        let of_kind = || {
+            self.kinds.iter().find_map(|kind| kind.filters.iter().position(|it| it.name == name))
+        };
+        of_policy.or_else(of_kind).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::explain::tests::decision;
+    use crate::core::output::decision::FilterCount;
+    use crate::core::policy::kinds;
+
+    fn fate(queue: &str, filter: &'static str, measured: f64) -> Fate {
+        let (queue, filter, reason) = (queue.into(), filter.into(), "cap".into());
+        Fate { queue, filter, reason, measured, limit: 10.0 }
+    }
+
+    #[test]
+    fn a_deferral_names_its_steps_in_the_order_they_are_asked_and_what_is_near() {
+        let fates = vec![fate("B", "cap", 12.0), fate("A", "cap", 11.0), fate("C", "status", 0.0)];
+        let count = |filter: &str, rejected| FilterCount { filter: filter.into(), rejected };
+        let deferral = Decision {
+            counts: vec![count("cap", 2), count("status", 1)],
+            ..decision(Outcome::Defer { until: 7_000 }, fates, Vec::new())
+        };
+        let it = why(&deferral, &Context::of_kinds(kinds()));
+        assert_eq!(it.headline, "Pending: all 3 candidates were rejected, 2 of them by cap");
+        assert_eq!(it.candidates, 3);
+        let steps: Vec<(&str, u64, u64)> =
+            it.steps.iter().map(|step| (step.filter.as_str(), step.rejected, step.left)).collect();
+        assert_eq!(steps, [("status", 1, 2), ("cap", 2, 0)]);
+        assert!(it.steps.iter().all(|step| !step.help.is_empty() && !step.spec.is_empty()));
+        let queues: Vec<&str> = it.rejected.iter().map(|it| it.queue.as_str()).collect();
+        assert_eq!(queues, ["A", "B", "C"]);
+        let waits = it.waits.unwrap();
+        assert_eq!(waits.judged_again_at, 7_000);
+        assert!(waits.would_change[0].starts_with("A: cap: "), "{:?}", waits.would_change);
+        assert!(waits.would_change.iter().any(|it| it.starts_with("1 candidates: another")));
+        assert!(waits.wakes.contains(&"jobs at the queue"), "{:?}", waits.wakes);
+    }
+
+    #[test]
+    fn a_rejection_tells_what_can_be_done() {
+        let reason = "expired(whatever)".to_owned();
+        let it = why(
+            &decision(Outcome::Reject { reason }, Vec::new(), Vec::new()),
+            &Context::of_kinds(kinds()),
+        );
+        assert_eq!(it.headline, "Rejected for good: expired(whatever)");
+        assert!(!it.remedy.is_empty() && it.waits.is_none());
+    }
+}

@@ -1,0 +1,339 @@
+//! What the loop hands to the history, and the thread that writes it.
+//!
+//! The loop copies counters at a stated interval and passes on what was published. It never waits
+//! for the thread: counters are copied less often, and what was published is given up beyond a
+//! bound, where the thread does not keep up.
+
+use super::block::{Head, Kind, put};
+use super::files::{Files, Keeps};
+use super::look::{History, Inner};
+use super::{CYCLE_SHIFT, VIEW, code, sequence};
+use crate::core::cut::Topic;
+use crate::core::engine::Engine;
+use crate::core::event::Event;
+use crate::core::id::hash;
+use crate::core::state::State;
+use crate::core::state::counters::{copy_for_counters, counters};
+use crate::core::unit::Millis;
+use crate::drive::report::Report;
+use crate::shell::view::View;
+use crate::wire::avro::{Arena, Codec};
+use crate::wire::counter::to_json;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Messages that may wait for the thread.
+const MESSAGES_MAX: usize = 64;
+/// Outputs that may wait for room in the channel; bytes. Beyond it they are given up.
+const WAITING_MAX: usize = 64 << 20;
+/// While it restores, counters are kept so many times less often.
+const RESTORING: Millis = 10;
+/// How often the thread looks whether it is time to write.
+const LOOK: Duration = Duration::from_secs(5);
+/// How often a disk that fails is reported.
+const COMPLAINT: Duration = Duration::from_secs(60);
+
+/// Counters and view of one cycle.
+pub struct Snapshot {
+    state: State,
+    view: View,
+}
+
+impl Snapshot {
+    /// A copy of what the history keeps of the cycle that was just closed.
+    pub fn of(engine: &Engine) -> Snapshot {
+        Snapshot { state: copy_for_counters(&engine.state), view: View::of(engine) }
+    }
+}
+
+enum Message {
+    /// Outputs, as they are written; all of a cycle and those before it were sent.
+    Written { outputs: Vec<(Topic, Vec<u8>)>, cycle: u64, now: Millis },
+    /// Outputs up to a moment were given up.
+    Lost { now: Millis, cycle: u64 },
+    /// Counters.
+    Counters(Box<Snapshot>),
+}
+
+/// The loop's side.
+pub struct Keeper {
+    history: History,
+    messages: Option<SyncSender<Message>>,
+    thread: Option<JoinHandle<()>>,
+    waiting: Vec<(Topic, Vec<u8>)>,
+    waiting_bytes: usize,
+    confirmed: u64,
+    is_lost: bool,
+    /// Copied, and its cycle not confirmed yet or the channel full.
+    snapshot: Option<Box<Snapshot>>,
+    next_at: Millis,
+    interval: Millis,
+}
+
+impl Keeper {
+    /// Opens the history in a directory, for a process that goes on after a cycle. What was
+    /// published between the last cycle of the history and that one is a gap.
+    ///
+    /// # Errors
+    /// The directory cannot be made, read or written.
+    pub fn open(dir: &Path, keeps: Keeps, state: &State) -> io::Result<Keeper> {
+        let files = Files::open(dir, keeps)?;
+        let inner = Arc::new(Inner::new(files, keeps.interval));
+        let history = History::of(Arc::clone(&inner));
+        let mut writer = Writer::new(inner);
+        writer.begin(state.number, state.now);
+        let (messages, sent) = sync_channel(MESSAGES_MAX);
+        let thread =
+            std::thread::Builder::new().name("history".into()).spawn(move || writer.run(&sent))?;
+        Ok(Keeper {
+            history,
+            messages: Some(messages),
+            thread: Some(thread),
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            confirmed: 0,
+            is_lost: false,
+            snapshot: None,
+            next_at: Millis::MIN,
+            interval: keeps.interval,
+        })
+    }
+
+    /// What is asked about the past.
+    pub fn history(&self) -> History {
+        self.history.clone()
+    }
+
+    /// Takes what was published, and counters if it is time for that and a cycle was just closed.
+    pub fn turn(&mut self, report: &mut Report, engine: &Engine, at: Turn) {
+        let written = std::mem::take(&mut report.written);
+        self.waiting_bytes += written.iter().map(|(_, value)| value.len()).sum::<usize>();
+        self.waiting.extend(written);
+        self.confirmed = report.confirmed.unwrap_or(self.confirmed);
+        let state = &engine.state;
+        let is_time = at.is_cycle_end && state.now >= self.next_at && state.number > 0;
+        if is_time && self.snapshot.is_none() {
+            self.snapshot = Some(Box::new(Snapshot::of(engine)));
+            let interval = self.interval * if at.is_restoring { RESTORING } else { 1 };
+            self.next_at = state.now - state.now.rem_euclid(interval) + interval;
+        }
+        self.send(state.now);
+    }
+
+    fn send(&mut self, now: Millis) {
+        let cycle = self.confirmed;
+        if self.is_lost && self.try_send(Message::Lost { now, cycle }).is_none() {
+            self.is_lost = false;
+        }
+        if !self.waiting.is_empty() && !self.is_lost {
+            let outputs = std::mem::take(&mut self.waiting);
+            match self.try_send(Message::Written { outputs, cycle, now }) {
+                Some(Message::Written { outputs, .. }) => self.waiting = outputs,
+                _ => self.waiting_bytes = 0,
+            }
+        }
+        if self.waiting_bytes > WAITING_MAX {
+            (self.waiting, self.waiting_bytes, self.is_lost) = (Vec::new(), 0, true);
+        }
+        let is_confirmed = |it: &Box<Snapshot>| it.view.cycle <= cycle;
+        if self.waiting.is_empty()
+            && let Some(snapshot) = self.snapshot.take_if(|it| is_confirmed(it))
+            && let Some(Message::Counters(again)) = self.try_send(Message::Counters(snapshot))
+        {
+            self.snapshot = Some(again);
+        }
+    }
+
+    /// Sends a message; gives it back where there is no room.
+    fn try_send(&self, message: Message) -> Option<Message> {
+        match self.messages.as_ref()?.try_send(message) {
+            Ok(()) | Err(TrySendError::Disconnected(_)) => None,
+            Err(TrySendError::Full(message)) => Some(message),
+        }
+    }
+}
+
+/// Where the loop stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// A cycle was just closed, and nothing of the next is folded.
+    pub is_cycle_end: bool,
+    /// Cycles that were published wait to be counted.
+    pub is_restoring: bool,
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.messages = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("history: the thread that writes it had panicked");
+        }
+    }
+}
+
+/// The thread's side.
+struct Writer {
+    inner: Arc<Inner>,
+    codec: Codec,
+    arena: Arena,
+    /// Hashes of the counters of the last snapshot, by key.
+    last: BTreeMap<String, u64>,
+    /// The hour of the last whole snapshot.
+    full_hour: Option<Millis>,
+    /// Up to this cycle nothing is missing but the gaps.
+    cycle: u64,
+    now: Millis,
+    /// Since when what was to be written is lost.
+    lost_since: Option<Millis>,
+    complained: Option<Instant>,
+}
+
+impl Writer {
+    fn new(inner: Arc<Inner>) -> Writer {
+        Writer {
+            inner,
+            codec: Codec::default(),
+            arena: Arena::default(),
+            last: BTreeMap::new(),
+            full_hour: None,
+            cycle: 0,
+            now: 0,
+            lost_since: None,
+            complained: None,
+        }
+    }
+
+    /// Goes on after a cycle: what lies between is a gap.
+    fn begin(&mut self, cycle: u64, now: Millis) {
+        let (covered, covered_at) = self.inner.covered();
+        if covered > 0 && covered < cycle {
+            self.lost_since = Some(covered_at);
+        }
+        (self.cycle, self.now) = (covered.max(cycle), now.max(covered_at));
+    }
+
+    fn run(mut self, sent: &Receiver<Message>) {
+        loop {
+            match sent.recv_timeout(LOOK) {
+                Ok(Message::Written { outputs, cycle, now }) => {
+                    outputs.into_iter().for_each(|(topic, value)| self.take(topic, &value));
+                    (self.cycle, self.now) = (cycle, now);
+                }
+                Ok(Message::Lost { now, cycle }) => {
+                    self.flush();
+                    self.lost_since.get_or_insert(self.now);
+                    (self.cycle, self.now) = (cycle, now);
+                }
+                Ok(Message::Counters(snapshot)) => self.count(&snapshot),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.inner.open().is_full() {
+                self.flush();
+            }
+        }
+        self.flush();
+    }
+
+    fn take(&mut self, topic: Topic, value: &[u8]) {
+        let Event::Output(output) = self.codec.read(topic, None, Some(value), &mut self.arena)
+        else {
+            return;
+        };
+        let inner = Arc::clone(&self.inner);
+        let mut open = inner.open();
+        if sequence(&output) <= open.newest {
+            // Read back again after a restart.
+            return;
+        }
+        let mut piece = Vec::with_capacity(1 + value.len());
+        piece.push(code(topic));
+        piece.extend_from_slice(value);
+        open.newest = sequence(&output);
+        open.add(&output, piece);
+    }
+
+    /// Writes the outputs that are not in a file yet.
+    fn flush(&mut self) {
+        // They can be found in one of both places at any moment.
+        let inner = Arc::clone(&self.inner);
+        let mut open = inner.open();
+        let cycle = self.cycle.max(open.newest >> CYCLE_SHIFT);
+        let Some((head, names, raw)) = open.block(cycle) else { return };
+        let written = self.write(head, &names, &raw);
+        if let Err(error) = written {
+            self.lost_since.get_or_insert(head.first_at);
+            self.complain(&error);
+        }
+        open.clear();
+    }
+
+    fn count(&mut self, snapshot: &Snapshot) {
+        let View { now, cycle, queues, .. } = &snapshot.view;
+        let (now, cycle) = (*now, *cycle);
+        let mut lines: BTreeMap<String, String> =
+            counters(&snapshot.state).iter().map(|it| (it.key(), to_json(it))).collect();
+        for queue in queues {
+            // A struct of numbers and texts always has a JSON.
+            let json = serde_json::to_string(queue).unwrap_or_default();
+            lines.insert(format!("{VIEW}{}", queue.queue), json);
+        }
+        let hour = now.div_euclid(crate::core::unit::HOUR);
+        let is_full = self.full_hour != Some(hour);
+        if is_full {
+            self.last.clear();
+        }
+        let mut raw = Vec::new();
+        for (key, json) in &lines {
+            let hash = hash(json.as_bytes());
+            if self.last.insert(key.clone(), hash) != Some(hash) {
+                put(&mut raw, key.as_bytes());
+                put(&mut raw, json.as_bytes());
+            }
+        }
+        let gone: Vec<String> =
+            self.last.keys().filter(|key| !lines.contains_key(*key)).cloned().collect();
+        for key in gone {
+            self.last.remove(&key);
+            put(&mut raw, key.as_bytes());
+            put(&mut raw, b"");
+        }
+        let kind = if is_full { Kind::Full } else { Kind::Changes };
+        match self.write(Head::new(kind, now, cycle), &[], &raw) {
+            Ok(()) => self.full_hour = Some(hour),
+            Err(error) => {
+                // The next one begins anew.
+                self.full_hour = None;
+                self.complain(&error);
+            }
+        }
+    }
+
+    fn write(&mut self, head: Head, names: &[&str], raw: &[u8]) -> io::Result<()> {
+        let inner = Arc::clone(&self.inner);
+        let mut files = inner.files();
+        if let Some(since) = self.lost_since {
+            let gap = Head { last_at: head.first_at, ..Head::new(Kind::Gap, since, head.cycle) };
+            files.append(gap, &[], &[])?;
+            self.lost_since = None;
+        }
+        files.append(head, names, raw)
+    }
+
+    fn complain(&mut self, error: &io::Error) {
+        if self.complained.is_none_or(|at| at.elapsed() >= COMPLAINT) {
+            self.complained = Some(Instant::now());
+            tracing::warn!(
+                "history: cannot write: {error}; looks back have a gap until the disk has room, \
+                 nothing else is lost"
+            );
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Looking back: counters as of a moment, outputs by what they are about.
+
+use super::block::{Kind, pieces};
+use super::files::{Files, Place};
+use super::open::Open;
+use super::{TOPICS, VIEW, sequence};
+use crate::core::cut::Topic;
+use crate::core::event::Event;
+use crate::core::output::Output;
+use crate::core::unit::Millis;
+use crate::shell::view::QueueView;
+use crate::wire::avro::{Arena, Codec};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A search looks into so much at most; bytes before compression. What lies further back is found
+/// by going on from there.
+const LOOKED_MAX: usize = 256 << 20;
+
+/// What loop, writer and questions share.
+#[derive(Debug)]
+pub(super) struct Inner {
+    files: Mutex<Files>,
+    open: Mutex<Open>,
+    interval: Millis,
+}
+
+impl Inner {
+    pub fn new(files: Files, interval: Millis) -> Inner {
+        let newest = files.places().iter().map(|place| place.head.last).max().unwrap_or(0);
+        let open = Open { newest, ..Open::default() };
+        Inner { files: Mutex::new(files), open: Mutex::new(open), interval }
+    }
+
+    /// What is written; a panic in a change leaves at worst a block that is not listed.
+    pub fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is not written yet.
+    pub fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Up to which cycle nothing is missing but the gaps, and its time.
+    pub fn covered(&self) -> (u64, Millis) {
+        let files = self.files();
+        let heads = || files.places().iter().map(|place| place.head);
+        let cycle = heads().map(|head| head.cycle).max().unwrap_or(0);
+        (cycle, heads().map(|head| head.last_at).max().unwrap_or(0))
+    }
+}
+
+/// Questions about the past, from any thread.
+#[derive(Clone, Debug)]
+pub struct History(Arc<Inner>);
+
+/// Which part of the past is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The first and the last moment of which counters are kept; `None`: none yet.
+    pub counters: Option<(Millis, Millis)>,
+    /// Time between two moments of which counters are kept; ms.
+    pub interval: Millis,
+    /// Spans of which outputs are missing.
+    pub gaps: Vec<(Millis, Millis)>,
+}
+
+/// The counters as of a moment.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The `now` of the cycle they are of: the last one kept at or before the moment.
+    pub now: Millis,
+    /// The cycle.
+    pub cycle: u64,
+    /// Counters as JSON, by their keys.
+    pub counters: BTreeMap<String, String>,
+    /// The queues at a glance.
+    pub queues: Vec<QueueView>,
+}
+
+/// Which outputs are wanted. The newest come first.
+pub struct Search<'a> {
+    /// Topics.
+    pub topics: &'a [Topic],
+    /// Only those behind this sequence.
+    pub after: u64,
+    /// Only those before this sequence.
+    pub before: u64,
+    /// Only those of this moment or later.
+    pub from: Millis,
+    /// Only those of this moment or before.
+    pub to: Millis,
+    /// Names that all of them have.
+    pub names: &'a [&'a str],
+    /// Whether one is wanted.
+    pub wants: &'a dyn Fn(&Output) -> bool,
+    /// So many at most.
+    pub limit: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The outputs, the newest first, with their sequences.
+    pub outputs: Vec<(u64, Output)>,
+    /// The newest sequence there is.
+    pub newest: u64,
+    /// There may be more: go on with what lies before this sequence.
+    pub more_before: Option<u64>,
+}
+
+impl History {
+    pub(super) fn of(inner: Arc<Inner>) -> History {
+        History(inner)
+    }
+
+    /// Which part of the past is kept.
+    pub fn reach(&self) -> Reach {
+        let files = self.0.files();
+        let counters = || files.places().iter().filter(|place| place.is_counters());
+        let moments = || counters().map(|place| place.head.first_at);
+        let gaps = files.places().iter().filter(|place| place.head.kind == Kind::Gap);
+        Reach {
+            counters: moments().min().zip(moments().max()),
+            interval: self.0.interval,
+            gaps: gaps.map(|place| (place.head.first_at, place.head.last_at)).collect(),
+        }
+    }
+
+    /// The counters as of a moment: of the last cycle at or before it of which they are kept.
+    /// `None` where it lies before all that is kept.
+    pub fn counters_at(&self, at: Millis) -> Option<Counted> {
+        let chain = self.chain(at);
+        let last = chain.last()?.head;
+        let mut counters: BTreeMap<String, String> = BTreeMap::new();
+        for place in &chain {
+            let raw = place.body()?;
+            let mut pieces = pieces(&raw).map(String::from_utf8_lossy);
+            while let (Some(key), Some(json)) = (pieces.next(), pieces.next()) {
+                match json.as_ref() {
+                    "" => counters.remove(key.as_ref()),
+                    json => counters.insert(key.into_owned(), json.to_owned()),
+                };
+            }
+        }
+        let behind = counters.split_off(VIEW);
+        let (views, behind): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            behind.into_iter().partition(|(key, _)| key.starts_with(VIEW));
+        counters.extend(behind);
+        let queues = views.values().filter_map(|json| serde_json::from_str(json).ok()).collect();
+        Some(Counted { now: last.first_at, cycle: last.cycle, counters, queues })
+    }
+
+    /// From the last whole block of counters before a moment to the last block before it.
+    fn chain(&self, at: Millis) -> Vec<Place> {
+        let files = self.0.files();
+        let mut chain: Vec<Place> = Vec::new();
+        let before = files.places().iter().rev();
+        let before = before.filter(|place| place.is_counters() && place.head.first_at <= at);
+        for place in before {
+            chain.push(place.clone());
+            if place.head.kind == Kind::Full {
+                chain.reverse();
+                return chain;
+            }
+        }
+        Vec::new()
+    }
+
+    /// The newest outputs that are wanted.
+    pub fn search(&self, search: &Search<'_>) -> Found {
+        let mut finding = Finding { codec: Codec::default(), arena: Arena::default(), search };
+        let mut found = Found::default();
+        let places: Vec<Place> = {
+            // A block that is written meanwhile is in one of both places at any moment.
+            let open = self.0.open();
+            found.newest = open.newest;
+            for (sequence, piece) in open.iter().rev() {
+                if found.outputs.len() < search.limit {
+                    finding.look(sequence, piece, &mut found.outputs);
+                }
+            }
+            let files = self.0.files();
+            let places = files.places().iter().rev();
+            places.filter(|place| finding.may_hold(place)).cloned().collect()
+        };
+        let mut looked = 0;
+        for place in places {
+            if found.outputs.len() >= search.limit || looked > LOOKED_MAX {
+                found.more_before = Some(place.head.last.saturating_add(1));
+                break;
+            }
+            if !search.names.iter().all(|name| place.may_hold(name)) {
+                continue;
+            }
+            let Some(raw) = place.body() else { continue };
+            looked += raw.len();
+            let all: Vec<&[u8]> = pieces(&raw).collect();
+            for piece in all.into_iter().rev() {
+                finding.look(u64::MAX, piece, &mut found.outputs);
+            }
+        }
+        if found.outputs.len() > search.limit {
+            found.outputs.truncate(search.limit);
+            found.more_before = found.outputs.last().map(|(sequence, _)| *sequence);
+        }
+        found
+    }
+}
+
+/// A search under way.
+struct Finding<'a> {
+    codec: Codec,
+    arena: Arena,
+    search: &'a Search<'a>,
+}
+
+impl Finding<'_> {
+    /// Whether a block may hold what is wanted, by its head.
+    fn may_hold(&self, place: &Place) -> bool {
+        let (head, search) = (&place.head, self.search);
+        let is_in_order = head.last > search.after && head.first < search.before;
+        let is_in_time = head.last_at >= search.from && head.first_at <= search.to;
+        head.kind == Kind::Outputs && is_in_order && is_in_time
+    }
+
+    /// Takes an output if it is wanted. Its sequence, where it is known, saves reading it.
+    fn look(&mut self, known: u64, piece: &[u8], found: &mut Vec<(u64, Output)>) {
+        let search = self.search;
+        let Some((code, value)) = piece.split_first() else { return };
+        let Some(topic) = TOPICS.get(usize::from(*code)) else { return };
+        if known <= search.after || !search.topics.contains(topic) {
+            return;
+        }
+        let event = self.codec.read(*topic, None, Some(value), &mut self.arena);
+        let Event::Output(output) = event else { return };
+        let sequence = sequence(&output);
+        let (_, _, now) = output.moment();
+        let is_in_time = now >= search.from && now <= search.to;
+        let is_in_order = sequence > search.after && sequence < search.before;
+        let has = |name: &&str| super::names(&output).contains(name);
+        if is_in_time && is_in_order && search.names.iter().all(has) && (search.wants)(&output) {
+            found.push((sequence, output));
+        }
+    }
+}

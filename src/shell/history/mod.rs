@@ -1,0 +1,75 @@
+//! What was: the counters at stated intervals, and every decision, throttle and command, kept in
+//! files beside the store so that a look back does not read the log.
+//!
+//! It is a cache like the store. It holds what this process published or read back since it first
+//! ran here, a rebuild fills it from the log, and what is missing in it (a process that was killed
+//! loses what it had not written yet) is stated as a gap. The loop hands over copies; a thread of
+//! its own writes, and questions are answered without the loop.
+
+mod block;
+mod files;
+mod keeper;
+mod look;
+mod open;
+
+pub use files::Keeps;
+pub use keeper::{Keeper, Turn};
+pub use look::{Counted, Found, History, Reach, Search};
+
+use crate::core::cut::Topic;
+use crate::core::output::Output;
+use crate::core::output::decision::Outcome;
+
+/// A number that orders all outputs, the same in every process: cycle, topic, number in the cycle.
+/// Below 2^53 for some billions of cycles, so that JavaScript reads it as it is.
+pub fn sequence(output: &Output) -> u64 {
+    let topic = u64::from(code(output.topic()));
+    let number = u64::from(output.number()).min((1 << NUMBER_BITS) - 1);
+    output.cycle() << CYCLE_SHIFT | topic << NUMBER_BITS | number
+}
+
+/// Topics of outputs, by the number that stands for them in files and sequences.
+const TOPICS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
+
+/// The number that stands for a topic of outputs.
+fn code(topic: Topic) -> u8 {
+    TOPICS.iter().position(|it| *it == topic).unwrap_or(TOPICS.len()) as u8
+}
+
+/// Before the key of a queue at a glance, among the keys of counters.
+const VIEW: &str = "view/";
+
+/// Bits of an output's number within its cycle.
+const NUMBER_BITS: u32 = 18;
+/// Where a sequence has the cycle.
+const CYCLE_SHIFT: u32 = NUMBER_BITS + 2;
+
+/// The names under which an output can be found.
+fn names(output: &Output) -> Vec<&str> {
+    let mut names: Vec<&str> = match output {
+        Output::Decision(it) => {
+            let fixed = [
+                &it.subject,
+                &it.task,
+                &it.gshare,
+                &it.user,
+                &it.working_group,
+                &it.nucleus,
+                &it.policy,
+            ];
+            let mut names: Vec<&str> = fixed.into_iter().map(String::as_str).collect();
+            if let Outcome::Assign(ranked) = &it.outcome {
+                names.extend(ranked.iter().map(|ranked| ranked.queue.as_str()));
+            }
+            names
+        }
+        Output::Throttle(it) => vec![&it.subject, &it.rule, &it.policy],
+        Output::Command(it) => {
+            let mut names: Vec<&str> = vec![&it.subject, &it.rule, &it.queue, &it.gshare];
+            names.extend(it.jobs.iter().map(String::as_str));
+            names
+        }
+    };
+    names.retain(|name| !name.is_empty());
+    names
+}
