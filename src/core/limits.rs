@@ -213,6 +213,12 @@ limits! {
     "Most counters published on their topic in one cycle; counters (of jobs and of their cores). \
      Further ones are for the next cycles."
     counters_per_cycle: usize = "counters_per_cycle" * 1, 5_000 in 1..=1_000_000;
+    "Counters are kept in the history so often, for looks back."
+    history_interval_ms: Millis = "history_interval_s" * SECOND, 60 in 1..=86_400;
+    "The history reaches back so far."
+    history_span_ms: Millis = "history_h" * HOUR, 192 in 1..=87_600;
+    "The history takes so much disk at most; its oldest hours go first."
+    history_bytes: u64 = "history_mb" * MIB, 4_096 in 1..=1_048_576;
     "Most label values of one metric (queues, links ...); further ones are summed as `other`."
     metric_labels_max: usize = "metric_labels_max" * 1, 1_000 in 1..=100_000;
     "An HTTP request is answered within this, or given up."

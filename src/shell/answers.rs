@@ -1,31 +1,29 @@
-//! Expensive questions, answered beside the loop: the loop copies what the answer needs, at a
-//! cycle's boundary, and a thread works on the copy.
+//! Questions to the loop. What is looked up by a name is answered at once. What walks over all
+//! counters or records is answered beside the loop: it copies what the answer needs, at a cycle's
+//! boundary, and a thread works on the copy.
 //!
 //! There is one copy and one such thread at a time, it answers all questions asked before the copy
 //! was made, but for those of clients that have gone. Copying takes at most a tenth of the time. It
 //! is a copy of the live state and not of the store, which holds the records only: a counter that
 //! drifted in memory would not be found there.
 
-use crate::core::explain::explain_job;
+use crate::core::explain::NameStanding;
 use crate::core::state::State;
 use crate::core::state::audit::audit;
 use crate::core::state::counters::{copy_for_counters, counters};
-use crate::shell::http::{Answer, Question};
-use crate::wire::counter::to_json;
+use crate::shell::question::{Answer, Asked, Audited, Counters, Question};
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How many times as long as copying took passes before the next copy.
 const REST: u32 = 10;
+/// How often a process recounts by itself.
+const SELF_AUDIT: Duration = Duration::from_secs(3_600);
 
-const JSON_LINES: &str = "application/x-ndjson";
-const TEXT: &str = "text/plain; charset=utf-8";
-/// Questions that are answered from a copy.
-const VERBS: [&str; 3] = ["audit", "counters", "job"];
-
-/// Works out the answer to a verb.
-type Work = fn(&str, &State) -> Answer;
+/// Works out the answer to a question.
+type Work = fn(&Asked, &State) -> Answer;
 
 /// Questions that wait for an answer, and the thread that works on one.
 pub struct Answers {
@@ -34,45 +32,72 @@ pub struct Answers {
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
     work: Work,
+    audited: Arc<Mutex<Option<(Instant, Arc<Audited>)>>>,
+    /// When the process recounts next if nobody asks before.
+    self_audit_at: Instant,
 }
 
 impl Answers {
     /// Nothing was asked yet.
     pub fn new(asked: Receiver<Question>) -> Answers {
-        let (waiting, rests_until) = (Vec::new(), Instant::now());
-        Answers { asked, waiting, worker: None, rests_until, work }
+        Answers {
+            asked,
+            waiting: Vec::new(),
+            worker: None,
+            rests_until: Instant::now(),
+            work,
+            audited: Arc::default(),
+            self_audit_at: Instant::now(),
+        }
     }
 
-    /// Takes questions up, and begins to answer them if the state is that of a cycle's end.
-    pub fn turn(&mut self, state: &State, is_cycle_end: bool) {
-        for question in self.asked.try_iter() {
-            if VERBS.contains(&question.verb.as_str()) {
-                self.waiting.push(question);
-            } else {
-                let what =
-                    format!("{:?} is not known; there is: {}", question.verb, VERBS.join(", "));
-                question.answer(Answer::Unknown(what));
-            }
-        }
+    /// The last recount, and when it ended.
+    pub fn audited(&self) -> Option<(Instant, Arc<Audited>)> {
+        self.audited.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes questions up, and begins to answer them if the state is that of a cycle's end. Where
+    /// it `is_settled` (it leads and has caught up, or follows without a backlog) it recounts by
+    /// itself from time to time.
+    pub fn turn(&mut self, state: &State, is_cycle_end: bool, is_settled: bool) {
+        self.waiting.extend(self.asked.try_iter());
         self.waiting.retain(|question| !question.is_gone());
-        let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
-        let is_resting = Instant::now() < self.rests_until;
-        if self.waiting.is_empty() || is_working || is_resting || !is_cycle_end {
+        if !is_cycle_end {
             return;
         }
+        let is_of_a_name = |it: &mut Question| matches!(it.asked, Asked::Standing(_));
+        for question in self.waiting.extract_if(.., is_of_a_name) {
+            if let Asked::Standing(name) = &question.asked {
+                let standing = NameStanding::of(state, name);
+                question.answer(Answer::Standing(Box::new(standing)));
+            }
+        }
+        let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
+        if is_working || Instant::now() < self.rests_until {
+            return;
+        }
+        let recounts = is_settled && Instant::now() >= self.self_audit_at;
+        if !self.waiting.is_empty() || recounts {
+            self.begin(state, recounts);
+        }
+    }
+
+    fn begin(&mut self, state: &State, recounts: bool) {
         let began = Instant::now();
         // Only counters can be answered from less than all of it.
-        let copy = match self.waiting.iter().any(|question| question.verb != "counters") {
-            true => state.clone(),
-            false => copy_for_counters(state),
-        };
+        let wants_all = self.waiting.iter().any(|question| question.asked == Asked::Audit);
+        let copy = if wants_all || recounts { state.clone() } else { copy_for_counters(state) };
         let took = began.elapsed();
         self.rests_until = Instant::now() + took * REST;
         tracing::debug!("copied the state in {took:?} to answer questions");
+        if wants_all || recounts {
+            self.self_audit_at = Instant::now() + SELF_AUDIT;
+        }
         let (questions, work) = (std::mem::take(&mut self.waiting), self.work);
-        let worker = std::thread::Builder::new()
-            .name("answers".to_owned())
-            .spawn(move || answer_all(questions, &copy, work));
+        let audited = Arc::clone(&self.audited);
+        let worker = std::thread::Builder::new().name("answers".to_owned()).spawn(move || {
+            answer_all(questions, &copy, work, recounts, &audited);
+        });
         // Without a thread no question is answered: the clients get an error.
         self.worker = worker
             .map_err(|error| tracing::error!("cannot start the thread that answers: {error}"))
@@ -80,56 +105,48 @@ impl Answers {
     }
 }
 
-fn answer_all(mut questions: Vec<Question>, state: &State, work: Work) {
-    for verb in VERBS {
+fn answer_all(
+    mut questions: Vec<Question>,
+    state: &State,
+    work: Work,
+    recounts: bool,
+    audited: &Mutex<Option<(Instant, Arc<Audited>)>>,
+) {
+    for asked in [Asked::Counters, Asked::Audit] {
         let (these, others): (Vec<Question>, Vec<Question>) =
-            questions.into_iter().partition(|question| question.verb == verb);
+            questions.into_iter().partition(|question| question.asked == asked);
         questions = others;
-        if these.iter().all(Question::is_gone) {
+        let is_for_us = recounts && asked == Asked::Audit;
+        if these.iter().all(Question::is_gone) && !is_for_us {
             continue;
         }
-        if verb == "job" {
-            these.into_iter().for_each(|question| {
-                let answer = answer_job(&question, state);
-                question.answer(answer);
-            });
-            continue;
+        let answer = work(&asked, state);
+        if let Answer::Audit(found) = &answer {
+            for drift in &found.drifts {
+                let (counter, kept, recount) = (&drift.counter, &drift.kept, &drift.recount);
+                tracing::error!("audit: {counter} is {kept}, a recount gives {recount}");
+            }
+            *audited.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((Instant::now(), Arc::clone(found)));
         }
-        let answer = work(verb, state);
         these.into_iter().for_each(|question| question.answer(answer.clone()));
     }
 }
 
-fn work(verb: &str, state: &State) -> Answer {
+fn work(asked: &Asked, state: &State) -> Answer {
     let all = counters(state);
-    let (content_type, text) = if verb == "audit" {
-        (TEXT, audit_text(state, all.len()))
-    } else {
-        let lines: Vec<String> = all.iter().map(to_json).collect();
-        (JSON_LINES, lines.join("\n") + "\n")
-    };
-    Answer::Found { content_type, body: text.into_bytes() }
-}
-
-/// How a job stands, and each rule to it.
-fn answer_job(question: &Question, state: &State) -> Answer {
-    let Some(name) = question.query.get("name") else {
-        return Answer::Unknown("no job is named; ask for /v1/job?name=JOB".to_owned());
-    };
-    match explain_job(state, name) {
-        Some(text) => Answer::Found { content_type: TEXT, body: text.into_bytes() },
-        None => Answer::Unknown(format!("no job {name:?} is known")),
+    match asked {
+        Asked::Audit => Answer::Audit(Arc::new(Audited {
+            cycle: state.number,
+            counters: all.len(),
+            drifts: audit(state),
+        })),
+        Asked::Counters | Asked::Standing(_) => Answer::Counters(Arc::new(Counters {
+            cycle: state.number,
+            now: state.now,
+            counters: all,
+        })),
     }
-}
-
-fn audit_text(state: &State, count: usize) -> String {
-    let drifts = audit(state);
-    let (number, drifted) = (state.number, drifts.len());
-    let mut text = format!("{count} counters at cycle {number}, {drifted} drifted\n");
-    for it in drifts {
-        text += &format!("{}: kept {}, recount {}\n", it.counter, it.kept, it.recount);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -138,54 +155,82 @@ mod tests {
     use crate::core::state::Setting;
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::mpsc::sync_channel;
-    use std::time::Duration;
 
     static BEGUN: AtomicU32 = AtomicU32::new(0);
     static MAY_END: AtomicBool = AtomicBool::new(false);
 
     /// An answer that takes as long as the test wants.
-    fn slow(_: &str, state: &State) -> Answer {
+    fn slow(_: &Asked, state: &State) -> Answer {
         BEGUN.fetch_add(1, Ordering::SeqCst);
         while !MAY_END.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Answer::Unknown(format!("cycle {}", state.number))
+        Answer::Audit(Arc::new(Audited { cycle: state.number, ..Audited::default() }))
+    }
+
+    fn cycle(answer: &Answer) -> u64 {
+        match answer {
+            Answer::Audit(audited) => audited.cycle,
+            Answer::Counters(counters) => counters.cycle,
+            Answer::Standing(standing) => standing.cycle,
+        }
+    }
+
+    fn state() -> State {
+        State::new(Setting { domain: "atlas".into(), ..Setting::default() })
     }
 
     #[test]
     fn the_loop_goes_on_while_one_copy_answers_everybody_who_has_not_gone() {
-        let setting = Setting { domain: "atlas".into(), ..Setting::default() };
-        let mut state = State::new(setting);
+        let mut state = state();
         let (questions, asked) = sync_channel(32);
         let mut answers = Answers { work: slow, ..Answers::new(asked) };
-        let question = |verb| {
-            let (question, reply) = Question::new(verb);
+        let ask = |what| {
+            let (question, reply) = Question::new(what);
             questions.send(question).unwrap();
             reply
         };
         // A cycle that is half folded is not shown.
-        let mut first = question("audit");
-        answers.turn(&state, false);
+        let mut first = ask(Asked::Audit);
+        answers.turn(&state, false, false);
         assert!(answers.worker.is_none());
-        answers.turn(&state, true);
-        let mut later: Vec<_> = (0..15).map(|_| question("audit")).collect();
-        drop(question("audit"));
+        answers.turn(&state, true, false);
+        let mut later: Vec<_> = (0..15).map(|_| ask(Asked::Audit)).collect();
+        drop(ask(Asked::Audit));
         for number in 1..=100 {
             state.number = number;
-            answers.turn(&state, true);
+            answers.turn(&state, true, false);
         }
         assert!(BEGUN.load(Ordering::SeqCst) <= 1, "one at a time");
         assert_eq!(answers.waiting.len(), 15, "who has gone is not answered");
+        // What is looked up by a name does not wait for that.
+        let mut named = ask(Asked::Standing("nobody".into()));
+        answers.turn(&state, true, false);
+        assert_eq!(named.try_recv().map(|it| cycle(&it)), Ok(100));
         MAY_END.store(true, Ordering::SeqCst);
         let mut got = Vec::new();
         while got.len() < later.len() {
-            answers.turn(&state, true);
+            answers.turn(&state, true, false);
             got.extend(later.iter_mut().filter_map(|reply| reply.try_recv().ok()));
             std::thread::yield_now();
         }
-        let answer = |number| Answer::Unknown(format!("cycle {number}"));
-        assert_eq!(first.try_recv(), Ok(answer(0)));
-        assert!(got.iter().all(|got| *got == answer(100)), "{got:?}");
+        assert_eq!(first.try_recv().map(|it| cycle(&it)), Ok(0));
+        assert!(got.iter().all(|got| cycle(got) == 100), "{got:?}");
         assert_eq!(BEGUN.load(Ordering::SeqCst), 2, "those who asked meanwhile share one answer");
+    }
+
+    #[test]
+    fn it_recounts_by_itself_once_it_is_settled() {
+        let state = state();
+        let (_questions, asked) = sync_channel(1);
+        let mut answers = Answers::new(asked);
+        answers.turn(&state, true, false);
+        assert!(answers.worker.is_none(), "not while it catches up");
+        answers.turn(&state, true, true);
+        answers.worker.take().unwrap().join().unwrap();
+        let (_, audited) = answers.audited().unwrap();
+        assert!(audited.drifts.is_empty());
+        answers.turn(&state, true, true);
+        assert!(answers.worker.is_none(), "not again at once");
     }
 }

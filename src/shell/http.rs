@@ -1,4 +1,4 @@
-//! The HTTP server: metrics, health, and questions that the loop answers between two cycles.
+//! The HTTP server: metrics, health, and what a caller adds.
 //!
 //! It runs on a thread of its own and sees the fold only through what the loop gives it.
 
@@ -9,25 +9,19 @@ pub use door::Door;
 use crate::shell::metrics::Scrape;
 use crate::shell::status::Status;
 use axum::Router;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Where it listens if nothing else is stated: seen from this machine only.
 pub const ADDRESS: &str = "127.0.0.1:9187";
-/// How long a question may wait for the loop's answer.
-pub const ANSWER_MAX: Duration = Duration::from_secs(10);
-/// How many questions may wait for the loop at a time.
-const QUESTIONS_MAX: usize = 16;
 /// How long requests under way may take to end when the server stops.
 const END_MAX: Duration = Duration::from_secs(1);
 /// How often observations are tidied up, scraped or not.
@@ -35,51 +29,6 @@ const UPKEEP: Duration = Duration::from_secs(5);
 
 const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const JSON: &str = "application/json";
-
-/// A question from outside: `/v1/{verb}?{query}`. To be answered at a cycle's boundary.
-#[derive(Debug)]
-pub struct Question {
-    /// What is asked for, such as `counters`.
-    pub verb: String,
-    /// The query's parameters; of one given twice the last.
-    pub query: BTreeMap<String, String>,
-    reply: oneshot::Sender<Answer>,
-}
-
-/// An answer to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Here it is.
-    Found {
-        /// Its MIME type.
-        content_type: &'static str,
-        /// Its bytes.
-        body: Vec<u8>,
-    },
-    /// There is no such thing; the text names what there is.
-    Unknown(String),
-    /// The question makes no sense; the text names what is allowed.
-    Wrong(String),
-}
-
-impl Question {
-    /// A question, and where its answer comes out.
-    #[cfg(test)]
-    pub fn new(verb: &str) -> (Question, oneshot::Receiver<Answer>) {
-        let (reply, answer) = oneshot::channel();
-        (Question { verb: verb.to_owned(), query: BTreeMap::new(), reply }, answer)
-    }
-
-    /// Whether no client waits for the answer any more.
-    pub fn is_gone(&self) -> bool {
-        self.reply.is_closed()
-    }
-
-    /// Answers. The client may have gone; then the answer is dropped.
-    pub fn answer(self, answer: Answer) {
-        let _ = self.reply.send(answer);
-    }
-}
 
 /// The server, running until it is stopped or dropped.
 #[derive(Debug)]
@@ -94,38 +43,41 @@ pub struct Server {
 struct Shared {
     scrape: Scrape,
     status: Arc<Status>,
-    asks: SyncSender<Question>,
-    answer_max: Duration,
 }
 
 impl Server {
-    /// Listens on `address` (port 0: any free one) and serves. The questions come out of the
-    /// receiver; one not answered within `door.answer_max` gets a 503.
+    /// Listens on `address` (port 0: any free one) and serves metrics, health, and `added`, whose
+    /// paths are `paths`.
+    ///
+    /// # Errors
+    /// The address cannot be listened on.
     pub fn start(
         address: SocketAddr,
         scrape: Scrape,
         status: Arc<Status>,
         door: Door,
-    ) -> Result<(Server, Receiver<Question>), HttpError> {
+        (added, paths): (Router, &[&str]),
+    ) -> Result<Server, HttpError> {
         let fail = |source| HttpError { address, source };
         let listener = TcpListener::bind(address).map_err(fail)?;
         listener.set_nonblocking(true).map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
-        let (asks, asked) = sync_channel(QUESTIONS_MAX);
-        let shared = Shared { scrape, status, asks, answer_max: door.answer_max };
+        let shared = Shared { scrape, status };
+        let upkeep = shared.scrape.clone();
+        let router = router(shared, added, paths);
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("http".to_string())
             .spawn(move || {
-                if let Err(error) = runtime.block_on(serve(listener, shared, door, stopped)) {
+                if let Err(error) = runtime.block_on(serve(listener, upkeep, router, door, stopped)) {
                     tracing::error!("http: serving {address} ended: {error}");
                 }
                 runtime.shutdown_timeout(END_MAX);
             })
             .map_err(fail)?;
-        Ok((Server { address, stop: Some(stop), thread: Some(thread) }, asked))
+        Ok(Server { address, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where it listens.
@@ -167,19 +119,18 @@ pub struct HttpError {
 
 async fn serve(
     listener: TcpListener,
-    shared: Shared,
+    scrape: Scrape,
+    router: Router,
     door: Door,
     stopped: oneshot::Receiver<()>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let scrape = shared.scrape.clone();
     let upkeep = async move {
         loop {
             tokio::time::sleep(UPKEEP).await;
             scrape.upkeep();
         }
     };
-    let router = router(shared);
     tokio::select! {
         () = door::accept(&listener, router, &door) => {}
         () = upkeep => {}
@@ -189,17 +140,19 @@ async fn serve(
     Ok(())
 }
 
-fn router(shared: Shared) -> Router {
+fn router(shared: Shared, added: Router, paths: &[&str]) -> Router {
+    let mut there_is = vec!["/metrics", "/livez", "/readyz"];
+    there_is.extend(paths);
+    let remedy = format!("try {}", there_is.join(", "));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(async || (StatusCode::OK, "alive\n")))
         .route("/readyz", get(readyz))
-        .route("/v1/{verb}", get(question))
-        .fallback(async || {
-            let there_is = "try /metrics, /livez, /readyz, /v1/audit, /v1/counters";
-            problem(StatusCode::NOT_FOUND, "there is nothing of that name", there_is)
-        })
         .with_state(shared)
+        .merge(added)
+        .fallback(async move || {
+            problem(StatusCode::NOT_FOUND, "there is nothing of that name", &remedy)
+        })
 }
 
 async fn metrics(State(shared): State<Shared>) -> Response {
@@ -218,41 +171,8 @@ async fn readyz(State(shared): State<Shared>) -> Response {
     (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }
 
-async fn question(
-    State(shared): State<Shared>,
-    Path(verb): Path<String>,
-    Query(query): Query<BTreeMap<String, String>>,
-) -> Response {
-    let (reply, answer) = oneshot::channel();
-    let later = "ask again later";
-    if shared.asks.try_send(Question { verb, query, reply }).is_err() {
-        return problem(StatusCode::SERVICE_UNAVAILABLE, "too many questions wait", later);
-    }
-    match tokio::time::timeout(shared.answer_max, answer).await {
-        Ok(Ok(Answer::Found { content_type, body })) => {
-            ([(header::CONTENT_TYPE, content_type)], body).into_response()
-        }
-        Ok(Ok(Answer::Unknown(what))) => {
-            problem(StatusCode::NOT_FOUND, &what, "ask for one of those")
-        }
-        Ok(Ok(Answer::Wrong(what))) => {
-            problem(StatusCode::BAD_REQUEST, &what, "ask for what is allowed")
-        }
-        Ok(Err(_)) => {
-            let what = "the process is stopping, or could not answer; see its log";
-            problem(StatusCode::SERVICE_UNAVAILABLE, what, later)
-        }
-        Err(_) => {
-            let waited = shared.answer_max.as_secs_f64();
-            let what = format!("no answer within {waited} s");
-            let remedy = "ask again later, or raise http_timeout_s in the topology";
-            problem(StatusCode::SERVICE_UNAVAILABLE, &what, remedy)
-        }
-    }
-}
-
 /// What went wrong, and what can be done about it.
-fn problem(code: StatusCode, error: &str, remedy: &str) -> Response {
+pub fn problem(code: StatusCode, error: &str, remedy: &str) -> Response {
     let body = serde_json::json!({ "error": error, "remedy": remedy });
     (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }

@@ -276,6 +276,13 @@ impl Metrics {
         self.topic(topic, Metric::FactsAge).set(age as f64 / SECOND as f64);
     }
 
+    /// How many counters drifted in the last recount, and how long ago that was.
+    pub fn record_audit(&self, drifted: usize, age: Duration) {
+        let none: [&str; 0] = [];
+        self.current.set(Metric::AuditDrifted, std::iter::once((none, drifted as f64)));
+        self.current.set(Metric::AuditAge, std::iter::once((none, age.as_secs_f64())));
+    }
+
     /// What an import of a name changed: records written, removed and left as they were; `None`: it
     /// failed.
     pub fn record_import(&mut self, name: &str, done: Option<(usize, usize, usize)>) {

@@ -1,6 +1,7 @@
 //! Everything that touches the world: Kafka, disk, clock, HTTP, command line.
 
 pub mod answers;
+pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod commit;
@@ -13,6 +14,7 @@ pub mod kafka;
 pub mod metrics;
 pub mod pages;
 pub mod ports;
+pub mod question;
 pub mod read_ahead;
 pub mod registry;
 pub mod rivals;
@@ -24,3 +26,4 @@ pub mod store;
 pub mod stuck;
 pub mod unseen;
 pub mod view;
+pub mod when;

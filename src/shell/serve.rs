@@ -7,18 +7,24 @@ use crate::core::unit::Millis;
 use crate::drive::Drive;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
+use crate::drive::epoch_config::EpochConfig;
 use crate::shell::answers::Answers;
+use crate::shell::api::{self, Api, Past, Reasons, Views};
 use crate::shell::clock;
+use crate::shell::history::{Keeper, Keeps, Turn};
 use crate::shell::http::{Door, Server};
 use crate::shell::intake::IntakeReport;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
+use crate::shell::question::Asker;
 use crate::shell::rivals::Rivals;
 use crate::shell::stale::Stale;
 use crate::shell::status::Status;
 use crate::shell::stuck::Stuck;
 use crate::shell::unseen::Unseen;
+use axum::Router;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,6 +40,9 @@ pub struct Show {
     metrics: Metrics,
     server: Option<Server>,
     answers: Option<Answers>,
+    views: Views,
+    past: Past,
+    keeper: Option<Keeper>,
     gauged: Option<Instant>,
     figured: Option<Instant>,
     stale: Stale,
@@ -48,6 +57,9 @@ impl Show {
             metrics: Metrics::new(domain, labels_max),
             server: None,
             answers: None,
+            views: Views::default(),
+            past: Past::default(),
+            keeper: None,
             gauged: None,
             figured: None,
             stale: Stale::default(),
@@ -55,20 +67,74 @@ impl Show {
         }
     }
 
-    /// Serves on an address.
+    /// Serves metrics and health on an address.
     pub fn listen(&mut self, address: SocketAddr, door: Door) -> anyhow::Result<SocketAddr> {
-        let scrape = self.metrics.scrape(Arc::clone(&self.status));
-        let (server, asked) = Server::start(address, scrape, Arc::clone(&self.status), door)?;
-        let bound = server.address();
-        self.server = Some(server);
+        self.serve(address, door, (Router::new(), &[]))
+    }
+
+    /// Serves the API too, which explains decisions by a configuration.
+    pub fn listen_with_api(
+        &mut self,
+        address: SocketAddr,
+        door: Door,
+        config: &EpochConfig,
+    ) -> anyhow::Result<SocketAddr> {
+        let (asker, asked) = Asker::new(door.answer_max);
+        let api = Api {
+            asker,
+            status: Arc::clone(&self.status),
+            views: self.views.clone(),
+            past: self.past.clone(),
+            reasons: Arc::new(Reasons::of(config)),
+        };
+        let bound = self.serve(address, door, (api::routes(api), &api::PATHS))?;
         self.answers = Some(Answers::new(asked));
         Ok(bound)
+    }
+
+    fn serve(
+        &mut self,
+        address: SocketAddr,
+        door: Door,
+        added: (Router, &[&str]),
+    ) -> anyhow::Result<SocketAddr> {
+        let scrape = self.metrics.scrape(Arc::clone(&self.status));
+        let server = Server::start(address, scrape, Arc::clone(&self.status), door, added)?;
+        let bound = server.address();
+        self.server = Some(server);
+        Ok(bound)
+    }
+
+    /// Keeps a history in a directory from now on, of what a drive does. Without it nothing but
+    /// looks back are missing, so a directory that cannot be used is reported and no more.
+    pub fn keep<L: Log, S: Store>(&mut self, dir: &Path, drive: &mut Drive<L, S>) {
+        // The one of an earlier life is written before the next one is read.
+        self.keeper = None;
+        let state = drive.state();
+        let limits = &state.setting.limits;
+        let keeps = Keeps {
+            interval: limits.history_interval_ms,
+            span: limits.history_span_ms,
+            bytes: limits.history_bytes,
+        };
+        match Keeper::open(dir, keeps, state) {
+            Ok(keeper) => {
+                self.past.set(Some(keeper.history()));
+                self.keeper = Some(keeper);
+                drive.report_written();
+            }
+            Err(error) => {
+                self.past.set(None);
+                let dir = dir.display();
+                tracing::warn!("history: {dir} cannot be used: {error}; there is no look back");
+            }
+        }
     }
 
     /// Reports what a drive did since the last call, and answers what was asked meanwhile, at a
     /// cycle's boundary. Gives the report on.
     pub fn report<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
-        let report = drive.take_report();
+        let mut report = drive.take_report();
         self.count(&report);
         let state = drive.state();
         let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
@@ -92,8 +158,17 @@ impl Show {
         }
         self.metrics.add();
         self.status.turn();
+        let is_cycle_end = drive.is_between_cycles();
+        let is_settled = !restoring && !catching_up;
+        if let Some(keeper) = &mut self.keeper {
+            let turn = Turn { is_cycle_end, is_restoring: restoring };
+            keeper.turn(&mut report, drive.engine(), turn);
+        }
+        if is_cycle_end {
+            self.views.turn(drive.engine());
+        }
         if let Some(answers) = &mut self.answers {
-            answers.turn(drive.state(), drive.is_between_cycles());
+            answers.turn(drive.state(), is_cycle_end, is_settled);
         }
         report
     }
@@ -252,6 +327,9 @@ impl Show {
         let standing = throttles.filter(|throttle| throttle.stands(state.now));
         self.metrics.record_standing(standing.map(|throttle| throttle.rule.as_str()));
         self.metrics.record_commands(state);
+        if let Some((at, audited)) = self.answers.as_ref().and_then(Answers::audited) {
+            self.metrics.record_audit(audited.drifts.len(), at.elapsed());
+        }
         if self.figured.is_none_or(|figured| figured.elapsed() >= FIGURES) {
             self.figured = Some(Instant::now());
             self.metrics.record_figures(state);
@@ -264,8 +342,9 @@ impl Show {
         }
     }
 
-    /// Stops serving.
+    /// Stops serving, and writes what the history does not have yet.
     pub fn stop(&mut self) {
+        self.keeper = None;
         if let Some(server) = self.server.take() {
             server.stop();
         }

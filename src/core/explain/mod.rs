@@ -4,12 +4,14 @@
 mod command;
 mod job;
 mod join;
+mod standing;
 mod throttle;
 mod why;
 
 pub use command::explain_command;
 pub use job::explain_job;
 pub use join::join;
+pub use standing::{NameStanding, RequestStanding};
 pub use throttle::{explain_throttle, throttle_of};
 pub use why::{Rejected, Step, Waits, Why, headline, why};
 

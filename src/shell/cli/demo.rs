@@ -6,12 +6,12 @@ mod faults;
 mod polled;
 
 use crate::core::event::Configuration;
-use crate::core::limits::Limits;
 use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::audit::audit;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::drive::epoch_config::EpochConfig;
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::{Kind, lane, load_file};
 use crate::shell::cli::log_args::{Read, dir_topics, open_store};
@@ -138,9 +138,10 @@ impl Demo {
         };
         let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-        self.listen(&mut show);
+        self.listen(&mut show, &read.epoch_config()?);
         println!("log and store in {}", self.dir.display());
         let mut demo = Live::start(&self.dir, &read, grid, show)?;
+        demo.show.keep(&self.dir.join("store").join("history"), &mut demo.drive);
         demo.polled = self.polled.then(Polled::default);
         demo.faults = faults;
         demo.run(START + Millis::from(self.hours) * HOUR)?;
@@ -148,10 +149,11 @@ impl Demo {
     }
 
     /// The port may be taken, by another demo perhaps: then any free one will do.
-    fn listen(&self, show: &mut Show) {
+    fn listen(&self, show: &mut Show, config: &EpochConfig) {
         let any = SocketAddr::new(self.http.ip(), 0);
-        let door = Door::new(&Limits::default(), &[]);
-        match show.listen(self.http, door.clone()).or_else(|_| show.listen(any, door)) {
+        let door = Door::new(&config.setting.limits, &[]);
+        let bound = show.listen_with_api(self.http, door.clone(), config);
+        match bound.or_else(|_| show.listen_with_api(any, door, config)) {
             Ok(bound) => println!("metrics on http://{bound}/metrics"),
             Err(error) => println!("no metrics: {error:#}"),
         }

@@ -90,7 +90,8 @@ impl Run {
         }
         let limits = read.topology.limits.clone();
         let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
-        let bound = show.listen(self.http, Door::new(&limits, &self.http_host))?;
+        let door = Door::new(&limits, &self.http_host);
+        let bound = show.listen_with_api(self.http, door, &read.epoch_config()?)?;
         tracing::info!("serving metrics and questions on http://{bound}");
         let beside = Beside::start(&self.log_args, &read)?;
         let progress = &read.topology.topic(Topic::Progress).name;
@@ -137,6 +138,7 @@ impl Run {
             Ok(drive) => drive,
             Err(error) => return again(error, show),
         };
+        show.keep(&store.join("history"), &mut drive);
         show.status.update(|status| status.broker_unreachable_since = None);
         let names = read.topology.topics.iter();
         let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));

@@ -50,9 +50,12 @@ pub(super) struct Head {
     pub last: u64,
     /// Up to this cycle nothing is missing in the history, but for its gaps.
     pub cycle: u64,
-    names: u32,
-    written: u32,
-    raw: u32,
+    /// Set when it is written, as are the lengths.
+    pub names: u32,
+    /// Length of the body as written; bytes.
+    pub written: u32,
+    /// Length of the body before compression; bytes.
+    pub raw: u32,
 }
 
 impl Head {
@@ -68,7 +71,7 @@ impl Head {
     }
 
     /// Where its names lie in it.
-    pub fn names(&self) -> std::ops::Range<usize> {
+    pub fn names_at(&self) -> std::ops::Range<usize> {
         HEAD..HEAD + self.names as usize * 8
     }
 
@@ -136,7 +139,7 @@ pub(super) fn body(block: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let mut raw = Vec::with_capacity(head.raw as usize);
-    let limited = DeflateDecoder::new(content.get(head.names().end..)?).take(RAW_MAX.into());
+    let limited = DeflateDecoder::new(content.get(head.names_at().end..)?).take(RAW_MAX.into());
     limited.take(head.raw.into()).read_to_end(&mut raw).ok()?;
     (raw.len() == head.raw as usize).then_some(raw)
 }
@@ -196,7 +199,7 @@ mod tests {
         let raw = body(&block).unwrap();
         let all: Vec<&[u8]> = pieces(&raw).collect();
         assert_eq!(all, [&b"one"[..], b"", b"three"]);
-        let names = &block[head.names()];
+        let names = &block[head.names_at()];
         assert!(may_hold(names, "a") && may_hold(names, "b") && !may_hold(names, "c"));
     }
 

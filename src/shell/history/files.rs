@@ -146,7 +146,7 @@ fn find(path: &Path, places: &mut Vec<Place>) -> io::Result<()> {
 impl Place {
     /// Whether its block may hold something of a name; so if that cannot be read.
     pub fn may_hold(&self, name: &str) -> bool {
-        let range = self.head.names();
+        let range = self.head.names_at();
         let mut names = vec![0; range.len()];
         let offset = self.offset + range.start as u64;
         let read = File::open(&self.path).and_then(|file| file.read_exact_at(&mut names, offset));

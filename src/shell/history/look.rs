@@ -28,7 +28,7 @@ pub(super) struct Inner {
 impl Inner {
     pub fn new(files: Files, interval: Millis) -> Inner {
         let newest = files.places().iter().map(|place| place.head.last).max().unwrap_or(0);
-        let open = Open { newest, ..Open::default() };
+        let open = Open::after(newest);
         Inner { files: Mutex::new(files), open: Mutex::new(open), interval }
     }
 

@@ -24,6 +24,11 @@ pub(super) struct Open {
 }
 
 impl Open {
+    /// None yet behind a sequence.
+    pub fn after(newest: u64) -> Open {
+        Open { newest, ..Open::default() }
+    }
+
     /// Adds an output, with its piece of the block.
     pub fn add(&mut self, output: &Output, written: Vec<u8>) {
         self.since.get_or_insert_with(Instant::now);
@@ -45,7 +50,7 @@ impl Open {
 
     /// Forgets them: they are written.
     pub fn clear(&mut self) {
-        *self = Open { newest: self.newest, ..Open::default() };
+        *self = Open::after(self.newest);
     }
 
     /// Their head, names and body, complete up to a cycle; `None` where there is none.

@@ -129,6 +129,10 @@ metrics! {
         "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
     FactsAge Kind::Gauge, "yardmaster_facts_age_seconds" ["topic"]
         "Age of what is known of a configuration topic: since its newest record, or since an import found all unchanged, in seconds. Not there while it has no record.";
+    AuditDrifted Kind::Gauge, "yardmaster_audit_drifted_counters" []
+        "Counters that were not what a recount gave, in the last recount: each hour, and whenever one is asked for. Not there before the first.";
+    AuditAge Kind::Gauge, "yardmaster_audit_age_seconds" []
+        "Time since the last recount of all counters, in seconds. Not there before the first.";
     ImportAge Kind::Gauge, "yardmaster_import_age_seconds" ["import"]
         "Age of what an import found last: since the newest time that its source states, or since it was read, in seconds.";
     ImportRecords Kind::Counter, "yardmaster_import_records_total" ["import", "outcome"]

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 /// Where the running process can be asked.
 const ADDRESS: &str = "address";
 const ADDRESS_NEW: &str = "address.new";
+/// What a running process keeps for looks back.
+const HISTORY: &str = "history";
 /// How many damaged stores are kept for people who want to look into them.
 const DAMAGED_MAX: usize = 2;
 /// How long a process that has just ended may take to let go of its store.
@@ -176,7 +178,7 @@ fn examine(dir: &Path) -> Result<(bool, Marker), StoreError> {
 fn is_known(name: &str) -> bool {
     is_sled(name)
         || rewrite::NAMES.contains(&name)
-        || matches!(name, MARKER | ADDRESS | ADDRESS_NEW | "lost+found")
+        || matches!(name, MARKER | ADDRESS | ADDRESS_NEW | HISTORY | "lost+found")
 }
 
 fn names(dir: &Path) -> Result<Vec<String>, StoreError> {

@@ -1,0 +1,100 @@
+//! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
+//! by name, so it costs the loop next to nothing.
+
+use super::explain_job;
+use crate::core::output::throttle::Throttle;
+use crate::core::request::admit::is_open;
+use crate::core::state::State;
+use crate::core::state::ledger::{GROUP, Totals, USER};
+use crate::core::state::record::RequestState;
+use crate::core::unit::Millis;
+
+/// Most requests of a task that are listed.
+const REQUESTS_MAX: usize = 1_000;
+
+/// How a name stands.
+#[derive(Clone, Debug, Default)]
+pub struct NameStanding {
+    /// The cycle.
+    pub cycle: u64,
+    /// Its `now`.
+    pub now: Millis,
+    /// Of a job: how it stands, and each rule to it, as text.
+    pub job: Option<String>,
+    /// Requests of this task, or the one of this subject.
+    pub requests: Vec<RequestStanding>,
+    /// Throttles of this subject, whether they stand or not.
+    pub throttles: Vec<Throttle>,
+    /// What a user of this name has on the grid.
+    pub user: Option<Totals>,
+    /// What a working group of this name has on the grid.
+    pub group: Option<Totals>,
+}
+
+/// How a request stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestStanding {
+    /// What asks.
+    pub subject: String,
+    /// Its attempt.
+    pub attempt: u32,
+    /// When it first asked.
+    pub asked_at: Millis,
+    /// Whether it waits for an answer, or for a better one.
+    pub is_open: bool,
+    /// When it is judged again at the latest, where it was deferred.
+    pub until: Option<Millis>,
+    /// Whether no answer was given to this attempt.
+    pub is_unanswered: bool,
+}
+
+impl NameStanding {
+    /// How a name stands as of the last cut.
+    pub fn of(state: &State, name: &str) -> NameStanding {
+        let of_task = state.chunks.get(name).into_iter().flatten().map(String::as_str);
+        let requests = std::iter::once(name)
+            .chain(of_task.filter(|subject| *subject != name))
+            .filter_map(|subject| request(state.requests.of(subject)?))
+            .take(REQUESTS_MAX)
+            .collect();
+        let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
+        let totals = |kind: u32| {
+            let number = state.known_name(name)?;
+            let rows = state.ledger.owner.iter();
+            let mut of_owner = rows.filter(|(key, _)| key[0] == number.0 && key[1] == kind);
+            of_owner.next().map(|(_, totals)| *totals)
+        };
+        NameStanding {
+            cycle: state.number,
+            now: state.now,
+            job: explain_job(state, name),
+            requests,
+            throttles: throttles
+                .filter(|throttle| throttle.subject == name || throttle.key() == name)
+                .cloned()
+                .collect(),
+            user: totals(USER),
+            group: totals(GROUP),
+        }
+    }
+
+    /// Whether nothing of this name is known.
+    pub fn is_unknown(&self) -> bool {
+        let owner = self.user.or(self.group);
+        let has_nothing = self.requests.is_empty() && self.throttles.is_empty();
+        self.job.is_none() && has_nothing && owner.is_none_or(|it| it == Totals::default())
+    }
+}
+
+fn request(request: &RequestState) -> Option<RequestStanding> {
+    let task = request.task.as_ref()?;
+    let answer = request.answer.as_ref().filter(|answer| answer.attempt >= task.attempt);
+    Some(RequestStanding {
+        subject: request.subject.clone(),
+        attempt: task.attempt,
+        asked_at: task.asked_at,
+        is_open: is_open(request),
+        until: answer.filter(|answer| !answer.is_final).map(|answer| answer.until),
+        is_unanswered: answer.is_none(),
+    })
+}

@@ -1,0 +1,359 @@
+//! `explain`: all that is known of a name, now or as of a moment.
+
+use super::decision::decision_json;
+use super::event::event;
+use super::lists::counted_at;
+use super::query::{Given, Query as Asking};
+use super::{Api, Reasons, Refused, beside, json};
+use crate::core::cut::Topic;
+use crate::core::explain::{
+    NameStanding, explain, explain_command, explain_throttle, headline, join,
+};
+use crate::core::output::Output;
+use crate::core::output::decision::{Decision, Outcome};
+use crate::core::output::throttle::{Action, Throttle};
+use crate::core::state::ledger::Totals;
+use crate::core::unit::Millis;
+use crate::shell::history::{History, Search};
+use crate::shell::question::{Answer, Asked};
+use crate::shell::view::QueueView;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Outputs of a name that are read.
+const READ_MAX: usize = 500;
+/// Requests, throttles and commands that are shown.
+const SHOWN_MAX: usize = 50;
+/// Decisions that are looked at for what rejects a queue.
+const REJECTING_READ: usize = 200;
+
+const KINDS: [&str; 6] = ["task", "job", "user", "group", "queue", "share"];
+const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
+
+/// All that is known of a name.
+pub(super) async fn explain_name(
+    State(api): State<Api>,
+    Query(given): Query<Given>,
+) -> Result<Response, Refused> {
+    let query = Asking::new(&given, &["name", "kind", "at"])?;
+    let name = query.text("name").ok_or_else(|| {
+        let remedy = "give ?name= and a task, task/chunk, job, user, group, queue or share";
+        Refused::Query("no name is given".into(), remedy.into())
+    })?;
+    let kinds = query.words("kind", &KINDS)?;
+    let kind = query.text("kind").and_then(|_| kinds.first().copied());
+    // As the terminal takes it: user/NAME, group/NAME and task/NAME state which.
+    let (kind, name) = match name.split_once('/') {
+        Some((prefix, rest)) if kind.is_none() && KINDS[..5].contains(&prefix) => {
+            (KINDS.into_iter().find(|kind| *kind == prefix), rest)
+        }
+        _ => (kind, name),
+    };
+    let at = query.moment("at")?;
+    let (standing, queues, shares) = match at {
+        None => {
+            let shown = api.views.get(api.asker.answer_max()).await;
+            let standing = match api.asker.ask(Asked::Standing(name.to_owned())).await? {
+                Answer::Standing(standing) => *standing,
+                _ => NameStanding::default(),
+            };
+            let shares = shown.as_ref().map(|it| it.view.shares.clone()).unwrap_or_default();
+            let queues = shown.map(|it| it.view.queues.clone()).unwrap_or_default();
+            (standing, queues, shares.into_iter().map(|it| it.gshare).collect())
+        }
+        Some(at) => {
+            let counted = counted_at(&api, at).await?;
+            let (cycle, now) = (counted.cycle, counted.now);
+            (NameStanding { cycle, now, ..NameStanding::default() }, counted.queues, Vec::new())
+        }
+    };
+    let (past, reasons, name) = (api.past()?, api.reasons.clone(), name.to_owned());
+    let looked = Looked { name, kind, at, standing, queues, shares };
+    beside(move || looked.answer(&past, &reasons)).await?.map(|value| json(&value))
+}
+
+/// What was looked up of a name.
+struct Looked {
+    name: String,
+    kind: Option<&'static str>,
+    at: Option<Millis>,
+    standing: NameStanding,
+    queues: Vec<QueueView>,
+    shares: Vec<String>,
+}
+
+impl Looked {
+    fn answer(self, past: &History, reasons: &Reasons) -> Result<Value, Refused> {
+        let to = self.at.unwrap_or(Millis::MAX);
+        let found = past.search(&Search {
+            topics: &ALL,
+            after: 0,
+            before: u64::MAX,
+            from: Millis::MIN,
+            to,
+            names: &[&self.name],
+            wants: &|_| true,
+            limit: READ_MAX,
+        });
+        let queue = self.queues.iter().find(|queue| queue.queue == self.name);
+        let kind = self.kind.or_else(|| self.kind_of(&found.outputs, queue.is_some()));
+        let Some(kind) = kind else {
+            return Err(Refused::Unknown(
+                format!("nothing of the name {:?} is known", self.name),
+                "give a task, task/chunk, job, user, working group, queue or share; what is older \
+                 than the history is shown by `yardmaster explain`, which reads the log"
+                    .into(),
+            ));
+        };
+        let decisions = newest_of_each(&found.outputs);
+        let queue = queue.filter(|_| kind == "queue");
+        let queue = queue.map(|queue| queue_json(queue, past, to));
+        let (state, headline) = self.headline(kind, &decisions);
+        let shown = decisions.iter().take(SHOWN_MAX);
+        let owner = match kind {
+            "group" => self.standing.group,
+            _ => self.standing.user.filter(|_| kind == "user"),
+        };
+        Ok(json!({
+            "name": self.name,
+            "kind": kind,
+            "now": self.standing.now,
+            "cycle": self.standing.cycle,
+            "state": state,
+            "headline": headline,
+            "requests": self.requests_json(),
+            "decisions": shown.map(|it| decision_json(it, reasons)).collect::<Vec<_>>(),
+            "throttles": events(&found.outputs, Topic::Throttle),
+            "commands": events(&found.outputs, Topic::Command),
+            "job": self.standing.job.as_ref().map(|text| json!({ "name": self.name, "text": text })),
+            "owner": owner.map(owner_json),
+            "queue": queue,
+            "text": self.text(&decisions, &found.outputs, reasons),
+        }))
+    }
+
+    /// What kind of thing has the name, by what is known of it.
+    fn kind_of(&self, outputs: &[(u64, Output)], is_queue: bool) -> Option<&'static str> {
+        let standing = &self.standing;
+        let name = self.name.as_str();
+        let any = |is: &dyn Fn(&Output) -> bool| outputs.iter().any(|(_, output)| is(output));
+        let is_task = |output: &Output| {
+            matches!(output, Output::Decision(it) if it.task == name || it.subject == name)
+        };
+        let of_owner = |kind: &'static str| {
+            move |output: &Output| match output {
+                Output::Decision(it) if kind == "user" => it.user == name,
+                Output::Decision(it) => it.working_group == name,
+                Output::Throttle(it) => it.kind.name() == kind && it.subject == name,
+                Output::Command(_) => false,
+            }
+        };
+        let is_job = |output: &Output| {
+            matches!(output, Output::Command(it) if it.subject == name || it.about().contains(&self.name))
+        };
+        let has = |totals: Option<Totals>| totals.is_some_and(|it| it != Totals::default());
+        if is_queue {
+            Some("queue")
+        } else if any(&is_task) || !standing.requests.is_empty() {
+            Some("task")
+        } else if any(&of_owner("user")) || has(standing.user) {
+            Some("user")
+        } else if any(&of_owner("group")) || has(standing.group) {
+            Some("group")
+        } else if standing.job.is_some() || any(&is_job) {
+            Some("job")
+        } else if self.shares.iter().any(|share| share == name)
+            || any(&|output| matches!(output, Output::Decision(it) if it.gshare == name))
+        {
+            Some("share")
+        } else {
+            None
+        }
+    }
+
+    /// State and sentence.
+    fn headline(&self, kind: &str, decisions: &[Decision]) -> (&'static str, String) {
+        let standing = &self.standing;
+        let holding = standing.throttles.iter().find(|it| it.stands(standing.now));
+        if let Some(throttle) = holding {
+            return ("throttled", throttled(throttle));
+        }
+        if let Some(text) = standing.job.as_ref().filter(|_| kind == "job") {
+            return ("known", text.lines().next().unwrap_or_default().to_owned());
+        }
+        if kind != "task" {
+            let count = decisions.len();
+            return ("known", format!("{kind} {}: {count} requests in the history", self.name));
+        }
+        let unanswered = standing.requests.iter().filter(|it| it.is_unanswered && it.is_open).count();
+        match decisions {
+            [] if unanswered > 0 => {
+                ("not_judged", "Asked, and not judged yet: its turn comes in the next cycles".into())
+            }
+            [] => ("known", "Known, and no decision about it in the history".into()),
+            [one] => (state_of(one), headline(one)),
+            many => of_many(many, unanswered),
+        }
+    }
+
+    fn requests_json(&self) -> Vec<Value> {
+        let requests = self.standing.requests.iter().take(SHOWN_MAX);
+        let one = requests.map(|it| {
+            json!({
+                "subject": it.subject,
+                "attempt": it.attempt,
+                "asked_at": it.asked_at,
+                "open": it.is_open,
+                "judged_again_at": it.until,
+                "answered": !it.is_unanswered,
+            })
+        });
+        one.collect()
+    }
+
+    fn text(&self, decisions: &[Decision], all: &[(u64, Output)], reasons: &Reasons) -> String {
+        let mut text = String::new();
+        for decision in decisions.iter().take(SHOWN_MAX) {
+            text += &reasons.explain(decision, |context| explain(decision, context));
+            text.push('\n');
+        }
+        let now = self.standing.now;
+        let mut throttles: BTreeMap<String, &Throttle> = BTreeMap::new();
+        for (_, output) in all.iter().rev() {
+            if let Output::Throttle(throttle) = output {
+                throttles.insert(throttle.name(), throttle);
+            }
+        }
+        for throttle in throttles.into_values() {
+            text += &explain_throttle(throttle, now);
+            text.push('\n');
+        }
+        if let Some(job) = &self.standing.job {
+            text += job;
+            text.push('\n');
+        }
+        for (_, output) in all.iter().take(SHOWN_MAX) {
+            if let Output::Command(command) = output {
+                text += &explain_command(command, None, now);
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+/// The newest decision of each request, the newest first, each with what it does not repeat.
+fn newest_of_each(outputs: &[(u64, Output)]) -> Vec<Decision> {
+    let decisions = outputs.iter().filter_map(|(_, output)| match output {
+        Output::Decision(it) => Some((**it).clone()),
+        Output::Throttle(_) | Output::Command(_) => None,
+    });
+    let mut all: Vec<Decision> = decisions.collect();
+    all.sort_by(|a, b| {
+        let key = |it: &Decision| (it.attempt, it.ordinal);
+        a.subject.cmp(&b.subject).then_with(|| key(a).cmp(&key(b)))
+    });
+    join(&mut all);
+    let mut newest: BTreeMap<String, Decision> = BTreeMap::new();
+    for decision in all {
+        newest.insert(format!("{}:{}", decision.subject, decision.attempt), decision);
+    }
+    let mut newest: Vec<Decision> = newest.into_values().collect();
+    newest.sort_by(|a, b| (b.cycle, b.number).cmp(&(a.cycle, a.number)));
+    newest
+}
+
+fn state_of(decision: &Decision) -> &'static str {
+    match decision.outcome {
+        Outcome::Assign(_) => "assigned",
+        Outcome::Defer { .. } => "pending",
+        Outcome::Reject { .. } => "rejected",
+    }
+}
+
+/// Of a task with several requests: how many stand how, and the newest of those that wait.
+fn of_many(decisions: &[Decision], unanswered: usize) -> (&'static str, String) {
+    let mut newest: BTreeMap<&str, &Decision> = BTreeMap::new();
+    for decision in decisions {
+        let held = newest.entry(&decision.subject).or_insert(decision);
+        if decision.attempt > held.attempt {
+            *held = decision;
+        }
+    }
+    let of = |state: &str| newest.values().filter(|it| state_of(it) == state).count();
+    let (assigned, pending, rejected) = (of("assigned"), of("pending"), of("rejected"));
+    let counted = format!(
+        "{} requests: {assigned} assigned, {pending} pending, {rejected} rejected, {unanswered} \
+         not judged yet",
+        newest.len() + unanswered
+    );
+    let waits = decisions.iter().find(|it| state_of(it) == "pending");
+    match waits {
+        Some(waits) if pending > 0 => {
+            ("pending", format!("{counted}. {}: {}", waits.subject, headline(waits)))
+        }
+        _ if unanswered > 0 => ("not_judged", counted),
+        _ if assigned == 0 => ("rejected", counted),
+        _ => ("assigned", counted),
+    }
+}
+
+fn throttled(throttle: &Throttle) -> String {
+    let Throttle { rule, measured, limit, unit, .. } = throttle;
+    let how = match (throttle.action, throttle.dry_run) {
+        (Action::Set, true) => "Would be throttled",
+        (Action::Set | Action::Lift, _) => "Throttled",
+    };
+    format!("{how} by {rule}: {measured} {unit}, limit {limit}")
+}
+
+fn events(outputs: &[(u64, Output)], topic: Topic) -> Vec<Value> {
+    let of_topic = outputs.iter().filter(|(_, output)| output.topic() == topic);
+    of_topic.take(SHOWN_MAX).map(|(sequence, output)| event(*sequence, output)).collect()
+}
+
+fn owner_json(totals: Totals) -> Value {
+    json!({
+        "running_jobs": totals.running_jobs,
+        "queued_jobs": totals.queued_jobs,
+        "running_cores": totals.running_cores,
+        "queued_cores": totals.queued_cores,
+        "promised_jobs": totals.reserved_jobs,
+    })
+}
+
+/// A queue, with the filters that rejected it in the newest decisions that list it.
+fn queue_json(queue: &QueueView, past: &History, to: Millis) -> Value {
+    let filter_of = |output: &Output| match output {
+        Output::Decision(it) => {
+            let mut fates = it.fates.iter();
+            fates.find(|fate| fate.queue == queue.queue).map(|fate| fate.filter.to_string())
+        }
+        Output::Throttle(_) | Output::Command(_) => None,
+    };
+    let found = past.search(&Search {
+        topics: &[Topic::Decision],
+        after: 0,
+        before: u64::MAX,
+        from: Millis::MIN,
+        to,
+        names: &[],
+        wants: &|output| filter_of(output).is_some_and(|filter| !filter.is_empty()),
+        limit: REJECTING_READ,
+    });
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (_, output) in &found.outputs {
+        *counts.entry(filter_of(output).unwrap_or_default()).or_default() += 1;
+    }
+    let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let rejecting =
+        counts.iter().map(|(filter, count)| json!({ "filter": filter, "decisions": count }));
+    // A struct of numbers and texts is always an object.
+    let mut value = serde_json::to_value(queue).unwrap_or_default();
+    value["rejecting"] = rejecting.collect::<Vec<_>>().into();
+    value["rejecting_of"] = found.outputs.len().into();
+    value
+}

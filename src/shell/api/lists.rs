@@ -1,0 +1,170 @@
+//! State, queues, shares, counters, the recount, and which part of the past is kept.
+
+use super::query::{Given, Query as Asking};
+use super::{Api, Refused, beside, json};
+use crate::core::explain::iso;
+use crate::core::unit::{Millis, SECOND};
+use crate::shell::history::{Counted, Reach};
+use crate::shell::question::{Answer, Asked};
+use crate::shell::view::QueueView;
+use crate::wire::counter::to_json;
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+type Answered = Result<Response, Refused>;
+
+/// Kinds of counters by what a reader asks for.
+const BY: [(&str, &[&str]); 8] = [
+    ("queue", &["queue", "starts", "waits"]),
+    ("user", &["user"]),
+    ("group", &["group"]),
+    ("share", &["share"]),
+    ("load", &["load"]),
+    ("nucleus", &["nucleus"]),
+    ("task", &["task"]),
+    ("link", &["link", "into", "rate"]),
+];
+
+pub(super) async fn status(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
+    Asking::new(&given, &[])?;
+    let state = api.status.get();
+    let reason = state.not_ready().or_else(|| api.status.stands_still());
+    let shown = api.views.get(api.asker.answer_max()).await;
+    Ok(json(&json!({
+        "domain": api.reasons.domain,
+        "version": env!("CARGO_PKG_VERSION"),
+        "ready": reason.is_none(),
+        "reason": reason,
+        "leading": state.leading,
+        "epoch": state.epoch,
+        "cycle": state.cycle,
+        "now": state.now,
+        "requests_open": shown.map(|shown| shown.view.requests_open),
+        "state": state,
+        "history": api.past.get().map(|past| reach_json(&past.reach())),
+    })))
+}
+
+pub(super) async fn history(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
+    Asking::new(&given, &[])?;
+    Ok(json(&reach_json(&api.past()?.reach())))
+}
+
+fn reach_json(reach: &Reach) -> Value {
+    let gaps = reach.gaps.iter().map(|(from, to)| json!({ "from": from, "to": to }));
+    json!({
+        "from": reach.counters.map(|(from, _)| from),
+        "to": reach.counters.map(|(_, to)| to),
+        "interval_s": reach.interval / SECOND,
+        "gaps": gaps.collect::<Vec<_>>(),
+    })
+}
+
+pub(super) async fn queues(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
+    let query = Asking::new(&given, &["at"])?;
+    if let Some(at) = query.moment("at")? {
+        let counted = counted_at(&api, at).await?;
+        return Ok(text(queues_json(counted.now, counted.cycle, &counted.queues)));
+    }
+    let shown = api.views.get(api.asker.answer_max()).await.ok_or_else(late)?;
+    let made = shown.queues.get_or_init(|| {
+        queues_json(shown.view.now, shown.view.cycle, &shown.view.queues).into()
+    });
+    Ok(text(Arc::clone(made).to_string()))
+}
+
+fn queues_json(now: Millis, cycle: u64, queues: &[QueueView]) -> String {
+    format!("{}\n", json!({ "now": now, "cycle": cycle, "queues": queues }))
+}
+
+pub(super) async fn shares(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
+    Asking::new(&given, &[])?;
+    let shown = api.views.get(api.asker.answer_max()).await.ok_or_else(late)?;
+    Ok(json(&json!({ "now": shown.view.now, "shares": shown.view.shares })))
+}
+
+/// The loop made no view in time.
+fn late() -> Refused {
+    let what = "the process shows no cycle yet: it restores, or stands still";
+    Refused::Later(what.into(), "ask again later; see /readyz".into())
+}
+
+/// The counters as of a moment.
+pub(super) async fn counted_at(api: &Api, at: Millis) -> Result<Counted, Refused> {
+    let past = api.past()?;
+    beside(move || {
+        past.counters_at(at).ok_or_else(|| {
+            let kept = match past.reach().counters {
+                Some((from, to)) => format!("they are kept from {} to {}", iso(from), iso(to)),
+                None => "none are kept yet".to_owned(),
+            };
+            Refused::Unknown(
+                format!("no counters as of {}; {kept}", iso(at)),
+                "ask for a moment within that, or `yardmaster counters --at`, which reads the log"
+                    .into(),
+            )
+        })
+    })
+    .await?
+}
+
+pub(super) async fn counters(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
+    let query = Asking::new(&given, &["by", "name", "at"])?;
+    let by = query.words("by", &BY.map(|(by, _)| by))?;
+    let is_all = query.text("by").is_none();
+    let name = query.text("name").map(str::to_owned);
+    let kinds: Vec<&str> =
+        BY.iter().filter(|(it, _)| by.contains(it)).flat_map(|(_, kinds)| *kinds).copied().collect();
+    let (now, cycle, lines) = match query.moment("at")? {
+        Some(at) => {
+            let counted = counted_at(&api, at).await?;
+            (counted.now, counted.cycle, counted.counters.into_values().collect())
+        }
+        None => match api.asker.ask(Asked::Counters).await? {
+            Answer::Counters(it) => {
+                let lines: Vec<String> = beside({
+                    let it = Arc::clone(&it);
+                    move || it.counters.iter().map(to_json).collect()
+                })
+                .await?;
+                (it.now, it.cycle, lines)
+            }
+            _ => return Err(late()),
+        },
+    };
+    let chosen = beside(move || {
+        let mut lines = lines;
+        if !is_all || name.is_some() {
+            lines.retain(|line| is_wanted(line, &kinds, is_all, name.as_deref()));
+        }
+        lines.join(",")
+    })
+    .await?;
+    Ok(text(format!("{{\"now\":{now},\"cycle\":{cycle},\"counters\":[{chosen}]}}\n")))
+}
+
+fn is_wanted(line: &str, kinds: &[&str], is_all: bool, name: Option<&str>) -> bool {
+    let Ok(Value::Object(counter)) = serde_json::from_str(line) else { return false };
+    let kind = counter.get("counter").and_then(Value::as_str).unwrap_or_default();
+    let is_named = |name: &str| counter.iter().any(|(what, it)| what != "counter" && it == name);
+    (is_all || kinds.contains(&kind)) && name.is_none_or(is_named)
+}
+
+pub(super) async fn audit(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
+    Asking::new(&given, &[])?;
+    let Answer::Audit(audited) = api.asker.ask(Asked::Audit).await? else { return Err(late()) };
+    let drifts: Vec<Value> = audited
+        .drifts
+        .iter()
+        .map(|it| json!({ "counter": it.counter, "kept": it.kept, "recount": it.recount }))
+        .collect();
+    let (counters, cycle) = (audited.counters, audited.cycle);
+    Ok(json(&json!({ "counters": counters, "cycle": cycle, "drifts": drifts })))
+}
+
+fn text(text: String) -> Response {
+    ([(header::CONTENT_TYPE, super::JSON)], text).into_response()
+}

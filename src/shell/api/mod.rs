@@ -1,0 +1,185 @@
+//! The JSON API, `/api/v1/...`: what the page, `top` and others ask. `docs/openapi.json` describes
+//! it, and a test holds the two together. Times are ms since 1970, errors are JSON with a remedy.
+
+mod decision;
+mod event;
+mod explain;
+mod live;
+mod lists;
+mod old;
+mod query;
+mod record;
+
+pub use live::Views;
+
+use crate::core::limits::Limits;
+use crate::core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
+use crate::drive::epoch_config::EpochConfig;
+use crate::shell::history::History;
+use crate::shell::http::problem;
+use crate::shell::question::{Asker, NoAnswer};
+use crate::shell::status::Status;
+use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The description of the API, as it is served and as it stands in `docs/`.
+pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");
+
+const JSON: &str = "application/json";
+
+/// What the handlers share.
+#[derive(Clone)]
+pub struct Api {
+    /// Questions to the loop.
+    pub asker: Asker,
+    /// What the process does.
+    pub status: Arc<Status>,
+    /// The grid at a glance.
+    pub views: Views,
+    /// What was; none before the store is open.
+    pub past: Past,
+    /// What decisions are explained by.
+    pub reasons: Arc<Reasons>,
+}
+
+/// The history, once there is one.
+#[derive(Clone, Debug, Default)]
+pub struct Past(Arc<Mutex<Option<History>>>);
+
+impl Past {
+    /// From now on this is asked.
+    pub fn set(&self, history: Option<History>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = history;
+    }
+
+    /// The history.
+    pub fn get(&self) -> Option<History> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What decisions are explained by: the topology that this process runs.
+#[derive(Debug)]
+pub struct Reasons {
+    /// Its domain.
+    pub domain: String,
+    limits: Limits,
+    policies: Vec<Policy>,
+}
+
+impl Reasons {
+    /// Explains by a configuration.
+    pub fn of(config: &EpochConfig) -> Reasons {
+        Reasons {
+            domain: config.setting.domain.clone(),
+            limits: config.setting.limits.clone(),
+            policies: config.policies.clone(),
+        }
+    }
+
+    /// The kinds whose texts explain a policy's filters: its own first, then all there are.
+    fn kinds(&self, policy: &str) -> Vec<&'static Flavour> {
+        let specs = self.policies.iter().map(|policy| &policy.spec);
+        let own = { specs }.find(|spec: &&PolicySpec| spec.name == policy);
+        let own = own.and_then(|spec| kind(&spec.kind));
+        own.into_iter().chain(kinds().iter().copied()).collect()
+    }
+
+    /// The policy of a hash, if it is in force here.
+    fn policy(&self, hash: &str) -> Option<&Policy> {
+        self.policies.iter().find(|policy| policy.hash() == hash)
+    }
+}
+
+/// What can be asked.
+pub const PATHS: [&str; 10] = [
+    "/api/v1/openapi.json",
+    "/api/v1/status",
+    "/api/v1/queues",
+    "/api/v1/shares",
+    "/api/v1/explain",
+    "/api/v1/decisions",
+    "/api/v1/decisions/{id}",
+    "/api/v1/counters",
+    "/api/v1/audit",
+    "/api/v1/history",
+];
+
+/// The routes.
+pub fn routes(api: Api) -> Router {
+    Router::new()
+        .route("/api/v1/openapi.json", get(async || ([(header::CONTENT_TYPE, JSON)], OPENAPI)))
+        .route("/api/v1/status", get(lists::status))
+        .route("/api/v1/history", get(lists::history))
+        .route("/api/v1/queues", get(lists::queues))
+        .route("/api/v1/shares", get(lists::shares))
+        .route("/api/v1/counters", get(lists::counters))
+        .route("/api/v1/audit", get(lists::audit))
+        .route("/api/v1/decisions", get(event::list))
+        .route("/api/v1/decisions/{id}", get(record::one))
+        .route("/api/v1/explain", get(explain::explain_name))
+        .route("/v1/{verb}", get(old::question))
+        .with_state(api)
+}
+
+/// A JSON answer.
+fn json(value: &Value) -> Response {
+    ([(header::CONTENT_TYPE, JSON)], format!("{value}\n")).into_response()
+}
+
+/// Why a request cannot be answered.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The query makes no sense: what is wrong, and what is allowed.
+    Query(String, String),
+    /// There is no such thing, and what there is.
+    Unknown(String, String),
+    /// Not now, and what to do.
+    Later(String, String),
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        match self {
+            Refused::Query(what, remedy) => problem(StatusCode::BAD_REQUEST, &what, &remedy),
+            Refused::Unknown(what, remedy) => problem(StatusCode::NOT_FOUND, &what, &remedy),
+            Refused::Later(what, remedy) => {
+                problem(StatusCode::SERVICE_UNAVAILABLE, &what, &remedy)
+            }
+        }
+    }
+}
+
+impl From<NoAnswer> for Refused {
+    fn from(why: NoAnswer) -> Refused {
+        let remedy = match why {
+            NoAnswer::Crowded | NoAnswer::Stopped => "ask again later",
+            NoAnswer::Late(_) => "ask again later, or raise http_timeout_s in the topology",
+        };
+        Refused::Later(why.to_string(), remedy.to_owned())
+    }
+}
+
+/// Runs what reads files or walks over much, beside the server's thread.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!("api: a question could not be answered: {error}");
+        Refused::Later("the question could not be answered".into(), "see the log".into())
+    })
+}
+
+impl Api {
+    /// The history.
+    fn past(&self) -> Result<History, Refused> {
+        self.past.get().ok_or_else(|| {
+            let what = "this process has no history yet: its store is not open";
+            Refused::Later(what.into(), "ask again in a moment; see /readyz".into())
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! `/v1/...`: what was there before `/api/v1/...`, kept for one release.
+
+use super::{Api, Refused};
+use crate::shell::question::{Answer, Asked};
+use crate::wire::counter::to_json;
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use std::collections::BTreeMap;
+
+const JSON_LINES: &str = "application/x-ndjson";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Answers as text: `counters`, `audit`, `job`.
+pub(super) async fn question(
+    State(api): State<Api>,
+    Path(verb): Path<String>,
+    Query(query): Query<BTreeMap<String, String>>,
+) -> Result<Response, Refused> {
+    let asked = match verb.as_str() {
+        "counters" => Asked::Counters,
+        "audit" => Asked::Audit,
+        "job" => Asked::Standing(query.get("name").cloned().ok_or_else(|| {
+            Refused::Unknown("no job is named".into(), "ask for /v1/job?name=JOB".into())
+        })?),
+        _ => {
+            let what = format!("{verb:?} is not known; there is: audit, counters, job");
+            return Err(Refused::Unknown(what, "ask for one of those, or /api/v1/".into()));
+        }
+    };
+    let (content_type, text) = match api.asker.ask(asked).await? {
+        Answer::Counters(it) => {
+            let lines: Vec<String> = it.counters.iter().map(to_json).collect();
+            (JSON_LINES, lines.join("\n") + "\n")
+        }
+        Answer::Audit(it) => {
+            let (count, number, drifted) = (it.counters, it.cycle, it.drifts.len());
+            let mut text = format!("{count} counters at cycle {number}, {drifted} drifted\n");
+            for it in &it.drifts {
+                text += &format!("{}: kept {}, recount {}\n", it.counter, it.kept, it.recount);
+            }
+            (TEXT, text)
+        }
+        Answer::Standing(it) => match it.job {
+            Some(text) => (TEXT, text),
+            None => {
+                let name = query.get("name").map_or("", String::as_str);
+                let what = format!("no job {name:?} is known");
+                return Err(Refused::Unknown(what, "name one that is".into()));
+            }
+        },
+    };
+    Ok(([(header::CONTENT_TYPE, content_type)], text).into_response())
+}

@@ -1,0 +1,97 @@
+//! The parameters of a request: known ones only, each once, each checked.
+
+use super::Refused;
+use crate::core::unit::Millis;
+use crate::shell::when;
+use std::collections::BTreeMap;
+
+/// Parameters by name.
+pub(super) type Given = BTreeMap<String, String>;
+
+/// Checked parameters.
+pub(super) struct Query<'a> {
+    given: &'a Given,
+}
+
+impl<'a> Query<'a> {
+    /// The parameters of a path.
+    ///
+    /// # Errors
+    /// One is not known; the remedy names those that are.
+    pub fn new(given: &'a Given, known: &[&str]) -> Result<Query<'a>, Refused> {
+        match given.keys().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(Query { given }),
+            Some(unknown) => {
+                let there_is = match known {
+                    [] => "ask without parameters".to_owned(),
+                    known => format!("give any of {}", known.join(", ")),
+                };
+                Err(Refused::Query(format!("there is no parameter {unknown:?}"), there_is))
+            }
+        }
+    }
+
+    /// A text; `None` where it is not given or empty.
+    pub fn text(&self, name: &str) -> Option<&'a str> {
+        self.given.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// A moment.
+    pub fn moment(&self, name: &str) -> Result<Option<Millis>, Refused> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        match when::moment(text) {
+            Ok(moment) => Ok(Some(moment)),
+            Err(why) => Err(Refused::Query(format!("{name}: {why}"), "give such a moment".into())),
+        }
+    }
+
+    /// A number within bounds.
+    pub fn number(&self, name: &str, default: u64, max: u64) -> Result<u64, Refused> {
+        let Some(text) = self.text(name) else { return Ok(default) };
+        match text.parse::<u64>() {
+            Ok(number) if number <= max => Ok(number),
+            _ => Err(Refused::Query(
+                format!("{name}: {text:?} is no number from 0 to {max}"),
+                "give one".into(),
+            )),
+        }
+    }
+
+    /// Words of a list, with commas between; all of them where none is given.
+    pub fn words(&self, name: &str, known: &[&'static str]) -> Result<Vec<&'static str>, Refused> {
+        let Some(text) = self.text(name) else { return Ok(known.to_vec()) };
+        text.split(',')
+            .map(|word| {
+                known.iter().copied().find(|it| *it == word.trim()).ok_or_else(|| {
+                    let remedy = format!("give some of {}", known.join(", "));
+                    Refused::Query(format!("{name}: there is no {word:?}"), remedy)
+                })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(pairs: &[(&str, &str)]) -> Given {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn what_is_not_known_is_named_with_what_is() {
+        let all = given(&[("at", "x"), ("limit", "5000"), ("kind", "decision, job")]);
+        let query = Query::new(&all, &["at", "limit", "kind"]).ok().unwrap();
+        let wrong = |refused: Option<Refused>| match refused {
+            Some(Refused::Query(what, remedy)) => format!("{what}; {remedy}"),
+            other => panic!("{other:?}"),
+        };
+        assert!(wrong(query.moment("at").err()).contains("at: \"x\" is no moment"));
+        assert!(wrong(query.number("limit", 1, 1000).err()).contains("from 0 to 1000"));
+        let kinds = query.words("kind", &["decision", "throttle"]);
+        let text = wrong(kinds.err());
+        assert!(text.contains("\" job\"") && text.contains("decision, throttle"), "{text}");
+        assert!(wrong(Query::new(&all, &["at"]).err()).contains("\"kind\""));
+    }
+}

@@ -1,0 +1,132 @@
+//! Questions that only the loop can answer, and their answers: how they cross from the server's
+//! thread to the loop and back.
+
+use crate::core::explain::NameStanding;
+use crate::core::state::audit::Drift;
+use crate::core::state::counters::Counter;
+use crate::core::unit::Millis;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How many questions may wait for the loop at a time.
+const QUESTIONS_MAX: usize = 16;
+
+/// What is asked, to be answered at a cycle's boundary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Every counter.
+    Counters,
+    /// Whether every counter is what a recount gives.
+    Audit,
+    /// How a name stands.
+    Standing(String),
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The counters.
+    Counters(Arc<Counters>),
+    /// The recount.
+    Audit(Arc<Audited>),
+    /// How a name stands.
+    Standing(Box<NameStanding>),
+}
+
+/// Every counter as of a cycle.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// The cycle.
+    pub cycle: u64,
+    /// Its `now`.
+    pub now: Millis,
+    /// The counters, in order of kinds and names.
+    pub counters: Vec<Counter>,
+}
+
+/// A recount as of a cycle.
+#[derive(Clone, Debug, Default)]
+pub struct Audited {
+    /// The cycle.
+    pub cycle: u64,
+    /// How many counters were recounted.
+    pub counters: usize,
+    /// Those that are not what the recount gives.
+    pub drifts: Vec<Drift>,
+}
+
+/// A question, and where its answer is awaited.
+#[derive(Debug)]
+pub struct Question {
+    /// What is asked.
+    pub asked: Asked,
+    reply: oneshot::Sender<Answer>,
+}
+
+impl Question {
+    /// A question, and where its answer comes out.
+    pub fn new(asked: Asked) -> (Question, oneshot::Receiver<Answer>) {
+        let (reply, answer) = oneshot::channel();
+        (Question { asked, reply }, answer)
+    }
+
+    /// Whether no client waits for the answer any more.
+    pub fn is_gone(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    /// Answers. The client may have gone; then the answer is dropped.
+    pub fn answer(self, answer: Answer) {
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// Asks the loop.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    questions: SyncSender<Question>,
+    answer_max: Duration,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// Too many wait already.
+    #[error("too many questions wait")]
+    Crowded,
+    /// The process is ending, or failed to answer.
+    #[error("the process is stopping, or could not answer; see its log")]
+    Stopped,
+    /// It took too long.
+    #[error("no answer within {0} s")]
+    Late(u64),
+}
+
+impl Asker {
+    /// Asks, and where the questions come out. One not answered within `answer_max` is given up.
+    pub fn new(answer_max: Duration) -> (Asker, Receiver<Question>) {
+        let (questions, asked) = sync_channel(QUESTIONS_MAX);
+        (Asker { questions, answer_max }, asked)
+    }
+
+    /// How long an answer may take.
+    pub fn answer_max(&self) -> Duration {
+        self.answer_max
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// There is no answer, and why.
+    pub async fn ask(&self, asked: Asked) -> Result<Answer, NoAnswer> {
+        let (question, answer) = Question::new(asked);
+        self.questions.try_send(question).map_err(|_| NoAnswer::Crowded)?;
+        match tokio::time::timeout(self.answer_max, answer).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) => Err(NoAnswer::Stopped),
+            Err(_) => Err(NoAnswer::Late(self.answer_max.as_secs())),
+        }
+    }
+}
