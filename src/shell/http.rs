@@ -71,7 +71,8 @@ impl Server {
         let thread = std::thread::Builder::new()
             .name("http".to_string())
             .spawn(move || {
-                if let Err(error) = runtime.block_on(serve(listener, upkeep, router, door, stopped)) {
+                if let Err(error) = runtime.block_on(serve(listener, upkeep, router, door, stopped))
+                {
                     tracing::error!("http: serving {address} ended: {error}");
                 }
                 runtime.shutdown_timeout(END_MAX);

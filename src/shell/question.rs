@@ -85,7 +85,7 @@ impl Question {
 
 /// Asks the loop.
 #[derive(Clone, Debug)]
-pub struct Asker {
+pub struct LoopClient {
     questions: SyncSender<Question>,
     answer_max: Duration,
 }
@@ -100,15 +100,15 @@ pub enum NoAnswer {
     #[error("the process is stopping, or could not answer; see its log")]
     Stopped,
     /// It took too long.
-    #[error("no answer within {0} s")]
-    Late(u64),
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    Late(Duration),
 }
 
-impl Asker {
+impl LoopClient {
     /// Asks, and where the questions come out. One not answered within `answer_max` is given up.
-    pub fn new(answer_max: Duration) -> (Asker, Receiver<Question>) {
+    pub fn new(answer_max: Duration) -> (LoopClient, Receiver<Question>) {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
-        (Asker { questions, answer_max }, asked)
+        (LoopClient { questions, answer_max }, asked)
     }
 
     /// How long an answer may take.
@@ -126,7 +126,7 @@ impl Asker {
         match tokio::time::timeout(self.answer_max, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(NoAnswer::Stopped),
-            Err(_) => Err(NoAnswer::Late(self.answer_max.as_secs())),
+            Err(_) => Err(NoAnswer::Late(self.answer_max)),
         }
     }
 }

@@ -5,9 +5,9 @@ use crate::core::output::progress::LaneFlags;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use crate::drive::Drive;
+use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
-use crate::drive::epoch_config::EpochConfig;
 use crate::shell::answers::Answers;
 use crate::shell::api::{self, Api, Past, Reasons, Views};
 use crate::shell::clock;
@@ -15,7 +15,7 @@ use crate::shell::history::{Keeper, Keeps, Turn};
 use crate::shell::http::{Door, Server};
 use crate::shell::intake::IntakeReport;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
-use crate::shell::question::Asker;
+use crate::shell::question::LoopClient;
 use crate::shell::rivals::Rivals;
 use crate::shell::stale::Stale;
 use crate::shell::status::Status;
@@ -79,9 +79,9 @@ impl Show {
         door: Door,
         config: &EpochConfig,
     ) -> anyhow::Result<SocketAddr> {
-        let (asker, asked) = Asker::new(door.answer_max);
+        let (client, asked) = LoopClient::new(door.answer_max);
         let api = Api {
-            asker,
+            client,
             status: Arc::clone(&self.status),
             views: self.views.clone(),
             past: self.past.clone(),

@@ -53,7 +53,7 @@ pub struct QueueView {
     /// Slots to fill, where they were reported and hold.
     pub slots: Option<u64>,
     /// Jobs that decisions send there and that were not seen yet.
-    pub promised: u64,
+    pub reserved: u64,
     /// Newest pilot report; ms since 1970.
     pub last_pilot_at: Option<Millis>,
     /// Newest start of a job; ms since 1970.
@@ -100,7 +100,8 @@ fn queues(state: &State) -> Vec<QueueView> {
         let view = views.entry(name).or_default();
         name.clone_into(&mut view.queue);
         let (jobs, cores) = (row.count.jobs(), row.count.cores());
-        let queued = |of: &[u32]| of[..Status::Running.index()].iter().copied().map(u64::from).sum();
+        let queued =
+            |of: &[u32]| of[..Status::Running.index()].iter().copied().map(u64::from).sum();
         view.running = jobs[Status::Running.index()].into();
         view.queued = queued(&jobs);
         view.transferring = jobs[Status::Transferring.index()].into();
@@ -108,7 +109,7 @@ fn queues(state: &State) -> Vec<QueueView> {
         view.queued_cores = queued(&cores);
         view.pilots_running = row.workers_running.into();
         view.pilots_submitted = row.workers_submitted.into();
-        view.promised = row.reserved.into();
+        view.reserved = row.reserved.into();
     }
     for (queue, slots) in state.slots_by_queue() {
         let name = state.names.text(queue);

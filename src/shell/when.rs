@@ -29,7 +29,10 @@ mod tests {
         assert_eq!(moment("2025-10-15T12:00:00Z"), Ok(1_760_529_600_000));
         assert_eq!(moment("2025-10-15T14:00:00.5+02:00"), Ok(1_760_529_600_500));
         for bad in ["", "yesterday", "2025-10-15", "2025-10-15T12:00:00"] {
-            assert!(moment(bad).is_err_and(|error| error.contains("2026-11-24T10:00:00Z")), "{bad}");
+            assert!(
+                moment(bad).is_err_and(|error| error.contains("2026-11-24T10:00:00Z")),
+                "{bad}"
+            );
         }
     }
 }

@@ -9,9 +9,14 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use yardmaster::core::cut::Topic;
-use yardmaster::shell::http::{ADDRESS, Answer, Door, Question, Server};
+use yardmaster::core::state::audit::Drift;
+use yardmaster::drive::epoch_config::EpochConfig;
+use yardmaster::shell::api::{self, Api, Past, Reasons, Views};
+use yardmaster::shell::http::{ADDRESS, Door, Server};
 use yardmaster::shell::metrics::{EventOutcome, Metric, Metrics};
+use yardmaster::shell::question::{Answer, Asked, Audited, LoopClient, Question};
 use yardmaster::shell::status::Status;
+use yardmaster::wire::topology::ATLAS;
 
 fn door(answer_max: Duration) -> Door {
     Door { answer_max, connections_max: 4, hosts: vec!["metrics.example.org".to_owned()] }
@@ -23,14 +28,22 @@ fn start(answer_max: Duration) -> (Server, Receiver<Question>, Arc<Status>) {
     metrics.record_events(Topic::Task, EventOutcome::Folded, 3);
     metrics.add();
     let any = "127.0.0.1:0".parse().unwrap();
-    let (server, asks) =
-        Server::start(any, metrics.scrape(status.clone()), status.clone(), door(answer_max))
-            .unwrap();
+    let (client, asks) = LoopClient::new(answer_max);
+    let api = Api {
+        client,
+        status: status.clone(),
+        views: Views::default(),
+        past: Past::default(),
+        reasons: Arc::new(Reasons::of(&EpochConfig::of("atlas.toml", ATLAS).unwrap())),
+    };
+    let added = (api::routes(api), &api::PATHS[..]);
+    let scrape = metrics.scrape(status.clone());
+    let server = Server::start(any, scrape, status.clone(), door(answer_max), added).unwrap();
     (server, asks, status)
 }
 
 /// The head and the body of an answer.
-fn ask(address: SocketAddr, path: &str) -> (String, String) {
+pub fn ask(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
@@ -41,7 +54,7 @@ fn ask(address: SocketAddr, path: &str) -> (String, String) {
 }
 
 /// What an answer in JSON says went wrong; a remedy comes with it.
-fn problem(body: &str) -> String {
+pub fn problem(body: &str) -> String {
     let reported: serde_json::Value = serde_json::from_str(body).unwrap();
     assert!(reported["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{body}");
     reported["error"].as_str().unwrap().to_owned()
@@ -156,23 +169,31 @@ fn a_question_reaches_the_loop_and_its_answer_comes_back() {
     let (server, asks, _) = start(Duration::from_secs(10));
     let address = server.address();
     let outside = std::thread::spawn(move || {
-        ["/v1/counters?queue=A%20B&by=share", "/v1/nonsense", "/v1/explain?at=x"]
-            .map(|path| ask(address, path))
+        ["/api/v1/audit", "/v1/audit", "/v1/job?name=A%20B"].map(|path| ask(address, path))
     });
-    let asked = asks.recv().unwrap();
-    assert_eq!(asked.verb, "counters");
-    let query: Vec<(&str, &str)> =
-        asked.query.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    assert_eq!(query, [("by", "share"), ("queue", "A B")]);
-    asked.answer(Answer::Found { content_type: "application/json", body: b"[1]".to_vec() });
-    asks.recv().unwrap().answer(Answer::Unknown("try counters".to_string()));
-    asks.recv().unwrap().answer(Answer::Wrong("at: a number".to_string()));
-    let [found, unknown, wrong] = outside.join().unwrap();
-    assert!(found.0.starts_with("HTTP/1.1 200") && found.0.contains("application/json"));
-    assert_eq!(found.1, "[1]");
-    assert!(unknown.0.starts_with("HTTP/1.1 404") && problem(&unknown.1) == "try counters");
-    assert!(wrong.0.starts_with("HTTP/1.1 400") && problem(&wrong.1) == "at: a number");
-    assert!(ask(address, "/elsewhere").0.starts_with("HTTP/1.1 404"));
+    let audited = || {
+        let [counter, kept, recount] = ["queue/A", "5", "4"].map(str::to_owned);
+        let drifts = vec![Drift { counter, kept, recount }];
+        Answer::Audit(Arc::new(Audited { cycle: 7, counters: 3, drifts }))
+    };
+    for _ in 0..2 {
+        let question = asks.recv().unwrap();
+        assert_eq!(question.asked, Asked::Audit);
+        question.answer(audited());
+    }
+    let question = asks.recv().unwrap();
+    assert_eq!(question.asked, Asked::Standing("A B".to_owned()));
+    question.answer(Answer::Standing(Box::default()));
+    let [json, text, job] = outside.join().unwrap();
+    assert!(json.0.starts_with("HTTP/1.1 200") && json.0.contains("application/json"));
+    let found: serde_json::Value = serde_json::from_str(&json.1).unwrap();
+    assert_eq!((&found["cycle"], &found["drifts"][0]["recount"]), (&7.into(), &"4".into()));
+    assert_eq!(text.1, "3 counters at cycle 7, 1 drifted\nqueue/A: kept 5, recount 4\n");
+    assert!(job.0.starts_with("HTTP/1.1 404") && problem(&job.1).contains("\"A B\""));
+    let (head, body) = ask(address, "/v1/nonsense");
+    assert!(head.starts_with("HTTP/1.1 404") && problem(&body).contains("audit, counters, job"));
+    let (head, body) = ask(address, "/elsewhere");
+    assert!(head.starts_with("HTTP/1.1 404") && body.contains("/api/v1/explain"), "{body}");
 }
 
 #[test]
@@ -182,7 +203,7 @@ fn a_loop_that_does_not_answer_blocks_no_client_for_long() {
     assert!(head.starts_with("HTTP/1.1 503"), "{head}");
     assert_eq!(problem(&body), "no answer within 0.2 s");
     // The late answer goes nowhere.
-    asks.recv().unwrap().answer(Answer::Unknown(String::new()));
+    asks.recv().unwrap().answer(Answer::Standing(Box::default()));
     drop(asks);
     assert!(ask(server.address(), "/v1/counters").0.starts_with("HTTP/1.1 503"));
     assert!(ask(server.address(), "/livez").0.starts_with("HTTP/1.1 200"));
@@ -212,22 +233,26 @@ fn stopping_waits_for_nobody_and_frees_the_port() {
 fn an_address_in_use_is_named_with_the_remedy() {
     let (server, _asks, status) = start(Duration::from_secs(10));
     let scrape = Metrics::new("atlas", 1).scrape(status.clone());
-    let again = Server::start(server.address(), scrape, status, door(Duration::from_secs(1)));
+    let door = door(Duration::from_secs(1));
+    let added = (axum::Router::new(), &[][..]);
+    let again = Server::start(server.address(), scrape, status, door, added);
     let error = again.unwrap_err().to_string();
     assert!(error.contains(&server.address().to_string()) && error.contains("another address"));
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());
 }
 
 /// A demo that runs until it is dropped.
-struct Demo {
+pub struct Demo {
     child: Child,
-    address: SocketAddr,
+    /// Where it serves.
+    pub address: SocketAddr,
     /// Held open: the demo prints on.
     _out: BufReader<std::process::ChildStdout>,
 }
 
 impl Demo {
-    fn start(dir: &str) -> Demo {
+    /// Starts one with its log in a directory.
+    pub fn start(dir: &str) -> Demo {
         let args = ["demo", "--dir", dir, "--hours", "8760", "--scale", "0.02"];
         let mut child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
             .args(args)

@@ -1,6 +1,8 @@
 //! One binary for all tests that use the crate from outside.
 
 #[cfg(feature = "shell")]
+mod api;
+#[cfg(feature = "shell")]
 mod archive;
 #[cfg(feature = "shell")]
 mod broker;

@@ -1,6 +1,6 @@
 //! Decisions, throttles and commands as lines of a list.
 
-use super::query::{Given, Query as Asking};
+use super::query::{Params, Query};
 use super::{Api, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::headline;
@@ -10,7 +10,7 @@ use crate::core::output::decision::Outcome;
 use crate::core::output::throttle::{Action, Throttle};
 use crate::core::unit::Millis;
 use crate::shell::history::Search;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 
@@ -19,11 +19,8 @@ const LINES: u64 = 100;
 const LINES_MAX: u64 = 1_000;
 
 /// Kinds of outputs, and their topics.
-const KINDS: [(&str, Topic); 3] = [
-    ("decision", Topic::Decision),
-    ("throttle", Topic::Throttle),
-    ("command", Topic::Command),
-];
+const KINDS: [(&str, Topic); 3] =
+    [("decision", Topic::Decision), ("throttle", Topic::Throttle), ("command", Topic::Command)];
 
 /// What an output does.
 const WHATS: [&str; 12] = [
@@ -49,9 +46,9 @@ const PARAMETERS: [&str; 13] = [
 /// The newest outputs that are wanted.
 pub(super) async fn list(
     State(api): State<Api>,
-    Query(given): Query<Given>,
+    Params(given): Params,
 ) -> Result<Response, Refused> {
-    let query = Asking::new(&given, &PARAMETERS)?;
+    let query = Query::new(&given, &PARAMETERS)?;
     let kinds = query.words("kind", &KINDS.map(|(kind, _)| kind))?;
     let whats = query.words("what", &WHATS)?;
     let topics: Vec<Topic> =
@@ -75,7 +72,7 @@ pub(super) async fn list(
                 && has(&user, user_of(output))
                 && has(&task, task_of(output))
                 && has(&rule, rule_of(output))
-                && queue.as_deref().is_none_or(|queue| queues_of(output).contains(&queue))
+                && queue.as_deref().is_none_or(|queue| is_of_queue(output, queue))
         };
         let search = Search {
             topics: &topics,
@@ -191,7 +188,24 @@ fn queues_of(output: &Output) -> Vec<&str> {
             Outcome::Defer { .. } | Outcome::Reject { .. } => Vec::new(),
         },
         Output::Throttle(_) => Vec::new(),
-        Output::Command(it) => Some(it.queue.as_str()).filter(|it| !it.is_empty()).into_iter().collect(),
+        Output::Command(it) => {
+            Some(it.queue.as_str()).filter(|it| !it.is_empty()).into_iter().collect()
+        }
+    }
+}
+
+/// Whether jobs are sent to a queue, or a command is about it.
+fn is_of_queue(output: &Output, queue: &str) -> bool {
+    match output {
+        Output::Decision(it) => match &it.outcome {
+            Outcome::Assign(ranked) => {
+                let mut chosen = ranked.iter().filter(|it| it.jobs > 0);
+                chosen.any(|it| it.queue == queue || it.unified == queue)
+            }
+            Outcome::Defer { .. } | Outcome::Reject { .. } => false,
+        },
+        Output::Throttle(_) => false,
+        Output::Command(it) => it.queue == queue,
     }
 }
 

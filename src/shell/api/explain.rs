@@ -3,11 +3,11 @@
 use super::decision::decision_json;
 use super::event::event;
 use super::lists::counted_at;
-use super::query::{Given, Query as Asking};
+use super::query::{Params, Query};
 use super::{Api, Reasons, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::{
-    NameStanding, explain, explain_command, explain_throttle, headline, join,
+    NameStanding, RequestStanding, explain, explain_command, explain_throttle, headline, join,
 };
 use crate::core::output::Output;
 use crate::core::output::decision::{Decision, Outcome};
@@ -17,7 +17,7 @@ use crate::core::unit::Millis;
 use crate::shell::history::{History, Search};
 use crate::shell::question::{Answer, Asked};
 use crate::shell::view::QueueView;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -35,9 +35,9 @@ const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 /// All that is known of a name.
 pub(super) async fn explain_name(
     State(api): State<Api>,
-    Query(given): Query<Given>,
+    Params(given): Params,
 ) -> Result<Response, Refused> {
-    let query = Asking::new(&given, &["name", "kind", "at"])?;
+    let query = Query::new(&given, &["name", "kind", "at"])?;
     let name = query.text("name").ok_or_else(|| {
         let remedy = "give ?name= and a task, task/chunk, job, user, group, queue or share";
         Refused::Query("no name is given".into(), remedy.into())
@@ -54,8 +54,8 @@ pub(super) async fn explain_name(
     let at = query.moment("at")?;
     let (standing, queues, shares) = match at {
         None => {
-            let shown = api.views.get(api.asker.answer_max()).await;
-            let standing = match api.asker.ask(Asked::Standing(name.to_owned())).await? {
+            let shown = api.views.get(api.client.answer_max()).await;
+            let standing = match api.client.ask(Asked::Standing(name.to_owned())).await? {
                 Answer::Standing(standing) => *standing,
                 _ => NameStanding::default(),
             };
@@ -127,7 +127,7 @@ impl Looked {
             "decisions": shown.map(|it| decision_json(it, reasons)).collect::<Vec<_>>(),
             "throttles": events(&found.outputs, Topic::Throttle),
             "commands": events(&found.outputs, Topic::Command),
-            "job": self.standing.job.as_ref().map(|text| json!({ "name": self.name, "text": text })),
+            "job": self.job_json(),
             "owner": owner.map(owner_json),
             "queue": queue,
             "text": self.text(&decisions, &found.outputs, reasons),
@@ -140,7 +140,8 @@ impl Looked {
         let name = self.name.as_str();
         let any = |is: &dyn Fn(&Output) -> bool| outputs.iter().any(|(_, output)| is(output));
         let is_task = |output: &Output| {
-            matches!(output, Output::Decision(it) if it.task == name || it.subject == name)
+            let Output::Decision(it) = output else { return false };
+            it.task == name || it.subject == name
         };
         let of_owner = |kind: &'static str| {
             move |output: &Output| match output {
@@ -151,7 +152,8 @@ impl Looked {
             }
         };
         let is_job = |output: &Output| {
-            matches!(output, Output::Command(it) if it.subject == name || it.about().contains(&self.name))
+            let Output::Command(it) = output else { return false };
+            it.subject == name || it.about().contains(&self.name)
         };
         let has = |totals: Option<Totals>| totals.is_some_and(|it| it != Totals::default());
         if is_queue {
@@ -187,15 +189,21 @@ impl Looked {
             let count = decisions.len();
             return ("known", format!("{kind} {}: {count} requests in the history", self.name));
         }
-        let unanswered = standing.requests.iter().filter(|it| it.is_unanswered && it.is_open).count();
+        let unanswered =
+            standing.requests.iter().filter(|it| it.is_unanswered && it.is_open).count();
         match decisions {
-            [] if unanswered > 0 => {
-                ("not_judged", "Asked, and not judged yet: its turn comes in the next cycles".into())
-            }
+            [] if unanswered > 0 => (
+                "not_judged",
+                "Asked, and not judged yet: its turn comes in the next cycles".into(),
+            ),
             [] => ("known", "Known, and no decision about it in the history".into()),
             [one] => (state_of(one), headline(one)),
             many => of_many(many, unanswered),
         }
+    }
+
+    fn job_json(&self) -> Option<Value> {
+        self.standing.job.as_ref().map(|text| json!({ "name": self.name, "text": text }))
     }
 
     fn requests_json(&self) -> Vec<Value> {
@@ -320,7 +328,7 @@ fn owner_json(totals: Totals) -> Value {
         "queued_jobs": totals.queued_jobs,
         "running_cores": totals.running_cores,
         "queued_cores": totals.queued_cores,
-        "promised_jobs": totals.reserved_jobs,
+        "reserved_jobs": totals.reserved_jobs,
     })
 }
 
@@ -328,8 +336,10 @@ fn owner_json(totals: Totals) -> Value {
 fn queue_json(queue: &QueueView, past: &History, to: Millis) -> Value {
     let filter_of = |output: &Output| match output {
         Output::Decision(it) => {
+            // A pseudo-queue has the name of its queue and a resource type.
+            let is_of = |fate: &str| fate.split('/').next() == Some(queue.queue.as_str());
             let mut fates = it.fates.iter();
-            fates.find(|fate| fate.queue == queue.queue).map(|fate| fate.filter.to_string())
+            fates.find(|fate| is_of(&fate.queue)).map(|fate| fate.filter.to_string())
         }
         Output::Throttle(_) | Output::Command(_) => None,
     };

@@ -1,6 +1,6 @@
 //! State, queues, shares, counters, the recount, and which part of the past is kept.
 
-use super::query::{Given, Query as Asking};
+use super::query::{Params, Query};
 use super::{Api, Refused, beside, json};
 use crate::core::explain::iso;
 use crate::core::unit::{Millis, SECOND};
@@ -8,7 +8,7 @@ use crate::shell::history::{Counted, Reach};
 use crate::shell::question::{Answer, Asked};
 use crate::shell::view::QueueView;
 use crate::wire::counter::to_json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -28,11 +28,11 @@ const BY: [(&str, &[&str]); 8] = [
     ("link", &["link", "into", "rate"]),
 ];
 
-pub(super) async fn status(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
-    Asking::new(&given, &[])?;
+pub(super) async fn status(State(api): State<Api>, Params(given): Params) -> Answered {
+    Query::new(&given, &[])?;
     let state = api.status.get();
     let reason = state.not_ready().or_else(|| api.status.stands_still());
-    let shown = api.views.get(api.asker.answer_max()).await;
+    let shown = api.views.get(api.client.answer_max()).await;
     Ok(json(&json!({
         "domain": api.reasons.domain,
         "version": env!("CARGO_PKG_VERSION"),
@@ -48,8 +48,8 @@ pub(super) async fn status(State(api): State<Api>, Query(given): Query<Given>) -
     })))
 }
 
-pub(super) async fn history(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
-    Asking::new(&given, &[])?;
+pub(super) async fn history(State(api): State<Api>, Params(given): Params) -> Answered {
+    Query::new(&given, &[])?;
     Ok(json(&reach_json(&api.past()?.reach())))
 }
 
@@ -63,16 +63,16 @@ fn reach_json(reach: &Reach) -> Value {
     })
 }
 
-pub(super) async fn queues(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
-    let query = Asking::new(&given, &["at"])?;
+pub(super) async fn queues(State(api): State<Api>, Params(given): Params) -> Answered {
+    let query = Query::new(&given, &["at"])?;
     if let Some(at) = query.moment("at")? {
         let counted = counted_at(&api, at).await?;
         return Ok(text(queues_json(counted.now, counted.cycle, &counted.queues)));
     }
-    let shown = api.views.get(api.asker.answer_max()).await.ok_or_else(late)?;
-    let made = shown.queues.get_or_init(|| {
-        queues_json(shown.view.now, shown.view.cycle, &shown.view.queues).into()
-    });
+    let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
+    let made = shown
+        .queues
+        .get_or_init(|| queues_json(shown.view.now, shown.view.cycle, &shown.view.queues).into());
     Ok(text(Arc::clone(made).to_string()))
 }
 
@@ -80,9 +80,9 @@ fn queues_json(now: Millis, cycle: u64, queues: &[QueueView]) -> String {
     format!("{}\n", json!({ "now": now, "cycle": cycle, "queues": queues }))
 }
 
-pub(super) async fn shares(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
-    Asking::new(&given, &[])?;
-    let shown = api.views.get(api.asker.answer_max()).await.ok_or_else(late)?;
+pub(super) async fn shares(State(api): State<Api>, Params(given): Params) -> Answered {
+    Query::new(&given, &[])?;
+    let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
     Ok(json(&json!({ "now": shown.view.now, "shares": shown.view.shares })))
 }
 
@@ -111,19 +111,23 @@ pub(super) async fn counted_at(api: &Api, at: Millis) -> Result<Counted, Refused
     .await?
 }
 
-pub(super) async fn counters(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
-    let query = Asking::new(&given, &["by", "name", "at"])?;
+pub(super) async fn counters(State(api): State<Api>, Params(given): Params) -> Answered {
+    let query = Query::new(&given, &["by", "name", "at"])?;
     let by = query.words("by", &BY.map(|(by, _)| by))?;
     let is_all = query.text("by").is_none();
     let name = query.text("name").map(str::to_owned);
-    let kinds: Vec<&str> =
-        BY.iter().filter(|(it, _)| by.contains(it)).flat_map(|(_, kinds)| *kinds).copied().collect();
+    let kinds: Vec<&str> = BY
+        .iter()
+        .filter(|(it, _)| by.contains(it))
+        .flat_map(|(_, kinds)| *kinds)
+        .copied()
+        .collect();
     let (now, cycle, lines) = match query.moment("at")? {
         Some(at) => {
             let counted = counted_at(&api, at).await?;
             (counted.now, counted.cycle, counted.counters.into_values().collect())
         }
-        None => match api.asker.ask(Asked::Counters).await? {
+        None => match api.client.ask(Asked::Counters).await? {
             Answer::Counters(it) => {
                 let lines: Vec<String> = beside({
                     let it = Arc::clone(&it);
@@ -153,9 +157,9 @@ fn is_wanted(line: &str, kinds: &[&str], is_all: bool, name: Option<&str>) -> bo
     (is_all || kinds.contains(&kind)) && name.is_none_or(is_named)
 }
 
-pub(super) async fn audit(State(api): State<Api>, Query(given): Query<Given>) -> Answered {
-    Asking::new(&given, &[])?;
-    let Answer::Audit(audited) = api.asker.ask(Asked::Audit).await? else { return Err(late()) };
+pub(super) async fn audit(State(api): State<Api>, Params(given): Params) -> Answered {
+    Query::new(&given, &[])?;
+    let Answer::Audit(audited) = api.client.ask(Asked::Audit).await? else { return Err(late()) };
     let drifts: Vec<Value> = audited
         .drifts
         .iter()

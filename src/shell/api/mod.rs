@@ -4,8 +4,8 @@
 mod decision;
 mod event;
 mod explain;
-mod live;
 mod lists;
+mod live;
 mod old;
 mod query;
 mod record;
@@ -17,7 +17,7 @@ use crate::core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
 use crate::drive::epoch_config::EpochConfig;
 use crate::shell::history::History;
 use crate::shell::http::problem;
-use crate::shell::question::{Asker, NoAnswer};
+use crate::shell::question::{LoopClient, NoAnswer};
 use crate::shell::status::Status;
 use axum::Router;
 use axum::http::{StatusCode, header};
@@ -35,7 +35,7 @@ const JSON: &str = "application/json";
 #[derive(Clone)]
 pub struct Api {
     /// Questions to the loop.
-    pub asker: Asker,
+    pub client: LoopClient,
     /// What the process does.
     pub status: Arc<Status>,
     /// The grid at a glance.

@@ -1,12 +1,12 @@
 //! `/v1/...`: what was there before `/api/v1/...`, kept for one release.
 
+use super::query::{Named, Params};
 use super::{Api, Refused};
 use crate::shell::question::{Answer, Asked};
 use crate::wire::counter::to_json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use std::collections::BTreeMap;
 
 const JSON_LINES: &str = "application/x-ndjson";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -14,8 +14,8 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// Answers as text: `counters`, `audit`, `job`.
 pub(super) async fn question(
     State(api): State<Api>,
-    Path(verb): Path<String>,
-    Query(query): Query<BTreeMap<String, String>>,
+    Named(verb): Named,
+    Params(query): Params,
 ) -> Result<Response, Refused> {
     let asked = match verb.as_str() {
         "counters" => Asked::Counters,
@@ -28,7 +28,7 @@ pub(super) async fn question(
             return Err(Refused::Unknown(what, "ask for one of those, or /api/v1/".into()));
         }
     };
-    let (content_type, text) = match api.asker.ask(asked).await? {
+    let (content_type, text) = match api.client.ask(asked).await? {
         Answer::Counters(it) => {
             let lines: Vec<String> = it.counters.iter().map(to_json).collect();
             (JSON_LINES, lines.join("\n") + "\n")

@@ -3,10 +3,41 @@
 use super::Refused;
 use crate::core::unit::Millis;
 use crate::shell::when;
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use std::collections::BTreeMap;
 
 /// Parameters by name.
 pub(super) type Given = BTreeMap<String, String>;
+
+/// The parameters of a request, before they are checked.
+pub(super) struct Params(pub Given);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Params, Refused> {
+        let query = axum::extract::Query::from_request_parts(parts, state).await;
+        query.map(|query| Params(query.0)).map_err(|error| unreadable(error.body_text()))
+    }
+}
+
+/// The last part of a path.
+pub(super) struct Named(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, Refused> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        path.map(|path| Named(path.0)).map_err(|error| unreadable(error.body_text()))
+    }
+}
+
+fn unreadable(what: String) -> Refused {
+    let remedy = "encode what is not ASCII as UTF-8 with percent signs: ?name=J%C3%BCrgen";
+    Refused::Query(what, remedy.to_owned())
+}
 
 /// Checked parameters.
 pub(super) struct Query<'a> {

@@ -2,7 +2,7 @@
 
 use super::decision::decision_json;
 use super::event::event;
-use super::query::{Given, Query as Asking};
+use super::query::{Named, Params, Query};
 use super::{Api, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::join;
@@ -11,7 +11,7 @@ use crate::core::output::decision::Decision;
 use crate::core::unit::Millis;
 use crate::shell::history::{History, Search};
 use crate::wire::json::output_json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
@@ -24,10 +24,10 @@ const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 /// The one of a sequence, or of an id.
 pub(super) async fn one(
     State(api): State<Api>,
-    Path(id): Path<String>,
-    Query(given): Query<Given>,
+    Named(id): Named,
+    Params(given): Params,
 ) -> Result<Response, Refused> {
-    Asking::new(&given, &[])?;
+    Query::new(&given, &[])?;
     let (past, reasons) = (api.past()?, api.reasons.clone());
     beside(move || {
         let Some((sequence, output)) = find(&past, &id) else {

@@ -213,10 +213,14 @@ impl Writer {
     /// Goes on after a cycle: what lies between is a gap.
     fn begin(&mut self, cycle: u64, now: Millis) {
         let (covered, covered_at) = self.inner.covered();
+        (self.cycle, self.now) = (covered.max(cycle), now.max(covered_at));
         if covered > 0 && covered < cycle {
             self.lost_since = Some(covered_at);
+            let inner = Arc::clone(&self.inner);
+            if let Err(error) = self.write_gap(&mut inner.files(), now, cycle) {
+                self.complain(&error);
+            }
         }
-        (self.cycle, self.now) = (covered.max(cycle), now.max(covered_at));
     }
 
     fn run(mut self, sent: &Receiver<Message>) {
@@ -309,7 +313,7 @@ impl Writer {
         match self.write(Head::new(kind, now, cycle), &[], &raw) {
             Ok(()) => self.full_hour = Some(hour),
             Err(error) => {
-                // The next one begins anew.
+                // The next one begins again with all.
                 self.full_hour = None;
                 self.complain(&error);
             }
@@ -319,12 +323,18 @@ impl Writer {
     fn write(&mut self, head: Head, names: &[&str], raw: &[u8]) -> io::Result<()> {
         let inner = Arc::clone(&self.inner);
         let mut files = inner.files();
+        self.write_gap(&mut files, head.first_at, head.cycle)?;
+        files.append(head, names, raw)
+    }
+
+    /// Writes what is lost up to a moment, if anything is.
+    fn write_gap(&mut self, files: &mut Files, until: Millis, cycle: u64) -> io::Result<()> {
         if let Some(since) = self.lost_since {
-            let gap = Head { last_at: head.first_at, ..Head::new(Kind::Gap, since, head.cycle) };
+            let gap = Head { last_at: until, ..Head::new(Kind::Gap, since, cycle) };
             files.append(gap, &[], &[])?;
             self.lost_since = None;
         }
-        files.append(head, names, raw)
+        Ok(())
     }
 
     fn complain(&mut self, error: &io::Error) {

@@ -59,7 +59,7 @@ fn names(output: &Output) -> Vec<&str> {
             ];
             let mut names: Vec<&str> = fixed.into_iter().map(String::as_str).collect();
             if let Outcome::Assign(ranked) = &it.outcome {
-                names.extend(ranked.iter().map(|ranked| ranked.queue.as_str()));
+                names.extend(ranked.iter().flat_map(|it| [it.queue.as_str(), it.unified.as_str()]));
             }
             names
         }
