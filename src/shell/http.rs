@@ -3,16 +3,26 @@
 //! It runs on a thread of its own and sees the fold only through what the loop gives it.
 
 mod door;
+mod reply;
+mod reread;
+mod rules;
+mod stream;
+mod tls;
+pub mod token;
 
 pub use door::Door;
+pub use tls::Tls;
 
 use crate::shell::metrics::Scrape;
 use crate::shell::status::Status;
 use axum::Router;
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use reply::{JSON, problem_json};
+use rules::Caller;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -33,8 +43,10 @@ const END_MAX: Duration = Duration::from_secs(1);
 /// How often observations are tidied up, scraped or not.
 const UPKEEP: Duration = Duration::from_secs(5);
 
+/// What can be asked for.
+const PATHS: [&str; 6] = ["/metrics", "/livez", "/readyz", "/v1/audit", "/v1/counters", "/v1/job"];
+
 const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
-const JSON: &str = "application/json";
 
 /// A question from outside: `/v1/{verb}?{query}`. To be answered at a cycle's boundary.
 #[derive(Debug)]
@@ -196,8 +208,8 @@ fn router(shared: Shared) -> Router {
         .route("/readyz", get(readyz))
         .route("/v1/{verb}", get(question))
         .fallback(async || {
-            let there_is = "try /metrics, /livez, /readyz, /v1/audit, /v1/counters";
-            problem(StatusCode::NOT_FOUND, "there is nothing of that name", there_is)
+            let there_is = format!("there is: {}", PATHS.join(", "));
+            problem(StatusCode::NOT_FOUND, "there is nothing of that name", &there_is)
         })
         .with_state(shared)
 }
@@ -206,23 +218,35 @@ async fn metrics(State(shared): State<Shared>) -> Response {
     ([(header::CONTENT_TYPE, METRICS_TEXT)], shared.scrape.text()).into_response()
 }
 
-/// 200 or 503, with the reason and all that is known as JSON.
-async fn readyz(State(shared): State<Shared>) -> Response {
+/// 200 or 503, with the reason as JSON, and with all that is known for those that may see it.
+async fn readyz(State(shared): State<Shared>, Extension(caller): Extension<Caller>) -> Response {
     let state = shared.status.get();
     let reason = state.not_ready().or_else(|| shared.status.stands_still());
     let code = match reason {
         None => StatusCode::OK,
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let body = serde_json::json!({ "ready": reason.is_none(), "reason": reason, "state": state });
+    let mut body = serde_json::json!({ "ready": reason.is_none(), "reason": reason });
+    if caller.may_see_data {
+        body["state"] = serde_json::json!(state);
+    }
     (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }
 
 async fn question(
     State(shared): State<Shared>,
-    Path(verb): Path<String>,
-    Query(query): Query<BTreeMap<String, String>>,
+    verb: Result<Path<String>, PathRejection>,
+    query: Result<Query<BTreeMap<String, String>>, QueryRejection>,
 ) -> Response {
+    let unreadable = |what: String| {
+        let remedy = "encode what is not ASCII as UTF-8 with percent signs: ?name=J%C3%BCrgen";
+        problem(StatusCode::BAD_REQUEST, &what, remedy)
+    };
+    let (verb, query) = match (verb, query) {
+        (Ok(Path(verb)), Ok(Query(query))) => (verb, query),
+        (Err(error), _) => return unreadable(error.body_text()),
+        (_, Err(error)) => return unreadable(error.body_text()),
+    };
     let (reply, answer) = oneshot::channel();
     let later = "ask again later";
     if shared.asks.try_send(Question { verb, query, reply }).is_err() {
@@ -253,6 +277,5 @@ async fn question(
 
 /// What went wrong, and what can be done about it.
 fn problem(code: StatusCode, error: &str, remedy: &str) -> Response {
-    let body = serde_json::json!({ "error": error, "remedy": remedy });
-    (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
+    (code, [(header::CONTENT_TYPE, JSON)], problem_json(error, remedy)).into_response()
 }

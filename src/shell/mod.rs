@@ -1,6 +1,7 @@
 //! Everything that touches the world: Kafka, disk, clock, HTTP, command line.
 
 pub mod answers;
+pub mod ask;
 pub mod cli;
 pub mod clock;
 pub mod commit;
