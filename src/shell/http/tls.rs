@@ -119,8 +119,8 @@ fn bad<'a>(
 /// The last reason that the library names, which is the plainest.
 #[cfg(feature = "tls")]
 fn why(error: &openssl::error::ErrorStack) -> String {
-    let reasons = error.errors().iter().filter_map(|error| error.reason());
-    reasons.last().map_or_else(|| "it is of no use".to_owned(), str::to_owned)
+    let mut reasons = error.errors().iter().filter_map(|error| error.reason());
+    reasons.next_back().map_or_else(|| "it is of no use".to_owned(), str::to_owned)
 }
 
 #[cfg(feature = "tls")]
