@@ -3,16 +3,25 @@
 //! It runs on a thread of its own and sees the fold only through what the loop gives it.
 
 mod door;
+mod reply;
+mod reread;
+mod rules;
+mod stream;
+mod tls;
+pub mod token;
 
 pub use door::Door;
+pub use tls::Tls;
 
 use crate::shell::metrics::Scrape;
 use crate::shell::status::Status;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use reply::{JSON, problem_json};
+use rules::Caller;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -27,8 +36,10 @@ const END_MAX: Duration = Duration::from_secs(1);
 /// How often observations are tidied up, scraped or not.
 const UPKEEP: Duration = Duration::from_secs(5);
 
+/// What can be asked for in any case.
+const PATHS: [&str; 3] = ["/metrics", "/livez", "/readyz"];
+
 const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
-const JSON: &str = "application/json";
 
 /// The server, running until it is stopped or dropped.
 #[derive(Debug)]
@@ -142,9 +153,8 @@ async fn serve(
 }
 
 fn router(shared: Shared, added: Router, paths: &[&str]) -> Router {
-    let mut there_is = vec!["/metrics", "/livez", "/readyz"];
-    there_is.extend(paths);
-    let remedy = format!("try {}", there_is.join(", "));
+    let there_is = [&PATHS[..], paths].concat();
+    let remedy = format!("there is: {}", there_is.join(", "));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(async || (StatusCode::OK, "alive\n")))
@@ -160,20 +170,22 @@ async fn metrics(State(shared): State<Shared>) -> Response {
     ([(header::CONTENT_TYPE, METRICS_TEXT)], shared.scrape.text()).into_response()
 }
 
-/// 200 or 503, with the reason and all that is known as JSON.
-async fn readyz(State(shared): State<Shared>) -> Response {
+/// 200 or 503, with the reason as JSON, and with all that is known for those that may see it.
+async fn readyz(State(shared): State<Shared>, Extension(caller): Extension<Caller>) -> Response {
     let state = shared.status.get();
     let reason = state.not_ready().or_else(|| shared.status.stands_still());
     let code = match reason {
         None => StatusCode::OK,
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let body = serde_json::json!({ "ready": reason.is_none(), "reason": reason, "state": state });
+    let mut body = serde_json::json!({ "ready": reason.is_none(), "reason": reason });
+    if caller.may_see_data {
+        body["state"] = serde_json::json!(state);
+    }
     (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }
 
 /// What went wrong, and what can be done about it.
 pub fn problem(code: StatusCode, error: &str, remedy: &str) -> Response {
-    let body = serde_json::json!({ "error": error, "remedy": remedy });
-    (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
+    (code, [(header::CONTENT_TYPE, JSON)], problem_json(error, remedy)).into_response()
 }

@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod api;
+pub mod ask;
 pub mod cli;
 pub mod clock;
 pub mod commit;

@@ -1,5 +1,11 @@
 //! The HTTP server, asked over a socket as a stranger would.
 
+mod forms;
+mod guard;
+mod slow;
+#[cfg(feature = "tls")]
+mod tls;
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,16 +25,21 @@ use yardmaster::shell::status::Status;
 use yardmaster::wire::topology::ATLAS;
 
 fn door(answer_max: Duration) -> Door {
-    Door { answer_max, connections_max: 4, hosts: vec!["metrics.example.org".to_owned()] }
+    let hosts = vec!["metrics.example.org".to_owned()];
+    Door { answer_max, connections_max: 4, hosts, tokens: None, tls: None }
 }
 
 fn start(answer_max: Duration) -> (Server, Receiver<Question>, Arc<Status>) {
+    start_behind(door(answer_max))
+}
+
+fn start_behind(door: Door) -> (Server, Receiver<Question>, Arc<Status>) {
     let status = Arc::new(Status::default());
     let mut metrics = Metrics::new("atlas", 10);
     metrics.record_events(Topic::Task, EventOutcome::Folded, 3);
     metrics.add();
     let any = "127.0.0.1:0".parse().unwrap();
-    let (client, asks) = LoopClient::new(answer_max);
+    let (client, asks) = LoopClient::new(door.answer_max);
     let api = Api {
         client,
         status: status.clone(),
@@ -38,7 +49,7 @@ fn start(answer_max: Duration) -> (Server, Receiver<Question>, Arc<Status>) {
     };
     let added = (api::routes(api), &api::PATHS[..]);
     let scrape = metrics.scrape(status.clone());
-    let server = Server::start(any, scrape, status.clone(), door(answer_max), added).unwrap();
+    let server = Server::start(any, scrape, status.clone(), door, added).unwrap();
     (server, asks, status)
 }
 
@@ -93,13 +104,6 @@ fn only_addresses_and_own_names_are_answered_and_no_body_is_read() {
     problem(&body);
     let (head, _) = send(server.address(), "GET /livez HTTP/1.0\r\n\r\n");
     assert!(head.starts_with("HTTP/1.0 200"), "{head}");
-    let long = "x".repeat(100_000);
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    // It may hang up before it has read all of it.
-    let _ = write!(stream, "GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    assert!(!answer.starts_with(b"HTTP/1.1 2"), "{}", String::from_utf8_lossy(&answer));
 }
 
 #[test]
@@ -116,7 +120,10 @@ fn half_open_connections_make_room_for_questions() {
     assert!(ask(server.address(), "/livez").0.starts_with("HTTP/1.1 200"));
     // Of 4 connections at most one was for the question, so all but 4 of the others are closed by
     // now; the rest when their heads do not come.
-    let is_closed = |mut stream: &TcpStream| !matches!(stream.read(&mut [0; 64]), Ok(1..));
+    let is_closed = |mut stream: &TcpStream| match stream.read_to_end(&mut Vec::new()) {
+        Ok(_) => true,
+        Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+    };
     let open = |stream: &&TcpStream| {
         stream.set_nonblocking(true).unwrap();
         let mut reader: &TcpStream = stream;
@@ -253,10 +260,16 @@ pub struct Demo {
 impl Demo {
     /// Starts one with its log in a directory.
     pub fn start(dir: &str) -> Demo {
+        Demo::start_with(dir, &[])
+    }
+
+    /// With more flags.
+    fn start_with(dir: &str, more: &[&str]) -> Demo {
         let args = ["demo", "--dir", dir, "--hours", "8760", "--scale", "0.02"];
         let mut child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
             .args(args)
             .args(["--commands", "on", "--http", "127.0.0.1:0"])
+            .args(more)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

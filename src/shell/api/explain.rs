@@ -7,7 +7,7 @@ use super::query::{Params, Query};
 use super::{Api, Reasons, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::{
-    NameStanding, RequestStanding, explain, explain_command, explain_throttle, headline, join,
+    NameStanding, explain, explain_command, explain_throttle, headline, join,
 };
 use crate::core::output::Output;
 use crate::core::output::decision::{Decision, Outcome};

@@ -2,7 +2,9 @@
 
 use crate::core::state::audit::{Drift, audit};
 use crate::core::state::counters::counters;
+use crate::shell::ask::Ask;
 use crate::shell::cli::Ended;
+use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::replay::rebuild;
 use crate::shell::ports::AnyStore;
@@ -28,6 +30,8 @@ pub struct Audit {
     /// Where the store lies.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    ask_args: AskArgs,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -43,7 +47,9 @@ impl Audit {
         let mut asked = None;
         let mut kept = BTreeMap::new();
         if dir.is_dir() {
-            if let Some(text) = super::counters::ask(&dir, "audit", "")? {
+            let process = Ask::of_store(&dir, self.ask_args.proof()?);
+            let answer = process.map(|process| process.text("/v1/audit")).transpose()?;
+            if let Some(text) = answer.flatten() {
                 drifts.extend(drifts_of(&text));
                 asked = Some(text.lines().next().unwrap_or_default().to_owned());
             } else {

@@ -1,16 +1,16 @@
 //! `counters`: the counters as last kept, or as they are in a running process.
 
+use crate::shell::ask::Ask;
+use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::store::SledStore;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Prints the counters from the store, a line each; beside a running process (that holds the
 /// store), those it has now.
@@ -25,6 +25,8 @@ pub struct Counters {
     /// Where the store lies.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    ask_args: AskArgs,
     /// Only counters of this kind.
     #[arg(long, value_enum)]
     by: Option<By>,
@@ -83,7 +85,9 @@ impl Counters {
             let dir = dir.display();
             return Err(Usage(format!("no store at {dir}: give --store DIR or --dir DIR")).into());
         }
-        let lines: Vec<String> = match ask(&dir, "counters", "")? {
+        let process = Ask::of_store(&dir, self.ask_args.proof()?);
+        let answer = process.map(|process| process.text("/v1/counters")).transpose()?;
+        let lines: Vec<String> = match answer.flatten() {
             Some(text) => text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
             None => {
                 let kept = SledStore::counters(&dir)?;
@@ -128,39 +132,4 @@ fn text_of(counter: &Value) -> String {
     }
     let kind = counter["counter"].as_str().unwrap_or_default();
     format!("{kind} {}: {}", names.join(" "), figures.join(", "))
-}
-
-/// Asks the process that holds a store; `None` when none does.
-pub fn ask(store: &Path, verb: &str, query: &str) -> anyhow::Result<Option<String>> {
-    let Some(address) = SledStore::read_address(store) else { return Ok(None) };
-    let Ok(mut stream) = TcpStream::connect(&address) else { return Ok(None) };
-    let wait = Some(Duration::from_secs(30));
-    stream.set_read_timeout(wait)?;
-    stream.set_write_timeout(wait)?;
-    let path = if query.is_empty() { format!("/v1/{verb}") } else { format!("/v1/{verb}?{query}") };
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut response = Vec::new();
-    stream.read_to_end(&mut response).with_context(|| format!("asking {address}"))?;
-    let response = String::from_utf8_lossy(&response);
-    let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
-    let status = head.split_whitespace().nth(1).unwrap_or_default();
-    anyhow::ensure!(status == "200", "{address} answered {status} to {path}: {}", body.trim());
-    Ok(Some(match head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
-        true => unchunk(body),
-        false => body.to_owned(),
-    }))
-}
-
-fn unchunk(body: &str) -> String {
-    let mut text = String::new();
-    let mut rest = body;
-    while let Some((length, after)) = rest.split_once("\r\n") {
-        let Ok(length) = usize::from_str_radix(length.trim(), 16) else { break };
-        if length == 0 || length > after.len() {
-            break;
-        }
-        text.push_str(&after[..length]);
-        rest = after[length..].trim_start_matches("\r\n");
-    }
-    text
 }

@@ -13,6 +13,7 @@ use crate::core::state::audit::audit;
 use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::epoch_config::EpochConfig;
 use crate::drive::{Config, Drive};
+use crate::shell::cli::http_args::ServeArgs;
 use crate::shell::cli::import::{Kind, lane, load_file};
 use crate::shell::cli::log_args::{Read, dir_topics, open_store};
 use crate::shell::cli::{Ended, Usage, complaints};
@@ -110,6 +111,8 @@ pub struct Demo {
     /// Where metrics are served meanwhile; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
+    #[command(flatten)]
+    serve_args: ServeArgs,
 }
 
 impl Demo {
@@ -125,6 +128,7 @@ impl Demo {
         }
         let read = if self.polled { polled::by_timer(&read)? } else { read };
         let read = if self.unguarded { faults::unguarded(&read)? } else { read };
+        let door = self.serve_args.door(self.http, &read.topology.limits)?;
         clear(&self.dir)?;
         let facts = self.facts()?;
         let faults = self.faults.then(|| Faults::of(self.seed, START, &facts));
@@ -138,7 +142,7 @@ impl Demo {
         };
         let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-        self.listen(&mut show, &read.epoch_config()?);
+        self.listen(&mut show, door, &read.epoch_config()?);
         println!("log and store in {}", self.dir.display());
         let mut demo = Live::start(&self.dir, &read, grid, show)?;
         demo.show.keep(&self.dir.join("store").join("history"), &mut demo.drive);
@@ -149,12 +153,12 @@ impl Demo {
     }
 
     /// The port may be taken, by another demo perhaps: then any free one will do.
-    fn listen(&self, show: &mut Show, config: &EpochConfig) {
+    fn listen(&self, show: &mut Show, door: Door, config: &EpochConfig) {
         let any = SocketAddr::new(self.http.ip(), 0);
-        let door = Door::new(&config.setting.limits, &[]);
+        let scheme = door.scheme();
         let bound = show.listen_with_api(self.http, door.clone(), config);
         match bound.or_else(|_| show.listen_with_api(any, door, config)) {
-            Ok(bound) => println!("metrics on http://{bound}/metrics"),
+            Ok(bound) => println!("metrics on {scheme}://{bound}/metrics"),
             Err(error) => println!("no metrics: {error:#}"),
         }
     }

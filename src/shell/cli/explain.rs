@@ -15,8 +15,9 @@ use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
 use crate::core::unit::Millis;
 use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::Log;
+use crate::shell::ask::{Ask, in_query};
 use crate::shell::cli::Ended;
-use crate::shell::cli::counters::ask;
+use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::outputs::{
     ReadCommands, newest, outputs, read_commands, records, without_strays,
@@ -58,6 +59,8 @@ pub struct Explain {
     /// Where the store lies: a running process, whose address is there, is asked how a job stands.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    ask_args: AskArgs,
     /// What became of each queue that was not chosen, too: the filter that objected, its figures.
     #[arg(long)]
     fates: bool,
@@ -132,12 +135,16 @@ impl Explain {
     fn job(&self, read: &Read) -> anyhow::Result<Option<String>> {
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if dir.is_dir() {
-            match ask(&dir, "job", &format!("name={}", in_query(&self.name))) {
-                Ok(None) => {}
-                Ok(text) => return Ok(text),
-                // The process knows no such job.
-                Err(error) if error.to_string().contains(" answered 404 ") => return Ok(None),
-                Err(error) => return Err(error),
+            let path = format!("/v1/job?name={}", in_query(&self.name));
+            if let Some(process) = Ask::of_store(&dir, self.ask_args.proof()?)
+                && let Some(reply) = process.get(&path)?
+            {
+                return match reply.status {
+                    200 => Ok(Some(reply.text())),
+                    // The process knows no such job.
+                    404 => Ok(None),
+                    _ => Err(process.refused(&path, &reply)),
+                };
             }
         }
         let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, None, |_| ())?;
@@ -184,14 +191,6 @@ impl Explain {
         let epoch_config = epoch_configs_of(&mut log, read, newest, epochs)?;
         Ok(Looked { decisions: found, throttles, commands, epoch_config, now, strays })
     }
-}
-
-/// A name as it stands in a query.
-fn in_query(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    name.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }
 
 /// What the log has of a name.

@@ -1,10 +1,10 @@
 //! `intake`: foreign messages become records, in a process of their own or beside `run`.
 
 use crate::drive::port::LogError;
+use crate::shell::cli::http_args::ServeArgs;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::pause::Pause;
 use crate::shell::cli::{Ended, Usage};
-use crate::shell::http::Door;
 use crate::shell::intake::{IntakeReport, live};
 use crate::shell::kafka::KafkaConf;
 use crate::shell::serve::Show;
@@ -31,10 +31,8 @@ pub struct Intake {
     /// Where metrics, /livez and /readyz are served; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9188")]
     http: SocketAddr,
-    /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
-    /// own name; may be given several times.
-    #[arg(long, value_name = "NAME")]
-    http_host: Vec<String>,
+    #[command(flatten)]
+    serve_args: ServeArgs,
     /// Go on where a source begins if it no longer holds what is to be read next: what lay between
     /// is lost.
     #[arg(long)]
@@ -55,14 +53,16 @@ impl Intake {
             let why = format!("{}: no [[intake.source]]: name at least one topic", read.name);
             return Err(Usage(why).into());
         }
+        let limits = &read.topology.limits;
+        let door = self.serve_args.door(self.http, limits)?;
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT] {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
-        let limits = &read.topology.limits;
         let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
-        let bound = show.listen(self.http, Door::new(limits, &self.http_host))?;
-        tracing::info!("serving metrics on http://{bound}");
+        let scheme = door.scheme();
+        let bound = show.listen(self.http, door)?;
+        tracing::info!("serving metrics on {scheme}://{bound}");
         let goes_on = || !stop.load(Ordering::Relaxed);
         let mut pause = Pause::new("intake", &read.topology);
         while goes_on() {

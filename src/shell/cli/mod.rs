@@ -9,6 +9,7 @@ mod conformance;
 mod counters;
 mod demo;
 mod explain;
+mod http_args;
 mod import;
 mod intake;
 mod letters;

@@ -6,11 +6,11 @@ use crate::drive::counters::{CounterPublishing, WriteCounter};
 use crate::drive::port::{Log, LogError, StoreError};
 use crate::drive::{Config, Drive, Halt};
 use crate::shell::cli::Ended;
+use crate::shell::cli::http_args::ServeArgs;
 use crate::shell::cli::intake::Beside;
 use crate::shell::cli::log_args::{LogArgs, Read, open_store};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
-use crate::shell::http::Door;
 use crate::shell::kafka::{KafkaAdmin, KafkaLog, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::rivals::Rivals;
@@ -46,10 +46,8 @@ pub struct Run {
     /// With --dir: make a new log if the directory is missing or empty.
     #[arg(long)]
     create: bool,
-    /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
-    /// own name; may be given several times.
-    #[arg(long, value_name = "NAME")]
-    http_host: Vec<String>,
+    #[command(flatten)]
+    serve_args: ServeArgs,
     /// Read the topology and what it has of the log, show what would be done, and stop.
     #[arg(long)]
     dry_run: bool,
@@ -75,6 +73,8 @@ impl Run {
             self.log_args.check_dir(&read.topology, self.create)?;
         }
         let store = self.log_args.store(self.store.as_deref(), &read.topology.domain);
+        let limits = read.topology.limits.clone();
+        let door = self.serve_args.door(self.http, &limits)?;
         if self.dry_run {
             let domain = &read.topology.domain;
             println!("would serve domain {domain} with its store in {}", store.display());
@@ -88,11 +88,11 @@ impl Run {
         for signal in [SIGTERM, SIGINT] {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
-        let limits = read.topology.limits.clone();
         let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
-        let door = Door::new(&limits, &self.http_host);
+        let scheme = door.scheme();
         let bound = show.listen_with_api(self.http, door, &read.epoch_config()?)?;
-        tracing::info!("serving metrics and questions on http://{bound}");
+        let url = format!("{scheme}://{bound}");
+        tracing::info!("serving metrics and questions on {url}");
         let beside = Beside::start(&self.log_args, &read)?;
         let progress = &read.topology.topic(Topic::Progress).name;
         let mut rivals = Rivals::new(&read.topology.domain, progress, &limits);
@@ -102,7 +102,7 @@ impl Run {
             let began = clock::stopwatch();
             match self.live(
                 &read,
-                (&store, bound),
+                (&store, &url),
                 &mut show,
                 &stop,
                 beside.as_ref(),
@@ -127,14 +127,14 @@ impl Run {
     fn live(
         &self,
         read: &Read,
-        (store, bound): (&std::path::Path, SocketAddr),
+        (store, url): (&std::path::Path, &str),
         show: &mut Show,
         stop: &AtomicBool,
         beside: Option<&Beside>,
         rivals: &mut Rivals,
     ) -> anyhow::Result<End> {
         show.status.update(|status| status.restoring = true);
-        let mut drive = match self.begin(read, store, bound) {
+        let mut drive = match self.begin(read, store, url) {
             Ok(drive) => drive,
             Err(error) => return again(error, show),
         };
@@ -165,12 +165,12 @@ impl Run {
         &self,
         read: &Read,
         store: &std::path::Path,
-        bound: SocketAddr,
+        url: &str,
     ) -> anyhow::Result<Drive<AnyLog, AnyStore>> {
         let (log, has_counters) = self.log(read)?;
         let store = open_store(store)?;
         if let AnyStore::Sled(store) = &store {
-            store.write_address(&bound.to_string())?;
+            store.write_address(url.strip_prefix("http://").unwrap_or(url))?;
         }
         let config = Config {
             instance: instance(),

@@ -1,26 +1,28 @@
 //! Which connections are served: a bounded number, each for one request, which must arrive soon and
-//! be small, and under a name of this host.
+//! be small, and must keep the [`Rules`].
 
-use super::problem;
+use super::reply::{raw, with_headers};
+use super::rules::{Rules, plain};
+use super::stream::{Bytes, Progress, Stream};
+use super::tls::{Refusal, Tls};
+use super::token::Tokens;
 use crate::core::limits::Limits;
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{StatusCode, Version, header};
-use axum::response::Response;
+use axum::http::StatusCode;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// How long a request's head may take to arrive.
+/// How long a request's head may take to arrive, and a TLS handshake before it.
 const HEAD_MAX: Duration = Duration::from_secs(5);
 /// How long a request's head may be; bytes.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -41,33 +43,48 @@ pub struct Door {
     pub connections_max: usize,
     /// Names under which this host may be asked, beside addresses, `localhost` and its own name.
     pub hosts: Vec<String>,
+    /// With one of which a client must show that it may ask for data.
+    pub tokens: Option<Arc<Tokens>>,
+    /// What connections are encrypted with, if they are.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Door {
-    /// As the topology's limits have it.
+    /// As the topology's limits have it, for all that can reach the address, in plain text.
     pub fn new(limits: &Limits, hosts: &[String]) -> Door {
         Door {
             answer_max: Duration::from_millis(limits.http_timeout_ms.max(0) as u64),
             connections_max: limits.http_connections_max,
             hosts: hosts.to_vec(),
+            tokens: None,
+            tls: None,
         }
+    }
+
+    /// Whether a client has to prove that it may ask for data.
+    pub fn is_guarded(&self) -> bool {
+        self.tokens.is_some() || self.tls.as_ref().is_some_and(|tls| tls.asks_for_certificate())
+    }
+
+    /// What an address begins with.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 }
 
 /// A connection that was accepted.
 struct Connection {
-    /// Whether its request has arrived.
-    has_asked: Arc<AtomicBool>,
+    progress: Arc<Progress>,
     task: JoinHandle<()>,
 }
 
-/// Accepts connections for ever. When too many are open the oldest whose request has not arrived
-/// is closed for a new one.
+/// Accepts connections for ever. When too many are open the oldest whose request has not arrived,
+/// or whose client does not read its answer, is closed for a new one.
 pub(super) async fn accept(listener: &TcpListener, router: Router, door: &Door) {
     let most = connections_max(door.connections_max);
-    let mut hosts: Vec<String> = door.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+    let mut hosts: Vec<String> = door.hosts.iter().map(|host| plain(host)).collect();
     hosts.extend(std::fs::read_to_string("/proc/sys/kernel/hostname").map(|it| plain(it.trim())));
-    let hosts: Arc<[String]> = hosts.into();
+    let rules = Arc::new(Rules { hosts, tokens: door.tokens.clone() });
     let mut open: VecDeque<Connection> = VecDeque::new();
     let mut is_refused = false;
     loop {
@@ -82,103 +99,125 @@ pub(super) async fn accept(listener: &TcpListener, router: Router, door: &Door) 
             }
         };
         is_refused = false;
-        loop {
-            open.retain(|connection| !connection.task.is_finished());
-            if open.len() < most {
-                break;
+        make_room(&mut open, most).await;
+        let progress = Arc::new(Progress::default());
+        let (router, rules, tls) = (router.clone(), Arc::clone(&rules), door.tls.clone());
+        let seen = Arc::clone(&progress);
+        let work = async move {
+            if let Some(bytes) = open_stream(stream, tls, &seen).await {
+                serve(Stream::new(bytes, Arc::clone(&seen)), router, rules, seen).await;
             }
-            let is_silent = |it: &Connection| !it.has_asked.load(Ordering::Relaxed);
-            match open.iter().position(is_silent).and_then(|at| open.remove(at)) {
-                Some(silent) => {
-                    silent.task.abort();
-                    let _ = silent.task.await;
-                }
-                None => tokio::time::sleep(PAUSE).await,
-            }
-        }
-        let has_asked = Arc::new(AtomicBool::new(false));
-        let work = attend(stream, router.clone(), Arc::clone(&hosts), Arc::clone(&has_asked));
-        let longest = HEAD_MAX + door.answer_max + SEND_MAX;
+        };
+        let longest = 2 * HEAD_MAX + door.answer_max + SEND_MAX;
         let task = tokio::spawn(async move {
             let _ = tokio::time::timeout(longest, work).await;
         });
-        open.push_back(Connection { has_asked, task });
+        open.push_back(Connection { progress, task });
+    }
+}
+
+/// Waits until fewer than so many connections are open.
+async fn make_room(open: &mut VecDeque<Connection>, most: usize) {
+    loop {
+        open.retain(|connection| !connection.task.is_finished());
+        if open.len() < most {
+            return;
+        }
+        let oldest = open.iter().position(|connection| connection.progress.may_go());
+        match oldest.and_then(|at| open.remove(at)) {
+            Some(connection) => {
+                connection.task.abort();
+                let _ = connection.task.await;
+            }
+            None => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// A connection's bytes, after the handshake if it is encrypted.
+async fn open_stream(
+    stream: TcpStream,
+    tls: Option<Arc<Tls>>,
+    progress: &Arc<Progress>,
+) -> Option<Box<dyn Bytes>> {
+    let Some(tls) = tls else { return Some(Box::new(stream)) };
+    match tokio::time::timeout(HEAD_MAX, tls.accept(stream)).await {
+        Ok(Ok(bytes)) => Some(bytes),
+        Ok(Err(Refusal::Plain(stream))) => {
+            let what = "this port is encrypted, and the request is not";
+            let answer =
+                raw(StatusCode::BAD_REQUEST, what, "ask with https:// in place of http://");
+            let mut stream = Stream::new(Box::new(stream), Arc::clone(progress));
+            if stream.answer(&answer).await.is_ok() {
+                stream.drain().await;
+            }
+            None
+        }
+        Ok(Err(Refusal::Failed)) | Err(_) => None,
     }
 }
 
 /// Serves one request.
-async fn attend(
-    stream: TcpStream,
-    router: Router,
-    hosts: Arc<[String]>,
-    has_asked: Arc<AtomicBool>,
-) {
+async fn serve(stream: Stream, router: Router, rules: Arc<Rules>, progress: Arc<Progress>) {
     let inner = TowerToHyperService::new(router);
-    let service = service_fn(move |request: Request<Incoming>| {
-        has_asked.store(true, Ordering::Relaxed);
-        let refused = refusal(&request, &hosts);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        progress.asked();
+        let checked = rules.check(&request);
         let inner = inner.clone();
-        async move {
-            match refused {
-                Some(response) => Ok(response),
-                None => inner.call(request).await,
-            }
+        if checked.is_err() {
+            progress.refused();
         }
+        Box::pin(async move {
+            let response = match checked {
+                Err(response) => *response,
+                Ok(caller) => {
+                    request.extensions_mut().insert(caller);
+                    let Ok(response) = inner.call(request).await;
+                    response
+                }
+            };
+            Ok::<_, Infallible>(with_headers(response))
+        })
     });
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_MAX)
         .max_buf_size(HEAD_BYTES)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // A client that goes away, or sends no HTTP, is no trouble of ours.
-    let _ = connection.await;
-}
-
-/// Why a request is not looked at.
-fn refusal<B>(request: &Request<B>, hosts: &[String]) -> Option<Response> {
-    let headers = request.headers();
-    let is_empty = headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0");
-    if !is_empty || headers.contains_key(header::TRANSFER_ENCODING) {
-        let what = "a request with a body is not read";
-        return Some(problem(StatusCode::PAYLOAD_TOO_LARGE, what, "send a GET without a body"));
+    // A client that goes away is no trouble of ours.
+    let ended = (&mut connection).await;
+    let mut stream = connection.into_parts().io.into_inner();
+    let error = ended.err();
+    if stream.is_silent()
+        && let Some(answer) = no_request(stream.bare_status(), error.as_ref())
+        && stream.answer(&answer).await.is_err()
+    {
+        return;
     }
-    let named = match headers.get(header::HOST) {
-        Some(host) => host.to_str().ok(),
-        None if request.version() == Version::HTTP_10 => return None,
-        None => None,
-    };
-    let Some(host) = named else {
-        let what = "the request has no Host header that can be read";
-        return Some(problem(StatusCode::BAD_REQUEST, what, "send one, as HTTP/1.1 demands"));
-    };
-    if is_known(host, hosts) {
-        return None;
-    }
-    Some(problem(
-        StatusCode::MISDIRECTED_REQUEST,
-        &format!("this process is not asked under the name {host:?}"),
-        "ask under its address, or start it with --http-host and that name",
-    ))
+    stream.drain().await;
 }
 
-/// Whether a Host header names this host. A page of a stranger whose name was made to lead here
-/// comes with the stranger's name; an address cannot be made to lead elsewhere.
-fn is_known(host: &str, hosts: &[String]) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => host,
-        },
-    };
-    let name = plain(name);
-    name == "localhost" || name.parse::<IpAddr>().is_ok() || hosts.contains(&name)
-}
-
-/// A host's name as it is compared.
-fn plain(name: &str) -> String {
-    name.trim_end_matches('.').to_ascii_lowercase()
+/// The answer to what is no request: `status` is the library's own answer to it, `error` how the
+/// connection ended. `None`: the client left.
+fn no_request(status: Option<StatusCode>, error: Option<&hyper::Error>) -> Option<Vec<u8>> {
+    let is = |test: fn(&hyper::Error) -> bool| error.is_some_and(test);
+    Some(match status {
+        Some(code @ (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE | StatusCode::URI_TOO_LONG)) => {
+            let what = "the address and the headers are too long";
+            raw(code, what, &format!("send at most {} KB of both", HEAD_BYTES / 1024))
+        }
+        None if is(hyper::Error::is_timeout) => {
+            let what = format!("no request arrived within {} s", HEAD_MAX.as_secs());
+            raw(StatusCode::REQUEST_TIMEOUT, &what, "send it at once")
+        }
+        None if !is(hyper::Error::is_parse) => return None,
+        code => {
+            let what = "this is no request of HTTP/1.1";
+            let remedy = "send one, such as `GET /metrics HTTP/1.1` with a Host header";
+            raw(code.unwrap_or(StatusCode::BAD_REQUEST), what, remedy)
+        }
+    })
 }
 
 /// The limit, lowered where this process may open few files.
@@ -187,22 +226,4 @@ fn connections_max(wanted: usize) -> usize {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let files = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
     files.map_or(wanted, |files| wanted.min(files / FILES_PER_CONNECTION)).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_and_own_names_are_known_and_a_strangers_name_is_not() {
-        let hosts = ["metrics.example.org".to_owned()];
-        let known = ["127.0.0.1:9187", "[::1]:9187", "10.1.2.3", "localhost", "LOCALHOST.:80"];
-        for host in known.into_iter().chain(["metrics.example.org:9187", "Metrics.Example.Org"]) {
-            assert!(is_known(host, &hosts), "{host}");
-        }
-        for host in ["evil.example.org", "127.0.0.1.evil.org", "localhost.evil.org:9187", "", "[x]"]
-        {
-            assert!(!is_known(host, &hosts), "{host}");
-        }
-    }
 }

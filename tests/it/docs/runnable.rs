@@ -116,12 +116,19 @@ fn every_flag_that_a_command_has_exists() {
     assert!(wrong.is_empty(), "flags that do not exist:\n{}", wrong.join("\n"));
 }
 
-/// Flags that every verb of a kind has: `docs/verbs.md` has a table of its own for them.
-const COMMON: [&str; 8] = [
+/// Flags that every verb of a kind has (reads a log, serves HTTP, asks a process that does):
+/// `docs/verbs.md` has tables of their own for them.
+const COMMON: [&str; 14] = [
     "--bootstrap-server",
     "--command-config",
     "--dir",
     "--help",
+    "--http-ca",
+    "--http-cert",
+    "--http-client-ca",
+    "--http-host",
+    "--http-key",
+    "--http-token-file",
     "--log",
     "--property",
     "--topology",

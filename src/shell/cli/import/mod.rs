@@ -8,10 +8,12 @@ pub use load::{Kind, encode, load_file};
 pub use target::lane;
 
 use crate::core::cut::Topic;
+use crate::shell::cli::http_args::ServeArgs;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::{Ended, Usage, complaints, secret};
 use crate::shell::clock;
 use crate::shell::fetch::{Fetch, Source};
+use crate::shell::http::Door;
 use crate::wire::import;
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
@@ -119,10 +121,8 @@ struct Facts {
     /// With --every: where metrics, /livez and /readyz are served; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", requires = "every")]
     http: Option<SocketAddr>,
-    /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
-    /// own name; may be given several times.
-    #[arg(long, value_name = "NAME", requires = "http")]
-    http_host: Vec<String>,
+    #[command(flatten)]
+    serve_args: ServeArgs,
     /// Show what would be published, and publish nothing.
     #[arg(long)]
     dry_run: bool,
@@ -177,7 +177,23 @@ impl Import {
 }
 
 impl Facts {
+    /// Where it serves, and which connections.
+    fn door(&self) -> anyhow::Result<Option<(SocketAddr, Door)>> {
+        match self.http {
+            Some(address) => {
+                let limits = self.log_args.read()?.topology.limits;
+                Ok(Some((address, self.serve_args.door(address, &limits)?)))
+            }
+            None if self.serve_args.is_given() => {
+                let what = "flags of HTTP, and no address: give --http HOST:PORT, or none of them";
+                Err(Usage(what.to_owned()).into())
+            }
+            None => Ok(None),
+        }
+    }
+
     fn run(&self, kind: Kind) -> Ended {
+        let door = self.door()?;
         let name = self.name.as_deref().unwrap_or(kind.name());
         let mut target = match self.is_published() {
             true => Some(Target::new(&self.log_args, kind, name)?),
@@ -186,7 +202,7 @@ impl Facts {
         let fetch = Fetch::default();
         if let (Some(every), Some(target)) = (self.every, &mut target) {
             self.headers()?;
-            return standing::run(self, kind, (name, every), &fetch, target);
+            return standing::run(self, kind, (name, every), &fetch, target, door);
         }
         let loaded = self.load(kind, &fetch)?;
         self.print(&loaded);

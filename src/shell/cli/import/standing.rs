@@ -11,6 +11,7 @@ use crate::shell::http::Door;
 use crate::shell::serve::Show;
 use jiff::SignedDuration;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,7 @@ pub fn run(
     (name, every): (&str, SignedDuration),
     fetch: &Fetch,
     target: &mut Target,
+    door: Option<(SocketAddr, Door)>,
 ) -> Ended {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
@@ -38,9 +40,10 @@ pub fn run(
     let read = facts.log_args.read()?;
     let limits = &read.topology.limits;
     let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
-    if let Some(address) = facts.http {
-        let bound = show.listen(address, Door::new(limits, &facts.http_host))?;
-        tracing::info!("serving metrics on http://{bound}");
+    if let Some((address, door)) = door {
+        let scheme = door.scheme();
+        let bound = show.listen(address, door)?;
+        tracing::info!("serving metrics on {scheme}://{bound}");
     }
     let every = every.unsigned_abs();
     let (mut again, mut as_of) = (AGAIN_FIRST.min(every), None);

@@ -1,0 +1,167 @@
+//! Asks a running process over HTTP, as the program's own verbs do.
+
+mod reply;
+mod tls;
+
+pub use reply::Reply;
+pub use tls::ClientTls;
+
+use crate::shell::store::SledStore;
+use anyhow::Context;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the process may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// What the client shows, and what it knows the process by.
+#[derive(Clone, Default)]
+pub struct Proof {
+    /// A token of the process.
+    pub token: Option<String>,
+    /// How the process is known if it encrypts.
+    pub tls: Option<ClientTls>,
+}
+
+/// A process that can be asked.
+#[derive(Clone)]
+pub struct Ask {
+    /// Host and port.
+    address: String,
+    is_encrypted: bool,
+    proof: Proof,
+}
+
+/// A connection, encrypted or not.
+trait Bytes: Read + Write {}
+
+impl<T: Read + Write> Bytes for T {}
+
+impl Ask {
+    /// The process at an address: `HOST:PORT`, or with `http://` or `https://` before it.
+    pub fn new(address: &str, proof: Proof) -> Ask {
+        let (is_encrypted, rest) = match address.strip_prefix("https://") {
+            Some(rest) => (true, rest),
+            None => (false, address.strip_prefix("http://").unwrap_or(address)),
+        };
+        let host = rest.split('/').next().unwrap_or_default();
+        Ask { address: host.to_owned(), is_encrypted, proof }
+    }
+
+    /// The process that holds a store; `None` if none wrote there where it can be asked.
+    pub fn of_store(store: &Path, proof: Proof) -> Option<Ask> {
+        SledStore::read_address(store).map(|address| Ask::new(&address, proof))
+    }
+
+    /// The process's address, with `http://` or `https://`.
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
+    }
+
+    /// The answer to `GET`, whatever its status; `None` if nothing listens at the address. `path`
+    /// begins with `/`, and may have a query whose values are encoded by [`in_query`].
+    ///
+    /// # Errors
+    /// The connection breaks off, or is refused for want of a proof; the text names the remedy.
+    pub fn get(&self, path: &str) -> anyhow::Result<Option<Reply>> {
+        let Ok(stream) = TcpStream::connect(&self.address) else { return Ok(None) };
+        let asking = || format!("asking {}{path}", self.url());
+        stream.set_read_timeout(Some(SILENCE_MAX))?;
+        stream.set_write_timeout(Some(SILENCE_MAX))?;
+        let mut stream: Box<dyn Bytes> = match self.is_encrypted {
+            false => Box::new(stream),
+            true => self.encrypt(stream)?,
+        };
+        let mut request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        if let Some(token) = &self.proof.token {
+            request.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
+        request.push_str("Connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).with_context(asking)?;
+        let mut bytes = Vec::new();
+        match stream.read_to_end(&mut bytes) {
+            Ok(_) => {}
+            // Some end an encrypted answer without the closing record; its length tells whether
+            // it is whole.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof && !bytes.is_empty() => {}
+            // A certificate that the process refuses shows only here.
+            Err(error) if self.is_encrypted && bytes.is_empty() => {
+                let remedy = "if it demands a certificate, give --http-cert FILE and --http-key \
+                              FILE with one that its --http-client-ca signed";
+                return Err(anyhow::Error::from(error).context(remedy).context(asking()));
+            }
+            Err(error) => return Err(anyhow::Error::from(error).context(asking())),
+        }
+        Reply::parse(&bytes).with_context(asking).map(Some)
+    }
+
+    /// The text of an answer with status 200; `None` if nothing listens at the address.
+    ///
+    /// # Errors
+    /// As [`Ask::get`], and any other status; the text names it, and the remedy.
+    pub fn text(&self, path: &str) -> anyhow::Result<Option<String>> {
+        let Some(reply) = self.get(path)? else { return Ok(None) };
+        match reply.status {
+            200 => Ok(Some(reply.text())),
+            _ => Err(self.refused(path, &reply)),
+        }
+    }
+
+    /// What to report of an answer that is none.
+    pub fn refused(&self, path: &str, reply: &Reply) -> anyhow::Error {
+        let (url, status) = (self.url(), reply.status);
+        if status == 401 {
+            return match self.proof.token {
+                None => anyhow::anyhow!(
+                    "{url} answers only to a token: give --http-token-file FILE, the one that the \
+                     process was started with"
+                ),
+                Some(_) => anyhow::anyhow!(
+                    "{url} does not know the token of --http-token-file: give the file that the \
+                     process was started with"
+                ),
+            };
+        }
+        anyhow::anyhow!("{url} answered {status} to {path}: {}", reply.text().trim())
+    }
+
+    fn encrypt(&self, stream: TcpStream) -> anyhow::Result<Box<dyn Bytes>> {
+        let url = self.url();
+        let tls = self.proof.tls.as_ref().with_context(|| {
+            format!(
+                "{url} is encrypted: give --http-ca FILE, the authority of its certificate (and \
+                 --http-cert FILE, --http-key FILE if it demands a certificate)"
+            )
+        })?;
+        let port = self.address.rfind(':').unwrap_or(self.address.len());
+        let host = self.address[..port].trim_matches(['[', ']']);
+        // An address comes from a store, and few certificates have one; a name is to be the right
+        // one.
+        let has_name = host.parse::<IpAddr>().is_err();
+        tls.connect(stream, host, has_name).with_context(|| format!("asking {url}"))
+    }
+}
+
+/// A name as it stands in a query.
+pub fn in_query(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_have_a_scheme() {
+        let url = |address: &str| Ask::new(address, Proof::default()).url();
+        assert_eq!(url("127.0.0.1:9187"), "http://127.0.0.1:9187");
+        assert_eq!(url("http://leader:9187/"), "http://leader:9187");
+        assert_eq!(url("https://[::1]:9187/metrics"), "https://[::1]:9187");
+        assert_eq!(in_query("Jürgen & co"), "J%C3%BCrgen%20%26%20co");
+    }
+}

@@ -1,0 +1,61 @@
+//! What every answer carries, and answers to what is no request.
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use std::fmt::Write;
+
+/// The MIME type of JSON.
+pub(super) const JSON: &str = "application/json";
+
+/// What every answer carries: nothing of this process is to be shown in a page of somebody else's,
+/// and no page of this process runs what comes from elsewhere.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+];
+/// Data is true for a moment only. What may be kept for longer has its own `Cache-Control`.
+const NO_STORE: (HeaderName, &str) = (header::CACHE_CONTROL, "no-store");
+
+/// Adds what every answer carries.
+pub(super) fn with_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let (name, value) = NO_STORE;
+    headers.entry(name).or_insert(HeaderValue::from_static(value));
+    response
+}
+
+/// What went wrong, and what can be done about it.
+pub(super) fn problem_json(error: &str, remedy: &str) -> String {
+    format!("{}\n", serde_json::json!({ "error": error, "remedy": remedy }))
+}
+
+/// The bytes of an answer to what cannot be read as a request.
+pub(super) fn raw(code: StatusCode, error: &str, remedy: &str) -> Vec<u8> {
+    let body = problem_json(error, remedy);
+    let mut text = format!("HTTP/1.1 {code}\r\n");
+    let length = body.len().to_string();
+    let own = [
+        (header::CONTENT_TYPE, JSON),
+        (header::CONTENT_LENGTH, length.as_str()),
+        (header::CONNECTION, "close"),
+        NO_STORE,
+    ];
+    for (name, value) in own.into_iter().chain(HEADERS) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name}: {value}\r\n");
+    }
+    text.push_str("\r\n");
+    text.push_str(&body);
+    text.into_bytes()
+}
