@@ -16,11 +16,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::state::audit::Drift;
+use yardmaster::core::state::counters::Counter;
 use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::shell::api::{self, Api, Past, Reasons, Views};
 use yardmaster::shell::http::{ADDRESS, Door, Server};
 use yardmaster::shell::metrics::{EventOutcome, Metric, Metrics};
-use yardmaster::shell::question::{Answer, Asked, Audited, LoopClient, Question};
+use yardmaster::shell::question::{Answer, Asked, Audited, Counters, LoopClient, Question};
 use yardmaster::shell::status::Status;
 use yardmaster::wire::topology::ATLAS;
 
@@ -51,6 +52,13 @@ fn start_behind(door: Door) -> (Server, Receiver<Question>, Arc<Status>) {
     let scrape = metrics.scrape(status.clone());
     let server = Server::start(any, scrape, status.clone(), door, added).unwrap();
     (server, asks, status)
+}
+
+/// An answer of one counter, of a queue of this name.
+fn counters_of(queue: String) -> Answer {
+    let (names, figures) = (vec![("queue", queue)], vec![("jobs_running".to_owned(), 1)]);
+    let counters = vec![Counter { kind: "queue", names, figures }];
+    Answer::Counters(Arc::new(Counters { counters, ..Counters::default() }))
 }
 
 /// The head and the body of an answer.

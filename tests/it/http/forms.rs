@@ -1,11 +1,10 @@
 //! What is no good request is answered in JSON, with the remedy, and every answer carries the
 //! headers that keep strangers' pages away.
 
-use super::{ask, problem, send, start};
+use super::{ask, counters_of, problem, send, start};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
-use yardmaster::shell::http::Answer;
 
 /// Sends what may be longer than the server reads.
 fn send_all(address: std::net::SocketAddr, bytes: &[u8]) -> (String, String) {
@@ -25,7 +24,7 @@ fn every_answer_carries_the_headers_that_keep_other_pages_out() {
     let address = server.address();
     std::thread::spawn(move || {
         for question in asks {
-            question.answer(Answer::Wrong("no".to_owned()));
+            question.answer(counters_of("A".to_owned()));
         }
     });
     let long = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "x".repeat(100_000));

@@ -1,7 +1,7 @@
 //! A thousand clients that send or read slowly take nothing from those that do not, nor from the
 //! loop: their connections are few, and they end.
 
-use super::{Demo, ask, start};
+use super::{Demo, ask, counters_of, start};
 use crate::kill::process::wait_until;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
@@ -9,7 +9,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use tempfile::TempDir;
-use yardmaster::shell::http::Answer;
 
 /// As many as may be open at a time at most, as `http_connections_max` has it.
 const CONNECTIONS_MAX: usize = 64;
@@ -37,8 +36,7 @@ fn clients_that_read_nothing_of_a_long_answer_make_room() {
     let answering = std::thread::spawn(move || {
         for question in asks {
             // More than the system's buffers on both sides hold.
-            let body = vec![b'x'; 24 << 20];
-            question.answer(Answer::Found { content_type: "text/plain", body });
+            question.answer(counters_of("x".repeat(24 << 20)));
             let _ = answered.send(());
         }
     });
