@@ -7,6 +7,7 @@ mod latency;
 mod peers;
 mod replay;
 mod restart;
+mod serving;
 mod waiting;
 mod world;
 
@@ -68,6 +69,9 @@ enum What {
     /// Decode and fold with and without rules that give commands, each cycle settled as a leader
     /// does it, in turns; only when asked for by name.
     Deadlines,
+    /// Folding with and without ten watchers of the page, in turns, over 700 queues; how long their
+    /// answers take; only when asked for by name.
+    Serving,
     /// 30,000 and 100,000 deferred requests over 700 queues: memory, store, cycles, a restart. It
     /// takes some minutes and up to 2 GB, and runs only when asked for by name.
     Waiting,
@@ -103,6 +107,9 @@ impl Bench {
         }
         if self.only.contains(&What::Deadlines) {
             deadlines::measure(&read, self.jobs, self.rounds, &mut figures)?;
+        }
+        if self.only.contains(&What::Serving) {
+            serving::measure(&read, &scratch, self.jobs, self.rounds, &mut figures)?;
         }
         if self.only.contains(&What::Waiting) {
             waiting::measure(&read, self.rounds, &mut figures)?;
