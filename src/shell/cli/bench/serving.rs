@@ -61,8 +61,7 @@ pub fn measure(
         watchers.stop();
         after.push(served.round());
     }
-    let (before, watched, after) =
-        (median(&mut before), median(&mut watched), median(&mut after));
+    let (before, watched, after) = (median(&mut before), median(&mut watched), median(&mut after));
     let alone = (before + after) / 2.0;
     figures.insert("serving_fold_cpu_ns_per_event_alone_first".into(), before);
     figures.insert("serving_fold_cpu_ns_per_event_alone_second".into(), after);
