@@ -20,7 +20,10 @@ mod replay;
 mod run;
 mod schemas;
 mod secret;
+mod stop;
+mod tail;
 mod topology;
+mod when;
 
 use clap::{Parser, Subcommand};
 use std::io::IsTerminal;
@@ -56,6 +59,8 @@ enum Verb {
     Explain(explain::Explain),
     /// Commands to act on jobs: open, carried out, held back.
     Commands(commands::Commands),
+    /// Decisions, throttles and commands as they are published.
+    Tail(tail::Tail),
     /// Recount everything and compare with the counters.
     Audit(audit::Audit),
     /// Copy all topics of a Kafka to a directory log; goes on where it stopped.
@@ -104,6 +109,7 @@ pub fn main() -> ExitCode {
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
         Verb::Commands(verb) => verb.run(),
+        Verb::Tail(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
