@@ -22,6 +22,7 @@ mod schemas;
 mod secret;
 mod stop;
 mod tail;
+mod top;
 mod topology;
 mod when;
 
@@ -61,6 +62,8 @@ enum Verb {
     Commands(commands::Commands),
     /// Decisions, throttles and commands as they are published.
     Tail(tail::Tail),
+    /// A live view of a running process: queues, shares, decisions, and why.
+    Top(top::Top),
     /// Recount everything and compare with the counters.
     Audit(audit::Audit),
     /// Copy all topics of a Kafka to a directory log; goes on where it stopped.
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
         Verb::Explain(verb) => verb.run(),
         Verb::Commands(verb) => verb.run(),
         Verb::Tail(verb) => verb.run(),
+        Verb::Top(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),

@@ -35,7 +35,7 @@ pub(super) fn text(output: &Output) -> String {
     let (at, or_none) = (iso(output.moment().2), |text: String| or_dash(&text));
     let (subject, gshare, user) = (or_none(subject), or_none(gshare), or_none(user));
     let dry = if dry_run { "(dry run) " } else { "" };
-    format!("{at:<24}  {kind:<8}  {what:<8}  {subject:<16}  {gshare:<14}  {user:<16}  {dry}{why}")
+    format!("{at:<24}  {kind:<8}  {what:<8}  {subject:<16}  {gshare:<16}  {user:<12}  {dry}{why}")
 }
 
 struct Row {
@@ -80,13 +80,15 @@ fn assigned(ranked: &[Ranked], nucleus: &str) -> String {
         0 => it.queue.clone(),
         _ => format!("{} {}", it.queue, it.jobs),
     };
-    let shown: Vec<String> = ranked.iter().take(QUEUES_SHOWN).map(each).collect();
+    // Some only had a weight, and came to no jobs.
+    let chosen = || ranked.iter().filter(|it| jobs == 0 || it.jobs > 0);
+    let shown: Vec<String> = chosen().take(QUEUES_SHOWN).map(each).collect();
     let mut text = match jobs {
         0 => format!("to {}", shown.join(", ")),
         jobs => format!("{jobs} jobs to {}", shown.join(", ")),
     };
     // Writing to a String cannot fail.
-    let _ = match ranked.len().saturating_sub(QUEUES_SHOWN) {
+    let _ = match chosen().count().saturating_sub(QUEUES_SHOWN) {
         0 => Ok(()),
         more => write!(text, " and {more} more queues"),
     };
@@ -197,7 +199,8 @@ mod tests {
 
     #[test]
     fn a_line_states_when_what_about_what_for_which_share_and_user_and_where_to() {
-        let queues = ["A", "B", "C", "D"].map(|queue| ranked(queue, 5));
+        let mut queues = ["A", "Z", "B", "C", "D"].map(|queue| ranked(queue, 5));
+        queues[1].jobs = 0;
         let line = text(&decided(Outcome::Assign(queues.to_vec())).into());
         let words: Vec<&str> = line.split_whitespace().collect();
         let start = ["2026-11-24T10:00:00.000Z", "decision", "assign", "12/3", "Group", "ann"];
