@@ -1,5 +1,7 @@
 //! `tail`: what is shown of a log, first as it stands and then as it grows.
 
+mod kafka;
+
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};

@@ -126,8 +126,8 @@ pub(super) fn spans(
     Ok(spans)
 }
 
-/// Of each lane the first offset of a record stamped at or after a moment, its stable end if there is
-/// none.
+/// Of each lane the first offset of a record stamped at or after a moment, its stable end if there
+/// is none.
 pub(super) fn since(
     conf: &KafkaConf,
     client: &Client,

@@ -63,8 +63,8 @@ struct Filter {
     /// null.
     #[arg(long, value_name = "REASON", value_parser = reason)]
     reason: Option<String>,
-    /// Only those published since: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms
-    /// since 1970.
+    /// Only those published since: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or
+    /// ms since 1970.
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<Millis>,
 }

@@ -61,8 +61,8 @@ pub struct Tail {
         value_parser = clap::value_parser!(u64).range(0..=100_000)
     )]
     lines: u64,
-    /// Show all outputs stamped since, instead of the last ones: an age (90s, 30m, 2h, 7d), a moment
-    /// (2026-05-01T12:00:00Z), or ms since 1970.
+    /// Show all outputs stamped since, instead of the last ones: an age (90s, 30m, 2h, 7d), a
+    /// moment (2026-05-01T12:00:00Z), or ms since 1970.
     #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "lines")]
     from: Option<Millis>,
     /// End at the end of the log.
@@ -115,7 +115,8 @@ impl Tail {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints the last outputs that are wanted. Ever more of the log is read until there are enough.
+    /// Prints the last outputs that are wanted. Ever more of the log is read until there are
+    /// enough.
     fn last(&self, log: &mut OutputLog, show: &Show<'_>, stop: &Stop) -> anyhow::Result<()> {
         let count = usize::try_from(self.lines).unwrap_or(usize::MAX);
         let mut most = match (self.lines, self.filter.is_open()) {
@@ -125,14 +126,14 @@ impl Tail {
         };
         let mut candidates = count;
         loop {
-            log.begin_last(most, candidates, show.wants)?;
+            let is_all = log.begin_last(most, candidates, show.wants)?;
             let mut last: VecDeque<String> = VecDeque::new();
             read_on(log, show, stop, &mut |lines| {
                 last.extend(lines);
                 last.drain(..last.len().saturating_sub(count));
                 Ok(())
             })?;
-            if last.len() >= count || log.is_all(most) || !stop.goes_on() {
+            if last.len() >= count || is_all || !stop.goes_on() {
                 return Ok(print(&last)?);
             }
             most = most.saturating_mul(FURTHER);

@@ -6,7 +6,7 @@ use crate::core::output::Output;
 use crate::core::unit::Millis;
 use crate::drive::listing::{LISTED_MAX, Listed, Listing};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
-use crate::shell::cli::outputs::{SILENCE_MAX, TAIL, cycles_from, newest, read_to_end, silent};
+use crate::shell::cli::outputs::{SILENCE_MAX, TAIL, cycles_from, read_to_end, silent};
 use crate::shell::ports::AnyLog;
 use crate::wire::avro::Codec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 /// Most records of one look.
 const LOOK_RECORDS: usize = 1_000;
-/// Outputs wait for their cycles; so many bytes of them are enough, and their lanes are paused until
-/// `progress` was read further.
+/// Outputs wait for their cycles; so many bytes of them are enough, and their lanes are paused
+/// until `progress` was read further.
 const WAITING_BYTES: usize = 8 << 20;
-/// Records of a lane that are looked at to find the oldest cycle that is needed: an invention may be
-/// among them.
+/// Records of a lane that are looked at to find the oldest cycle that is needed: an invention may
+/// be among them.
 const FIRST_RECORDS: usize = 16;
 
 /// Whether an output that the log stamped at a moment is shown.
@@ -47,11 +47,6 @@ pub(super) struct OutputLog {
     last_news: Instant,
     /// Whether lanes of outputs are paused, and whether that of `progress` is.
     paused: (bool, bool),
-}
-
-/// An error of a log.
-fn log_error(error: anyhow::Error) -> LogError {
-    error.downcast::<LogError>().unwrap_or_else(|error| LogError::Stop(format!("{error:#}")))
 }
 
 /// How far a lane was read.
@@ -87,26 +82,27 @@ impl OutputLog {
         self.spans.iter().filter(|span| span.lane.topic != Topic::Progress)
     }
 
-    /// Whether reading the last `most` offsets of each lane of outputs is reading all there is.
-    pub fn is_all(&self, most: u64) -> bool {
+    /// Whether the last `most` offsets of each lane of outputs are all there is.
+    fn is_all(&self, most: u64) -> bool {
         self.outputs().all(|span| span.stable_end.saturating_sub(most) <= span.first)
     }
 
     /// Begins to read where the last `count` outputs that are wanted seem to begin, among the last
-    /// `most` offsets of each lane.
+    /// `most` offsets of each lane; gives whether there are no more that could be.
     pub fn begin_last(
         &mut self,
         most: u64,
         count: usize,
         wants: Wants<'_>,
-    ) -> Result<(), LogError> {
+    ) -> Result<bool, LogError> {
         let last = self.last(most, count, wants)?;
         let mut from: BTreeMap<Lane, u64> =
             self.outputs().map(|span| (span.lane, span.stable_end)).collect();
         for (_, lane, offset) in &last {
             from.entry(*lane).and_modify(|first| *first = (*offset).min(*first));
         }
-        self.begin(from, last.first().map(|(cycle, ..)| *cycle))
+        self.begin(from, last.first().map(|(cycle, ..)| *cycle))?;
+        Ok(self.is_all(most) && last.len() < count)
     }
 
     /// The last wanted outputs by the cycles they claim, as far as these can be.
@@ -120,8 +116,7 @@ impl OutputLog {
         if count == 0 {
             return Ok(last);
         }
-        let newest =
-            newest(&mut self.log).map_err(log_error)?.map_or(u64::MAX, |progress| progress.number);
+        let newest = self.newest_cycle()?;
         let spans: Vec<LaneSpan> = self.outputs().copied().collect();
         let from = |span: &LaneSpan| span.stable_end.saturating_sub(most).max(span.first);
         let (codec, domain) = (&mut self.codec, &self.domain);
@@ -140,8 +135,24 @@ impl OutputLog {
         Ok(last)
     }
 
-    /// Begins to read at the first record stamped at or after a moment, where the log finds it; else
-    /// at the beginning.
+    /// The highest number of a cycle among the last ones; no bound where there is none.
+    fn newest_cycle(&mut self) -> Result<u64, LogError> {
+        let mut newest = None;
+        let cycles: Vec<LaneSpan> =
+            self.spans.iter().filter(|it| it.lane.topic == Topic::Progress).copied().collect();
+        let from = |span: &LaneSpan| span.stable_end.saturating_sub(TAIL).max(span.first);
+        let (codec, domain) = (&mut self.codec, &self.domain);
+        read_to_end(&mut self.log, &cycles, from, codec, &mut |codec, batch, raw| {
+            let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
+            let ours = progress.filter(|it| it.domain == *domain).map(|it| it.number);
+            newest = newest.max(ours);
+            true
+        })?;
+        Ok(newest.unwrap_or(u64::MAX))
+    }
+
+    /// Begins to read at the first record stamped at or after a moment, where the log finds it;
+    /// else at the beginning.
     pub fn begin_since(&mut self, at: Millis) -> Result<(), LogError> {
         let known: Option<BTreeMap<Lane, u64>> =
             self.log.offsets_since(at)?.map(|it| it.into_iter().collect());
@@ -154,8 +165,8 @@ impl OutputLog {
         self.begin(from, oldest)
     }
 
-    /// Begins to read lanes of outputs from offsets on, and `progress` from the oldest cycle on that
-    /// they need.
+    /// Begins to read lanes of outputs from offsets on, and `progress` from the oldest cycle on
+    /// that they need.
     fn begin(
         &mut self,
         mut from: BTreeMap<Lane, u64>,

@@ -32,8 +32,8 @@ impl Sorter {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Gives the lines of all cycles below one, in order; all if there is none, or if they were held
-    /// for long enough. While there are too many, the first go.
+    /// Gives the lines of all cycles below one, in order; all if there is none, or if they were
+    /// held for long enough. While there are too many, the first go.
     pub fn release(&mut self, below: Option<u64>) -> Vec<String> {
         let is_over = self.since.is_some_and(|since| since.elapsed() >= HOLD_MAX);
         let later = match below.filter(|_| !is_over) {

@@ -23,7 +23,7 @@ use ratatui::layout::Rect;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 use view::{Look, Plan};
 
@@ -160,8 +160,14 @@ impl Shown {
         let mut drawn: Option<Instant> = None;
         while stop.goes_on() {
             let mut is_new = drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW);
-            while let Ok(news) = self.news.try_recv() {
-                self.model.take(news, clock::now());
+            loop {
+                match self.news.try_recv() {
+                    Ok(news) => self.model.take(news, clock::now()),
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => {
+                        anyhow::bail!("the thread that asks the process has ended; start again")
+                    }
+                }
                 is_new = true;
             }
             if is_new {

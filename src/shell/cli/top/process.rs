@@ -1,4 +1,5 @@
-//! The process that is watched: asked by a thread of its own, so that a slow answer holds no key up.
+//! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
+//! up.
 
 use super::ask::{Ask, Proof, Reply, in_query};
 use super::data::{Events, Explained, Queues, Shares, Status};

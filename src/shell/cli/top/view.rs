@@ -310,8 +310,8 @@ fn events(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
     title(buffer, area, model, Pane::Events, &text);
     // Share and user go where there is no room.
     let widths: [u16; 5] = match area.width {
-        0..60 => [8, 8, 12, 0, 0],
-        60..WIDE => [8, 8, 16, 0, 12],
+        0..80 => [8, 8, 14, 0, 0],
+        80..WIDE => [8, 8, 16, 0, 12],
         _ => [8, 13, 20, 14, 18],
     };
     let head = ["time", "what", "subject", "share", "user", "why"];
