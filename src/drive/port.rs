@@ -199,6 +199,13 @@ pub trait Log {
         None
     }
 
+    /// Of each lane the first offset of a record that the log stamped at or after `at`, its end if
+    /// there is none; `None`: the log knows no offsets by time.
+    fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {
+        let _ = at;
+        Ok(None)
+    }
+
     /// How far the assigned lanes reach, those of which it is known, without asking and waiting:
     /// the figure may be a few seconds old. For metrics alone: nothing is decided by it.
     fn ends(&mut self) -> Vec<(Lane, u64)>;

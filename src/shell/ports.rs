@@ -1,6 +1,7 @@
 //! The ports as a command line names them: a directory or a Kafka; a store or none.
 
 use crate::core::cut::{Cut, Lane};
+use crate::core::unit::Millis;
 use crate::drive::port::{
     Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Piece, Store, StoreError,
 };
@@ -75,6 +76,10 @@ impl Log for AnyLog {
 
     fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {
         either!(self, log => log.pass_unreadable(records))
+    }
+
+    fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {
+        either!(self, log => log.offsets_since(at))
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {

@@ -47,7 +47,11 @@ mod secure;
 mod sim;
 #[cfg(feature = "shell")]
 mod store;
+#[cfg(feature = "shell")]
+mod tail;
 mod tidy;
+#[cfg(feature = "shell")]
+mod top;
 mod topology;
 mod verbs;
 mod wire;

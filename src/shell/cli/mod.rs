@@ -21,7 +21,11 @@ mod replay;
 mod run;
 mod schemas;
 mod secret;
+mod stop;
+mod tail;
+mod top;
 mod topology;
+mod when;
 
 use clap::{Parser, Subcommand};
 use std::io::IsTerminal;
@@ -57,6 +61,10 @@ enum Verb {
     Explain(explain::Explain),
     /// Commands to act on jobs: open, carried out, held back.
     Commands(commands::Commands),
+    /// Decisions, throttles and commands as they are published.
+    Tail(tail::Tail),
+    /// A live view of a running process: queues, shares, decisions, and why.
+    Top(top::Top),
     /// Recount everything and compare with the counters.
     Audit(audit::Audit),
     /// Copy all topics of a Kafka to a directory log; goes on where it stopped.
@@ -105,6 +113,8 @@ pub fn main() -> ExitCode {
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
         Verb::Commands(verb) => verb.run(),
+        Verb::Tail(verb) => verb.run(),
+        Verb::Top(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),

@@ -4,6 +4,7 @@ use super::conf::KafkaConf;
 use super::queue::Client;
 use super::remedy::refusal;
 use crate::core::cut::Lane;
+use crate::core::unit::Millis;
 use crate::drive::port::{LaneSpan, LogError};
 use rdkafka::Offset;
 use rdkafka::TopicPartitionList;
@@ -123,6 +124,31 @@ pub(super) fn spans(
         spans.push(LaneSpan { lane: *lane, first, stable_end, end: end.max(stable_end) });
     }
     Ok(spans)
+}
+
+/// Of each lane the first offset of a record stamped at or after a moment, its stable end if there
+/// is none.
+pub(super) fn since(
+    conf: &KafkaConf,
+    client: &Client,
+    lanes: &[(Lane, String)],
+    at: Millis,
+) -> Result<Vec<(Lane, u64)>, LogError> {
+    let ask = |offset| {
+        offsets(client, lanes, offset, conf.patience).map_err(|error| trouble(client, &error))
+    };
+    let (found, ends) = (ask(Offset::Offset(at.max(0)))?, ask(Offset::End)?);
+    let mut since = Vec::new();
+    for (lane, name) in lanes {
+        // Where no record is so new there is an end in place of an offset.
+        let offset = match found.get(lane) {
+            Some(Ok(offset)) => *offset,
+            Some(Err(RDKafkaErrorCode::LeaderNotAvailable)) => answered(&ends, *lane, name)?,
+            Some(Err(_)) | None => answered(&found, *lane, name)?,
+        };
+        since.push((*lane, offset));
+    }
+    Ok(since)
 }
 
 /// The last stable offsets of those lanes that answer. An error when none can be asked.

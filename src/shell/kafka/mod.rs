@@ -29,6 +29,7 @@ pub use source::{ForeignRecord, KafkaIntake};
 pub use writer::KafkaWriter;
 
 use crate::core::cut::{Cut, Lane};
+use crate::core::unit::Millis;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 use crate::shell::commit::CommitThread;
 use conf::Role;
@@ -153,6 +154,11 @@ impl Log for KafkaLog {
             Some(reading) => reading.take(batch, max, wait),
             None => Ok(()),
         }
+    }
+
+    fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {
+        let names = self.names()?;
+        extent::since(&self.conf, &self.reader, &names, at).map(Some)
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {

@@ -12,6 +12,7 @@ use super::ours::{Ours, number};
 use super::questions::Answer;
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::output::progress::LaneFlags;
+use crate::core::unit::Millis;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 use crate::wire::avro::{Writer, canonical_form, fingerprint, number_of, rabin, schema_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -384,6 +385,10 @@ impl<L: Log> Log for FramedLog<L> {
         for (lane, offset) in framed {
             self.unreadable.entry(*lane).or_default().insert(*offset);
         }
+    }
+
+    fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {
+        self.log.offsets_since(at)
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {

@@ -12,15 +12,14 @@ mod switch;
 
 use crate::core::output::command::Command;
 use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::stop::Stop;
 use crate::shell::cli::{Ended, Usage};
 use clap::Args;
 use exec::Exec;
 use follow::Follow;
 use listed::{Form, State};
 use program::Program;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What `--help` has below the flags.
@@ -117,7 +116,7 @@ impl Commands {
             let program = Arc::new(Program::find(path, args, timeout)?);
             let parallel = usize::try_from(self.parallel).unwrap_or(1);
             let exec = Exec { log_args: self.log_args, wants, form, program, parallel };
-            return exec.run(&stop_flag()?);
+            return exec.run(&Stop::on_signals()?);
         }
         if !self.follow {
             return list::list(&self.log_args, &wants, &self.state, form);
@@ -132,7 +131,7 @@ impl Commands {
             .into());
         }
         let Commands { log_args, state, .. } = self;
-        Follow { log_args, wants, state, form }.run(&stop_flag()?)
+        Follow { log_args, wants, state, form }.run(&Stop::on_signals()?)
     }
 }
 
@@ -148,22 +147,4 @@ impl Wants {
         self.rule.as_ref().is_none_or(|rule| *rule == command.rule)
             && self.queue.as_ref().is_none_or(|queue| *queue == command.queue)
     }
-}
-
-/// Set by SIGINT and SIGTERM.
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// Whether none of both came.
-    fn goes_on(&self) -> bool {
-        !self.0.load(Ordering::Relaxed)
-    }
-}
-
-fn stop_flag() -> anyhow::Result<Stop> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGINT] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(Stop(stop))
 }

@@ -12,7 +12,7 @@ use crate::core::unit::Millis;
 use crate::drive::port::LogError;
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::clock;
+use crate::shell::cli::when::moment;
 use crate::shell::dirlog::Mode;
 use crate::shell::scan::Scan;
 use clap::{Args, Subcommand};
@@ -63,8 +63,9 @@ struct Filter {
     /// null.
     #[arg(long, value_name = "REASON", value_parser = reason)]
     reason: Option<String>,
-    /// Only those published since: an age (90s, 30m, 2h, 7d) or a moment (2026-05-01T12:00:00Z).
-    #[arg(long, value_name = "WHEN", value_parser = since)]
+    /// Only those published since: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or
+    /// ms since 1970.
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<Millis>,
 }
 
@@ -90,21 +91,6 @@ fn reason(text: &str) -> Result<String, String> {
     } else {
         Err(format!("give one of {}", words.join(", ")))
     }
-}
-
-/// An age before now, or a moment.
-fn since(text: &str) -> Result<Millis, String> {
-    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
-    for (unit, millis) in units {
-        let age = text.strip_suffix(unit).and_then(|number| number.parse::<u32>().ok());
-        if let Some(age) = age {
-            return Ok(clock::now() - i64::from(age) * millis);
-        }
-    }
-    let moment: Result<jiff::Timestamp, _> = text.parse();
-    moment.map(|moment| moment.as_millisecond()).map_err(|_| {
-        "give an age (90s, 30m, 2h, 7d) or a moment with its zone (2026-05-01T12:00:00Z)".into()
-    })
 }
 
 /// The place of a record: TOPIC/PARTITION/OFFSET.
@@ -133,17 +119,4 @@ fn each_letter(
 /// The log a verb of this family reads.
 fn open(log_args: &LogArgs, read: &Read, mode: Mode) -> anyhow::Result<Scan> {
     log_args.scan(&read.topology, mode)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_and_moments_are_read() {
-        assert_eq!(since("1970-01-01T00:00:05Z"), Ok(5_000));
-        let hour = clock::now() - since("1h").unwrap();
-        assert!((3_600_000..3_601_000).contains(&hour), "{hour}");
-        assert!(since("5").is_err() && since("soon").is_err() && since("-1h").is_err());
-    }
 }

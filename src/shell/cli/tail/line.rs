@@ -1,0 +1,260 @@
+//! An output as one line: a JSON object, or text in columns.
+
+use crate::core::explain::iso;
+use crate::core::output::Output;
+use crate::core::output::command::Command;
+use crate::core::output::decision::{Decision, Outcome, Ranked};
+use crate::core::output::throttle::{Action, Throttle};
+use crate::core::policy::note::Note;
+use crate::core::unit::Millis;
+use crate::drive::listing::Listed;
+use crate::wire::json::output_json;
+use crate::wire::topology::Topology;
+use std::fmt::Write;
+
+/// Queues that are named of an assignment.
+const QUEUES_SHOWN: usize = 3;
+
+/// Its record as a JSON object, and where it is.
+pub(super) fn json(listed: &Listed, topology: &Topology) -> String {
+    let (lane, offset) = listed.place;
+    let mut record = output_json(&listed.output);
+    record["topic"] = topology.topic(lane.topic).name.clone().into();
+    record["partition"] = lane.partition.into();
+    record["offset"] = offset.into();
+    record.to_string()
+}
+
+/// When, what kind, what, about what, share, user, and where to or why.
+pub(super) fn text(output: &Output) -> String {
+    let Row { kind, what, subject, gshare, user, why, dry_run } = match output {
+        Output::Decision(it) => decision(it),
+        Output::Throttle(it) => throttle(it),
+        Output::Command(it) => command(it),
+    };
+    let (at, or_none) = (iso(output.moment().2), |text: String| or_dash(&text));
+    let (subject, gshare, user) = (or_none(subject), or_none(gshare), or_none(user));
+    let dry = if dry_run { "(dry run) " } else { "" };
+    format!("{at:<24}  {kind:<8}  {what:<8}  {subject:<16}  {gshare:<16}  {user:<12}  {dry}{why}")
+}
+
+struct Row {
+    kind: &'static str,
+    what: &'static str,
+    subject: String,
+    gshare: String,
+    user: String,
+    why: String,
+    dry_run: bool,
+}
+
+/// The text on one line; a dash for none.
+fn or_dash(text: &str) -> String {
+    match text {
+        "" => "-".to_owned(),
+        text => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+    }
+}
+
+fn decision(it: &Decision) -> Row {
+    let why = match &it.outcome {
+        Outcome::Assign(ranked) => assigned(ranked, &it.nucleus),
+        Outcome::Defer { until } => deferred(it, *until),
+        Outcome::Reject { reason } => reason.clone(),
+    };
+    Row {
+        kind: "decision",
+        what: it.outcome.name(),
+        subject: it.subject.clone(),
+        gshare: it.gshare.clone(),
+        user: it.user.clone(),
+        why: format!("{}: {}", it.policy, or_dash(&why)),
+        dry_run: it.dry_run,
+    }
+}
+
+/// `120 jobs to X 100, Y 20 and 2 more queues`.
+fn assigned(ranked: &[Ranked], nucleus: &str) -> String {
+    let jobs: u64 = ranked.iter().map(|it| u64::from(it.jobs)).sum();
+    let each = |it: &Ranked| match jobs {
+        0 => it.queue.clone(),
+        _ => format!("{} {}", it.queue, it.jobs),
+    };
+    // Some only had a weight, and came to no jobs.
+    let chosen = || ranked.iter().filter(|it| jobs == 0 || it.jobs > 0);
+    let shown: Vec<String> = chosen().take(QUEUES_SHOWN).map(each).collect();
+    let mut text = match jobs {
+        0 => format!("to {}", shown.join(", ")),
+        jobs => format!("{jobs} jobs to {}", shown.join(", ")),
+    };
+    // Writing to a String cannot fail.
+    let _ = match chosen().count().saturating_sub(QUEUES_SHOWN) {
+        0 => Ok(()),
+        more => write!(text, " and {more} more queues"),
+    };
+    if !nucleus.is_empty() {
+        let _ = write!(text, ", output to {nucleus}");
+    }
+    text
+}
+
+/// What keeps a request waiting, and until when.
+fn deferred(it: &Decision, until: Millis) -> String {
+    let whole = it.notes.iter().find_map(|note| match Note::read(note)? {
+        Note::Wait(reason) => Some(format!("waits as a whole: {}", reason.name())),
+        Note::WaitOtherwise(reason) => Some(format!("waits as a whole: {reason}")),
+        Note::Throttled { .. } => None,
+    });
+    let throttled = it.notes.iter().find_map(|note| match Note::read(note)? {
+        Note::Throttled { rule, subject } => Some(format!("{subject} is throttled by {rule}")),
+        Note::Wait(_) | Note::WaitOtherwise(_) => None,
+    });
+    let most = it.counts.iter().rev().max_by_key(|count| count.rejected);
+    let all: u64 = it.counts.iter().map(|count| u64::from(count.rejected)).sum();
+    let counted =
+        most.map(|most| format!("{} rejected {} of {all} queues", most.filter, most.rejected));
+    let why = throttled.or(whole).or(counted).unwrap_or_else(|| "no queue".to_owned());
+    format!("{why}; asked again by {}", iso(until))
+}
+
+fn throttle(it: &Throttle) -> Row {
+    let (measured, limit) = (it.measured, it.limit);
+    let relation = match (it.action, measured >= limit) {
+        (_, true) => "at or over",
+        (_, false) => "below",
+    };
+    let mut why = format!("{}: {} {measured} {relation} {limit} {}", it.rule, it.counter, it.unit);
+    if let (Action::Set, Some(until)) = (it.action, it.until) {
+        let _ = write!(why, "; until {}", iso(until));
+    }
+    let is_user = it.kind.name() == "user";
+    Row {
+        kind: "throttle",
+        what: it.action.name(),
+        subject: it.key(),
+        gshare: String::new(),
+        user: if is_user { it.subject.clone() } else { String::new() },
+        why: or_dash(&why),
+        dry_run: it.dry_run,
+    }
+}
+
+fn command(it: &Command) -> Row {
+    let amount = match (it.held_back(), it.amount) {
+        (Some(why), amount) => format!("holds back {amount}: {why}"),
+        (None, 1) => "1 job".to_owned(),
+        (None, amount) => format!("{amount} jobs"),
+    };
+    let mut why = format!("{}: {amount}", it.rule);
+    if !it.queue.is_empty() {
+        let _ = write!(why, " at {}", it.queue);
+    }
+    if let Some(at) = it.clock_at {
+        let _ = write!(why, "; {} {}", it.clock, iso(at));
+    }
+    if it.repeat > 0 {
+        let _ = write!(why, "; repeat {}", it.repeat);
+    }
+    Row {
+        kind: "command",
+        what: it.kind.name(),
+        subject: it.subject.clone(),
+        gshare: it.gshare.clone(),
+        user: String::new(),
+        why: or_dash(&why),
+        dry_run: it.dry_run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::cut::{Lane, Topic};
+    use crate::core::output::decision::FilterCount;
+    use crate::core::output::throttle::SubjectKind;
+    use crate::wire::topology::ATLAS;
+    use serde_json::Value;
+
+    fn decided(outcome: Outcome) -> Decision {
+        Decision {
+            now: 1_795_514_400_000,
+            policy: "analysis-job".into(),
+            gshare: "Group".into(),
+            user: "ann".into(),
+            ..Decision::new("atlas", "12/3", 0, 1, outcome)
+        }
+    }
+
+    fn ranked(queue: &str, jobs: u32) -> Ranked {
+        Ranked {
+            queue: queue.into(),
+            unified: queue.into(),
+            weight: 1.0,
+            jobs,
+            cores: 1,
+            factors: Vec::new(),
+            platform: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_line_states_when_what_about_what_for_which_share_and_user_and_where_to() {
+        let mut queues = ["A", "Z", "B", "C", "D"].map(|queue| ranked(queue, 5));
+        queues[1].jobs = 0;
+        let line = text(&decided(Outcome::Assign(queues.to_vec())).into());
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let start = ["2026-11-24T10:00:00.000Z", "decision", "assign", "12/3", "Group", "ann"];
+        assert_eq!(words[..6], start);
+        assert!(
+            line.ends_with("analysis-job: 20 jobs to A 5, B 5, C 5 and 1 more queues"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_deferral_names_the_filter_that_rejected_most_or_what_holds_all_of_it() {
+        let count = |filter: &str, rejected| FilterCount { filter: filter.into(), rejected };
+        let mut decision = decided(Outcome::Defer { until: 1_795_514_460_000 });
+        decision.counts = vec![count("status", 2), count("disk_space", 9), count("walltime", 1)];
+        let line = text(&decision.clone().into());
+        let why = "disk_space rejected 9 of 12 queues; asked again by 2026-11-24T10:01:00.000Z";
+        assert!(line.ends_with(why), "{line}");
+        let note = Note::Throttled { rule: "A1", subject: "user/ann" };
+        decision.notes = vec![note.with_figures("5 of 4 jobs")];
+        decision.dry_run = true;
+        let line = text(&decision.into());
+        assert!(line.contains("(dry run) analysis-job: user/ann is throttled by A1;"), "{line}");
+    }
+
+    #[test]
+    fn throttles_and_commands_state_rule_and_figures_on_one_line() {
+        let mut throttle =
+            Throttle::new("atlas", "A1", (SubjectKind::User, "ann\nx"), 1, Action::Set);
+        (throttle.measured, throttle.limit) = (120.0, 100.0);
+        (throttle.counter, throttle.unit) = ("running_jobs".into(), "jobs".into());
+        let line = text(&throttle.into());
+        assert!(line.contains("set       user/ann x"), "{line}");
+        assert!(line.ends_with("A1: running_jobs 120 at or over 100 jobs"), "{line}");
+        let command = Command {
+            queue: "ash".into(),
+            clock: "changed_at".into(),
+            repeat: 2,
+            ..Command::new("atlas", "T9", "4711", 0, Some(0))
+        };
+        let line = text(&command.into());
+        let why = "T9: 1 job at ash; changed_at 1970-01-01T00:00:00.000Z; repeat 2";
+        assert!(line.ends_with(why), "{line}");
+    }
+
+    #[test]
+    fn a_json_line_is_the_record_and_its_place() {
+        let topology = Topology::parse("atlas", ATLAS).unwrap();
+        let place = (Lane::new(Topic::Decision, 3), 77);
+        let output = decided(Outcome::Reject { reason: "no_share".into() }).into();
+        let line: Value =
+            serde_json::from_str(&json(&Listed { place, output }, &topology)).unwrap();
+        let name = topology.topic(Topic::Decision).name.as_str();
+        assert_eq!((&line["topic"], &line["partition"]), (&name.into(), &3.into()));
+        assert_eq!((&line["offset"], &line["outcome"]), (&77.into(), &"reject".into()));
+    }
+}

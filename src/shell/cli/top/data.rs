@@ -1,0 +1,148 @@
+//! What a process answers, as far as it is shown; see the description of the HTTP API. What an
+//! older or newer process does not state is blank.
+
+use crate::core::unit::Millis;
+use serde::Deserialize;
+
+/// `/api/v1/status`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Status {
+    pub domain: String,
+    pub version: String,
+    pub ready: bool,
+    /// Why it is not ready.
+    pub reason: Option<String>,
+    pub leading: bool,
+    pub epoch: u64,
+    pub cycle: u64,
+    pub now: Millis,
+    pub requests_open: Option<u64>,
+    pub state: State,
+}
+
+/// What the process is doing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct State {
+    pub restoring: bool,
+    /// How much of the restoring is done, from 0 to 1.
+    pub restored_ratio: f64,
+    pub catching_up: bool,
+    /// Lanes that cannot be read on.
+    pub stuck: Vec<String>,
+    /// Topics whose facts are too old.
+    pub stale: Vec<String>,
+}
+
+/// An element of `/api/v1/queues`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Queue {
+    pub queue: String,
+    pub site: String,
+    pub status: String,
+    pub running: u64,
+    pub queued: u64,
+    pub transferring: u64,
+    pub running_cores: u64,
+    pub queued_cores: u64,
+    pub pilots_running: u64,
+    pub pilots_submitted: u64,
+    pub slots: Option<u64>,
+    /// Jobs that were assigned and did not come yet.
+    #[serde(rename = "promised")]
+    pub reserved: u64,
+    pub last_pilot_at: Option<Millis>,
+    pub last_start_at: Option<Millis>,
+}
+
+/// `/api/v1/queues`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Queues {
+    pub queues: Vec<Queue>,
+}
+
+/// An element of `/api/v1/shares`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Share {
+    pub gshare: String,
+    /// Part of all cores that it uses, from 0 to 1.
+    #[serde(rename = "use")]
+    pub used: Option<f64>,
+    /// Part of all cores that it is to use, from 0 to 1.
+    pub target: Option<f64>,
+}
+
+/// `/api/v1/shares`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Shares {
+    pub shares: Vec<Share>,
+}
+
+/// An element of `/api/v1/decisions`: a decision, a throttle or a command.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Event {
+    /// It grows from one to the next.
+    pub sequence: u64,
+    pub kind: String,
+    pub what: String,
+    pub at: Millis,
+    pub subject: String,
+    pub gshare: String,
+    pub user: String,
+    pub text: String,
+    pub dry_run: bool,
+}
+
+/// `/api/v1/decisions`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Events {
+    /// The newest first.
+    pub items: Vec<Event>,
+    pub last: u64,
+}
+
+/// `/api/v1/explain`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Explained {
+    pub headline: String,
+    pub text: String,
+    pub queue: Option<Rejecting>,
+}
+
+/// What filters have against a queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Rejecting {
+    pub rejecting: Vec<Rejected>,
+}
+
+/// How many decisions a filter kept from a queue.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Rejected {
+    pub filter: String,
+    pub decisions: u64,
+}
+
+impl Explained {
+    /// It as lines.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.headline.clone(), String::new()];
+        for it in self.queue.iter().flat_map(|queue| &queue.rejecting) {
+            lines.push(format!("{} rejected it in {} decisions", it.filter, it.decisions));
+        }
+        if lines.len() > 2 {
+            lines.push(String::new());
+        }
+        lines.extend(self.text.lines().map(str::to_owned));
+        lines
+    }
+}

@@ -1,0 +1,170 @@
+//! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
+//! up.
+
+use super::ask::{Ask, Proof, Reply, in_query};
+use super::data::{Events, Explained, Queues, Shares, Status};
+use super::model::{Answered, News, Subject};
+use serde::de::DeserializeOwned;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// Outputs that are asked for at first, and each time then.
+const EVENTS_FIRST: usize = 200;
+const EVENTS_MAX: usize = 1_000;
+
+/// Where a process is found.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// At an address.
+    Http(String),
+    /// At the address that is in a store.
+    Store(PathBuf),
+}
+
+/// See the module.
+pub(super) struct Process {
+    place: Place,
+    proof: Proof,
+    /// Address that was asked last, and the number of the last output it gave.
+    known: Option<(String, u64)>,
+}
+
+impl Process {
+    /// A process that was not asked yet.
+    pub fn new(place: Place, proof: Proof) -> Process {
+        Process { place, proof, known: None }
+    }
+
+    fn ask(&self) -> Result<Ask, String> {
+        match &self.place {
+            Place::Http(address) => Ok(Ask::new(address, self.proof.clone())),
+            Place::Store(store) => Ask::of_store(store, self.proof.clone()).ok_or_else(|| {
+                let store = store.display();
+                format!("no process has left its address in {store}: start one, or give --http")
+            }),
+        }
+    }
+
+    /// All that is shown but for answers to questions.
+    pub fn look(&mut self) -> News {
+        match self.answered() {
+            Ok(answered) => News::Answered(Box::new(answered)),
+            Err(why) => News::Failed(why),
+        }
+    }
+
+    fn answered(&mut self) -> Result<Answered, String> {
+        let ask = self.ask()?;
+        let address = ask.url();
+        let status: Status = get(&ask, "/api/v1/status")?;
+        let known = self.known.take().filter(|(known, _)| *known == address).map(|(_, last)| last);
+        let lists = lists(&ask, known);
+        let Lists { queues, shares, events, is_fresh } = match lists {
+            Ok(lists) => lists,
+            // While it restores it has nothing to show, and says why.
+            Err(_) if !status.ready => Lists::default(),
+            Err(why) => return Err(why),
+        };
+        let last = if events.last > 0 { Some(events.last) } else { known };
+        self.known = last.map(|last| (address.clone(), last));
+        let mut items = events.items;
+        items.reverse();
+        let (queues, shares) = (queues.queues, shares.shares);
+        Ok(Answered { address, status, queues, shares, events: items, is_fresh })
+    }
+
+    /// What is known of a subject.
+    fn explain(&self, subject: Subject) -> News {
+        let kind = subject.kind.map_or(String::new(), |kind| format!("&kind={kind}"));
+        let path = format!("/api/v1/explain?name={}{kind}", in_query(&subject.name));
+        let explained: Result<Explained, String> = self.ask().and_then(|ask| get(&ask, &path));
+        News::Explained(subject, explained)
+    }
+
+    /// Asks again and again, and about subjects as they are wished for, until nobody wants to know
+    /// any more.
+    pub fn watch(
+        mut self,
+        interval: Duration,
+        wishes: &Receiver<Option<Subject>>,
+        news: &Sender<News>,
+    ) {
+        let mut wish: Option<Subject> = None;
+        loop {
+            let next = Instant::now() + interval;
+            if news.send(self.look()).is_err() {
+                return;
+            }
+            if let Some(subject) = wish.clone()
+                && news.send(self.explain(subject)).is_err()
+            {
+                return;
+            }
+            loop {
+                match wishes.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                    Ok(wished) => {
+                        wish = wished;
+                        if let Some(subject) = wish.clone()
+                            && news.send(self.explain(subject)).is_err()
+                        {
+                            return;
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Lists {
+    queues: Queues,
+    shares: Shares,
+    events: Events,
+    /// Whether outputs are numbered from the beginning again.
+    is_fresh: bool,
+}
+
+fn lists(ask: &Ask, known: Option<u64>) -> Result<Lists, String> {
+    let queues = get(ask, "/api/v1/queues")?;
+    let shares = get(ask, "/api/v1/shares")?;
+    let all = format!("/api/v1/decisions?limit={EVENTS_FIRST}");
+    let Some(last) = known else {
+        return Ok(Lists { queues, shares, events: get(ask, &all)?, is_fresh: true });
+    };
+    let events: Events = get(ask, &format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}"))?;
+    // Another process, or one with another history, counts from the beginning.
+    match events.last < last {
+        true => Ok(Lists { queues, shares, events: get(ask, &all)?, is_fresh: true }),
+        false => Ok(Lists { queues, shares, events, is_fresh: false }),
+    }
+}
+
+/// An answer, or why there is none.
+fn get<T: DeserializeOwned>(ask: &Ask, path: &str) -> Result<T, String> {
+    let reply = match ask.get(path) {
+        Ok(Some(reply)) => reply,
+        Ok(None) => return Err(format!("nothing listens at {}", ask.url())),
+        Err(error) => return Err(format!("{error:#}")),
+    };
+    if reply.status != 200 {
+        return Err(refused(ask, path, &reply));
+    }
+    let read = serde_json::from_slice(&reply.body);
+    read.map_err(|error| format!("{} answered {path} with something else: {error}", ask.url()))
+}
+
+/// What an answer that is none states.
+fn refused(ask: &Ask, path: &str, reply: &Reply) -> String {
+    let stated: Option<serde_json::Value> = serde_json::from_slice(&reply.body).ok();
+    let of = |name: &str| stated.as_ref()?.get(name)?.as_str().map(str::to_owned);
+    match (reply.status, of("error"), of("remedy")) {
+        (404, Some(error), Some(remedy)) if path.starts_with("/api/v1/explain") => {
+            format!("{error}\n{remedy}")
+        }
+        _ => format!("{:#}", ask.refused(path, reply)),
+    }
+}

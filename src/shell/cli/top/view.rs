@@ -1,0 +1,407 @@
+//! What is known, drawn on a terminal of any size: nothing here is chosen or asked.
+
+use super::columns::{Column, cells_of, span};
+use super::model::{Model, Pane};
+use crate::core::explain::iso;
+use crate::core::unit::{DAY, Millis};
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+
+/// A terminal of fewer columns shows no shares beside the queues.
+const WIDE: u16 = 100;
+/// Columns of the shares.
+const SHARES_WIDTH: u16 = 40;
+/// Fewer lines than that show one list alone.
+const LINES_OF_TWO: u16 = 12;
+
+/// Where everything is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    header: Rect,
+    queues: Rect,
+    shares: Rect,
+    events: Rect,
+    /// Lists together: where the answer to a question is shown.
+    body: Rect,
+    footer: Rect,
+}
+
+impl Plan {
+    /// Of an area. Outputs have so many lines, or a part of what there is.
+    pub fn new(area: Rect, focus: Pane, events: Option<u16>) -> Plan {
+        let header_lines = if area.height >= LINES_OF_TWO { 3 } else { 2 }.min(area.height);
+        let footer_lines = u16::from(area.height > header_lines + 2);
+        let rows = |from: u16, lines: u16| Rect { y: area.y + from, height: lines, ..area };
+        let body_lines = area.height - header_lines - footer_lines;
+        let body = rows(header_lines, body_lines);
+        let both = body_lines >= LINES_OF_TWO || events.is_some();
+        let event_lines = match (both, focus) {
+            (true, _) => events.unwrap_or(body_lines * 2 / 5).min(body_lines),
+            (false, Pane::Events) => body_lines,
+            (false, Pane::Queues) => 0,
+        };
+        let upper = rows(header_lines, body_lines - event_lines);
+        let is_wide = area.width >= WIDE;
+        let shares_width = if is_wide { SHARES_WIDTH.min(upper.width) } else { 0 };
+        let queues = Rect { width: upper.width - shares_width, ..upper };
+        Plan {
+            header: rows(0, header_lines),
+            queues,
+            shares: Rect { x: area.x + queues.width, width: shares_width, ..upper },
+            events: rows(header_lines + upper.height, event_lines),
+            body,
+            footer: rows(header_lines + body_lines, footer_lines),
+        }
+    }
+
+    /// Lines of the list that has the focus, and of an answer.
+    pub fn page(&self, model: &Model) -> usize {
+        let list = match (&model.why, model.focus) {
+            (Some(_), _) => self.body,
+            (None, Pane::Queues) => self.queues,
+            (None, Pane::Events) => self.events,
+        };
+        usize::from(list.height.saturating_sub(2))
+    }
+}
+
+/// The styles of a terminal.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// Whether it shows colours.
+    pub has_colours: bool,
+}
+
+impl Look {
+    fn colour(self, colour: Color) -> Style {
+        if self.has_colours { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    fn bad(self) -> Style {
+        self.colour(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    /// Of what a queue's status is, or an output's kind.
+    fn of(self, word: &str) -> Style {
+        match word {
+            "online" | "assign" | "lift" => self.colour(Color::Green),
+            "brokeroff" | "test" | "defer" | "set" => self.colour(Color::Yellow),
+            "offline" | "reject" | "kill" | "fail" | "kill_workflow" => self.colour(Color::Red),
+            _ => Style::new(),
+        }
+    }
+}
+
+/// Draws everything as of this host's now.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, plan: &Plan, look: Look, now: Millis) {
+    let buffer = frame.buffer_mut();
+    header(buffer, plan.header, model, look, now);
+    if model.is_helping {
+        help(buffer, plan.body);
+    } else if model.why.is_some() {
+        why(buffer, plan.body, model);
+    } else {
+        queues(buffer, plan.queues, model, look);
+        shares(buffer, plan.shares, model, look);
+        events(buffer, plan.events, model, look);
+    }
+    footer(buffer, plan.footer, model);
+}
+
+/// Writes a text where there is room; what there is none for is cut off.
+fn put(buffer: &mut Buffer, area: Rect, line: u16, text: &str, style: Style) {
+    if line < area.height && area.width > 0 {
+        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        buffer.set_stringn(area.x, area.y + line, text, usize::from(area.width), style);
+    }
+}
+
+/// Writes a cell of a table; figures stand to the right.
+fn cell(buffer: &mut Buffer, area: Rect, line: u16, text: &str, is_text: bool, style: Style) {
+    let width = u16::try_from(Line::raw(text).width()).unwrap_or(u16::MAX);
+    let shift = if is_text { 0 } else { area.width.saturating_sub(width) };
+    let area = Rect { x: area.x + shift, width: area.width - shift, ..area };
+    put(buffer, area, line, text, style);
+}
+
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
+const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
+
+fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: Look, now: Millis) {
+    let answered = &model.answered;
+    let status = &answered.status;
+    if !model.is_known {
+        put(buffer, area, 0, "yardmaster top", BOLD);
+    } else {
+        let lead = if status.leading { "leading" } else { "standby" };
+        let ready = if status.ready { "ready" } else { "not ready" };
+        let open = status.requests_open.map_or("-".to_owned(), |open| open.to_string());
+        let (domain, cycle, epoch) = (&status.domain, status.cycle, status.epoch);
+        let text = format!(
+            "{domain}  {lead}, {ready}  open requests {open}  cycle {cycle}, epoch {epoch}  {}",
+            age(status.now, now)
+        );
+        put(buffer, area, 0, &text, BOLD);
+    }
+    let (text, style) = match &model.trouble {
+        Some((since, why)) => {
+            let time = iso(*since);
+            let time = time.get(11..19).unwrap_or(&time);
+            let ago = span(now - since);
+            (format!("no answer since {time} UTC ({ago}), asked again: {why}"), look.bad())
+        }
+        None if !model.is_known => ("waiting for an answer".to_owned(), FAINT),
+        None => state(model, look),
+    };
+    put(buffer, area, 1, &text, style);
+}
+
+/// How old the time of a cycle is; of a simulated one only the time.
+fn age(cycle: Millis, now: Millis) -> String {
+    match now - cycle {
+        age if age.abs() < DAY => format!("now {} ({} old)", iso(cycle), span(age)),
+        _ => format!("now {}", iso(cycle)),
+    }
+}
+
+/// Why it is not ready; else what there is to know, and sums.
+fn state(model: &Model, look: Look) -> (String, Style) {
+    let answered = &model.answered;
+    let status = &answered.status;
+    if let Some(why) = &status.reason {
+        return (format!("not ready: {why}"), look.bad());
+    }
+    if let [first, ..] = &status.state.stuck[..] {
+        let count = status.state.stuck.len();
+        return (format!("{count} lanes cannot be read on: {first}"), look.bad());
+    }
+    let sum = |of: fn(&super::data::Queue) -> u64| answered.queues.iter().map(of).sum::<u64>();
+    let mut text = format!(
+        "{}  version {}  queues {}  running {} ({} cores)  queued {} ({} cores)",
+        answered.address,
+        status.version,
+        answered.queues.len(),
+        sum(|it| it.running),
+        sum(|it| it.running_cores),
+        sum(|it| it.queued),
+        sum(|it| it.queued_cores)
+    );
+    if !status.state.stale.is_empty() {
+        text.push_str(&format!("  facts too old: {}", status.state.stale.join(", ")));
+    }
+    (text, Style::new())
+}
+
+/// The title of a list: its name, what is shown of how many, its filter.
+fn title(buffer: &mut Buffer, area: Rect, model: &Model, pane: Pane, text: &str) {
+    let filter = model.filter(pane);
+    let filter = if filter.is_empty() { String::new() } else { format!("  /{filter}") };
+    let style = if model.focus == pane { BOLD } else { FAINT };
+    put(buffer, area, 0, &format!("{text}{filter}"), style.add_modifier(Modifier::UNDERLINED));
+}
+
+/// The first line that is shown, so that the chosen one is among them.
+fn first(chosen: usize, lines: usize) -> usize {
+    if lines == 0 { 0 } else { chosen.saturating_sub(lines - 1) }
+}
+
+fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
+    if area.height == 0 {
+        return;
+    }
+    let queues = model.queues();
+    let (shown, all) = (queues.len(), model.answered.queues.len());
+    let direction = if model.is_descending { "down" } else { "up" };
+    let text = format!("Queues {shown} of {all}, by {} {direction}", model.sort.head());
+    title(buffer, area, model, Pane::Queues, &text);
+    let longest = queues.iter().map(|it| Line::raw(it.queue.as_str()).width()).max();
+    let name = u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX);
+    let places = places(area, name);
+    for (column, place) in &places {
+        let is_sorted = *column == model.sort;
+        cell(
+            buffer,
+            *place,
+            1,
+            column.head(),
+            column.is_text(),
+            if is_sorted { BOLD } else { FAINT },
+        );
+    }
+    let (lines, chosen) = (usize::from(area.height.saturating_sub(2)), model.chosen(Pane::Queues));
+    let from = first(chosen, lines);
+    for (line, (at, queue)) in (2..).zip(queues.iter().enumerate().skip(from).take(lines)) {
+        let is_chosen = at == chosen && model.focus == Pane::Queues;
+        for (column, place) in &places {
+            let style = match column {
+                Column::Status => look.of(&queue.status),
+                _ => Style::new(),
+            };
+            let text = column.cell(queue, model.answered.status.now);
+            cell(buffer, *place, line, &text, column.is_text(), style);
+        }
+        if is_chosen {
+            let row = Rect { y: area.y + line, height: 1, ..area };
+            buffer.set_style(row, CHOSEN);
+        }
+    }
+    if queues.is_empty() {
+        let why = if all == 0 { "no queue is known" } else { "no queue has that in it" };
+        put(buffer, area, 2, why, FAINT);
+    }
+}
+
+/// Where the columns of the queues are.
+fn places(area: Rect, name: u16) -> Vec<(Column, Rect)> {
+    let mut x = area.x;
+    let place = |column: Column| {
+        let width = column.width(name).min((area.x + area.width).saturating_sub(x));
+        let place = Rect { x, width, ..area };
+        x = (x + width + 2).min(area.x + area.width);
+        (column, place)
+    };
+    Column::fitting(area.width, name).into_iter().map(place).collect()
+}
+
+fn shares(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
+    let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
+    if area.width < 2 || area.height == 0 {
+        return;
+    }
+    let shares = &model.answered.shares;
+    let text = format!("Shares {}", shares.len());
+    put(buffer, inner, 0, &text, FAINT.add_modifier(Modifier::UNDERLINED));
+    let row = |buffer: &mut Buffer, line, cells: [&str; 4], style: Style| {
+        let widths = [inner.width.saturating_sub(24), 6, 6, 6];
+        let mut x = inner.x;
+        for (at, (text, width)) in cells.iter().zip(widths).enumerate() {
+            cell(buffer, Rect { x, width, ..inner }, line, text, at == 0, style);
+            x = (x + width + 2).min(inner.x + inner.width);
+        }
+    };
+    row(buffer, 1, ["share", "use %", "target", "of it"], FAINT);
+    let percent = |it: Option<f64>| it.map_or("-".to_owned(), |it| format!("{:.1}", it * 100.0));
+    for (line, share) in (2..area.height).zip(shares) {
+        let part = match (share.used, share.target) {
+            (Some(used), Some(target)) if target > 0.0 => Some(used / target),
+            _ => None,
+        };
+        let style = match part {
+            Some(part) if part > 1.2 => look.colour(Color::Yellow),
+            Some(part) if part < 0.5 => look.colour(Color::Cyan),
+            _ => Style::new(),
+        };
+        let of_it = part.map_or("-".to_owned(), |part| format!("{:.0} %", part * 100.0));
+        let cells = [&share.gshare, &percent(share.used), &percent(share.target), &of_it];
+        row(buffer, line, cells.map(String::as_str), style);
+    }
+}
+
+fn events(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
+    if area.height == 0 {
+        return;
+    }
+    let shown = model.shown_events();
+    let text = format!("Decisions, throttles, commands {} of {}", shown.len(), model.events.len());
+    title(buffer, area, model, Pane::Events, &text);
+    // Share and user go where there is no room.
+    let widths: [u16; 5] = match area.width {
+        0..80 => [8, 8, 14, 0, 0],
+        80..WIDE => [8, 8, 16, 0, 12],
+        _ => [8, 13, 20, 14, 18],
+    };
+    let head = ["time", "what", "subject", "share", "user", "why"];
+    let row = |buffer: &mut Buffer, line, cells: [&str; 6], style: Style| {
+        let mut x = area.x;
+        for (at, text) in cells.iter().enumerate() {
+            let rest = (area.x + area.width).saturating_sub(x);
+            let width = widths.get(at).map_or(rest, |width| (*width).min(rest));
+            if width > 0 {
+                let style = if at == 1 { style } else { Style::new() };
+                cell(buffer, Rect { x, width, ..area }, line, text, true, style);
+                x = (x + width + 2).min(area.x + area.width);
+            }
+        }
+    };
+    row(buffer, 1, head, FAINT);
+    let (lines, chosen) = (usize::from(area.height.saturating_sub(2)), model.chosen(Pane::Events));
+    let from = first(chosen, lines);
+    for (line, (at, event)) in (2..).zip(shown.iter().enumerate().skip(from).take(lines)) {
+        let cells = cells_of(event);
+        row(
+            buffer,
+            line,
+            [0, 1, 2, 3, 4, 5].map(|at: usize| cells[at].as_str()),
+            look.of(&event.what),
+        );
+        if at == chosen && model.focus == Pane::Events {
+            buffer.set_style(Rect { y: area.y + line, height: 1, ..area }, CHOSEN);
+        }
+    }
+}
+
+fn why(buffer: &mut Buffer, area: Rect, model: &Model) {
+    let Some(why) = &model.why else { return };
+    let title = format!("Why: {}", why.subject.name);
+    put(buffer, area, 0, &title, BOLD.add_modifier(Modifier::UNDERLINED));
+    let Some(lines) = &why.lines else {
+        return put(buffer, area, 2, "asking the process", FAINT);
+    };
+    let width = usize::from(area.width).max(1);
+    let folded = lines.iter().skip(why.scroll).flat_map(|line| fold(line, width));
+    for (line, text) in (2..area.height).zip(folded) {
+        put(buffer, area, line, &text, Style::new());
+    }
+}
+
+/// A line in pieces that fit.
+fn fold(line: &str, width: usize) -> Vec<String> {
+    let chars: Vec<char> = line.chars().collect();
+    match chars.len() {
+        0 => vec![String::new()],
+        _ => chars.chunks(width).map(|piece| piece.iter().collect()).collect(),
+    }
+}
+
+fn help(buffer: &mut Buffer, area: Rect) {
+    const KEYS: [(&str, &str); 10] = [
+        ("Up, Down, PgUp, PgDn, Home, End", "choose, or scroll an answer; also k, j, g, G"),
+        ("Tab", "queues or decisions"),
+        ("Enter", "why: what is known of the chosen one; again to go back"),
+        ("/", "show only what has a text in it; Enter keeps it, Esc clears it"),
+        ("s, Right", "sort queues by the next column"),
+        ("S, Left", "sort queues by the column before"),
+        ("r", "the other way round"),
+        ("Esc", "clear the filter; go back"),
+        ("?", "this"),
+        ("q, Ctrl-C", "end"),
+    ];
+    put(buffer, area, 0, "Keys", BOLD.add_modifier(Modifier::UNDERLINED));
+    let columns = Column::ALL.map(|column| (column.head(), column.help()));
+    let keys = KEYS.iter().map(|(key, what)| format!("{key:<33}{what}"));
+    let columns = columns.iter().map(|(head, what)| format!("{head:<33}{what}"));
+    for (line, text) in (1..).zip(keys.chain([String::new()]).chain(columns)) {
+        put(buffer, area, line, &text, Style::new());
+    }
+}
+
+fn footer(buffer: &mut Buffer, area: Rect, model: &Model) {
+    let text = if model.is_typing {
+        format!("/{}_   Enter keep  Esc clear", model.filter(model.focus))
+    } else if model.is_helping {
+        "any key: back".to_owned()
+    } else if model.why.is_some() {
+        "Esc back  Up/Down scroll  PgUp/PgDn page".to_owned()
+    } else {
+        "q quit  ? help  Tab pane  Up/Down choose  Enter why  / filter  s/S sort  r reverse"
+            .to_owned()
+    };
+    put(buffer, area, 0, &text, FAINT);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! Frames of several sizes.
+
+use super::*;
+use crate::shell::cli::top::data::{Event, Explained, Queue, Share, Status};
+use crate::shell::cli::top::model::{Answered, News};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+const NOW: Millis = 1_795_514_400_000;
+
+fn model(queues: usize) -> Model {
+    let mut model = Model::new();
+    let queue = |at: usize| Queue {
+        queue: format!("SITE_{at:03}"),
+        site: "SITE".into(),
+        status: if at % 2 == 0 { "online" } else { "offline" }.into(),
+        running: 1_000 - at as u64,
+        queued: at as u64,
+        last_pilot_at: Some(NOW - 65_000),
+        ..Queue::default()
+    };
+    let event = |sequence| Event {
+        sequence,
+        kind: "decision".into(),
+        what: "defer".into(),
+        at: NOW,
+        subject: format!("{sequence}/1"),
+        user: "ann".into(),
+        text: "Pending: all 712 queues were rejected".into(),
+        ..Event::default()
+    };
+    let status = Status {
+        domain: "atlas".into(),
+        ready: true,
+        leading: true,
+        cycle: 123,
+        now: NOW - 3_000,
+        requests_open: Some(17),
+        ..Status::default()
+    };
+    let answered = Answered {
+        status,
+        queues: (0..queues).map(queue).collect(),
+        shares: vec![Share { gshare: "MC".into(), used: Some(0.31), target: Some(0.35) }],
+        events: (1..=40).map(event).collect(),
+        ..Answered::default()
+    };
+    model.take(News::Answered(Box::new(answered)), NOW);
+    model
+}
+
+fn frame(model: &Model, width: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let area = Rect::new(0, 0, width, height);
+    let plan = Plan::new(area, model.focus, None);
+    let look = Look { has_colours: true };
+    let drawn = terminal.draw(|frame| draw(frame, model, &plan, look, NOW)).unwrap();
+    let line = |y: u16| (0..width).map(|x| drawn.buffer.cell((x, y)).unwrap().symbol()).collect();
+    (0..height).map(line).map(|line: String| line.trim_end().to_owned()).collect()
+}
+
+fn key(model: &mut Model, code: KeyCode) {
+    model.key(KeyEvent::new(code, KeyModifiers::NONE), 10);
+}
+
+#[test]
+fn a_wide_terminal_shows_header_queues_shares_decisions_and_keys() {
+    let frame = frame(&model(100), 180, 40);
+    assert!(
+        frame[0].starts_with("atlas  leading, ready  open requests 17  cycle 123"),
+        "{}",
+        frame[0]
+    );
+    assert!(frame[0].ends_with("(3s old)"), "{}", frame[0]);
+    assert!(frame[1].contains("queues 100  running 95050"), "{}", frame[1]);
+    assert!(frame[3].starts_with("Queues 100 of 100, by running down"), "{}", frame[3]);
+    assert!(frame[3].contains("Shares 1"), "{}", frame[3]);
+    let words: Vec<&str> = frame[5].split_whitespace().collect();
+    assert_eq!(words[..4], ["SITE_000", "online", "1000", "0"]);
+    assert_eq!(words[words.len() - 5..], ["MC", "31.0", "35.0", "89", "%"]);
+    let decisions = frame.iter().position(|line| line.starts_with("Decisions")).unwrap();
+    assert!(frame[decisions + 2].contains("40/1"), "the newest first: {}", frame[decisions + 2]);
+    assert!(frame[39].starts_with("q quit  ? help"), "{}", frame[39]);
+}
+
+#[test]
+fn columns_and_lists_go_where_there_is_no_room_and_nothing_breaks_at_any_size() {
+    let mut model = model(50);
+    let narrow = frame(&model, 40, 24);
+    assert!(narrow[4].contains("running") && !narrow[4].contains("pilots"), "{}", narrow[4]);
+    assert!(!narrow.iter().any(|line| line.contains("Shares")));
+    assert!(narrow.iter().any(|line| line.starts_with("Decisions")));
+    let low = frame(&model, 80, 10);
+    assert!(!low.iter().any(|line| line.starts_with("Decisions")), "one list alone");
+    key(&mut model, KeyCode::Tab);
+    assert!(frame(&model, 80, 10).iter().any(|line| line.starts_with("Decisions")));
+    for typed in ["", "?", "\n"] {
+        for c in typed.chars() {
+            key(&mut model, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) });
+        }
+        for (width, height) in (1..140).step_by(7).flat_map(|w| (1..45).map(move |h| (w, h))) {
+            frame(&model, width, height);
+        }
+        key(&mut model, KeyCode::Char('x'));
+    }
+}
+
+#[test]
+fn the_chosen_queue_stays_in_sight() {
+    let mut model = model(100);
+    key(&mut model, KeyCode::End);
+    let lines = frame(&model, 120, 30);
+    assert!(lines.iter().any(|line| line.starts_with("SITE_099")), "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.starts_with("SITE_000")));
+}
+
+#[test]
+fn an_answer_takes_the_place_of_the_lists_and_long_lines_go_on_below() {
+    let mut model = model(3);
+    key(&mut model, KeyCode::Enter);
+    let asked = frame(&model, 60, 20);
+    assert!(asked[3].starts_with("Why: SITE_000") && asked[5].contains("asking"), "{asked:#?}");
+    let subject = model.why.as_ref().unwrap().subject.clone();
+    let text = format!("first\n{}", "x".repeat(100));
+    let explained = Explained { headline: "It is online".into(), text, queue: None };
+    model.take(News::Explained(subject, Ok(explained)), NOW);
+    let shown = frame(&model, 60, 20);
+    assert_eq!((shown[5].as_str(), shown[7].as_str()), ("It is online", "first"));
+    assert_eq!((shown[8].len(), shown[9].len()), (60, 40));
+}
+
+#[test]
+fn a_process_that_does_not_answer_is_named_with_since_when_and_the_last_state_stays() {
+    let mut model = model(3);
+    model.take(News::Failed("nothing listens at http://127.0.0.1:1".into()), NOW - 35_000);
+    let lines = frame(&model, 120, 24);
+    let why =
+        "no answer since 09:59:25 UTC (35s), asked again: nothing listens at http://127.0.0.1:1";
+    assert_eq!(lines[1], why);
+    assert!(lines.iter().any(|line| line.starts_with("SITE_001")));
+    let unknown = frame(&Model::new(), 80, 24);
+    assert_eq!(unknown[1], "waiting for an answer");
+}
+
+#[test]
+fn a_process_that_is_not_ready_states_why() {
+    let mut model = model(1);
+    let mut answered = model.answered.clone();
+    answered.status.ready = false;
+    answered.status.reason = Some("restoring: 40 % of the cycles are replayed".into());
+    answered.events.clear();
+    model.take(News::Answered(Box::new(answered)), NOW);
+    let lines = frame(&model, 120, 24);
+    assert!(lines[0].contains("not ready"), "{}", lines[0]);
+    assert!(lines[1].starts_with("not ready: restoring: 40 %"), "{}", lines[1]);
+}
