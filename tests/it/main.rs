@@ -32,6 +32,7 @@ mod kill;
 mod laws;
 #[cfg(feature = "shell")]
 mod letters;
+mod lint;
 mod logs;
 #[cfg(feature = "shell")]
 mod read_ahead;
