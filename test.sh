@@ -240,6 +240,15 @@ if ! $quick && ! prometheus; then
     mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
 fi
 
+# For the example of a client; the killer uses it too.
+if ! $quick; then
+    if python; then
+        export YARDMASTER_TEST_PYTHON=$work/python/bin/python
+    else
+        mock="$mock (WITHOUT PYTHON'S CLIENTS: the example of a client was not run)"
+    fi
+fi
+
 # A first build is faster without what later ones would use.
 [ -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ] || export CARGO_INCREMENTAL=0
 

@@ -3,6 +3,8 @@
 #[cfg(feature = "shell")]
 mod archive;
 #[cfg(feature = "shell")]
+mod ask;
+#[cfg(feature = "shell")]
 mod broker;
 mod cases;
 mod conform;
@@ -32,6 +34,7 @@ mod kill;
 mod laws;
 #[cfg(feature = "shell")]
 mod letters;
+#[cfg(feature = "shell")]
 mod lint;
 mod logs;
 #[cfg(feature = "shell")]
