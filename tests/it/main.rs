@@ -38,6 +38,8 @@ mod letters;
 mod lint;
 mod logs;
 #[cfg(feature = "shell")]
+mod packaging;
+#[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;
 #[cfg(feature = "shell")]
