@@ -174,6 +174,23 @@ prometheus() {
     ! have systemctl || root systemctl disable --now --quiet prometheus 2> /dev/null || true
 }
 
+# Helm, built as the Go module that it is; without it the chart is checked without being rendered.
+helm() {
+    local tool=$work/helm
+    # helm-3.18.6 is the module's version; a file of that name marks that it is built.
+    [ -x "$tool/helm-3.18.6" ] || {
+        have go || { echo "no helm and no Go to build it"; return 1; }
+        heading "Helm from its Go module"
+        mkdir -p "$tool"
+        GOBIN="$tool" go install helm.sh/helm/v3/cmd/helm@v3.18.6 > "$work/helm.log" 2>&1 || {
+            tail -5 "$work/helm.log"
+            return 1
+        }
+        mv "$tool/helm" "$tool/helm-3.18.6"
+    }
+    export YARDMASTER_TEST_HELM=$tool/helm-3.18.6
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -186,11 +203,11 @@ tests() {
     return $code
 }
 
-# A Python with the killer's clients, in a directory of its own.
+# A Python with the killer's clients and what looks at the Helm chart, in a directory of its own.
 python() {
     local venv=$work/python sum
     have python3 || install python3 || return 1
-    sum=$(cksum < tests/killer/requirements.txt)
+    sum=$(cat tests/killer/requirements.txt packaging/helm/requirements.txt | cksum)
     [ "$(cat "$venv/sum" 2> /dev/null)" != "$sum" ] || return 0
     rm -rf "$venv"
     # Debian's python3 has a venv module that works only with this package.
@@ -198,7 +215,8 @@ python() {
         rm -rf "$venv"
         install python3-venv && python3 -m venv "$venv" || return 1
     }
-    "$venv/bin/pip" install -q --disable-pip-version-check -r tests/killer/requirements.txt || return 1
+    "$venv/bin/pip" install -q --disable-pip-version-check -r tests/killer/requirements.txt \
+        -r packaging/helm/requirements.txt || return 1
     echo "$sum" > "$venv/sum"
 }
 
@@ -238,6 +256,16 @@ fi
 
 if ! $quick && ! prometheus; then
     mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
+fi
+
+# For the example of a client and the Helm chart; the killer uses it too.
+if ! $quick; then
+    if python; then
+        export YARDMASTER_TEST_PYTHON=$work/python/bin/python
+    else
+        mock="$mock (WITHOUT PYTHON'S CLIENTS: the example of a client was not run)"
+    fi
+    helm || mock="$mock (WITHOUT HELM: the chart was not rendered)"
 fi
 
 # A first build is faster without what later ones would use.

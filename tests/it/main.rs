@@ -5,6 +5,8 @@ mod api;
 #[cfg(feature = "shell")]
 mod archive;
 #[cfg(feature = "shell")]
+mod ask;
+#[cfg(feature = "shell")]
 mod broker;
 mod cases;
 mod conform;
@@ -34,7 +36,11 @@ mod kill;
 mod laws;
 #[cfg(feature = "shell")]
 mod letters;
+#[cfg(feature = "shell")]
+mod lint;
 mod logs;
+#[cfg(feature = "shell")]
+mod packaging;
 #[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;

@@ -14,12 +14,12 @@ use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
 use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::topology::{ATLAS, Topology};
 
-fn yardmaster(args: &[&str]) -> Output {
+pub(crate) fn yardmaster(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
     command.args(args).env_remove("YARDMASTER_LOG").output().unwrap()
 }
 
-fn printed(output: &Output) -> (Option<i32>, String, String) {
+pub(crate) fn printed(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }

@@ -3,7 +3,7 @@
 use crate::core::cut::Topic;
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::schemas;
+use crate::shell::cli::{meaning, schemas};
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 use crate::wire::topology::{
     self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls, why_append,
@@ -30,13 +30,18 @@ enum What {
         #[arg(long)]
         mermaid: bool,
     },
-    /// Whether the topology file is right; with --bootstrap-server whether the broker keeps the
-    /// topics as it needs them: windows that would be short are named, with what mends them; with
-    /// it or --dir whether the schema registry has the schemas of topics in Confluent framing.
-    /// Exits 1 when they are not.
+    /// Whether the topology file is right, and means something: rules that are never due, caps of
+    /// zero, thresholds that contradict each other, parameters that nothing reads. With
+    /// --bootstrap-server also whether the broker keeps the topics as it needs them: windows that
+    /// would be short are named, with what mends them; with it or --dir whether the schema registry
+    /// has the schemas of topics in Confluent framing. Exits 1 when they are not, or something in
+    /// the file cannot be meant; 2 when the file cannot be read.
     Check {
         #[command(flatten)]
         log_args: LogArgs,
+        /// Exit 1 for what is only worth a look, too.
+        #[arg(long)]
+        strict: bool,
     },
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
     /// that the topology names, those that are read as well as those that are published. Registers
@@ -61,7 +66,7 @@ impl Topology {
             What::Describe { log_args, mermaid: false } => {
                 println!("{}", describe(&log_args.read()?.topology));
             }
-            What::Check { log_args } => return check(&log_args),
+            What::Check { log_args, strict } => return check(&log_args, strict),
             What::Apply { log_args, dry_run } => apply(&log_args, dry_run)?,
         }
         Ok(ExitCode::SUCCESS)
@@ -71,9 +76,9 @@ impl Topology {
 /// Shortest time that a source of intake should be kept; ms.
 const SOURCE_KEPT: i64 = 24 * 3_600_000;
 
-fn check(log_args: &LogArgs) -> Ended {
+fn check(log_args: &LogArgs, strict: bool) -> Ended {
     let read = log_args.read()?;
-    println!("{}: no mistake found", read.name);
+    let is_meant = meaning::check(&read, strict);
     let missing = match log_args.check() {
         Ok(()) => schemas::check(&read.topology)?,
         Err(_) => 0,
@@ -81,21 +86,25 @@ fn check(log_args: &LogArgs) -> Ended {
     if missing > 0 {
         println!("{missing} schemas; `topology apply` registers those that are not there");
     }
-    if log_args.bootstrap_server.is_none() {
-        return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-    }
-    let admin = KafkaAdmin::open(&log_args.kafka(&read.topology)?)?;
+    let is_kept = log_args.bootstrap_server.is_none() || is_kept(log_args, &read.topology)?;
+    let is_right = is_meant && missing == 0 && is_kept;
+    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the broker keeps all topics as the topology needs them; prints where it does not.
+fn is_kept(log_args: &LogArgs, topology: &topology::Topology) -> anyhow::Result<bool> {
+    let admin = KafkaAdmin::open(&log_args.kafka(topology)?)?;
     let bootstrap = log_args.bootstrap_server.as_deref().unwrap_or_default();
     let mut wrong = 0;
-    for (topic, settings) in &read.topology.topics {
+    for (topic, settings) in &topology.topics {
         let found = admin.describe(std::slice::from_ref(&settings.name))?;
         let found = found.get(&settings.name).and_then(Option::as_ref);
-        for complaint in compare(&read.topology, *topic, found, bootstrap) {
+        for complaint in compare(topology, *topic, found, bootstrap) {
             println!("{}: {complaint}", settings.name);
             wrong += 1;
         }
     }
-    for name in read.topology.intake.sources.keys() {
+    for name in topology.intake.sources.keys() {
         let found = admin.describe(std::slice::from_ref(name))?;
         let found = found.get(name).and_then(Option::as_ref);
         for complaint in compare_source(name, found, bootstrap) {
@@ -103,12 +112,11 @@ fn check(log_args: &LogArgs) -> Ended {
             wrong += 1;
         }
     }
-    if wrong == 0 {
-        println!("all {} topics are as the topology needs them", read.topology.topics.len());
-        return Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    match wrong {
+        0 => println!("all {} topics are as the topology needs them", topology.topics.len()),
+        _ => println!("{wrong} differences, each with what would mend it"),
     }
-    println!("{wrong} differences, each with what would mend it");
-    Ok(ExitCode::FAILURE)
+    Ok(wrong == 0)
 }
 
 /// What is wrong with a topic that intake reads, each with the command that mends it.

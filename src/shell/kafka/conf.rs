@@ -163,16 +163,19 @@ impl KafkaConf {
     pub fn check(&self) -> Result<(), Vec<String>> {
         let mut complaints = Vec::new();
         for (name, value) in &self.properties {
-            if OURS.contains(&name.as_str()) {
-                complaints.push(format!("{name} is set by yardmaster itself; leave it out"));
-                continue;
-            }
-            let mut config = ClientConfig::new();
-            if let Err(error) = config.set(name, value).create_native_config() {
-                complaints.push(property_text(&error, name));
-            }
+            complaints.extend(KafkaConf::check_property(name, value).err());
         }
         if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+    }
+
+    /// Looks at one property: an error if librdkafka does not know it or refuses the value, or if
+    /// it is ours.
+    pub fn check_property(name: &str, value: &str) -> Result<(), String> {
+        if OURS.contains(&name) {
+            return Err(format!("{name} is set by yardmaster itself; leave it out"));
+        }
+        let config = ClientConfig::new().set(name, value).create_native_config();
+        config.map(drop).map_err(|error| property_text(&error, name))
     }
 
     /// The name of a topic.
