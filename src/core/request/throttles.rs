@@ -8,7 +8,8 @@ use crate::core::event::{Task, TaskPhase};
 use crate::core::id::Name;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::time_notes;
-use crate::core::judge::policies::Ready;
+use crate::core::judge::policies::{Policies, Ready};
+use crate::core::judge::view::CutView;
 use crate::core::output::throttle::{
     Action, Subject, SubjectKind, Throttle, ThrottleId, key, name, owner_of,
 };
@@ -88,6 +89,22 @@ impl<'a> Throttler<'a> {
         let own = judging.policies.ready(at, "", judging.view);
         let margin = (throttling.margin)(&own.resolved.own);
         Some(Throttler { judging, at, policy, throttling, own, margin })
+    }
+}
+
+/// By user: what the rules that hold owners measure, and their limits. It may be asked at any time:
+/// it reads counters and records alone, and nothing that was found out at a cut.
+pub(crate) fn gauges_of_users(
+    view: CutView<'_>,
+    policies: &Policies,
+) -> impl Fn(&str) -> Vec<Gauge> {
+    let mut all = policies.all().iter();
+    let look_up = |component: &str, name: &str| view.state.parameter(component, name);
+    let found = all.find_map(|policy| Some((policy.throttling()?, policy.resolve(&look_up, ""))));
+    move |user| {
+        let Some((throttling, resolved)) = &found else { return Vec::new() };
+        let owner = view.owner((SubjectKind::User, user));
+        (throttling.of_owner)(&owner, SubjectKind::User, &resolved.own)
     }
 }
 
