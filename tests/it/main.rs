@@ -34,6 +34,8 @@ mod laws;
 mod letters;
 mod logs;
 #[cfg(feature = "shell")]
+mod output;
+#[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;
 #[cfg(feature = "shell")]

@@ -25,15 +25,16 @@ use std::time::Duration;
 ///
 /// Example: yardmaster intake --bootstrap-server kafka:9092 --topology site.toml
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Intake {
     #[command(flatten)]
     log_args: LogArgs,
     /// Where metrics, /livez and /readyz are served; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9188")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", default_value = "127.0.0.1:9188")]
     http: SocketAddr,
     /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
     /// own name; may be given several times.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "HTTP")]
     http_host: Vec<String>,
     /// Go on where a source begins if it no longer holds what is to be read next: what lay between
     /// is lost.

@@ -117,11 +117,11 @@ struct Facts {
     #[arg(long)]
     may_shrink: bool,
     /// With --every: where metrics, /livez and /readyz are served; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", requires = "every")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", requires = "every")]
     http: Option<SocketAddr>,
     /// A name under which this host may be asked over HTTP, beside its addresses, localhost and its
     /// own name; may be given several times.
-    #[arg(long, value_name = "NAME", requires = "http")]
+    #[arg(long, value_name = "NAME", help_heading = "HTTP", requires = "http")]
     http_host: Vec<String>,
     /// Show what would be published, and publish nothing.
     #[arg(long)]
