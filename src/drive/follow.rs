@@ -47,14 +47,35 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut counted = 0;
         while self.engine.state.number < last && self.follow_one()? {
             counted += 1;
-            self.report.cycles += 1;
-            let number = self.engine.state.number;
-            self.copy(false);
-            self.report.confirmed = Some(number);
-            self.keeper.confirm(number);
-            self.keeper.hand_over(&mut self.store, false)?;
+            self.note_followed()?;
         }
         Ok(counted)
+    }
+
+    /// The same, but no cycle with a `now` after `when`, and none behind such a cycle.
+    pub fn follow_until(&mut self, when: Millis) -> Result<u64, Halt> {
+        let mut counted = 0;
+        while !self.goes_past(when) && self.follow_one()? {
+            counted += 1;
+            self.note_followed()?;
+        }
+        Ok(counted)
+    }
+
+    /// Whether the next cycle was read, and its `now` is after `when`.
+    pub fn goes_past(&mut self, when: Millis) -> bool {
+        self.skip(self.engine.state.number);
+        let next = self.own.cycles.front().map(|cycle| &cycle.progress);
+        next.is_some_and(|next| self.repairs.now_of(next.number, next.now) > when)
+    }
+
+    fn note_followed(&mut self) -> Result<(), Halt> {
+        self.report.cycles += 1;
+        let number = self.engine.state.number;
+        self.copy(false);
+        self.report.confirmed = Some(number);
+        self.keeper.confirm(number);
+        self.keeper.hand_over(&mut self.store, false)
     }
 
     /// How many cycles were read and not counted yet.

@@ -1,6 +1,7 @@
 //! Moments as people write them.
 
-use crate::core::unit::Millis;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::shell::clock;
 
 /// A moment: ms since 1970, or RFC 3339 such as `2026-11-24T10:00:00Z`.
 ///
@@ -19,9 +20,34 @@ pub fn moment(text: &str) -> Result<Millis, String> {
     })
 }
 
+/// A moment, or an age before this host's now: `90s`, `30m`, `2h`, `7d`.
+///
+/// # Errors
+/// It is none of these; the text names them.
+pub fn moment_or_age(text: &str) -> Result<Millis, String> {
+    let units = [("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR), ("d", DAY)];
+    for (unit, millis) in units {
+        let age = text.strip_suffix(unit).and_then(|number| number.parse::<u32>().ok());
+        if let Some(age) = age {
+            return Ok(clock::now() - i64::from(age) * millis);
+        }
+    }
+    // A smaller number is an age without its unit rather than a moment.
+    let is_age = text.parse::<Millis>().is_ok_and(|moment| moment < LEAST);
+    let moment = if is_age { Err(String::new()) } else { moment(text) };
+    moment.map_err(|_| {
+        "give an age (90s, 30m, 2h, 7d), a moment with its zone (2026-05-01T12:00:00Z), or ms since \
+         1970"
+            .into()
+    })
+}
+
+/// This one lies in 1973.
+const LEAST: Millis = 100_000_000_000;
+
 #[cfg(test)]
 mod tests {
-    use super::moment;
+    use super::*;
 
     #[test]
     fn a_moment_is_read_in_both_forms() {
@@ -33,6 +59,17 @@ mod tests {
                 moment(bad).is_err_and(|error| error.contains("2026-11-24T10:00:00Z")),
                 "{bad}"
             );
+        }
+    }
+
+    #[test]
+    fn an_age_is_read_before_now() {
+        assert_eq!(moment_or_age("1970-01-01T00:00:05Z"), Ok(5_000));
+        assert_eq!(moment_or_age("1795514400000"), Ok(1_795_514_400_000));
+        let hour = clock::now() - moment_or_age("1h").unwrap();
+        assert!((3_600_000..3_601_000).contains(&hour), "{hour}");
+        for bad in ["5", "soon", "-1h"] {
+            assert!(moment_or_age(bad).is_err(), "{bad}");
         }
     }
 }

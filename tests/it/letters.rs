@@ -97,7 +97,7 @@ fn they_are_listed_with_the_figures_of_their_headers() {
     for part in ["site/0/10", "unknown_schema", "ASH"] {
         assert!(lines[1].contains(part), "{table}");
     }
-    assert!(lines[4].contains("2000000 (cut to 4)"), "{table}");
+    assert!(lines[4].contains("2.00 MB (cut to 4 B)"), "{table}");
     assert_eq!(lines[5], "4 dead letters: 1 framing, 1 oversized, 2 unknown_schema");
     let (_, json, _) = letters(dir.path(), &["--reason", "framing", "--json"]);
     let one: Value = serde_json::from_str(&json).expect("one object");
@@ -182,7 +182,7 @@ fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
     let two = || listed(&["--json"]).lines().count() == 2;
     wait_until(Duration::from_secs(90), || process.logged(), two);
     let table = listed(&["--topic", "site"]);
-    assert!(table.contains("site/0/0") && table.contains("(cut to 100)"), "{table}");
+    assert!(table.contains("site/0/0") && table.contains("(cut to 100 B)"), "{table}");
     assert_eq!(process.stop().code(), Some(0));
 
     let topology = std::fs::read_to_string(&bus.topology).unwrap();

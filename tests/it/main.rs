@@ -40,6 +40,8 @@ mod letters;
 mod lint;
 mod logs;
 #[cfg(feature = "shell")]
+mod output;
+#[cfg(feature = "shell")]
 mod packaging;
 #[cfg(feature = "shell")]
 mod read_ahead;

@@ -8,6 +8,7 @@
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LaneSpan, Log, LogError};
 use crate::shell::cli::log_args::{self, LogArgs, Read};
+use crate::shell::cli::progress::{self, Bar, note};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::dirlog::envelope::Envelope;
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, DirWriter, Mode};
@@ -36,19 +37,19 @@ const TAIL: u64 = 256;
 #[command(verbatim_doc_comment)]
 pub struct Archive {
     /// Kafka to read: host:port, several separated by commas.
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Log")]
     bootstrap_server: String,
     /// Directory to write: a new one, an empty one, or an earlier archive of the same Kafka.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Log")]
     dir: PathBuf,
     /// Topology file; without it the built-in one for ATLAS.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Log")]
     topology: Option<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Kafka")]
     command_config: Option<PathBuf>,
     /// A librdkafka property; wins over the file, and both over the topology.
-    #[arg(short = 'X', value_name = "KEY=VALUE")]
+    #[arg(short = 'X', value_name = "KEY=VALUE", help_heading = "Kafka")]
     property: Vec<String>,
 }
 
@@ -59,7 +60,7 @@ impl Archive {
         log_args::may_hold_log(&self.dir, &log_args::dir_topics(&read.topology))?;
         let log = self.log(&read)?;
         for name in log.absent() {
-            eprintln!("{name}: not there, not copied; nothing reads or writes it yet");
+            note(&format!("{name}: not there, not copied; nothing reads or writes it yet"));
         }
         // What is known of `progress` must not be older than what is known of the others.
         let progress = ends_of_progress(&log)?;
@@ -79,6 +80,7 @@ impl Archive {
             copy.lane(&log, span)?;
         }
         let (records, bytes, held) = (copy.records, copy.bytes, copy.held);
+        drop(copy);
         writer.flush()?;
         for notice in writer.notices() {
             eprintln!("{notice}");
@@ -208,6 +210,7 @@ struct Copy<'a> {
     codec: Codec,
     began: Instant,
     reported_at: Instant,
+    bar: Bar,
 }
 
 impl<'a> Copy<'a> {
@@ -222,7 +225,20 @@ impl<'a> Copy<'a> {
         let (passed, records, bytes) = (0, 0, 0);
         let (newest, codec) = ((0, 0), Codec::default());
         let (began, reported_at) = (now, now);
-        Ok(Copy { writer, wanted, passed, records, bytes, held, newest, codec, began, reported_at })
+        let bar = Bar::new("copying", "offsets", wanted);
+        Ok(Copy {
+            writer,
+            wanted,
+            passed,
+            records,
+            bytes,
+            held,
+            newest,
+            codec,
+            began,
+            reported_at,
+            bar,
+        })
     }
 
     /// Copies what is missing of a lane.
@@ -231,7 +247,8 @@ impl<'a> Copy<'a> {
         let next = self.writer.next(lane)?;
         let mut from = next.max(span.first);
         if next > 0 && from > next {
-            eprintln!("{lane}: offsets {next} to {} were gone before they were copied", from - 1);
+            let last = from - 1;
+            note(&format!("{lane}: offsets {next} to {last} were gone before they were copied"));
         }
         loop {
             let before = self.passed;
@@ -243,7 +260,9 @@ impl<'a> Copy<'a> {
                 // Retention went on meanwhile; of `progress` every record is needed.
                 Err(LogError::OutOfRange { first, .. }) if lane.topic != Topic::Progress => {
                     from = first.max(self.writer.next(lane)?);
-                    eprintln!("{lane}: retention took offsets below {first} while it was copied");
+                    note(&format!(
+                        "{lane}: retention took offsets below {first} while it was copied"
+                    ));
                 }
                 copied => {
                     copied?;
@@ -277,7 +296,8 @@ impl<'a> Copy<'a> {
         self.records += 1;
         self.bytes +=
             (record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len)) as u64;
-        if self.reported_at.elapsed() >= REPORT_EVERY {
+        self.bar.at(self.passed);
+        if self.reported_at.elapsed() >= REPORT_EVERY && !progress::is_drawn() {
             self.reported_at = Instant::now();
             let seconds = self.began.elapsed().as_secs_f64();
             let share = self.passed as f64 / self.wanted.max(1) as f64 * 100.0;

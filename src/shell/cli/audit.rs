@@ -6,35 +6,41 @@ use crate::shell::ask::Ask;
 use crate::shell::cli::Ended;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::replay::rebuild;
+use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::table::{Column, TableArgs, report_left_out, terminal_width};
 use crate::shell::ports::AnyStore;
 use crate::shell::store::SledStore;
 use crate::wire::counter::to_json;
+use anyhow::Context;
 use clap::Args;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Rebuilds everything from the log, recounts it from the records, and compares: the counters that
 /// were kept in the store with those of the same cycle, and at the end every counter with its
 /// recount. Exits 0 when clean, 1 on drift. Beside a running process (that holds the store) it asks
-/// that process for its own recount too.
+/// that process for its own recount too. A drift is a row: the counter, the figure, what was kept,
+/// what the recount gives. With --json each drift is an object with `drift`, `kept` and `recount`,
+/// and the last object is the summary, with `drifted`: how many there are.
 ///
 /// Examples:
 ///   yardmaster audit --dir yard
 ///   yardmaster audit --bootstrap-server kafka:9092 --store /var/lib/yardmaster
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Audit {
     #[command(flatten)]
     log_args: LogArgs,
     /// Where the store lies.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
     #[command(flatten)]
     ask_args: AskArgs,
-    /// One JSON object instead of text.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 impl Audit {
@@ -42,30 +48,32 @@ impl Audit {
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
         self.log_args.check()?;
+        self.table.check(COLUMNS)?;
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         let mut drifts = Vec::new();
         let mut asked = None;
         let mut kept = BTreeMap::new();
         if dir.is_dir() {
             let process = Ask::of_store(&dir, self.ask_args.proof()?);
-            let answer = process.map(|process| process.text("/v1/audit")).transpose()?;
+            let answer = process.map(|process| process.text("/api/v1/audit")).transpose()?;
             if let Some(text) = answer.flatten() {
-                drifts.extend(drifts_of(&text));
-                asked = Some(text.lines().next().unwrap_or_default().to_owned());
+                let (found, summary) = audited(&text).context("the answer of the process")?;
+                drifts.extend(found);
+                asked = Some(summary);
             } else {
                 kept = SledStore::counters(&dir)?.into_iter().collect();
             }
         }
         let at_cycle = kept.remove("cycle").and_then(|number| number.parse::<u64>().ok());
         let mut compared = 0;
-        let rebuilt =
-            rebuild(&self.log_args, &read, AnyStore::Nothing, false, at_cycle, |drive| {
-                let lines = counters(drive.state());
-                let recount: BTreeMap<String, String> =
-                    lines.iter().map(|line| (line.key(), to_json(line))).collect();
-                compared = recount.len().max(kept.len()).max(1);
-                drifts.extend(compare(&kept, &recount));
-            })?;
+        let until = at_cycle.map_or(Until::End, Until::EndPast);
+        let rebuilt = rebuild(&self.log_args, &read, AnyStore::Nothing, false, until, |drive| {
+            let lines = counters(drive.state());
+            let recount: BTreeMap<String, String> =
+                lines.iter().map(|line| (line.key(), to_json(line))).collect();
+            compared = recount.len().max(kept.len()).max(1);
+            drifts.extend(compare(&kept, &recount));
+        })?;
         if let (Some(number), 0) = (at_cycle, compared) {
             drifts.push(Drift {
                 counter: "store cycle".into(),
@@ -76,23 +84,15 @@ impl Audit {
         let (state, strays) = (rebuilt.drive.state(), rebuilt.strays);
         drifts.extend(audit(state));
         let count = counters(state).len();
-        if self.json {
-            let drifts: Vec<_> = drifts
-                .iter()
-                .map(|it| {
-                    let (counter, kept, recount) = (&it.counter, &it.kept, &it.recount);
-                    serde_json::json!({"counter": counter, "kept": kept, "recount": recount})
-                })
-                .collect();
+        if self.table.json {
+            drifts.iter().for_each(|drift| println!("{}", json_of(drift)));
             println!(
                 "{}",
-                serde_json::json!({"counters": count, "compared_with_store": compared,
-                    "cycle": state.number, "strays": strays, "drifts": drifts})
+                json!({"counters": count, "compared_with_store": compared, "cycle": state.number,
+                    "strays": strays, "running_process": asked, "drifted": drifts.len()})
             );
         } else {
-            for drift in &drifts {
-                println!("drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
-            }
+            self.print(&drifts)?;
             if strays > 0 {
                 println!("strays {strays}");
             }
@@ -110,6 +110,49 @@ impl Audit {
     }
 }
 
+/// Columns of the table of drifts.
+const COLUMNS: [&str; 4] = ["counter", "figure", "kept", "recount"];
+
+impl Audit {
+    fn print(&self, drifts: &[Drift]) -> io::Result<()> {
+        let columns = COLUMNS.iter().zip([0, 1, 2, 3]);
+        let columns = columns.map(|(name, rank)| Column::text(name, rank)).collect();
+        let sheet = self.table.sheet(columns, terminal_width());
+        let mut printer = sheet.printer(io::stdout().lock());
+        drifts.iter().flat_map(rows_of).try_for_each(|row| printer.push(row.into()))?;
+        report_left_out(&printer.end()?);
+        Ok(())
+    }
+}
+
+/// What is kept or recounted: the figures of a counter, if it is written as an object of them.
+fn value_of(text: &str) -> Value {
+    let object = serde_json::from_str(text).ok().filter(Value::is_object);
+    object.unwrap_or_else(|| Value::from(text))
+}
+
+fn json_of(drift: &Drift) -> Value {
+    let (kept, recount) = (value_of(&drift.kept), value_of(&drift.recount));
+    json!({"drift": drift.counter, "kept": kept, "recount": recount})
+}
+
+/// A row for each figure that differs; one for the whole where nothing is known of figures.
+fn rows_of(drift: &Drift) -> Vec<[String; 4]> {
+    let (kept, recount) = (value_of(&drift.kept), value_of(&drift.recount));
+    let (Some(kept), Some(recount)) = (kept.as_object(), recount.as_object()) else {
+        let Drift { counter, kept, recount } = drift.clone();
+        return vec![[counter, String::new(), kept, recount]];
+    };
+    let figures: BTreeSet<&String> = kept.keys().chain(recount.keys()).collect();
+    let differs = |figure: &&&String| kept.get(**figure) != recount.get(**figure);
+    let text = |value: Option<&Value>| value.map_or_else(|| "0".to_owned(), Value::to_string);
+    let row = |figure: &String| {
+        let (kept, recount) = (text(kept.get(figure)), text(recount.get(figure)));
+        [drift.counter.clone(), figure.clone(), kept, recount]
+    };
+    figures.iter().filter(differs).map(|figure| row(figure)).collect()
+}
+
 fn compare(kept: &BTreeMap<String, String>, recount: &BTreeMap<String, String>) -> Vec<Drift> {
     let mut drifts = Vec::new();
     for key in kept.keys().chain(recount.keys().filter(|key| !kept.contains_key(*key))) {
@@ -124,10 +167,47 @@ fn compare(kept: &BTreeMap<String, String>, recount: &BTreeMap<String, String>) 
     drifts
 }
 
-/// What a running process reported of its own recount: a line for each drift after the first.
-fn drifts_of(text: &str) -> Vec<Drift> {
-    text.lines()
-        .skip(1)
-        .map(|line| Drift { counter: line.to_owned(), kept: String::new(), recount: String::new() })
-        .collect()
+/// The drifts that a running process found, and a line that sums its answer up.
+fn audited(text: &str) -> anyhow::Result<(Vec<Drift>, String)> {
+    let answer: Value = serde_json::from_str(text)?;
+    let of = |drift: &Value, name: &str| drift[name].as_str().unwrap_or_default().to_owned();
+    let drifts = answer["drifts"].as_array().into_iter().flatten();
+    let drifts: Vec<Drift> = drifts
+        .map(|it| Drift {
+            counter: of(it, "counter"),
+            kept: of(it, "kept"),
+            recount: of(it, "recount"),
+        })
+        .collect();
+    let (counters, cycle, drifted) = (&answer["counters"], &answer["cycle"], drifts.len());
+    Ok((drifts, format!("{counters} counters at cycle {cycle}, {drifted} drifted")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drift(kept: &str, recount: &str) -> Drift {
+        let counter = "store queue/NORTH".to_owned();
+        Drift { counter, kept: kept.to_owned(), recount: recount.to_owned() }
+    }
+
+    #[test]
+    fn a_drift_is_shown_by_the_figures_that_differ() {
+        let kept = r#"{"counter":"queue","queue":"NORTH","jobs_running":5,"jobs_failed":1}"#;
+        let recount = r#"{"counter":"queue","queue":"NORTH","jobs_running":6}"#;
+        let row = |figure: &str, kept: &str, recount: &str| {
+            ["store queue/NORTH", figure, kept, recount].map(str::to_owned)
+        };
+        assert_eq!(
+            rows_of(&drift(kept, recount)),
+            [row("jobs_failed", "1", "0"), row("jobs_running", "5", "6")]
+        );
+        assert_eq!(rows_of(&drift(kept, "nothing")), [row("", kept, "nothing")]);
+        let object = json_of(&drift(kept, "nothing"));
+        assert_eq!(
+            (&object["kept"]["jobs_running"], &object["recount"]),
+            (&5.into(), &"nothing".into())
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! `conformance`: recorded cases judged and compared.
 
+use super::progress::{self, Bar};
 use super::{Ended, Usage};
 use crate::core::policy::Rules;
 use crate::sim::conform::{Recorded, Summary};
@@ -7,10 +8,12 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use flate2::read::MultiGzDecoder;
 use serde_json::json;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::rc::Rc;
 
 /// Judges recorded cases and shows in what our answers agree with what was recorded.
 #[derive(Args)]
@@ -46,8 +49,12 @@ impl Conformance {
         };
         let mut summary = Summary::default();
         let (mut beyond, mut alone) = (Vec::new(), 0);
+        let sizes = self.files.iter().filter_map(|path| path.metadata().ok());
+        let mut bar = Bar::later("judging", "bytes", sizes.map(|it| it.len()).sum());
+        let done = Rc::new(Cell::new(0));
         for path in &self.files {
-            for (number, line) in (1..).zip(lines(path)?) {
+            for (number, line) in (1..).zip(lines(path, &done)?) {
+                bar.at(done.get());
                 let line = line.with_context(|| format!("{}:{number}", path.display()))?;
                 if line.trim().is_empty() {
                     continue;
@@ -67,6 +74,7 @@ impl Conformance {
                     alone += 1;
                 }
                 if self.json {
+                    progress::give_way();
                     let agreed = agreement.map(|agreement| agreement.is_whole());
                     println!(
                         "{}",
@@ -74,11 +82,13 @@ impl Conformance {
                     );
                 }
                 if let Some(agreement) = agreement.filter(|it| self.verbose && !it.is_whole()) {
+                    progress::give_way();
                     println!("{} {}", case.id, case.rule());
                     agreement.differences.iter().for_each(|line| println!("    {line}"));
                 }
             }
         }
+        drop(bar);
         if !beyond.is_empty() && !self.json {
             println!("out of scope: {}", beyond.join(", "));
         }
@@ -90,11 +100,30 @@ impl Conformance {
     }
 }
 
-/// The lines of a file, unpacked where its name has the ending of a packed one.
-fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = std::io::Result<String>>> {
+/// A file, and the sum of the bytes that were read.
+struct Counted {
+    file: File,
+    done: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.done.set(self.done.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// The lines of a file, unpacked where its name has the ending of a packed one; `done` counts its
+/// bytes as they are read.
+fn lines(
+    path: &Path,
+    done: &Rc<Cell<u64>>,
+) -> anyhow::Result<impl Iterator<Item = std::io::Result<String>> + use<>> {
     let file = File::open(path).map_err(|error| {
         Usage(format!("{}: {error}; give a file of recorded cases", path.display()))
     })?;
+    let file = Counted { file, done: Rc::clone(done) };
     let is_packed = path.extension().is_some_and(|extension| extension == "gz");
     let bytes: Box<dyn Read> =
         if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };

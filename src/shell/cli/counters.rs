@@ -1,29 +1,50 @@
-//! `counters`: the counters as last kept, or as they are in a running process.
+//! `counters`: the counters as last kept, as they are in a running process, or as they were.
 
+mod by;
+mod figures;
+mod grouped;
+
+use crate::core::state::counters::counters;
+use crate::core::unit::Millis;
+use crate::drive::Drive;
 use crate::shell::ask::Ask;
 use crate::shell::cli::http_args::AskArgs;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::{Ended, Usage};
+use crate::shell::cli::log_args::{LogArgs, Read as Topology};
+use crate::shell::cli::moment::{AsOf, rebuild_at};
+use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::table::{TableArgs, report_left_out, terminal_width};
+use crate::shell::cli::{Ended, Usage, progress};
+use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::store::SledStore;
+use crate::shell::when::moment;
+use crate::wire::counter::to_json;
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use by::By;
+use clap::Args;
+use figures::column_of;
+use grouped::{Group, all_columns, check_sort, grouped};
 use serde_json::Value;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Prints the counters from the store, a line each; beside a running process (that holds the
-/// store), those it has now.
+/// Prints the counters as tables, one for each kind of thing. They are taken from the running
+/// process that holds the store, else from the store; where there is no store, or with --at, the
+/// log is replayed for them. Figures that are 0 are shown as `-`.
 ///
 /// Examples:
 ///   yardmaster counters --dir yard --by queue
+///   yardmaster counters --dir yard --by user --sort jobs_running --top 10
+///   yardmaster counters --dir yard --by link --columns source,destination,queued_bytes
 ///   yardmaster counters --dir yard --by user --name alice --json
+///   yardmaster counters --dir yard --at 2026-05-01T12:00:00Z
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Counters {
     #[command(flatten)]
     log_args: LogArgs,
     /// Where the store lies.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
     #[command(flatten)]
     ask_args: AskArgs,
@@ -33,78 +54,139 @@ pub struct Counters {
     /// Only counters that carry this name (a queue, user, share, site ...).
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// One JSON object per counter instead of text.
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum By {
-    /// All of a queue.
-    Queue,
-    /// By user and queue.
-    User,
-    /// By working group and queue.
-    Group,
-    /// By queue and share.
-    Share,
-    /// By queue, share and resource type.
-    Load,
-    /// By nucleus.
-    Nucleus,
-    /// By task and queue.
-    Task,
-    /// Transfers by source, destination and activity; by destination; what arrived.
-    Link,
-}
-
-impl By {
-    fn kinds(self) -> &'static [&'static str] {
-        match self {
-            By::Queue => &["queue", "starts"],
-            By::User => &["user"],
-            By::Group => &["group"],
-            By::Share => &["share"],
-            By::Load => &["load"],
-            By::Nucleus => &["nucleus"],
-            By::Task => &["task"],
-            By::Link => &["link", "into", "rate"],
-        }
-    }
+    /// As they were at the end of the last cycle whose `now` is no later than this: a moment
+    /// (2026-05-01T12:00:00Z), or ms since 1970. Made again from the log, and exact.
+    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
+    at: Option<Millis>,
+    /// In the order of this column: the greatest figure first, or names by the alphabet.
+    #[arg(long, value_name = "COLUMN", help_heading = "Output")]
+    sort: Option<String>,
+    /// Only the first N rows of each table.
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    top: Option<usize>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 impl Counters {
     /// Runs the verb.
     pub fn run(self) -> Ended {
+        // Names of figures are taken as JSON has them, too.
+        let table = self.table.renamed(column_of);
+        let sort = self.sort.as_deref().map(column_of);
+        let known = all_columns(self.by);
+        table.check(known.iter().map(String::as_str))?;
+        sort.iter().try_for_each(|column| check_sort(column, &known))?;
+        let mut found = Vec::new();
+        for line in self.lines()? {
+            let counter: Value = serde_json::from_str(&line).context("a counter in the store")?;
+            if self.wants(&counter) {
+                found.push((counter, line));
+            }
+        }
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        if table.json && sort.is_none() && self.top.is_none() {
+            progress::give_way();
+            found.iter().try_for_each(|(_, line)| writeln!(out, "{line}"))?;
+            out.flush()?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut groups = grouped(found);
+        if let Some(column) = sort {
+            groups.iter_mut().for_each(|group| group.sort(&column));
+        }
+        let all: Vec<usize> = groups.iter().map(Group::len).collect();
+        groups.iter_mut().for_each(|group| group.truncate(self.top.unwrap_or(usize::MAX)));
+        match table.json {
+            true => {
+                let mut lines = groups.iter().flat_map(Group::lines);
+                lines.try_for_each(|line| writeln!(out, "{line}"))?;
+            }
+            false => self.print(&groups, &all, &table, &mut out)?,
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// A table for each group, with a heading unless one kind was asked for.
+    fn print(
+        &self,
+        groups: &[Group],
+        all: &[usize],
+        table: &TableArgs,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let width = terminal_width();
+        let mut is_first = true;
+        for (group, all) in groups.iter().zip(all) {
+            let sheet = table.sheet(group.columns(table), width);
+            if sheet.is_empty() {
+                continue;
+            }
+            if self.by.is_none() {
+                let (shown, of) = match group.len() {
+                    shown if shown == *all => (shown, String::new()),
+                    shown => (shown, format!(" of {all}")),
+                };
+                let blank = if is_first { "" } else { "\n" };
+                writeln!(out, "{blank}by {} ({shown}{of})", group.by.name())?;
+                is_first = false;
+            }
+            let mut printer = sheet.printer(&mut *out);
+            group.rows(table).try_for_each(|row| printer.push(row))?;
+            let left_out = printer.end()?;
+            if self.by.is_some() {
+                report_left_out(&left_out);
+            }
+        }
+        Ok(())
+    }
+
+    /// The counters, each as a JSON object.
+    fn lines(&self) -> anyhow::Result<Vec<String>> {
         let read = self.log_args.read()?;
+        if let Some(when) = self.at {
+            self.log_args.check()?;
+            let rebuilt = rebuild_at(&self.log_args, &read, when)?;
+            AsOf::of(&rebuilt.drive).report();
+            return Ok(lines_of(&rebuilt.drive));
+        }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if self.store.is_none() {
             self.log_args.check()?;
         }
-        if !dir.is_dir() {
-            let dir = dir.display();
-            return Err(Usage(format!("no store at {dir}: give --store DIR or --dir DIR")).into());
+        if !SledStore::is_there(&dir) {
+            if self.store.is_some() {
+                let dir = dir.display();
+                return Err(Usage(format!(
+                    "no store at {dir}: name the directory that `run` uses; without --store the \
+                     log is replayed"
+                ))
+                .into());
+            }
+            return self.replayed(&read, &format!("no store at {}", dir.display()));
         }
         let process = Ask::of_store(&dir, self.ask_args.proof()?);
-        let answer = process.map(|process| process.text("/v1/counters")).transpose()?;
-        let lines: Vec<String> = match answer.flatten() {
-            Some(text) => text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
-            None => {
-                let kept = SledStore::counters(&dir)?;
-                kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect()
-            }
-        };
-        let mut out = std::io::stdout().lock();
-        for line in lines {
-            let value: Value = serde_json::from_str(&line).context("a counter in the store")?;
-            if self.wants(&value) {
-                let text = if self.json { line } else { text_of(&value) };
-                if writeln!(out, "{text}").is_err() {
-                    break;
-                }
-            }
+        let answer = process.map(|process| process.text("/api/v1/counters")).transpose()?;
+        if let Some(text) = answer.flatten() {
+            let answer: Value = serde_json::from_str(&text).context("the answer of the process")?;
+            let counters = answer["counters"].as_array().into_iter().flatten();
+            return Ok(counters.map(ToString::to_string).collect());
         }
-        Ok(ExitCode::SUCCESS)
+        let kept = SledStore::counters(&dir)?;
+        // A store keeps none if there are more than `stored_counters_max`.
+        if kept.is_empty() && self.log_args.check().is_ok() {
+            return self.replayed(&read, &format!("no counters in {}", dir.display()));
+        }
+        Ok(kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect())
+    }
+
+    /// The counters made again from the log.
+    fn replayed(&self, read: &Topology, why: &str) -> anyhow::Result<Vec<String>> {
+        eprintln!("{why}: the log is replayed for the counters");
+        let until = Until::End;
+        let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, until, |_| ())?;
+        Ok(lines_of(&rebuilt.drive))
     }
 
     fn wants(&self, counter: &Value) -> bool {
@@ -118,18 +200,6 @@ impl Counters {
     }
 }
 
-/// `queue NORTH: jobs_running 5, cores_running 40`.
-fn text_of(counter: &Value) -> String {
-    let empty = serde_json::Map::new();
-    let object = counter.as_object().unwrap_or(&empty);
-    let mut names = Vec::new();
-    let mut figures = Vec::new();
-    for (what, value) in object.iter().filter(|(what, _)| *what != "counter") {
-        match value {
-            Value::String(name) => names.push(if name.is_empty() { "-" } else { name }),
-            other => figures.push(format!("{what} {other}")),
-        }
-    }
-    let kind = counter["counter"].as_str().unwrap_or_default();
-    format!("{kind} {}: {}", names.join(" "), figures.join(", "))
+fn lines_of(drive: &Drive<AnyLog, AnyStore>) -> Vec<String> {
+    counters(drive.state()).iter().map(to_json).collect()
 }

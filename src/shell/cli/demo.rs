@@ -2,10 +2,10 @@
 
 mod commands;
 mod compare;
+mod facts;
 mod faults;
 mod polled;
 
-use crate::core::event::Configuration;
 use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
@@ -14,9 +14,9 @@ use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::drive::epoch_config::EpochConfig;
 use crate::drive::{Config, Drive};
 use crate::shell::cli::http_args::ServeArgs;
-use crate::shell::cli::import::{Kind, lane, load_file};
+use crate::shell::cli::import::lane;
 use crate::shell::cli::log_args::{Read, dir_topics, open_store};
-use crate::shell::cli::{Ended, Usage, complaints};
+use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::http::Door;
@@ -50,8 +50,10 @@ const MARK: &str = "yardmaster-demo";
 ///   yardmaster demo --hours 6 --scale 0.02 --seed 7 --dir yard
 ///   yardmaster demo --compare --hours 72 --seeds 5
 ///   yardmaster demo --faults --hours 168 --commands on --scale 0.02
+///   yardmaster demo --cric queues.json
 ///   yardmaster demo --cric queues.json --netmetrics links.json --storage space.json
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Demo {
     /// Simulated hours.
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=8760))]
@@ -65,17 +67,18 @@ pub struct Demo {
     /// Directory for log and store; an earlier demo there is cleared.
     #[arg(long, value_name = "DIR", default_value = "yardmaster-demo")]
     dir: PathBuf,
-    /// Queues from a CRIC dump instead of the built-in grid.
-    #[arg(long, value_name = "FILE", requires = "netmetrics", requires = "storage")]
+    /// Queues from a CRIC dump instead of the built-in grid. Links and storage space are made up
+    /// unless files of them are given, too.
+    #[arg(long, value_name = "FILE", help_heading = "Grid")]
     cric: Option<PathBuf>,
     /// Links from a network matrix.
-    #[arg(long, value_name = "FILE", requires = "cric")]
+    #[arg(long, value_name = "FILE", requires = "cric", help_heading = "Grid")]
     netmetrics: Option<PathBuf>,
     /// Storage space.
-    #[arg(long, value_name = "FILE", requires = "cric")]
+    #[arg(long, value_name = "FILE", requires = "cric", help_heading = "Grid")]
     storage: Option<PathBuf>,
     /// Nuclei; without it tier-1 and the largest tier-2 sites of the CRIC dump.
-    #[arg(long, value_name = "FILE", requires = "cric")]
+    #[arg(long, value_name = "FILE", requires = "cric", help_heading = "Grid")]
     nuclei: Option<PathBuf>,
     /// Topology file; without it the built-in one for ATLAS.
     #[arg(long, value_name = "FILE")]
@@ -109,7 +112,7 @@ pub struct Demo {
     #[arg(long, requires = "faults")]
     unguarded: bool,
     /// Where metrics are served meanwhile; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
     #[command(flatten)]
     serve_args: ServeArgs,
@@ -161,38 +164,6 @@ impl Demo {
             Ok(bound) => println!("metrics on {scheme}://{bound}/metrics"),
             Err(error) => println!("no metrics: {error:#}"),
         }
-    }
-
-    fn facts(&self) -> anyhow::Result<Facts> {
-        let (Some(cric), Some(netmetrics), Some(storage)) =
-            (&self.cric, &self.netmetrics, &self.storage)
-        else {
-            return Ok(Facts::built_in());
-        };
-        let sites: [&Path; 1] = [netmetrics];
-        let nuclei = self.nuclei.as_ref().unwrap_or(cric);
-        let mut facts = Facts { queues: vec![], sites: vec![], storages: vec![], links: vec![] };
-        let files = [
-            (Kind::Cric, cric),
-            (Kind::Netmetrics, netmetrics),
-            (Kind::Storage, storage),
-            (Kind::Nuclei, nuclei),
-        ];
-        for (kind, path) in files {
-            let imported = load_file(kind, path, &sites, START)?;
-            println!("{}: {} records", path.display(), imported.records.len());
-            complaints::summary(&imported.complaints).iter().for_each(|line| println!("  {line}"));
-            for record in imported.records {
-                match record {
-                    Configuration::Queue(queue) => facts.queues.push(queue),
-                    Configuration::Site(site) => facts.sites.push(site),
-                    Configuration::Storage(storage) => facts.storages.push(storage),
-                    Configuration::Link(link) => facts.links.push(link),
-                    _ => {}
-                }
-            }
-        }
-        Ok(facts)
     }
 }
 

@@ -19,13 +19,16 @@ use crate::shell::ask::{Ask, in_query};
 use crate::shell::cli::Ended;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::cli::moment::{AsOf, rebuild_at};
 use crate::shell::cli::outputs::{
     ReadCommands, newest, outputs, read_commands, records, without_strays,
 };
-use crate::shell::cli::replay::rebuild;
+use crate::shell::cli::replay::{Until, rebuild};
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::AnyStore;
+use crate::shell::when::moment;
 use clap::Args;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,7 +49,9 @@ use std::process::ExitCode;
 ///   yardmaster explain "Jane Physicist" --bootstrap-server kafka:9092
 ///   yardmaster explain group/phys-higgs --bootstrap-server kafka:9092
 ///   yardmaster explain 6500000123 --dir yard
+///   yardmaster explain 12345 --dir yard --at 2026-05-01T12:00:00Z
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Explain {
     /// Task, subject (task/chunk), job, user or working group; user/NAME, group/NAME and task/NAME
     /// state which.
@@ -57,10 +62,14 @@ pub struct Explain {
     #[arg(long)]
     all: bool,
     /// Where the store lies: a running process, whose address is there, is asked how a job stands.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
     #[command(flatten)]
     ask_args: AskArgs,
+    /// As it was at the end of the last cycle whose `now` is no later than this: a moment
+    /// (2026-05-01T12:00:00Z), or ms since 1970. From the log, and exact.
+    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
+    at: Option<Millis>,
     /// What became of each queue that was not chosen, too: the filter that objected, its figures.
     #[arg(long)]
     fates: bool,
@@ -133,21 +142,28 @@ impl Explain {
     /// How a job stands: asked of the running process; without one, as of the end of the log, which
     /// is replayed for that.
     fn job(&self, read: &Read) -> anyhow::Result<Option<String>> {
+        if let Some(when) = self.at {
+            let rebuilt = rebuild_at(&self.log_args, read, when)?;
+            return Ok(explain_job(rebuilt.drive.state(), &self.name));
+        }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if dir.is_dir() {
-            let path = format!("/v1/job?name={}", in_query(&self.name));
+            let path = format!("/api/v1/explain?kind=job&name={}", in_query(&self.name));
             if let Some(process) = Ask::of_store(&dir, self.ask_args.proof()?)
                 && let Some(reply) = process.get(&path)?
             {
                 return match reply.status {
-                    200 => Ok(Some(reply.text())),
+                    200 => {
+                        let answer: Value = serde_json::from_str(&reply.text())?;
+                        Ok(answer["job"]["text"].as_str().map(str::to_owned))
+                    }
                     // The process knows no such job.
                     404 => Ok(None),
                     _ => Err(process.refused(&path, &reply)),
                 };
             }
         }
-        let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, None, |_| ())?;
+        let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, Until::End, |_| ())?;
         Ok(explain_job(rebuilt.drive.state(), &self.name))
     }
 
@@ -155,13 +171,15 @@ impl Explain {
     /// decisions name, by (rule, subject) and in order.
     fn look(&self, read: &Read) -> anyhow::Result<Looked> {
         let mut log = self.log_args.log(&read.topology, Mode::Read)?;
-        let found = outputs(&mut log, Topic::Decision, |event| match event {
-            Event::Output(Output::Decision(it))
-                if it.task == self.name || it.subject == self.name =>
-            {
-                Some(*it)
-            }
-            _ => None,
+        let as_of = match self.at {
+            Some(when) => Some(AsOf::find(&mut log, &read.topology.domain, when)?),
+            None => None,
+        };
+        let until = as_of.map_or(u64::MAX, |it| it.cycle);
+        let found = outputs(&mut log, Topic::Decision, |event| {
+            let Event::Output(Output::Decision(it)) = event else { return None };
+            let is_asked = it.task == self.name || it.subject == self.name;
+            (is_asked && it.cycle <= until).then_some(*it)
         })?;
         let key = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
         let (mut found, mut strays) = without_strays(&mut log, found, key, |it| it.cycle)?;
@@ -173,7 +191,7 @@ impl Explain {
             let key = throttle.key();
             let is_asked = throttle.subject == self.name || key == self.name;
             let is_named = named.contains(&(throttle.rule.as_str(), key.as_str()));
-            (is_asked || is_named).then_some(*throttle)
+            (throttle.cycle <= until && (is_asked || is_named)).then_some(*throttle)
         })?;
         let key = |it: &Throttle| (it.name(), it.cycle, it.ordinal);
         let (words, more) = without_strays(&mut log, words, key, |it| it.cycle)?;
@@ -182,13 +200,19 @@ impl Explain {
         for throttle in words {
             throttles.entry(throttle.name()).or_default().push(throttle);
         }
-        let wants = |it: &Command| it.subject == self.name || it.about().contains(&self.name);
-        let commands = read_commands(&mut log, wants)?;
+        let is_about = |it: &Command| it.subject == self.name || it.about().contains(&self.name);
+        let wants = |it: &Command| it.cycle <= until && is_about(it);
+        let answered = as_of.map_or(Millis::MAX, |it| it.now);
+        let commands = read_commands(&mut log, answered, wants)?;
         strays += commands.strays;
         let newest = newest(&mut log)?;
-        let now = newest.as_ref().map_or(0, |progress| progress.now);
+        let last = newest.as_ref().map_or(0, |progress| progress.now);
+        let now = as_of.map_or(last, |it| it.now);
         let epochs = found.iter().map(|decision| decision.epoch).collect();
         let epoch_config = epoch_configs_of(&mut log, read, newest, epochs)?;
+        if let Some(as_of) = as_of {
+            as_of.report();
+        }
         Ok(Looked { decisions: found, throttles, commands, epoch_config, now, strays })
     }
 }
@@ -200,7 +224,7 @@ struct Looked {
     commands: ReadCommands,
     /// By epoch of a decision, the topology that was in force, where the log has it.
     epoch_config: BTreeMap<u64, EpochConfig>,
-    /// The `now` of the last cycle.
+    /// The `now` of the last cycle, or of the one as of which it is explained.
     now: Millis,
     /// How many records were passed over.
     strays: usize,

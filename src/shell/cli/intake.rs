@@ -25,11 +25,12 @@ use std::time::Duration;
 ///
 /// Example: yardmaster intake --bootstrap-server kafka:9092 --topology site.toml
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Intake {
     #[command(flatten)]
     log_args: LogArgs,
     /// Where metrics, /livez and /readyz are served; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9188")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", default_value = "127.0.0.1:9188")]
     http: SocketAddr,
     #[command(flatten)]
     serve_args: ServeArgs,

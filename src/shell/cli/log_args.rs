@@ -19,20 +19,20 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 pub struct LogArgs {
     /// Kafka to read: host:port, several separated by commas.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "dir")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Log", conflicts_with = "dir")]
     pub bootstrap_server: Option<String>,
     /// Directory to read instead of a Kafka; its store lies in DIR/store.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Log")]
     pub dir: Option<PathBuf>,
     /// Topology file; without it the built-in one for ATLAS.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Log")]
     pub topology: Option<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments. The place for secrets.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Kafka")]
     pub command_config: Option<PathBuf>,
     /// A librdkafka property; wins over the file, and both over the topology. ${file:PATH} and
     /// ${env:NAME} stand for contents; a secret is not taken here as it is.
-    #[arg(short = 'X', value_name = "KEY=VALUE")]
+    #[arg(short = 'X', value_name = "KEY=VALUE", help_heading = "Kafka")]
     pub property: Vec<String>,
 }
 

@@ -9,27 +9,30 @@ mod conformance;
 mod counters;
 mod demo;
 mod explain;
+mod help;
 mod http_args;
 mod import;
 mod intake;
 mod letters;
 mod log_args;
 mod meaning;
+mod moment;
 mod outputs;
 mod pause;
+mod progress;
 mod repair;
 mod replay;
 mod run;
 mod schemas;
 mod secret;
 mod stop;
+mod table;
 mod tail;
 mod top;
 mod topology;
-mod when;
+mod units;
 
-use clap::{Parser, Subcommand};
-use std::io::IsTerminal;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Brokers grid jobs from events on a bus: counters that are right, decisions that can be made
@@ -50,42 +53,47 @@ struct Cli {
     log: String,
 }
 
+/// The verbs. Each has its line in the list of `--help` here; its own help is that of its type.
 #[derive(Subcommand)]
 enum Verb {
-    /// Serve: fold what happens, judge what is asked, publish the answers.
+    #[command(about = "Fold what happens, judge what is asked, publish the answers")]
     Run(run::Run),
-    /// A simulated grid on the embedded log, in a closed loop.
+    #[command(about = "A simulated grid in a closed loop; needs nothing else")]
     Demo(demo::Demo),
-    /// Rebuild the state from the log; prints its digest.
+    #[command(about = "Rebuild the state from the log; prints its digest")]
     Replay(replay::Replay),
-    /// Why is this pending, why there, why not elsewhere, why throttled: decisions as text.
+    #[command(about = "Why is this pending, why there, why not elsewhere")]
     Explain(explain::Explain),
-    /// Commands to act on jobs: open, carried out, held back.
+    #[command(about = "Commands to act on jobs: open, carried out, held back")]
     Commands(commands::Commands),
-    /// Decisions, throttles and commands as they are published.
+    #[command(about = "Decisions, throttles and commands as they are published")]
     Tail(tail::Tail),
-    /// A live view of a running process: queues, shares, decisions, and why.
+    #[command(about = "A live view of a running process: queues, shares, decisions, and why")]
     Top(top::Top),
-    /// Recount everything and compare with the counters.
+    #[command(about = "Recount everything and compare with the counters")]
     Audit(audit::Audit),
-    /// Copy all topics of a Kafka to a directory log; goes on where it stopped.
+    #[command(about = "Copy all topics of a Kafka to a directory log")]
     Archive(archive::Archive),
-    /// The counters as last kept.
+    #[command(about = "The counters as they are, or as they were at a moment")]
     Counters(counters::Counters),
-    /// Turn CRIC queues, a network matrix, storage, nuclei into records on the config topics.
+    #[command(about = "JSON of other systems becomes records: queues, links, shares ...")]
     Import(import::Import),
-    /// Turn the JSON of PanDA, Rucio and Harvester on foreign topics into our records.
+    #[command(about = "JSON of PanDA, Rucio and Harvester on a Kafka becomes records")]
     Intake(intake::Intake),
-    /// Records that could not be read: list them, show one, publish them again.
+    #[command(about = "Records that could not be read: list, show, publish again")]
     DeadLetters(Box<letters::DeadLetters>),
-    /// Mend a log that no process can go on with.
+    #[command(about = "Mend a log that no process can go on with")]
     Repair(repair::Repair),
-    /// Describe, check, apply the topology.
+    #[command(about = "Describe, check, apply the topology")]
     Topology(topology::Topology),
-    /// Recorded cases of PanDA's brokers, judged by our policies and compared.
+    #[command(about = "Recorded cases of PanDA's brokers, judged by our policies")]
     Conformance(conformance::Conformance),
-    /// Measure this machine.
+    #[command(about = "Measure this machine")]
     Bench(bench::Bench),
+    #[command(about = "What a shell completes verbs and flags by")]
+    Completions(help::Completions),
+    #[command(about = "Man pages")]
+    Man(help::Man),
 }
 
 /// How a verb ended, when it did not fail.
@@ -96,9 +104,14 @@ pub(crate) type Ended = anyhow::Result<ExitCode>;
 #[error("{0}")]
 pub(crate) struct Usage(pub String);
 
+/// The program as clap has it.
+fn program() -> clap::Command {
+    help::with_groups(Cli::command())
+}
+
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_arg_matches(&program().get_matches()).unwrap_or_else(|error| error.exit());
     if let Err(error) = start_log(&cli.log) {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
@@ -126,6 +139,8 @@ pub fn main() -> ExitCode {
         Verb::Topology(verb) => verb.run(),
         Verb::Conformance(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),
+        Verb::Completions(verb) => verb.run(program()),
+        Verb::Man(verb) => verb.run(program()),
     };
     match ended {
         Ok(code) => code,
@@ -146,11 +161,10 @@ fn end_with_the_reader() {
 fn start_log(level: &str) -> anyhow::Result<()> {
     is_log_filter(level)?;
     let filter = tracing_subscriber::EnvFilter::try_new(level)?;
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal() && !no_color)
-        .with_writer(std::io::stderr)
+        .with_ansi(progress::is_drawn())
+        .with_writer(|| progress::Stderr)
         .init();
     Ok(())
 }

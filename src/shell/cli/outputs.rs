@@ -7,7 +7,9 @@ use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::progress::Progress;
 use crate::core::state::commands::CommandAnswer;
+use crate::core::unit::Millis;
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
+use crate::shell::cli::progress::Bar;
 use crate::wire::avro::{Arena, Codec, unframed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -110,10 +112,13 @@ pub(super) fn read_to_end(
 ) -> Result<(), LogError> {
     let mut open: BTreeMap<Lane, u64> = BTreeMap::new();
     let mut cut = Cut::default();
+    let mut total = 0;
     for span in spans.iter().filter(|span| from(span) < span.stable_end) {
         cut.advance(span.lane, from(span));
         open.insert(span.lane, span.stable_end);
+        total += span.stable_end - from(span);
     }
+    let (mut bar, mut done) = (Bar::later("reading", "records", total), 0);
     if open.is_empty() {
         return Ok(());
     }
@@ -126,6 +131,8 @@ pub(super) fn read_to_end(
         if !batch.records.is_empty() || !batch.marks.is_empty() {
             last_news = Instant::now();
         }
+        done += batch.records.len() as u64;
+        bar.at(done);
         for writer in &batch.writers {
             // Records of a schema that cannot be read are none of ours.
             let _ = codec.learn_number(writer);
@@ -204,9 +211,10 @@ pub(super) struct ReadCommands {
     pub strays: usize,
 }
 
-/// Reads the commands that `wants` picks, and what became of them.
+/// Reads the commands that `wants` picks, and what had become of them by `until`.
 pub(super) fn read_commands(
     log: &mut impl Log,
+    until: Millis,
     wants: impl Fn(&Command) -> bool,
 ) -> anyhow::Result<ReadCommands> {
     let found = outputs(log, Topic::Command, |event| match event {
@@ -219,7 +227,10 @@ pub(super) fn read_commands(
     let mut answers: BTreeMap<[u8; 16], CommandAnswer> = BTreeMap::new();
     if !ids.is_empty() {
         let outcomes = outputs(log, Topic::Outcome, |event| match event {
-            Event::Outcome(outcome) if ids.contains(&outcome.decision.0) => Some(outcome),
+            Event::Outcome(outcome) => {
+                let is_wanted = ids.contains(&outcome.decision.0) && outcome.at <= until;
+                is_wanted.then_some(outcome)
+            }
             _ => None,
         })?;
         for (_, Outcome { decision, kind, at, reason, .. }) in outcomes {

@@ -1,10 +1,13 @@
 //! `replay`: the state made again from the log.
 
 use crate::core::state::digest::digest;
+use crate::core::unit::Millis;
 use crate::drive::port::{Log, Store};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::{LogArgs, Read, open_store};
+use crate::shell::cli::outputs::newest;
+use crate::shell::cli::progress::{self, Bar};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -20,6 +23,7 @@ use std::time::Duration;
 ///   yardmaster replay --dir yard
 ///   yardmaster replay --bootstrap-server kafka:9092 --verify
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Replay {
     #[command(flatten)]
     log_args: LogArgs,
@@ -30,7 +34,7 @@ pub struct Replay {
     #[arg(long, conflicts_with = "verify")]
     from_store: bool,
     /// Where the store lies, with --from-store.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
 }
 
@@ -42,7 +46,7 @@ impl Replay {
             true => open_store(&self.log_args.store(self.store.as_deref(), &read.topology.domain))?,
             false => AnyStore::Nothing,
         };
-        let mut rebuilt = rebuild(&self.log_args, &read, store, self.verify, None, |_| ())?;
+        let mut rebuilt = rebuild(&self.log_args, &read, store, self.verify, Until::End, |_| ())?;
         let state = rebuilt.drive.state();
         println!("cycles {}", state.number);
         println!("events {}", rebuilt.events);
@@ -94,17 +98,32 @@ pub struct Rebuilt {
     pub differences: Vec<String>,
 }
 
-/// Follows a log to the end of what was published. `look` sees the state once as it was at the end
-/// of cycle `at`, if there is such a cycle.
+/// How far a log is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// To the end of what was published.
+    End,
+    /// Likewise, and the state is looked at once, as it was at the end of the cycle of this
+    /// number, if there is such a cycle.
+    EndPast(u64),
+    /// To the last cycle whose `now` is no later than this; ms since 1970.
+    Moment(Millis),
+}
+
+/// Follows a log. `look` sees the state with [`Until::EndPast`].
 pub fn rebuild(
     log_args: &LogArgs,
     read: &Read,
     store: AnyStore,
     verify: bool,
-    mut at: Option<u64>,
+    until: Until,
     mut look: impl FnMut(&Drive<AnyLog, AnyStore>),
 ) -> anyhow::Result<Rebuilt> {
-    let log = log_args.log(&read.topology, Mode::Read)?;
+    let mut log = log_args.log(&read.topology, Mode::Read)?;
+    let newest = match progress::is_drawn() {
+        true => newest(&mut log)?.map_or(0, |newest| newest.number),
+        false => 0,
+    };
     let config = Config {
         instance: format!("replay:{}", std::process::id()),
         epoch_config: read.epoch_config()?,
@@ -127,11 +146,19 @@ pub fn rebuild(
         unread: 0,
         differences: Vec::new(),
     };
+    let mut bar = ReplayBar::new(newest);
     let mut reported_at = began;
     let mut idle = 0;
+    let mut at = match until {
+        Until::EndPast(number) => Some(number),
+        Until::End | Until::Moment(_) => None,
+    };
     while idle < 3 {
         let taken = rebuilt.drive.pump(Duration::from_millis(200))?;
-        let mut counted = rebuilt.drive.follow_to(at.unwrap_or(u64::MAX))?;
+        let mut counted = match until {
+            Until::Moment(when) => rebuilt.drive.follow_until(when)?,
+            Until::End | Until::EndPast(_) => rebuilt.drive.follow_to(at.unwrap_or(u64::MAX))?,
+        };
         let number = rebuilt.drive.state().number;
         if let Some(wanted) = at.take_if(|wanted| number >= *wanted) {
             if number == wanted {
@@ -140,9 +167,13 @@ pub fn rebuild(
             counted += rebuilt.drive.follow()?;
         }
         rebuilt.note();
+        bar.at(rebuilt.drive.state().number);
+        if matches!(until, Until::Moment(when) if rebuilt.drive.goes_past(when)) {
+            break;
+        }
         let at_end = rebuilt.drive.is_at_end();
         idle = if taken == 0 && counted == 0 && at_end { idle + 1 } else { 0 };
-        if clock::stopwatch() - reported_at > 2_000_000_000 {
+        if clock::stopwatch() - reported_at > 2_000_000_000 && !progress::is_drawn() {
             reported_at = clock::stopwatch();
             let state = rebuilt.drive.state();
             let newest = rebuilt.drive.newest();
@@ -158,6 +189,30 @@ pub fn rebuild(
     }
     rebuilt.seconds = (clock::stopwatch() - began) as f64 / 1e9;
     Ok(rebuilt)
+}
+
+/// The bar of a replay: a log may begin at any cycle.
+struct ReplayBar {
+    newest: u64,
+    first: u64,
+    bar: Option<Bar>,
+}
+
+impl ReplayBar {
+    fn new(newest: u64) -> ReplayBar {
+        ReplayBar { newest, first: 0, bar: None }
+    }
+
+    fn at(&mut self, number: u64) {
+        if number == 0 || self.newest == 0 {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            self.first = number - 1;
+            Bar::new("replaying", "cycles", self.newest.saturating_sub(self.first))
+        });
+        bar.at(number.saturating_sub(self.first));
+    }
 }
 
 impl Rebuilt {

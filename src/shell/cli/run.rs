@@ -34,14 +34,15 @@ use std::time::Duration;
 ///   yardmaster run --dir yard
 ///   yardmaster run --dir new --create
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Run {
     #[command(flatten)]
     log_args: LogArgs,
     /// Where the store lies; leader and standby have stores of their own.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
     /// Where metrics, /livez, /readyz and questions are served; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9187")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
     /// With --dir: make a new log if the directory is missing or empty.
     #[arg(long)]

@@ -79,6 +79,11 @@ impl SledStore {
         dir::read_address(dir)
     }
 
+    /// Whether a store lies in `dir`, whatever state it is in.
+    pub fn is_there(dir: &Path) -> bool {
+        dir::exists(dir)
+    }
+
     /// The counters as last kept, by their readable key, in order, while nothing runs. Changes
     /// nothing that was stored; a store in use, damaged or missing is an error.
     pub fn counters(dir: &Path) -> Result<Vec<(String, String)>, StoreError> {

@@ -10,7 +10,7 @@ const REGIONS: [&str; 4] = ["NORTH", "EAST", "SOUTH", "WEST"];
 const SITES: [&str; 6] = ["T1", "T2A", "T2B", "T2C", "T2D", "HPC"];
 /// Cores of a whole slot.
 const WHOLE: u32 = 8;
-const TERA: u64 = 1_000_000_000_000;
+pub(super) const TERA: u64 = 1_000_000_000_000;
 
 /// Resource types: name, cores at most 1, memory per core at least and at most; MB (0: none).
 const RESOURCE_TYPES: [(&str, bool, u32, u32); 4] = [
@@ -66,7 +66,7 @@ fn add_site(facts: &mut Facts, dice: &mut Dice, region: &str, kind: &str) {
     }
 }
 
-fn storage(name: &str, site: &str, total: u64, free: f64) -> Storage {
+pub(super) fn storage(name: &str, site: &str, total: u64, free: f64) -> Storage {
     Storage {
         name: name.to_owned(),
         site: site.to_owned(),
@@ -137,23 +137,28 @@ fn add_links(facts: &mut Facts, dice: &mut Dice) {
         for destination in names.iter().filter(|name| *name != source) {
             let region = |site: &str| site.split('-').next().map(str::to_owned);
             let near = region(source) == region(destination);
-            let closeness = if near { dice.between(0, 3) } else { dice.between(3, 11) };
-            let rate = dice.measured(&[0.5, 1.5, 6.0, 25.0, 62.0, 131.0, 558.0]);
-            let rate = if near { rate * 3.0 } else { rate };
-            let activity = "Analysis Input".to_owned();
-            let files = dice.between(0, 400) as u64;
-            facts.links.push(Link {
-                source: source.clone(),
-                destination: destination.clone(),
-                closeness: Some(closeness as i32),
-                mbps_1h: dice.chance(0.6).then_some(rate),
-                mbps_1d: dice.chance(0.9).then_some(rate * 0.8),
-                mbps_1w: Some(rate * 0.9),
-                queued: vec![LinkQueued { activity, files, bytes: files * 1_500_000_000 }],
-                queued_known: true,
-                ..Link::default()
-            });
+            facts.links.push(link(dice, source, destination, near));
         }
+    }
+}
+
+/// A link as it is measured.
+pub(super) fn link(dice: &mut Dice, source: &str, destination: &str, near: bool) -> Link {
+    let closeness = if near { dice.between(0, 3) } else { dice.between(3, 11) };
+    let rate = dice.measured(&[0.5, 1.5, 6.0, 25.0, 62.0, 131.0, 558.0]);
+    let rate = if near { rate * 3.0 } else { rate };
+    let activity = "Analysis Input".to_owned();
+    let files = dice.between(0, 400) as u64;
+    Link {
+        source: source.to_owned(),
+        destination: destination.to_owned(),
+        closeness: Some(closeness as i32),
+        mbps_1h: dice.chance(0.6).then_some(rate),
+        mbps_1d: dice.chance(0.9).then_some(rate * 0.8),
+        mbps_1w: Some(rate * 0.9),
+        queued: vec![LinkQueued { activity, files, bytes: files * 1_500_000_000 }],
+        queued_known: true,
+        ..Link::default()
     }
 }
 

@@ -15,6 +15,7 @@ mod ends;
 mod facts;
 mod jobs;
 mod links;
+mod made_up;
 mod pool;
 mod publisher;
 mod queues;

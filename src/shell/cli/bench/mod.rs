@@ -27,6 +27,7 @@ use std::process::ExitCode;
 ///   yardmaster bench --only fold --json
 ///   yardmaster bench --only latency --bootstrap-server localhost:9092
 #[derive(Args)]
+#[command(verbatim_doc_comment)]
 pub struct Bench {
     #[command(flatten)]
     log_args: LogArgs,

@@ -3,7 +3,7 @@
 use super::Figures;
 use crate::shell::cli::demo::record;
 use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::replay::rebuild;
+use crate::shell::cli::replay::{Until, rebuild};
 use crate::shell::ports::AnyStore;
 use crate::sim::scenario::median;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn measure(
     }
     let mut rates = Vec::new();
     for _ in 0..rounds {
-        let rebuilt = rebuild(&log_args, read, AnyStore::Nothing, false, None, |_| ())?;
+        let rebuilt = rebuild(&log_args, read, AnyStore::Nothing, false, Until::End, |_| ())?;
         rates.push(rebuilt.events as f64 / rebuilt.seconds.max(1e-9));
         figures.insert("replay_events".into(), rebuilt.events as f64);
         figures.insert("replay_decisions".into(), rebuilt.decisions as f64);

@@ -4,7 +4,7 @@
 
 use super::answer::{Publisher, answer, expired};
 use super::command_log::{CommandLog, News};
-use super::listed::{Form, Listed, State, Widths, head, outcome_name};
+use super::listed::{Listed, State, outcome_name};
 use super::program::{Exit, Finished, MOST_AFTER_TIMEOUT, Program};
 use super::switch::Switch;
 use super::{Stop, Wants};
@@ -16,6 +16,7 @@ use crate::drive::orders::{KNOWN_MAX, Orders};
 use crate::drive::port::LogError;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::pause::Pause;
+use crate::shell::cli::table::Layout;
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
 use crate::shell::kafka::KafkaConf;
@@ -41,7 +42,8 @@ const PUBLISH_AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct Exec {
     pub log_args: LogArgs,
     pub wants: Wants,
-    pub form: Form,
+    /// How commands that are done are printed; `None`: as JSON.
+    pub layout: Option<Layout>,
     pub program: Arc<Program>,
     /// How many programs are under way at one time.
     pub parallel: usize,
@@ -58,8 +60,8 @@ impl Exec {
         }
         let topology = self.log_args.read()?.topology;
         let conf = self.log_args.kafka(&topology)?;
-        if self.form == Form::Table {
-            Widths::USUAL.print(&mut io::stdout().lock(), &head())?;
+        if let Some(layout) = &self.layout {
+            writeln!(io::stdout().lock(), "{}", layout.head())?;
         }
         let mut pause = Pause::new("commands", &topology);
         while stop.goes_on() {
@@ -296,12 +298,13 @@ impl<'a> Life<'a> {
 
     /// Prints a command that is done. That nobody reads it keeps no command from being carried out.
     fn print(&mut self, command: &Command, answer: &CommandAnswer) {
-        let state = State::of(command, Some(answer), self.now()).unwrap_or(State::Open);
+        let now = self.now();
+        let state = State::of(command, Some(answer), now).unwrap_or(State::Open);
         let listed = Listed { state, command, answer: Some(answer) };
         let mut out = io::stdout().lock();
-        let printed = match self.exec.form {
-            Form::Json => writeln!(out, "{}", listed.json()),
-            Form::Table => Widths::USUAL.print(&mut out, &listed.row()),
+        let printed = match &self.exec.layout {
+            None => writeln!(out, "{}", listed.json()),
+            Some(layout) => writeln!(out, "{}", layout.line(&listed.row(now))),
         };
         if let Err(error) = printed.and_then(|()| out.flush())
             && std::mem::replace(&mut self.prints, false)

@@ -1,15 +1,17 @@
 //! Commands as they are published.
 
 use super::command_log::{CommandLog, News};
-use super::list::{Found, table};
-use super::listed::{Form, Listed, State, Widths, head};
+use super::list::Found;
+use super::listed::{Listed, State, USUAL, columns};
 use super::{Stop, Wants};
 use crate::core::cut::Topic;
 use crate::core::output::command::Command;
+use crate::core::unit::Millis;
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::table::{Printer, TableArgs, terminal_width};
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ pub(super) struct Follow {
     pub log_args: LogArgs,
     pub wants: Wants,
     pub state: Vec<State>,
-    pub form: Form,
+    pub table: TableArgs,
 }
 
 impl Follow {
@@ -35,19 +37,15 @@ impl Follow {
         let log = self.log_args.log_of(&topology, &TOPICS)?;
         let mut log = CommandLog::open(log, &topology, &FOLLOWED)?;
         let found = Found::read(log.log(), &self.wants)?;
-        let listed = found.listed(&self.state);
-        let widths = match self.form {
-            Form::Json => {
-                listed.iter().try_for_each(|it| print_line(&it.json().to_string()))?;
-                Widths::USUAL
-            }
-            Form::Table if listed.is_empty() => {
-                Widths::USUAL.print(&mut io::stdout().lock(), &head())?;
-                Widths::USUAL
-            }
-            Form::Table => table(&mut io::stdout().lock(), &listed)?.or(Widths::USUAL),
-        };
-        io::stdout().flush()?;
+        let sheet = self.table.sheet(columns(), terminal_width()).at_least(&USUAL);
+        let mut printer = sheet.printer(io::stdout());
+        for it in found.listed(&self.state) {
+            self.print(&mut printer, &it, found.now)?;
+        }
+        if !self.table.json {
+            printer.begin()?;
+        }
+        printer.flush()?;
         // Read already, and perhaps again from where the log ended a moment before.
         let place = |it: &Command| (it.cycle, it.number, it.id);
         let mut shown: BTreeSet<_> = found.commands().iter().map(place).collect();
@@ -56,7 +54,7 @@ impl Follow {
             for news in log.take(LOOK)? {
                 let News::Published(command) = news else { continue };
                 if self.wants.wants(&command) && !shown.remove(&place(&command)) {
-                    self.print(&command, &widths, log.now())?;
+                    self.publish(&mut printer, &command, log.now())?;
                 }
             }
             log.take_notices().iter().for_each(|notice| tracing::warn!("{notice}"));
@@ -64,19 +62,29 @@ impl Follow {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn print(&self, command: &Command, widths: &Widths, now: i64) -> io::Result<()> {
+    fn publish(
+        &self,
+        printer: &mut Printer<io::Stdout>,
+        command: &Command,
+        now: Millis,
+    ) -> io::Result<()> {
         let Some(state) = State::of(command, None, now) else { return Ok(()) };
         if !self.state.contains(&State::All) && !self.state.contains(&state) {
             return Ok(());
         }
-        let listed = Listed { state, command, answer: None };
-        match self.form {
-            Form::Json => print_line(&listed.json().to_string()),
-            Form::Table => widths.print(&mut io::stdout().lock(), &listed.row()),
+        self.print(printer, &Listed { state, command, answer: None }, now)?;
+        printer.flush()
+    }
+
+    fn print(
+        &self,
+        printer: &mut Printer<io::Stdout>,
+        listed: &Listed<'_>,
+        now: Millis,
+    ) -> io::Result<()> {
+        match self.table.json {
+            true => printer.line(&listed.json().to_string()),
+            false => printer.push(listed.row(now)),
         }
     }
-}
-
-fn print_line(line: &str) -> io::Result<()> {
-    writeln!(io::stdout().lock(), "{line}")
 }

@@ -1,46 +1,59 @@
 //! Commands that are in the log now.
 
 use super::Wants;
-use super::listed::{Form, Listed, State, Widths, head};
+use super::listed::{Listed, State, columns};
 use crate::core::output::command::Command;
 use crate::core::unit::Millis;
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::outputs::{ReadCommands, newest, read_commands};
+use crate::shell::cli::table::{TableArgs, report_left_out, terminal_width};
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::AnyLog;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Prints the commands that are in one of the states.
-pub(super) fn list(log_args: &LogArgs, wants: &Wants, states: &[State], form: Form) -> Ended {
+/// Prints the commands that are in one of the states; `last`: only so many that were published
+/// last.
+pub(super) fn list(
+    log_args: &LogArgs,
+    wants: &Wants,
+    states: &[State],
+    last: Option<usize>,
+    table: &TableArgs,
+) -> Ended {
     let read = log_args.read()?;
     let mut log = log_args.log(&read.topology, Mode::Read)?;
     let found = Found::read(&mut log, wants)?;
     let listed = found.listed(states);
+    let shown = &listed[listed.len().saturating_sub(last.unwrap_or(usize::MAX))..];
     let mut out = io::BufWriter::new(io::stdout().lock());
-    match form {
-        Form::Json => listed.iter().try_for_each(|it| writeln!(out, "{}", it.json()))?,
-        Form::Table => {
-            table(&mut out, &listed)?;
-            total(&mut out, &listed)?;
-        }
+    if table.json {
+        shown.iter().try_for_each(|it| writeln!(out, "{}", it.json()))?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let mut printer = table.sheet(columns(), terminal_width()).printer(&mut out);
+    shown.iter().try_for_each(|it| printer.push(it.row(found.now)))?;
+    let left_out = printer.end()?;
+    total(&mut out, shown)?;
     out.flush()?;
+    report_left_out(&left_out);
     Ok(ExitCode::SUCCESS)
 }
 
 /// What the log has of commands.
 pub(super) struct Found {
     read: ReadCommands,
-    now: Millis,
+    /// That of the newest cycle.
+    pub now: Millis,
 }
 
 impl Found {
     /// Reads it.
     pub fn read(log: &mut AnyLog, wants: &Wants) -> anyhow::Result<Found> {
-        let read = read_commands(log, |it| wants.wants(it))?;
+        let read = read_commands(log, Millis::MAX, |it| wants.wants(it))?;
         let now = newest(log)?.map_or(0, |progress| progress.now);
         if read.strays > 0 {
             let strays = read.strays;
@@ -83,17 +96,6 @@ fn newest_of(commands: &[Command]) -> impl Iterator<Item = &Command> {
         }
     }
     newest.into_values()
-}
-
-/// Prints rows below a head, if there are any; how wide the columns are.
-pub(super) fn table(out: &mut impl Write, listed: &[Listed<'_>]) -> io::Result<Widths> {
-    let rows: Vec<[String; 8]> = listed.iter().map(Listed::row).collect();
-    let widths = Widths::of(&rows);
-    if !rows.is_empty() {
-        widths.print(out, &head())?;
-    }
-    rows.iter().try_for_each(|row| widths.print(out, row))?;
-    Ok(widths)
 }
 
 fn total(out: &mut impl Write, listed: &[Listed<'_>]) -> io::Result<()> {

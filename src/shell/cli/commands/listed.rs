@@ -5,9 +5,10 @@ use crate::core::explain::iso;
 use crate::core::output::command::Command;
 use crate::core::state::commands::CommandAnswer;
 use crate::core::unit::Millis;
+use crate::shell::cli::table::Column;
+use crate::shell::cli::units;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum State {
@@ -60,15 +61,6 @@ impl State {
     }
 }
 
-/// How commands are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// A row each, in columns.
-    Table,
-    /// A JSON object a line.
-    Json,
-}
-
 /// A command as it is listed.
 pub(super) struct Listed<'a> {
     /// Its state.
@@ -79,49 +71,37 @@ pub(super) struct Listed<'a> {
     pub answer: Option<&'a CommandAnswer>,
 }
 
-const HEAD: [&str; 8] = ["published", "state", "kind", "rule", "subject", "queue", "jobs", "why"];
+/// How wide the columns are at least where commands are shown as they are published.
+pub(super) const USUAL: [usize; 9] = [24, 0, 9, 8, 6, 12, 12, 4, 0];
 
-/// How wide each column is.
-#[derive(Clone, Copy)]
-pub(super) struct Widths([usize; 8]);
-
-impl Widths {
-    /// Wide enough for what usually comes.
-    pub const USUAL: Widths = Widths([24, 9, 8, 6, 12, 12, 4, 0]);
-
-    /// Wide enough for these rows, and for the head.
-    pub fn of(rows: &[[String; 8]]) -> Widths {
-        let mut widths = HEAD.map(str::len);
-        for (width, cell) in rows.iter().flat_map(|row| widths_of(row).into_iter().enumerate()) {
-            widths[width] = widths[width].max(cell);
-        }
-        Widths(widths)
-    }
-
-    /// The wider of both, column by column.
-    pub fn or(self, other: Widths) -> Widths {
-        Widths(std::array::from_fn(|at| self.0[at].max(other.0[at])))
-    }
-
-    /// Prints a row.
-    pub fn print(&self, out: &mut impl Write, row: &[String; 8]) -> io::Result<()> {
-        let cells = row.iter().zip(self.0).map(|(cell, width)| format!("{cell:<width$}"));
-        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
-    }
-}
-
-fn widths_of(row: &[String; 8]) -> [usize; 8] {
-    std::array::from_fn(|at| row[at].chars().count())
-}
-
-/// The names of the columns.
-pub(super) fn head() -> [String; 8] {
-    HEAD.map(str::to_owned)
+/// The columns of a table of commands.
+pub(super) fn columns() -> Vec<Column> {
+    vec![
+        Column::whole("published", 6),
+        Column::text("age", 6).unusual(),
+        Column::text("state", 1),
+        Column::text("kind", 7),
+        Column::text("rule", 2),
+        Column::text("subject", 0),
+        Column::text("queue", 4),
+        Column::figure("jobs", 5),
+        Column::text("why", 3),
+        Column::text("id", 8).unusual(),
+        Column::text("attempt", 8).unusual(),
+        Column::text("gshare", 8).unusual(),
+        Column::text("measured", 8).unusual(),
+        Column::text("limit", 8).unusual(),
+        Column::whole("expires", 8).unusual(),
+        Column::text("epoch", 8).unusual(),
+        Column::text("cycle", 8).unusual(),
+        Column::text("policy", 8).unusual(),
+        Column::text("outcome", 8).unusual(),
+    ]
 }
 
 impl Listed<'_> {
-    /// It as a row.
-    pub fn row(&self) -> [String; 8] {
+    /// It as a row, with the cells of [`columns`]; `now` is that of the newest cycle.
+    pub fn row(&self, now: Millis) -> Vec<String> {
         let Listed { state, command, answer } = self;
         let why = match (command.held_back(), answer) {
             (Some(why), _) => why.to_owned(),
@@ -132,15 +112,27 @@ impl Listed<'_> {
             repeat if repeat > 0 && *state == State::Open => format!(", repeated {repeat}"),
             _ => String::new(),
         };
-        [
+        let figure = |value: f64| format!("{value} {}", command.unit).trim_end().to_owned();
+        vec![
             iso(command.now),
+            units::span((now - command.now).max(0)),
             format!("{}{repeats}", state.name()),
             command.kind.name().to_owned(),
             command.rule.clone(),
             command.subject.clone(),
             command.queue.clone(),
             command.amount.to_string(),
-            why,
+            why.trim_end().to_owned(),
+            command.id.to_string(),
+            command.attempt.to_string(),
+            command.gshare.clone(),
+            figure(command.measured),
+            figure(command.limit),
+            iso(command.expires_at),
+            command.epoch.to_string(),
+            command.cycle.to_string(),
+            command.policy.clone(),
+            answer.map_or_else(String::new, |it| outcome_name(it.kind).to_owned()),
         ]
     }
 

@@ -13,11 +13,12 @@ mod switch;
 use crate::core::output::command::Command;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::stop::Stop;
+use crate::shell::cli::table::{TableArgs, terminal_width};
 use crate::shell::cli::{Ended, Usage};
 use clap::Args;
 use exec::Exec;
 use follow::Follow;
-use listed::{Form, State};
+use listed::{State, USUAL, columns};
 use program::Program;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,9 +64,11 @@ pub struct Commands {
     /// Only commands about jobs of this queue.
     #[arg(long, value_name = "QUEUE")]
     queue: Option<String>,
-    /// One JSON object for each command instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Only the N that were published last.
+    #[arg(long, value_name = "N", help_heading = "Output", conflicts_with = "follow")]
+    last: Option<usize>,
+    #[command(flatten)]
+    table: TableArgs,
     /// Go on with commands as they are published, until SIGINT or SIGTERM.
     #[arg(long)]
     follow: bool,
@@ -110,16 +113,19 @@ impl Commands {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let wants = Wants { rule: self.rule, queue: self.queue };
-        let form = if self.json { Form::Json } else { Form::Table };
+        let all = columns();
+        self.table.check(all.iter().map(|it| it.name.as_str()))?;
         if let Some((path, args)) = self.exec.split_first() {
             let timeout = Duration::from_secs(self.timeout);
             let program = Arc::new(Program::find(path, args, timeout)?);
             let parallel = usize::try_from(self.parallel).unwrap_or(1);
-            let exec = Exec { log_args: self.log_args, wants, form, program, parallel };
+            let sheet = self.table.sheet(all, terminal_width()).at_least(&USUAL);
+            let layout = (!self.table.json).then(|| sheet.layout(&[]));
+            let exec = Exec { log_args: self.log_args, wants, layout, program, parallel };
             return exec.run(&Stop::on_signals()?);
         }
         if !self.follow {
-            return list::list(&self.log_args, &wants, &self.state, form);
+            return list::list(&self.log_args, &wants, &self.state, self.last, &self.table);
         }
         let mut later = self.state.iter().filter(|state| state.comes_later());
         if let Some(state) = later.next() {
@@ -130,8 +136,8 @@ impl Commands {
             ))
             .into());
         }
-        let Commands { log_args, state, .. } = self;
-        Follow { log_args, wants, state, form }.run(&Stop::on_signals()?)
+        let Commands { log_args, state, table, .. } = self;
+        Follow { log_args, wants, state, table }.run(&Stop::on_signals()?)
     }
 }
 

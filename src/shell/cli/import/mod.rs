@@ -119,7 +119,7 @@ struct Facts {
     #[arg(long)]
     may_shrink: bool,
     /// With --every: where metrics, /livez and /readyz are served; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", requires = "every")]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", requires = "every")]
     http: Option<SocketAddr>,
     #[command(flatten)]
     serve_args: ServeArgs,

@@ -6,6 +6,7 @@ use crate::core::event::{Configuration, confirmed};
 use crate::core::unit::Millis;
 use crate::drive::port::LogError;
 use crate::shell::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock;
 use crate::shell::dirlog::envelope::Envelope;
 use crate::shell::dirlog::{DirLog, DirOptions, Mode};
@@ -246,7 +247,9 @@ pub fn append(log_args: &LogArgs, read: &Read, entries: Vec<Entry>) -> anyhow::R
     let topology = &read.topology;
     let topics: Vec<Topic> = entries.iter().map(|entry| entry.topic).collect();
     let ours = Ours::find(topology, &topics)?;
-    let framed = entries.into_iter().map(|entry| {
+    let mut bar = Bar::later("publishing", "records", entries.len() as u64);
+    let framed = (1..).zip(entries).map(|(number, entry)| {
+        bar.at(number);
         let value = entry.value.map(|value| ours.frame(entry.topic, value));
         Entry { value, ..entry }
     });

@@ -2,10 +2,14 @@
 
 use super::letter::Letter;
 use super::{Filter, each_letter, open};
+use crate::core::cut::Lane;
 use crate::core::explain::iso;
+use crate::core::unit::Millis;
 use crate::drive::port::LogError;
-use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::table::{Column, Printer, TableArgs, report_left_out, terminal_width};
+use crate::shell::cli::{Ended, units};
+use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use clap::Args;
 use serde_json::json;
@@ -20,52 +24,95 @@ pub struct List {
     log_args: LogArgs,
     #[command(flatten)]
     filter: Filter,
-    /// One JSON object per letter instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Only the N that were published last.
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    last: Option<usize>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 impl List {
-    /// Prints the list; letters are printed as they are read, so any number of them may be there.
+    /// Prints the list. Letters are printed as they are read, so any number of them may be there;
+    /// with --last no more are held than that.
     pub fn run(self) -> Ended {
+        let columns = columns();
+        self.table.check(columns.iter().map(|it| it.name.as_str()))?;
         let read = self.log_args.read()?;
         let mut log = open(&self.log_args, &read, Mode::Read)?;
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-        let mut print = |letter: Letter| {
-            let first = reasons.is_empty();
-            *reasons.entry(letter.reason.clone()).or_default() += 1;
-            let written = match self.json {
-                true => writeln!(out, "{}", json_of(&letter)),
-                false if first => writeln!(out, "{}\n{}", row(HEAD), line_of(&letter)),
-                false => writeln!(out, "{}", line_of(&letter)),
-            };
-            written.map_err(|error| LogError::Stop(format!("stdout: {error}")))
+        let sheet = self.table.sheet(columns, terminal_width());
+        let mut print = Print {
+            is_json: self.table.json,
+            printer: sheet.printer(io::BufWriter::new(io::stdout().lock())),
+            reasons: BTreeMap::new(),
         };
-        each_letter(&mut log, &read, &self.filter, &mut print)?;
-        if !self.json {
-            let count: u64 = reasons.values().sum();
-            let each = reasons.iter().map(|(reason, count)| format!("{count} {reason}"));
-            let each: Vec<String> = each.collect();
-            let colon = if each.is_empty() { "" } else { ": " };
-            writeln!(out, "{count} dead letters{colon}{}", each.join(", "))?;
-        }
-        out.flush()?;
+        let mut newest: BTreeMap<(Millis, Lane, u64), Letter> = BTreeMap::new();
+        each_letter(&mut log, &read, &self.filter, &mut |letter| {
+            let Some(last) = self.last else { return print.letter(&letter) };
+            newest.insert((letter.at, letter.lane, letter.offset), letter);
+            if newest.len() > last {
+                newest.pop_first();
+            }
+            Ok(())
+        })?;
+        newest.values().try_for_each(|letter| print.letter(letter))?;
+        print.end()?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// What stands over the columns of [`row`].
-const HEAD: [&str; 5] = ["when", "topic/partition/offset", "reason", "bytes", "key"];
-
-/// One line of the table.
-fn row([at, from, reason, bytes, key]: [&str; 5]) -> String {
-    format!("{at:<24}  {from:<28}  {reason:<14}  {bytes:<23}  {key}").trim_end().to_owned()
+/// A list that is being printed.
+struct Print<W> {
+    is_json: bool,
+    printer: Printer<W>,
+    reasons: BTreeMap<String, u64>,
 }
 
-fn line_of(letter: &Letter) -> String {
-    let (at, from) = (iso(letter.at), letter.from());
-    row([&at, &from, &letter.reason, &letter.bytes(), &letter.key_text()])
+impl<W: Write> Print<W> {
+    fn letter(&mut self, letter: &Letter) -> Result<(), LogError> {
+        *self.reasons.entry(letter.reason.clone()).or_default() += 1;
+        let written = match self.is_json {
+            true => self.printer.line(&json_of(letter).to_string()),
+            false => self.printer.push(row_of(letter)),
+        };
+        written.map_err(|error| LogError::Stop(format!("stdout: {error}")))
+    }
+
+    fn end(self) -> io::Result<()> {
+        let left_out = self.printer.end()?;
+        if !self.is_json {
+            let count: u64 = self.reasons.values().sum();
+            let each = self.reasons.iter().map(|(reason, count)| format!("{count} {reason}"));
+            let each: Vec<String> = each.collect();
+            let colon = if each.is_empty() { "" } else { ": " };
+            println!("{count} dead letters{colon}{}", each.join(", "));
+            report_left_out(&left_out);
+        }
+        Ok(())
+    }
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column::whole("when", 3),
+        Column::text("age", 3).unusual(),
+        Column::text("from", 0),
+        Column::text("reason", 1),
+        Column::text("bytes", 4),
+        Column::text("key", 2),
+        Column::text("letter", 5).unusual(),
+    ]
+}
+
+/// The cells of [`columns`].
+fn row_of(letter: &Letter) -> Vec<String> {
+    let bytes = match (units::bytes(letter.length), letter.is_cut()) {
+        (bytes, true) => format!("{bytes} (cut to {})", units::bytes(letter.value.len() as u64)),
+        (bytes, false) => bytes,
+    };
+    let Letter { lane, offset, at, reason, .. } = letter;
+    let place = format!("{}/{}/{offset}", lane.topic.name(), lane.partition);
+    let (age, reason) = (units::span(clock::now() - at), reason.clone());
+    vec![iso(*at), age, letter.from(), reason, bytes, letter.key_text(), place]
 }
 
 /// A letter without its bytes, for programs.

@@ -12,9 +12,10 @@ use crate::core::unit::Millis;
 use crate::drive::port::LogError;
 use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::when::moment;
+use crate::shell::cli::progress::Bar;
 use crate::shell::dirlog::Mode;
 use crate::shell::scan::Scan;
+use crate::shell::when::moment_or_age;
 use clap::{Args, Subcommand};
 use letter::{Letter, Origin};
 
@@ -65,7 +66,7 @@ struct Filter {
     reason: Option<String>,
     /// Only those published since: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or
     /// ms since 1970.
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    #[arg(long, value_name = "WHEN", value_parser = moment_or_age)]
     since: Option<Millis>,
 }
 
@@ -105,13 +106,17 @@ fn each_letter(
     filter: &Filter,
     each: &mut dyn FnMut(Letter) -> Result<(), LogError>,
 ) -> anyhow::Result<()> {
-    for span in log.spans()? {
-        if span.lane.topic == Topic::DeadLetter {
-            log.read(span.lane, span.first, span.stable_end, &mut |record| {
-                let letter = Letter::read(span.lane, record);
-                if filter.admits(read, &letter) { each(letter) } else { Ok(()) }
-            })?;
-        }
+    let mut spans = log.spans()?;
+    spans.retain(|span| span.lane.topic == Topic::DeadLetter);
+    let total = spans.iter().map(|span| span.stable_end.saturating_sub(span.first)).sum();
+    let (mut bar, mut before) = (Bar::later("reading dead letters", "records", total), 0);
+    for span in spans {
+        log.read(span.lane, span.first, span.stable_end, &mut |record| {
+            bar.at(before + record.offset.saturating_sub(span.first));
+            let letter = Letter::read(span.lane, record);
+            if filter.admits(read, &letter) { each(letter) } else { Ok(()) }
+        })?;
+        before += span.stable_end.saturating_sub(span.first);
     }
     Ok(())
 }

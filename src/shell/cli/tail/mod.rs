@@ -11,8 +11,8 @@ use crate::core::unit::Millis;
 use crate::drive::listing::Listed;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::stop::Stop;
-use crate::shell::cli::when::moment;
 use crate::shell::cli::{Ended, Usage};
+use crate::shell::when::moment_or_age;
 use clap::Args;
 use filter::Filter;
 use output_log::{OutputLog, Show};
@@ -63,7 +63,7 @@ pub struct Tail {
     lines: u64,
     /// Show all outputs stamped since, instead of the last ones: an age (90s, 30m, 2h, 7d), a
     /// moment (2026-05-01T12:00:00Z), or ms since 1970.
-    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "lines")]
+    #[arg(long, value_name = "WHEN", value_parser = moment_or_age, conflicts_with = "lines")]
     from: Option<Millis>,
     /// End at the end of the log.
     #[arg(long)]

@@ -1,0 +1,53 @@
+//! The grid that a demo simulates: built in, or from files; what no file has is made up.
+
+use super::{Demo, START};
+use crate::core::event::Configuration;
+use crate::shell::cli::complaints;
+use crate::shell::cli::import::{Kind, load_file};
+use crate::sim::grid::Facts;
+use std::path::{Path, PathBuf};
+
+impl Demo {
+    /// Reads the files that were given, and prints what was made up for want of others.
+    pub(super) fn facts(&self) -> anyhow::Result<Facts> {
+        let Some(cric) = &self.cric else { return Ok(Facts::built_in()) };
+        let sites: Vec<&Path> = self.netmetrics.iter().map(PathBuf::as_path).collect();
+        let files = [
+            (Kind::Cric, Some(cric)),
+            (Kind::Netmetrics, self.netmetrics.as_ref()),
+            (Kind::Storage, self.storage.as_ref()),
+            (Kind::Nuclei, Some(self.nuclei.as_ref().unwrap_or(cric))),
+        ];
+        let mut facts = Facts::default();
+        for (kind, path) in files {
+            let Some(path) = path else { continue };
+            let imported = load_file(kind, path, &sites, START)?;
+            println!("{}: {} records", path.display(), imported.records.len());
+            complaints::summary(&imported.complaints).iter().for_each(|line| println!("  {line}"));
+            for record in imported.records {
+                match record {
+                    Configuration::Queue(queue) => facts.queues.push(queue),
+                    Configuration::Site(site) => facts.sites.push(site),
+                    Configuration::Storage(storage) => facts.storages.push(storage),
+                    Configuration::Link(link) => facts.links.push(link),
+                    _ => {}
+                }
+            }
+        }
+        if self.storage.is_none() {
+            let made = facts.make_up_storages();
+            println!("no --storage: space of {made} endpoints is made up");
+        }
+        if self.netmetrics.is_none() {
+            let made = facts.make_up_links();
+            println!(
+                "no --netmetrics: throughput of {made} links is made up, closer within a cloud"
+            );
+        }
+        if self.nuclei.is_none() {
+            let nuclei = facts.sites.iter().filter(|site| site.nucleus).count();
+            println!("no --nuclei: {nuclei} sites of the CRIC dump are taken for nuclei");
+        }
+        Ok(facts)
+    }
+}

@@ -1,0 +1,90 @@
+//! A moment in the past, and the cycle of a log that was the newest one then.
+
+use crate::core::cut::Topic;
+use crate::core::explain::iso;
+use crate::core::state::repair::NowRepairs;
+use crate::core::unit::Millis;
+use crate::drive::Drive;
+use crate::shell::cli::Usage;
+use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::cli::outputs::records;
+use crate::shell::cli::replay::{Rebuilt, Until, rebuild};
+use crate::shell::dirlog::Mode;
+use crate::shell::ports::{AnyLog, AnyStore};
+
+/// The last cycle whose `now` was no later than a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AsOf {
+    /// Its number.
+    pub cycle: u64,
+    /// Its `now`.
+    pub now: Millis,
+}
+
+impl AsOf {
+    /// Finds it in a log that is open.
+    ///
+    /// # Errors
+    /// With both ends of the log, if the moment does not lie between them.
+    pub fn find(log: &mut AnyLog, domain: &str, when: Millis) -> anyhow::Result<AsOf> {
+        let mut cycles: Vec<AsOf> = Vec::new();
+        let mut repairs = NowRepairs::default();
+        records(log, Topic::Progress, u64::MAX, |codec, value| {
+            let progress = value.and_then(|value| codec.read_progress(value).ok());
+            let Some(progress) = progress.filter(|it| it.domain == domain) else { return };
+            repairs.learn(progress.number, &progress.now_repairs);
+            // Nothing is known of the state before the first full cut.
+            if !cycles.is_empty() || progress.full {
+                cycles.push(AsOf { cycle: progress.number, now: progress.now });
+            }
+        })?;
+        for it in &mut cycles {
+            it.now = repairs.now_of(it.cycle, it.now);
+        }
+        // A new log begins with a cycle before any time is known.
+        cycles.retain(|it| it.now > 0);
+        let ends = cycles.first().zip(cycles.iter().max_by_key(|it| it.cycle));
+        let Some((first, last)) = ends else {
+            return Err(Usage("--at: the log has no cycle".to_owned()).into());
+        };
+        if when < first.now || when > last.now {
+            return Err(beyond(when, first.now, last.now));
+        }
+        let before = cycles.iter().filter(|it| it.now <= when).max_by_key(|it| it.cycle);
+        Ok(*before.unwrap_or(first))
+    }
+
+    /// The one that a drive is at.
+    pub fn of(drive: &Drive<AnyLog, AnyStore>) -> AsOf {
+        AsOf { cycle: drive.state().number, now: drive.state().now }
+    }
+
+    /// Names it on stderr.
+    pub fn report(&self) {
+        eprintln!("as of cycle {}, {}", self.cycle, iso(self.now));
+    }
+}
+
+fn beyond(when: Millis, first: Millis, last: Millis) -> anyhow::Error {
+    let side = if when < first { "before the first" } else { "after the last" };
+    Usage(format!(
+        "--at {}: {side} cycle of the log; give a moment from {} to {}",
+        iso(when),
+        iso(first),
+        iso(last)
+    ))
+    .into()
+}
+
+/// The state as it was at a moment, made again from the log.
+///
+/// # Errors
+/// With both ends of the log, if the moment does not lie between them.
+pub fn rebuild_at(log_args: &LogArgs, read: &Read, when: Millis) -> anyhow::Result<Rebuilt> {
+    let mut log = log_args.log(&read.topology, Mode::Read)?;
+    AsOf::find(&mut log, &read.topology.domain, when)?;
+    drop(log);
+    let until = Until::Moment(when);
+    let rebuilt = rebuild(log_args, read, AnyStore::Nothing, false, until, |_| ())?;
+    Ok(rebuilt)
+}
