@@ -5,6 +5,7 @@ pub mod avro;
 pub mod counter;
 pub mod dialect;
 pub mod import;
+pub mod pseudonym;
 pub mod record;
 pub(crate) mod stamp;
 pub mod stored;

@@ -3,6 +3,7 @@
 use crate::shell::ask::Ask;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::names::Sought;
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::store::SledStore;
 use anyhow::Context;
@@ -94,10 +95,13 @@ impl Counters {
                 kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect()
             }
         };
+        let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
+        let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
+        sought.iter().for_each(Sought::note);
         let mut out = std::io::stdout().lock();
         for line in lines {
             let value: Value = serde_json::from_str(&line).context("a counter in the store")?;
-            if self.wants(&value) {
+            if self.wants(&value, sought.as_ref()) {
                 let text = if self.json { line } else { text_of(&value) };
                 if writeln!(out, "{text}").is_err() {
                     break;
@@ -107,14 +111,16 @@ impl Counters {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn wants(&self, counter: &Value) -> bool {
+    fn wants(&self, counter: &Value, sought: Option<&Sought>) -> bool {
         let kind = counter["counter"].as_str().unwrap_or_default();
-        let named = |name: &String| {
+        let named = |sought: &Sought| {
             counter.as_object().is_some_and(|object| {
-                object.iter().any(|(what, value)| what != "counter" && value == name.as_str())
+                object.iter().any(|(what, value)| {
+                    what != "counter" && value.as_str().is_some_and(|it| sought.is(it))
+                })
             })
         };
-        self.by.is_none_or(|by| by.kinds().contains(&kind)) && self.name.as_ref().is_none_or(named)
+        self.by.is_none_or(|by| by.kinds().contains(&kind)) && sought.is_none_or(named)
     }
 }
 

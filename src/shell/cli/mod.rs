@@ -14,6 +14,7 @@ mod import;
 mod intake;
 mod letters;
 mod log_args;
+mod names;
 mod outputs;
 mod pause;
 mod repair;
