@@ -104,7 +104,7 @@ fn decode(codec: &Codec, topic: Topic, records: &[Vec<u8>], arena: &mut Arena) {
     arena.clear();
     let mut prepared: [Prepared; BATCH] = std::array::from_fn(|_| Prepared::Direct);
     for (slot, record) in prepared.iter_mut().zip(records) {
-        *slot = codec.prepare(topic, Some(record), arena);
+        *slot = codec.prepare(topic, None, Some(record), arena);
     }
     for (slot, record) in prepared.iter().zip(records) {
         keep(&codec.read_prepared(slot, topic, None, Some(record), arena, &mut false));

@@ -58,7 +58,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             feed: Feed::new(&cut),
             log,
             store,
-            codec: Codec::default(),
+            codec: Codec::default().with_pseudonyms(config.epoch_config.pseudonyms.clone()),
             arena: Arena::default(),
             own: Own::new(&spans, &cut, state.number, fresh),
             engine: Engine::new(state, Vec::new()),
@@ -80,6 +80,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             is_unread: false,
             epoch_hash: String::new(),
             is_other_policy: false,
+            is_other_key: false,
             was_unread: false,
             is_cut_off: false,
             config,
@@ -118,13 +119,15 @@ impl<L: Log, S: Store> Drive<L, S> {
             ours.clone()
         });
         let text = text.to_owned();
+        self.check_key(&epoch_config);
         let empty = State::new(epoch_config.setting.clone());
         let mut state = std::mem::replace(&mut self.engine.state, empty);
         if state.setting != epoch_config.setting {
             state = self.rebuilt(&state, &epoch_config)?;
             self.keeper.begin_again();
         }
-        self.codec = Codec::new(epoch_config.setting.limits.max_record_bytes);
+        self.codec = Codec::new(epoch_config.setting.limits.max_record_bytes)
+            .with_pseudonyms(self.config.epoch_config.pseudonyms.clone());
         for writer in &self.keeper.writers {
             // What is wrong with it was reported when it was read.
             let _ = self.codec.learn_number(writer);
@@ -134,6 +137,25 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.engine = Engine::new(state, epoch_config.policies);
         self.epoch_text = text;
         Ok(())
+    }
+
+    /// Compares the key of users' pseudonyms with that of an epoch. Where they differ, the epoch's
+    /// outputs name users otherwise than its records do here.
+    fn check_key(&mut self, epoch_config: &EpochConfig) {
+        let ours = &self.config.epoch_config.key_fingerprint;
+        self.is_other_key = !self.is_unread && epoch_config.key_fingerprint != *ours;
+        if !self.is_other_key {
+            return;
+        }
+        self.was_unread = true;
+        let shown = |it: &Option<String>| it.clone().unwrap_or_else(|| "none".to_owned());
+        self.report.notices.push(format!(
+            "the topology published in progress has users by pseudonyms of key {}, ours of key {}: \
+             its decisions and throttles name users otherwise than we do and cannot be verified; \
+             give all processes of a domain the same [pseudonyms]",
+            shown(&epoch_config.key_fingerprint),
+            shown(ours)
+        ));
     }
 
     /// What is known as our own topology has it, if that differs: made before another leader is

@@ -43,6 +43,8 @@ pub struct Checkpointer {
     pub writers: Vec<Writer>,
     /// Whether more was learnt since they were last copied.
     has_learnt: bool,
+    /// Of the key that users' pseudonyms are made under.
+    key_fingerprint: Option<String>,
     /// Counters that fell to 0 and were not published since, as the store last had them.
     pub notes: Vec<Note>,
     /// What an operator should know of the store.
@@ -75,6 +77,7 @@ impl Checkpointer {
             keeps,
             writers: Vec::new(),
             has_learnt: false,
+            key_fingerprint: epoch_config.key_fingerprint.clone(),
             notes: Vec::new(),
             notices: Vec::new(),
             took_ns: Vec::new(),
@@ -173,6 +176,9 @@ impl Checkpointer {
         let mut bases = self.bases(state, &deltas, fresh);
         if std::mem::take(&mut self.has_learnt) || fresh && !self.writers.is_empty() {
             bases.push((stored::WRITERS_PAGE, stored::write_writers(&self.writers)));
+        }
+        if let Some(fingerprint) = self.key_fingerprint.as_deref().filter(|_| fresh) {
+            bases.push((stored::KEY_PAGE, stored::write_key(fingerprint)));
         }
         let notes = state.notes_of_zero();
         if notes != self.notes || fresh && !notes.is_empty() {
@@ -293,6 +299,8 @@ mod tests {
             hash: String::new(),
             setting: state.setting.clone(),
             policies: Vec::new(),
+            key_fingerprint: None,
+            pseudonyms: None,
             compact_after: [None; Topic::ALL.len()],
         };
         let mut empty = Disk { takes: 0, busy_until: 0, counters: 0 };

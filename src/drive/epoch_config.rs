@@ -4,8 +4,10 @@ use crate::core::cut::Topic;
 use crate::core::policy::{Mistake, Policy};
 use crate::core::state::Setting;
 use crate::core::unit::Millis;
+use crate::wire::pseudonym::Pseudonyms;
 use crate::wire::topology::Topology;
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 /// The resolved topology of an epoch. Its text is published in the first `progress` record, so that
 /// every decision can be made again from the log alone.
@@ -19,6 +21,10 @@ pub struct EpochConfig {
     pub setting: Setting,
     /// Policies, ready to judge.
     pub policies: Vec<Policy>,
+    /// Fingerprint of the key of users' pseudonyms; `None`: users have their names.
+    pub key_fingerprint: Option<String>,
+    /// What makes the pseudonyms; `None` too if the text is a published one, which has no key.
+    pub pseudonyms: Option<Arc<Pseudonyms>>,
     /// By topic number, how long a record is safe from compaction; `None`: always.
     pub compact_after: [Option<Millis>; Topic::ALL.len()],
 }
@@ -29,9 +35,27 @@ impl EpochConfig {
     /// # Errors
     /// Every mistake in the text, a line each.
     pub fn of(name: &str, text: &str) -> Result<EpochConfig, Vec<String>> {
+        EpochConfig::with_key(name, text, None)
+    }
+
+    /// The same with what makes users' pseudonyms, if the text asks for them.
+    ///
+    /// # Errors
+    /// As [`EpochConfig::of`].
+    pub fn with_key(
+        name: &str,
+        text: &str,
+        pseudonyms: Option<Arc<Pseudonyms>>,
+    ) -> Result<EpochConfig, Vec<String>> {
         let topology = Topology::parse(name, text)
             .map_err(|complaints| complaints.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-        let text = deciding_part(text).map_err(|error| vec![format!("{name}: {error}")])?;
+        let pseudonyms = pseudonyms.filter(|_| topology.pseudonyms.users);
+        let key_fingerprint = match &pseudonyms {
+            Some(pseudonyms) => Some(pseudonyms.fingerprint().to_owned()),
+            None => topology.pseudonyms.key_fingerprint.filter(|_| topology.pseudonyms.users),
+        };
+        let text = deciding_part(text, key_fingerprint.as_deref())
+            .map_err(|error| vec![format!("{name}: {error}")])?;
         let mut silence = [None; Topic::ALL.len()];
         let mut stale_after = [None; Topic::ALL.len()];
         let mut compact_after = [None; Topic::ALL.len()];
@@ -53,7 +77,15 @@ impl EpochConfig {
             })?;
             policies.push(policy);
         }
-        Ok(EpochConfig { text, hash, setting, policies, compact_after })
+        Ok(EpochConfig {
+            text,
+            hash,
+            setting,
+            policies,
+            key_fingerprint,
+            pseudonyms,
+            compact_after,
+        })
     }
 }
 
@@ -64,11 +96,19 @@ pub fn hash_of(text: &str) -> String {
 }
 
 /// The text without the parts on how broker and registry are reached, which decide nothing and may
-/// be secret, and what intake reads, whose records are facts like any others.
-fn deciding_part(text: &str) -> Result<String, toml::de::Error> {
+/// be secret, and what intake reads, whose records are facts like any others. Of pseudonyms the
+/// key's fingerprint is left: what is published depends on the key, not on where it lies.
+fn deciding_part(text: &str, key_fingerprint: Option<&str>) -> Result<String, toml::de::Error> {
     let mut table: toml::Table = text.parse()?;
     table.remove("kafka");
     table.remove("intake");
     table.remove("registry");
+    table.remove("pseudonyms");
+    if let Some(fingerprint) = key_fingerprint {
+        let mut pseudonyms = toml::Table::new();
+        pseudonyms.insert("users".to_owned(), true.into());
+        pseudonyms.insert("key_fingerprint".to_owned(), fingerprint.into());
+        table.insert("pseudonyms".to_owned(), pseudonyms.into());
+    }
     Ok(table.to_string())
 }

@@ -41,8 +41,8 @@ pub fn fold_records<'a>(
         for at in by_topic(&group).iter().take(group.len()) {
             let place = usize::from(*at);
             let (batch, raw) = group[place];
-            let value = batch.value(raw);
-            let prepared = codec.prepare(raw.lane.topic, value, arena);
+            let (key, value) = (batch.key(raw), batch.value(raw));
+            let prepared = codec.prepare(raw.lane.topic, key, value, arena);
             run.push(Next { place, batch, raw, value, prepared });
         }
         prefetch.clear();

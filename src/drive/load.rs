@@ -26,6 +26,7 @@ pub(super) struct Loading<'a> {
     counters: Lines,
     writers: Vec<Writer>,
     notes: Vec<Note>,
+    key_fingerprint: Option<String>,
     restore: Result<Restore, String>,
 }
 
@@ -53,6 +54,7 @@ impl<'a> Loading<'a> {
             counters: Vec::new(),
             writers: Vec::new(),
             notes: Vec::new(),
+            key_fingerprint: None,
             restore,
         }
     }
@@ -70,6 +72,10 @@ impl<'a> Loading<'a> {
             },
             Piece::Base(stored::NOTES_PAGE, page) => match stored::read_notes(page) {
                 Ok(notes) => self.notes = notes,
+                Err(_) => self.restore = Err(UNREADABLE.to_owned()),
+            },
+            Piece::Base(stored::KEY_PAGE, page) => match stored::read_key(page) {
+                Ok(fingerprint) => self.key_fingerprint = Some(fingerprint),
                 Err(_) => self.restore = Err(UNREADABLE.to_owned()),
             },
             Piece::Base(_, records) => self.chunk(records),
@@ -92,6 +98,15 @@ impl<'a> Loading<'a> {
     /// The state; its counters, made again, must be those that were stored with it.
     pub(super) fn end(self) -> Result<Loaded, String> {
         let (state, head) = self.restore?.end();
+        if self.key_fingerprint != self.epoch_config.key_fingerprint {
+            let shown = |it: Option<String>| it.unwrap_or_else(|| "none".to_owned());
+            return Err(format!(
+                "the store has users by pseudonyms of key {}, and [pseudonyms] asks for those of \
+                 key {}",
+                shown(self.key_fingerprint),
+                shown(self.epoch_config.key_fingerprint.clone())
+            ));
+        }
         let has_counters = compare(&state, self.counters)?;
         Ok(Loaded { state, head, has_counters, writers: self.writers, notes: self.notes })
     }

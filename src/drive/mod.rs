@@ -167,6 +167,8 @@ pub struct Drive<L: Log, S: Store> {
     epoch_hash: String,
     /// Whether the last cycle was published with the hash of another text.
     is_other_policy: bool,
+    /// Whether its outputs name users by pseudonyms of another key.
+    is_other_key: bool,
     /// So it was in some epoch since the start: what is known may differ from what was known.
     was_unread: bool,
     /// The log no longer holds all that the cycles since the start were made of.

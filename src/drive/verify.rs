@@ -17,7 +17,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Makes every decision of a cycle again, in order, each after the recorded ones before it,
     /// then its throttles.
     pub(super) fn verify(&mut self, progress: &Progress, published: Vec<ReadOutput>) {
-        let is_unread = self.is_unread || self.is_other_policy;
+        let is_unread = self.is_unread || self.is_other_policy || self.is_other_key;
         // A repaired cycle is not counted at the time it was judged at.
         let is_repaired = self.repairs.covers(progress.number);
         let is_known = (VERIFIABLE_SINCE..=ENGINE_REVISION).contains(&progress.engine);

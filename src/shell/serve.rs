@@ -106,8 +106,14 @@ impl Show {
     }
 
     /// Keeps a history in a directory from now on, of what a drive does. Without it nothing but
-    /// looks back are missing, so a directory that cannot be used is reported and no more.
-    pub fn keep<L: Log, S: Store>(&mut self, dir: &Path, drive: &mut Drive<L, S>) {
+    /// looks back are missing, so a directory that cannot be used is reported and no more. `key`
+    /// is the fingerprint of users' pseudonyms.
+    pub fn keep<L: Log, S: Store>(
+        &mut self,
+        dir: &Path,
+        key: Option<&str>,
+        drive: &mut Drive<L, S>,
+    ) {
         // The one of an earlier life is written before the next one is read.
         self.keeper = None;
         let state = drive.state();
@@ -117,7 +123,7 @@ impl Show {
             span: limits.history_span_ms,
             bytes: limits.history_bytes,
         };
-        match Keeper::open(dir, keeps, state) {
+        match Keeper::open(dir, keeps, key, state) {
             Ok(keeper) => {
                 self.past.set(Some(keeper.history()));
                 self.keeper = Some(keeper);

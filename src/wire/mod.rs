@@ -6,6 +6,7 @@ pub mod counter;
 pub mod dialect;
 pub mod import;
 pub mod json;
+pub mod pseudonym;
 pub mod record;
 pub(crate) mod stamp;
 pub mod stored;

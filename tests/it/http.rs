@@ -2,6 +2,7 @@
 
 mod forms;
 mod guard;
+mod pseudonyms;
 mod slow;
 #[cfg(feature = "tls")]
 mod tls;

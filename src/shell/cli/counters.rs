@@ -11,6 +11,7 @@ use crate::shell::ask::Ask;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::{LogArgs, Read as Topology};
 use crate::shell::cli::moment::{AsOf, rebuild_at};
+use crate::shell::cli::names::Sought;
 use crate::shell::cli::replay::{Until, rebuild};
 use crate::shell::cli::table::{TableArgs, report_left_out, terminal_width};
 use crate::shell::cli::{Ended, Usage, progress};
@@ -77,10 +78,14 @@ impl Counters {
         let known = all_columns(self.by);
         table.check(known.iter().map(String::as_str))?;
         sort.iter().try_for_each(|column| check_sort(column, &known))?;
+        let read = self.log_args.read()?;
+        let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
+        let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
+        sought.iter().for_each(Sought::note);
         let mut found = Vec::new();
-        for line in self.lines()? {
+        for line in self.lines(&read)? {
             let counter: Value = serde_json::from_str(&line).context("a counter in the store")?;
-            if self.wants(&counter) {
+            if self.wants(&counter, sought.as_ref()) {
                 found.push((counter, line));
             }
         }
@@ -143,11 +148,10 @@ impl Counters {
     }
 
     /// The counters, each as a JSON object.
-    fn lines(&self) -> anyhow::Result<Vec<String>> {
-        let read = self.log_args.read()?;
+    fn lines(&self, read: &Topology) -> anyhow::Result<Vec<String>> {
         if let Some(when) = self.at {
             self.log_args.check()?;
-            let rebuilt = rebuild_at(&self.log_args, &read, when)?;
+            let rebuilt = rebuild_at(&self.log_args, read, when)?;
             AsOf::of(&rebuilt.drive).report();
             return Ok(lines_of(&rebuilt.drive));
         }
@@ -164,7 +168,7 @@ impl Counters {
                 ))
                 .into());
             }
-            return self.replayed(&read, &format!("no store at {}", dir.display()));
+            return self.replayed(read, &format!("no store at {}", dir.display()));
         }
         let process = Ask::of_store(&dir, self.ask_args.proof()?);
         let answer = process.map(|process| process.text("/api/v1/counters")).transpose()?;
@@ -176,7 +180,7 @@ impl Counters {
         let kept = SledStore::counters(&dir)?;
         // A store keeps none if there are more than `stored_counters_max`.
         if kept.is_empty() && self.log_args.check().is_ok() {
-            return self.replayed(&read, &format!("no counters in {}", dir.display()));
+            return self.replayed(read, &format!("no counters in {}", dir.display()));
         }
         Ok(kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect())
     }
@@ -189,14 +193,16 @@ impl Counters {
         Ok(lines_of(&rebuilt.drive))
     }
 
-    fn wants(&self, counter: &Value) -> bool {
+    fn wants(&self, counter: &Value, sought: Option<&Sought>) -> bool {
         let kind = counter["counter"].as_str().unwrap_or_default();
-        let named = |name: &String| {
+        let named = |sought: &Sought| {
             counter.as_object().is_some_and(|object| {
-                object.iter().any(|(what, value)| what != "counter" && value == name.as_str())
+                object.iter().any(|(what, value)| {
+                    what != "counter" && value.as_str().is_some_and(|it| sought.is(it))
+                })
             })
         };
-        self.by.is_none_or(|by| by.kinds().contains(&kind)) && self.name.as_ref().is_none_or(named)
+        self.by.is_none_or(|by| by.kinds().contains(&kind)) && sought.is_none_or(named)
     }
 }
 

@@ -148,7 +148,9 @@ impl Demo {
         self.listen(&mut show, door, &read.epoch_config()?);
         println!("log and store in {}", self.dir.display());
         let mut demo = Live::start(&self.dir, &read, grid, show)?;
-        demo.show.keep(&self.dir.join("store").join("history"), &mut demo.drive);
+        let key = read.epoch_config()?.key_fingerprint;
+        let history = self.dir.join("store").join("history");
+        demo.show.keep(&history, key.as_deref(), &mut demo.drive);
         demo.polled = self.polled.then(Polled::default);
         demo.faults = faults;
         demo.run(START + Millis::from(self.hours) * HOUR)?;

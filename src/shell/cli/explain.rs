@@ -20,6 +20,7 @@ use crate::shell::cli::Ended;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::moment::{AsOf, rebuild_at};
+use crate::shell::cli::names::Sought;
 use crate::shell::cli::outputs::{
     ReadCommands, newest, outputs, read_commands, records, without_strays,
 };
@@ -170,6 +171,8 @@ impl Explain {
     /// Decisions about what is named, in order; throttles of it, and of those that its
     /// decisions name, by (rule, subject) and in order.
     fn look(&self, read: &Read) -> anyhow::Result<Looked> {
+        let sought = Sought::new(&self.name, read.pseudonyms()?.as_deref());
+        sought.note();
         let mut log = self.log_args.log(&read.topology, Mode::Read)?;
         let as_of = match self.at {
             Some(when) => Some(AsOf::find(&mut log, &read.topology.domain, when)?),
@@ -189,7 +192,7 @@ impl Explain {
         let words = outputs(&mut log, Topic::Throttle, |event| {
             let Event::Output(Output::Throttle(throttle)) = event else { return None };
             let key = throttle.key();
-            let is_asked = throttle.subject == self.name || key == self.name;
+            let is_asked = sought.is(&throttle.subject) || sought.is(&key);
             let is_named = named.contains(&(throttle.rule.as_str(), key.as_str()));
             (throttle.cycle <= until && (is_asked || is_named)).then_some(*throttle)
         })?;

@@ -2,17 +2,19 @@
 
 use crate::core::cut::Topic;
 use crate::drive::epoch_config::EpochConfig;
-use crate::shell::cli::{Usage, secret};
+use crate::shell::cli::{Usage, names, secret};
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
 use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaScan, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::registry::{FramedLog, Framing};
 use crate::shell::scan::Scan;
 use crate::shell::store::SledStore;
+use crate::wire::pseudonym::Pseudonyms;
 use crate::wire::topology::{self, ATLAS, Topology};
 use anyhow::Context;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where the log is, and by which topology it is read.
@@ -76,9 +78,14 @@ impl Read {
         Ok(Read { name, text, topology })
     }
 
+    /// What makes users' pseudonyms, if the topology asks for them.
+    pub fn pseudonyms(&self) -> Result<Option<Arc<Pseudonyms>>, Usage> {
+        names::pseudonyms(&self.topology.pseudonyms)
+    }
+
     /// What a drive goes by.
     pub fn epoch_config(&self) -> anyhow::Result<EpochConfig> {
-        EpochConfig::of(&self.name, &self.text)
+        EpochConfig::with_key(&self.name, &self.text, self.pseudonyms()?)
             .map_err(|mistakes| Usage(mistakes.join("\n")).into())
     }
 }

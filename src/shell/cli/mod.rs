@@ -17,6 +17,7 @@ mod letters;
 mod log_args;
 mod meaning;
 mod moment;
+mod names;
 mod outputs;
 mod pause;
 mod progress;

@@ -139,7 +139,8 @@ impl Run {
             Ok(drive) => drive,
             Err(error) => return again(error, show),
         };
-        show.keep(&store.join("history"), &mut drive);
+        let key = read.epoch_config()?.key_fingerprint;
+        show.keep(&store.join("history"), key.as_deref(), &mut drive);
         show.status.update(|status| status.broker_unreachable_since = None);
         let names = read.topology.topics.iter();
         let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const ENDING: &str = "history";
+/// Names the key of the pseudonyms that users have in the files; empty or missing: their own names.
+const NAMES: &str = "users";
 
 /// Where a block lies, and its head.
 #[derive(Clone, Debug)]
@@ -46,18 +48,30 @@ impl Files {
     /// the last whole block of a file was not finished when its process ended, and is cut off.
     pub fn open(dir: &Path, keeps: Keeps) -> io::Result<Files> {
         fs::create_dir_all(dir)?;
-        let mut paths: Vec<PathBuf> = fs::read_dir(dir)?
-            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-            .filter(|path| path.extension().is_some_and(|ending| ending == ENDING))
-            .collect();
-        paths.sort();
         let mut places = Vec::new();
-        for path in paths {
+        for path in files_in(dir)? {
             find(&path, &mut places)?;
         }
         // The order of cycles is that of hours, unless a wrong clock was repaired.
         places.sort_by_key(|place| place.head.cycle);
         Ok(Files { dir: dir.to_path_buf(), keeps, places, open: None })
+    }
+
+    /// Removes what was kept in a directory with users under other names than now: under their
+    /// own, or under the pseudonyms of another key. `key` names the one in force.
+    pub fn forget_other_names(dir: &Path, key: Option<&str>) -> io::Result<()> {
+        let (mark, key) = (dir.join(NAMES), key.unwrap_or(""));
+        let kept = match fs::read_to_string(&mark) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            kept => kept?,
+        };
+        if kept.trim() == key {
+            return Ok(());
+        }
+        for path in files_in(dir)? {
+            fs::remove_file(path)?;
+        }
+        fs::write(&mark, key)
     }
 
     /// Where each block lies, oldest first.
@@ -116,6 +130,16 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// The files of a history, the oldest hour first.
+fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(dir)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING))
+        .collect();
+    paths.sort();
+    Ok(paths)
 }
 
 /// Finds the blocks of a file by their heads.

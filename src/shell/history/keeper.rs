@@ -77,11 +77,14 @@ pub struct Keeper {
 
 impl Keeper {
     /// Opens the history in a directory, for a process that goes on after a cycle. What was
-    /// published between the last cycle of the history and that one is a gap.
+    /// published between the last cycle of the history and that one is a gap. A history with other
+    /// names of users than those of `key`, the fingerprint of their pseudonyms, is begun again.
     ///
     /// # Errors
     /// The directory cannot be made, read or written.
-    pub fn open(dir: &Path, keeps: Keeps, state: &State) -> io::Result<Keeper> {
+    pub fn open(dir: &Path, keeps: Keeps, key: Option<&str>, state: &State) -> io::Result<Keeper> {
+        std::fs::create_dir_all(dir)?;
+        Files::forget_other_names(dir, key)?;
         let files = Files::open(dir, keeps)?;
         let inner = Arc::new(Inner::new(files, keeps.interval));
         let history = History::of(Arc::clone(&inner));

@@ -1,8 +1,9 @@
 //! Which writers' schemas are known, and what to do with the bytes of each.
 
+use super::prepared::{Arena, Prepared, datum, rename};
 use super::{
-    Bounds, HEADER_BYTES, MARKER, Mismatch, NUMBERED_BYTES, Plan, Scratch, Writer, canonical_form,
-    compile, fingerprint, number_of, rabin, released, schema, schema_text, transcode,
+    Bounds, HEADER_BYTES, MARKER, Mismatch, NUMBERED_BYTES, Plan, Writer, canonical_form, compile,
+    fingerprint, number_of, rabin, released, schema, schema_text, transcode,
 };
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
@@ -12,10 +13,10 @@ use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::progress::Progress;
 use crate::core::output::throttle::Throttle;
+use crate::wire::pseudonym::Pseudonyms;
 use crate::wire::record;
 use apache_avro::Schema;
-use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Deepest nesting in a writer's record. Ours go four deep.
 const DEPTH: u32 = 64;
@@ -92,36 +93,8 @@ pub struct Codec {
     /// Per topic, whether it is in Confluent framing.
     is_framed: Vec<bool>,
     max_record_bytes: usize,
-}
-
-/// Where transcoded records lie until their batch is done. Reused: [`Arena::clear`] keeps the
-/// memory.
-#[derive(Clone, Debug, Default)]
-pub struct Arena {
-    bytes: Vec<u8>,
-    scratch: Scratch,
-}
-
-impl Arena {
-    /// Forgets the content, keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-    }
-}
-
-/// A record of which it is known where a datum of our layout lies, if anywhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Prepared {
-    /// In the record itself, after the header of single-object encoding.
-    Direct,
-    /// In the record itself, after the header of Confluent framing.
-    Numbered,
-    /// In the arena.
-    Arena(Range<usize>),
-    /// Nowhere: it is a null that removes a configuration record.
-    Removed,
-    /// Nowhere.
-    Garbled(Garbled),
+    /// By which users are named in what is read, if they are.
+    pseudonyms: Option<Arc<Pseudonyms>>,
 }
 
 /// With the limit that holds when a topology file says nothing.
@@ -139,6 +112,12 @@ impl Codec {
         Codec { max_record_bytes, ..BUILT_IN.get_or_init(Codec::built_in).clone() }
     }
 
+    /// Names users by pseudonyms in what it reads, or by their names.
+    #[must_use]
+    pub fn with_pseudonyms(self, pseudonyms: Option<Arc<Pseudonyms>>) -> Codec {
+        Codec { pseudonyms, ..self }
+    }
+
     fn built_in() -> Codec {
         let mut codec = Codec {
             ours: Topic::ALL.iter().map(|topic| fingerprint(*topic)).collect(),
@@ -146,6 +125,7 @@ impl Codec {
             numbered: Topic::ALL.iter().map(|_| Vec::new()).collect(),
             is_framed: vec![false; Topic::ALL.len()],
             max_record_bytes: 0,
+            pseudonyms: None,
         };
         for topic in Topic::ALL {
             for text in released(*topic).iter().chain([&schema_text(*topic)]) {
@@ -212,9 +192,26 @@ impl Codec {
 
     /// First of two steps of reading: finds the record's schema and, if it is not ours, turns the
     /// record into ours at the end of the arena. With all records of a batch prepared, the arena
-    /// stands still and [`Codec::read_prepared`] borrows from it and from the batch.
+    /// stands still and [`Codec::read_prepared`] borrows from it and from the batch. A record that
+    /// names a user is turned into one that has the pseudonym, if users are to have any; so is the
+    /// `key` of one that is removed.
     #[inline]
-    pub fn prepare(&self, topic: Topic, value: Option<&[u8]>, arena: &mut Arena) -> Prepared {
+    pub fn prepare(
+        &self,
+        topic: Topic,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        arena: &mut Arena,
+    ) -> Prepared {
+        let prepared = self.prepare_named(topic, value, arena);
+        match &self.pseudonyms {
+            None => prepared,
+            Some(pseudonyms) => rename(pseudonyms, prepared, topic, key, value, arena),
+        }
+    }
+
+    #[inline]
+    fn prepare_named(&self, topic: Topic, value: Option<&[u8]>, arena: &mut Arena) -> Prepared {
         let Some(value) = value else {
             return if topic.is_configuration() {
                 Prepared::Removed
@@ -291,6 +288,13 @@ impl Codec {
                 None => Event::Garbled(Garbled::Null),
             };
         }
+        if let Prepared::RemovedAs(range) = prepared {
+            let name = arena.bytes.get(range.clone()).map(std::str::from_utf8);
+            return match name {
+                Some(Ok(name)) => Event::Removed { topic, name },
+                Some(Err(_)) | None => Event::Garbled(Garbled::Malformed),
+            };
+        }
         match datum(prepared, value, arena) {
             Ok(datum) => record::event(topic, datum, corrected),
             Err(garbled) => Event::Garbled(garbled),
@@ -320,7 +324,7 @@ impl Codec {
         arena: &'a mut Arena,
     ) -> Event<'a> {
         arena.clear();
-        let prepared = self.prepare(topic, value, arena);
+        let prepared = self.prepare(topic, key, value, arena);
         self.read_prepared(&prepared, topic, key, value, arena, &mut false)
     }
 
@@ -343,7 +347,7 @@ impl Codec {
     pub fn read_output(&self, topic: Topic, value: &[u8]) -> Result<Output, Garbled> {
         let mut arena = Arena::default();
         if topic == Topic::Decision {
-            let prepared = self.prepare(topic, Some(value), &mut arena);
+            let prepared = self.prepare(topic, None, Some(value), &mut arena);
             let datum = datum(&prepared, Some(value), &arena)?;
             return Ok(record::decision::read_answer(datum)?.into());
         }
@@ -378,28 +382,8 @@ impl Codec {
     /// Reads the record of a cycle.
     pub fn read_progress(&self, value: &[u8]) -> Result<Progress, Garbled> {
         let mut arena = Arena::default();
-        let prepared = self.prepare(Topic::Progress, Some(value), &mut arena);
+        let prepared = self.prepare(Topic::Progress, None, Some(value), &mut arena);
         Ok(record::progress::read(datum(&prepared, Some(value), &arena)?)?)
-    }
-}
-
-/// The bytes a prepared record is read from.
-#[inline]
-fn datum<'a>(
-    prepared: &Prepared,
-    value: Option<&'a [u8]>,
-    arena: &'a Arena,
-) -> Result<&'a [u8], Garbled> {
-    match prepared {
-        Prepared::Direct => {
-            value.and_then(|value| value.get(HEADER_BYTES..)).ok_or(Garbled::Framing)
-        }
-        Prepared::Numbered => {
-            value.and_then(|value| value.get(NUMBERED_BYTES..)).ok_or(Garbled::Framing)
-        }
-        Prepared::Arena(range) => arena.bytes.get(range.clone()).ok_or(Garbled::Malformed),
-        Prepared::Removed => Err(Garbled::Null),
-        Prepared::Garbled(garbled) => Err(*garbled),
     }
 }
 

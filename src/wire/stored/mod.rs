@@ -8,6 +8,7 @@ mod command;
 mod fact;
 mod head;
 mod job;
+mod key;
 mod left;
 mod load;
 mod notes;
@@ -16,6 +17,7 @@ mod throttle;
 mod writers;
 
 pub use head::{Bounds, Head, policies_of, read_head, write_head};
+pub use key::{KEY_PAGE, read_key, write_key};
 pub use load::Restore;
 pub use notes::{NOTES_PAGE, read_notes, write_notes};
 pub use writers::{WRITERS_PAGE, read_writers, write_writers};

@@ -30,6 +30,15 @@ pub fn describe(topology: &Topology) -> String {
         let place = if topology.intake.in_run { "the leader" } else { "`yardmaster intake`" };
         let _ = writeln!(text, "\nintake: {name}, dialect {}, read by {place}", dialect.name());
     }
+    let pseudonyms = &topology.pseudonyms;
+    if pseudonyms.users {
+        let place = match (&pseudonyms.key_file, &pseudonyms.key_env) {
+            (Some(file), _) => format!("; their key is in {file}"),
+            (None, Some(variable)) => format!("; their key is in the variable {variable}"),
+            (None, None) => String::new(),
+        };
+        let _ = writeln!(text, "\nusers are named by pseudonyms{place}");
+    }
     // Throttles are published by the first policy that has any.
     let throttles = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
     let throttler = topology.policies.iter().find(throttles).map(|spec| spec.name.as_str());

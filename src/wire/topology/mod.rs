@@ -8,6 +8,7 @@ mod intake;
 mod lint;
 mod need;
 mod policy;
+mod pseudonyms;
 mod read;
 mod registry;
 mod rule;
@@ -18,6 +19,7 @@ pub use describe::{describe, mermaid};
 pub use intake::IntakeSettings;
 pub use lint::{Finding, Severity, findings};
 pub use need::{Reader as TopicReader, Shortfall, readers, shortfalls, why_append};
+pub use pseudonyms::PseudonymSettings;
 pub use registry::{Registry, Strategy};
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
@@ -47,6 +49,8 @@ pub struct Topology {
     pub intake: IntakeSettings,
     /// The schema registry, if there is one.
     pub registry: Option<Registry>,
+    /// Whether users are shown by pseudonyms.
+    pub pseudonyms: PseudonymSettings,
     /// Policies, in the order of the file.
     pub policies: Vec<PolicySpec>,
     /// Rules that give commands, and what bounds them.
@@ -65,8 +69,18 @@ pub struct Kafka {
 }
 
 /// What a file may hold.
-const ROOT: [&str; 9] =
-    ["domain", "topics", "limits", "kafka", "intake", "registry", "policy", "rule", "governor"];
+const ROOT: [&str; 10] = [
+    "domain",
+    "topics",
+    "limits",
+    "kafka",
+    "intake",
+    "registry",
+    "pseudonyms",
+    "policy",
+    "rule",
+    "governor",
+];
 
 /// Properties on which the guarantees rest: ours to set.
 const OURS: [&str; 8] = [
@@ -97,11 +111,21 @@ impl Topology {
         let kafka = kafka(&mut reader, root.get("kafka"), &domain);
         let intake = intake::intake(&mut reader, root.get("intake"));
         let registry = root.get("registry").and_then(|it| registry::registry(&mut reader, it));
+        let pseudonyms = pseudonyms::pseudonyms(&mut reader, root.get("pseudonyms"));
         let placed = policy::policies(&mut reader, root.get("policy"));
         let policies = placed.into_iter().map(|placed| placed.policy).collect();
         let commands = rule::commands(&mut reader, root.get("rule"), root.get("governor"));
-        let topology =
-            Topology { domain, topics, limits, kafka, intake, registry, policies, commands };
+        let topology = Topology {
+            domain,
+            topics,
+            limits,
+            kafka,
+            intake,
+            registry,
+            pseudonyms,
+            policies,
+            commands,
+        };
         check::check(&mut reader, &topology, &lines);
         let complaints = reader.finish();
         if complaints.is_empty() { Ok(topology) } else { Err(complaints) }

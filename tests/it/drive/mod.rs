@@ -8,6 +8,7 @@ mod names;
 mod nucleus;
 mod onward;
 mod owner;
+mod pseudonyms;
 mod repair;
 mod replicas;
 mod site;

@@ -49,7 +49,7 @@ fn a_record_of_any_topic_is_read_or_garbled() {
             corpus.iter().map(|it| framed(Topic::Site, &it[HEADER_BYTES..])).take(2).collect();
         corpus.extend(others);
         inputs += feed(&format!("record {}", topic.name()), 1, &corpus, |bytes| {
-            let prepared = CODEC.prepare(*topic, Some(bytes), &mut arena);
+            let prepared = CODEC.prepare(*topic, None, Some(bytes), &mut arena);
             let event = CODEC.read(*topic, Some(b"key"), Some(bytes), &mut arena);
             let garbled = matches!(event, Event::Garbled(_));
             assert!(garbled || !matches!(prepared, Prepared::Garbled(_)), "both at once");

@@ -137,7 +137,7 @@ fn a_batch_is_prepared_then_read() {
     let mark = codec.learn(Topic::Heartbeat, FOREIGN).expect("a compatible schema");
     let value = foreign(mark);
     let mut arena = Arena::default();
-    let prepare = |_: usize| codec.prepare(Topic::Heartbeat, Some(&value), &mut arena);
+    let prepare = |_: usize| codec.prepare(Topic::Heartbeat, None, Some(&value), &mut arena);
     let prepared: Vec<Prepared> = (0..32).map(prepare).collect();
     let events: Vec<Event<'_>> = prepared
         .iter()

@@ -109,7 +109,7 @@ impl Served {
         let api = Api { client, status: status.clone(), views: views.clone(), past, reasons };
         let engine = engine(config, QUEUES)?;
         let keeps = Keeps { interval: 60 * SECOND, span: Millis::MAX / 2, bytes: 512 * MIB };
-        let keeper = Keeper::open(&scratch.join("serving"), keeps, &engine.state)?;
+        let keeper = Keeper::open(&scratch.join("serving"), keeps, None, &engine.state)?;
         api.past.set(Some(keeper.history()));
         let metrics = Metrics::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let added = (api::routes(api), &api::PATHS[..]);
