@@ -17,9 +17,10 @@ use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::policy::Policy;
+use crate::core::policy::throttling::Gauge;
 use crate::core::request::cycle::CycleQueue;
 use crate::core::request::requests::Requests;
-use crate::core::request::throttles::ThrottleEvaluation;
+use crate::core::request::throttles::{ThrottleEvaluation, gauges_of_user};
 use crate::core::state::State;
 use crate::core::state::record::RequestState;
 use crate::core::unit::Millis;
@@ -43,6 +44,8 @@ pub struct Engine {
     commands: Option<VecDeque<Command>>,
     /// Up to when slot figures that ran out were looked for.
     slots_seen: Millis,
+    /// Decisions by the class of their task and by outcome, since this was last asked for.
+    classed: BTreeMap<[&'static str; 2], u64>,
 }
 
 impl Engine {
@@ -61,6 +64,7 @@ impl Engine {
             command_evaluation: CommandEvaluation::default(),
             commands: None,
             slots_seen: 0,
+            classed: BTreeMap::new(),
         }
     }
 
@@ -203,7 +207,7 @@ impl Engine {
     }
 
     fn next_decision(&mut self) -> Option<Decision> {
-        let Engine { state, policies, grid, work, requests, cycle, .. } = self;
+        let Engine { state, policies, grid, work, requests, cycle, classed, .. } = self;
         let judging = Judging { view: grid.view(state), policies, work };
         loop {
             let beyond = cycle.cut_off(&state.setting.limits);
@@ -213,6 +217,9 @@ impl Engine {
             let no_room = requests.no_room(state);
             if let Some(decision) = judging.decide(&subject, number, no_room, evaluation) {
                 cycle.note_size(bytes_of(&decision));
+                if let Some(class) = judging.class_of(&decision) {
+                    *classed.entry([class, decision.outcome.name()]).or_default() += 1;
+                }
                 return Some(decision);
             }
         }
@@ -222,6 +229,18 @@ impl Engine {
     /// was last asked.
     pub fn take_without_heartbeat(&mut self) -> BTreeMap<CommandRule, u64> {
         self.command_evaluation.take_without_heartbeat()
+    }
+
+    /// Decisions by the class of their task and by outcome, since this was last asked.
+    pub fn take_classed(&mut self) -> BTreeMap<[&'static str; 2], u64> {
+        std::mem::take(&mut self.classed)
+    }
+
+    /// What the rules that hold owners measure of a user now, and their limits; none without a
+    /// policy that throttles.
+    pub fn gauges_of_user(&self, user: &str) -> Vec<Gauge> {
+        let Engine { state, policies, grid, .. } = self;
+        gauges_of_user(grid.view(state), policies, user)
     }
 
     /// Folds an output of this cycle, or of one that was read back.

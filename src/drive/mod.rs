@@ -199,6 +199,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub fn take_report(&mut self) -> Report {
         self.report.oddities = self.engine.state.oddities.take();
         self.report.without_heartbeat = self.engine.take_without_heartbeat();
+        self.report.classed = self.engine.take_classed();
         self.report.checkpoint_ns.append(&mut self.keeper.took_ns);
         let (strays, mut named) = self.own.strays.take();
         self.report.strays = strays;

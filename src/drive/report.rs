@@ -52,6 +52,8 @@ pub struct Report {
     pub unread: u64,
     /// Jobs that a rule left alone since their attempt has sent no heartbeat, by rule.
     pub without_heartbeat: BTreeMap<CommandRule, u64>,
+    /// Decisions by the class of their task and by outcome, of tasks that have classes.
+    pub classed: BTreeMap<[&'static str; 2], u64>,
     /// Where they differ, the first few.
     pub differences: Vec<String>,
     /// What an operator should know.

@@ -12,9 +12,11 @@ mod figures;
 mod intake;
 mod memory;
 mod queues;
+mod rules;
 mod scrape;
 mod table;
 mod waiting;
+mod weights;
 
 pub use document::document;
 pub use queues::QueueLoad;
@@ -43,10 +45,12 @@ use intake::IntakeMetrics;
 use metrics::{Gauge, Histogram};
 use metrics_exporter_prometheus::PrometheusRecorder;
 use queues::Queues;
+use rules::Rules;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use waiting::LOOKED_AT_MAX;
+use weights::Weights;
 
 /// How many queues get a label of their own if nothing else is stated.
 pub const QUEUES_MAX: usize = 500;
@@ -65,6 +69,9 @@ pub struct Metrics {
     rejections: Pairs,
     assigned_jobs: ByLabel,
     nucleus_assignments: ByLabel,
+    weights: Weights,
+    classed: Pairs,
+    rules: Rules,
     throttles: Pairs,
     commands: CommandMetrics,
     standing: BTreeMap<&'static str, Gauge>,
@@ -103,6 +110,9 @@ impl Metrics {
             rejections: Pairs::new(Metric::Rejections),
             assigned_jobs: ByLabel::new(Metric::AssignedJobs, labels_max),
             nucleus_assignments: ByLabel::new(Metric::NucleusAssignments, labels_max),
+            weights: Weights::new(),
+            classed: Pairs::new(Metric::ClassedDecisions),
+            rules: Rules::default(),
             throttles: Pairs::new(Metric::Throttles),
             commands: CommandMetrics::new(),
             standing: BTreeMap::new(),
@@ -188,13 +198,20 @@ impl Metrics {
                 self.assigned_jobs.count(&self.recorder, &it.unified, u64::from(it.jobs));
             });
             // The answer to a task that wants a nucleus: the nucleus alone, without jobs.
-            if let [chosen] = ranked.as_slice()
-                && chosen.jobs == 0
-                && chosen.queue == decision.nucleus
-            {
+            let is_nucleus = match ranked.as_slice() {
+                [chosen] => chosen.jobs == 0 && chosen.queue == decision.nucleus,
+                _ => false,
+            };
+            if is_nucleus {
                 self.nucleus_assignments.count(&self.recorder, &decision.nucleus, 1);
             }
+            self.weights.record(&self.recorder, decision, ranked, is_nucleus);
         }
+    }
+
+    /// Decisions on tasks of a class, with an outcome.
+    pub fn record_classed(&mut self, [class, outcome]: [&str; 2], decisions: u64) {
+        self.classed.count(&self.recorder, class, outcome, decisions);
     }
 
     /// A throttle that was published.
@@ -341,6 +358,16 @@ impl Metrics {
         waiting::forget(&self.current);
     }
 
+    /// By what is decided: to be called every ten seconds, by a process that leads.
+    pub fn record_rules(&mut self, engine: &Engine) {
+        self.rules.record(&self.current, engine);
+    }
+
+    /// This process does not lead, and decides by nothing.
+    pub fn forget_rules(&mut self) {
+        rules::forget(&self.current);
+    }
+
     /// Adds what was counted to what is exported. Once per batch.
     pub fn add(&mut self) {
         self.events.iter_mut().for_each(PendingCounter::add);
@@ -348,7 +375,8 @@ impl Metrics {
         self.strays.values_mut().for_each(PendingCounter::add);
         let CommandMetrics { published, without_heartbeat, .. } = &mut self.commands;
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
-        pairs.into_iter().chain([published, without_heartbeat]).for_each(Pairs::add);
+        let of_others = [published, without_heartbeat, &mut self.classed];
+        pairs.into_iter().chain(of_others).for_each(Pairs::add);
         self.assigned_jobs.add();
         self.nucleus_assignments.add();
         self.intake.add();

@@ -292,6 +292,9 @@ impl Show {
         for (rule, jobs) in &report.without_heartbeat {
             metrics.record_without_heartbeat(*rule, *jobs);
         }
+        for (labels, decisions) in &report.classed {
+            metrics.record_classed(*labels, *decisions);
+        }
         let each = |all: &[u64], mut record: Box<dyn FnMut(Duration) + '_>| {
             all.iter().for_each(|ns| record(Duration::from_nanos(*ns)));
         };
@@ -335,10 +338,12 @@ impl Show {
             self.metrics.record_figures(state);
             if is_current {
                 self.metrics.record_waiting(drive.engine());
+                self.metrics.record_rules(drive.engine());
             }
         }
         if !is_current {
             self.metrics.forget_waiting();
+            self.metrics.forget_rules();
         }
     }
 

@@ -4,7 +4,9 @@
 mod boards;
 mod live;
 mod promql;
+mod requests;
 mod rules;
+mod runbooks;
 
 use boards::{Board, Panel, Variable};
 use promql::{Selector, groupings, selectors, variables};
@@ -147,11 +149,12 @@ fn boards_have_the_variables_that_they_use() {
         let of_variables = board.variables.iter().filter_map(|it| it.values_of.as_ref());
         let texts = queries.iter().map(|query| query.expr.as_str());
         let texts = texts.chain(of_variables.map(|(selector, _)| selector.as_str()));
+        let other_texts = board.other_texts();
+        let texts = texts.chain(other_texts.iter().map(String::as_str));
         let used: BTreeSet<String> =
             texts.flat_map(variables).filter(|name| !name.starts_with("__")).collect();
-        let mut has: BTreeSet<String> =
+        let has: BTreeSet<String> =
             board.variables.iter().map(|variable| variable.name.clone()).collect();
-        assert!(has.remove("datasource"), "{}", board.name);
         assert_eq!(used, has, "{}", board.name);
     }
 }
@@ -250,4 +253,21 @@ fn panels_that_explain_nothing_are_seen() {
     assert_eq!(panel(|it| it.description = "Empty while it likes".to_owned()), 1);
     assert_eq!(panel(|it| it.queries.clear()), 1);
     assert_eq!(panel(|it| it.place.0 = 20), 1);
+}
+
+#[test]
+fn tables_of_the_api_that_show_nothing_are_seen() {
+    let all = boards().into_iter().flat_map(|board| board.panels);
+    let tables: Vec<Panel> = all.filter(|panel| !panel.requests.is_empty()).collect();
+    assert_eq!(tables.len(), 2);
+    let table = |change: fn(&mut requests::Request)| {
+        let mut panel = tables.iter().find(|it| it.title == "Single decisions").unwrap().clone();
+        change(&mut panel.requests[0]);
+        panel.complaints().len()
+    };
+    assert_eq!(table(|_| ()), 0);
+    assert_eq!(table(|it| it.path = "http://leader:9187/api/v1/decisions".to_owned()), 1);
+    assert_eq!(table(|it| it.path += "?limit=5"), 1);
+    assert_eq!(table(|it| it.root.clear()), 1);
+    assert_eq!(table(|it| drop(it.columns.remove("subject"))), 1);
 }

@@ -26,7 +26,7 @@ pub use job::{Heartbeat, JobState, Status};
 pub use link::{Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
-pub use parameter::{Parameter, confirmed, history_since};
+pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping};
 pub use pilot::Pilot;
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
 pub use quota::{Quota, QuotaKind};

@@ -46,6 +46,13 @@ pub fn confirmed(domain: &str, topic: Topic, at: Millis) -> Parameter {
     Parameter { app, component, key, vo, value, changed_at: at }
 }
 
+/// Whether a parameter is no setting of anybody's, but what programs note for each other: an import
+/// that it found all as it was, intake since when its history is whole.
+pub fn is_bookkeeping(parameter: &Parameter) -> bool {
+    let Parameter { app, component, .. } = parameter;
+    [[HISTORY[0], HISTORY[1]], CONFIRMED].contains(&[app.as_str(), component.as_str()])
+}
+
 /// Whether a parameter of this name is read by no policy, so that nothing is to be evaluated again
 /// when it changes.
 fn is_of_no_policy(name: &str) -> bool {

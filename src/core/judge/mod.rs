@@ -16,6 +16,7 @@ pub(in crate::core) mod policies;
 pub mod share;
 pub(in crate::core) mod size;
 mod tag;
+mod task_class;
 pub mod view;
 pub(in crate::core) mod work;
 pub mod world;

@@ -41,6 +41,20 @@ const B: i8 = 0;
 /// Tasks of users that have much running at mid-sites, too.
 const C: i8 = -1;
 
+/// The names of the classes of tasks, in metrics.
+pub const TASK_CLASSES: [&str; 4] = ["S", "A", "B", "C"];
+
+/// The name of a class: see [`super::Owner::task_class`].
+pub fn task_class_name(class: i8) -> &'static str {
+    let [s, a, b, c] = TASK_CLASSES;
+    match class {
+        S.. => s,
+        A => a,
+        B => b,
+        _ => c,
+    }
+}
+
 /// The share whose tasks are all of class S.
 const EXPRESS: &str = "Express Analysis";
 
@@ -99,6 +113,11 @@ mod tests {
         assert_eq!([of(1_000, 1_000), of(7_999, 7_999)], [B; 2]);
         assert_eq!([of(1_000, 8_000), of(8_000, 8_000)], [C; 2]);
         assert_eq!(class("Express Analysis", (9_000, 9_000), (0, 1, 1)), S);
+    }
+
+    #[test]
+    fn classes_have_their_names() {
+        assert_eq!([S, A, B, C].map(task_class_name), TASK_CLASSES);
     }
 
     #[test]

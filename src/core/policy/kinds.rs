@@ -2,11 +2,13 @@
 
 use super::analysis::ANALYSIS_JOB;
 use super::atlas::PRODUCTION_JOB;
+use super::declare::{Weigh, Weight};
 use super::flavour::Flavour;
 use super::param::{Rules, Step};
 use super::spec::{PolicySpec, Wake};
 use super::task::PRODUCTION_TASK;
 use crate::core::unit::{HOUR, MINUTE};
+use std::collections::BTreeSet;
 
 /// The registry.
 static KINDS: [&Flavour; 3] = [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK];
@@ -19,6 +21,14 @@ pub fn kinds() -> &'static [&'static Flavour] {
 /// The kind of a name.
 pub fn kind(name: &str) -> Option<&'static Flavour> {
     kinds().iter().copied().find(|flavour| flavour.name == name)
+}
+
+/// The names of the factors that a weight may have, of every kind: figures behind factors have
+/// other names.
+pub fn factors() -> BTreeSet<&'static str> {
+    let weights = kinds().iter().flat_map(|flavour| flavour.weights);
+    let is_factor = |weight: &&&Weight| !matches!(weight.weigh, Weigh::Figure(_));
+    weights.filter(is_factor).map(|weight| weight.name).collect()
 }
 
 impl PolicySpec {
@@ -51,6 +61,21 @@ impl PolicySpec {
             filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),
             weights: flavour.weights.iter().map(|weight| step(weight.name)).collect(),
             ..PolicySpec::empty(name, flavour.name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_figure_has_the_name_of_a_factor() {
+        let weights = || kinds().iter().flat_map(|flavour| flavour.weights);
+        let factors = factors();
+        assert!(factors.len() >= 8, "{factors:?}");
+        for (figure, _) in weights().flat_map(|weight| weight.figures) {
+            assert!(!factors.contains(figure), "{figure}");
         }
     }
 }

@@ -55,13 +55,14 @@ pub use crate::core::state::ledger::Totals;
 pub use applicable::Applicable;
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
+pub use class::{TASK_CLASSES, task_class_name};
 pub use compile::{Policy, Resolved};
 pub use declare::{
     After, Applies, Before, Filter, Judge, Nuclei, NucleusFactor, Reads, Weigh, Weight, Whole,
 };
 pub use flavour::{Flavour, Plan, Select};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
-pub use kinds::{kind, kinds};
+pub use kinds::{factors, kind, kinds};
 pub use locality::{Locality, Source};
 pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Kind, Mistake, Param, Rules, Step, Unit};

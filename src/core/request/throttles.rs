@@ -8,7 +8,8 @@ use crate::core::event::{Task, TaskPhase};
 use crate::core::id::Name;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::time_notes;
-use crate::core::judge::policies::Ready;
+use crate::core::judge::policies::{Policies, Ready};
+use crate::core::judge::view::CutView;
 use crate::core::output::throttle::{
     Action, Subject, SubjectKind, Throttle, ThrottleId, key, name, owner_of,
 };
@@ -89,6 +90,17 @@ impl<'a> Throttler<'a> {
         let margin = (throttling.margin)(&own.resolved.own);
         Some(Throttler { judging, at, policy, throttling, own, margin })
     }
+}
+
+/// What the rules that hold owners measure of a user, and their limits. It may be asked at any
+/// time: it reads counters and records alone, and nothing that was found out at a cut.
+pub(crate) fn gauges_of_user(view: CutView<'_>, policies: &Policies, user: &str) -> Vec<Gauge> {
+    let mut all = policies.all().iter();
+    let throttling = all.find_map(|policy| Some((policy, policy.throttling()?)));
+    let Some((policy, throttling)) = throttling else { return Vec::new() };
+    let resolved = policy.resolve(&|component, name| view.state.parameter(component, name), "");
+    let owner = view.owner((SubjectKind::User, user));
+    (throttling.of_owner)(&owner, SubjectKind::User, &resolved.own)
 }
 
 impl ThrottleEvaluation {

@@ -5,14 +5,17 @@ use super::counters::PAIRS_MAX;
 use super::export::DOMAIN;
 use super::figures::{SHARES_MAX, USERS_MAX};
 use super::queues::WORKERS;
+use super::rules::COMPONENTS_MAX;
 use super::table::{EventOutcome, Kind, Metric};
 use super::waiting::FIXED;
+use super::weights::POLICIES_MAX;
 use crate::core::command::CommandRule;
 use crate::core::cut::Topic;
 use crate::core::event::Status;
 use crate::core::oddity::Oddity;
 use crate::core::output::throttle::Action;
 use crate::core::policy::rule::Rule;
+use crate::core::policy::{TASK_CLASSES, factors};
 use crate::drive::intake::Taken;
 use crate::drive::stray::Stray;
 use crate::wire::dialect::Dialect;
@@ -73,6 +76,20 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
         ("reason", Metric::WaitingRequests) => {
             pairs(&format!("filters of the policies, and {} for each policy", list(FIXED)))
         }
+        ("policy", Metric::ChosenWeight | Metric::ChosenFactor | Metric::FactorSpread) => {
+            format!(
+                "policies of the topology file, the first {POLICIES_MAX}, the rest as `{OTHER}`"
+            )
+        }
+        ("policy", Metric::PolicyInfo) => "policies of the topology file".to_owned(),
+        ("hash", _) => "one for each policy".to_owned(),
+        ("factor", _) => list(factors()),
+        ("class", _) => list(TASK_CLASSES),
+        ("outcome", Metric::ClassedDecisions) => list(["assign", "defer"]),
+        ("component", _) => {
+            format!("the first {COMPONENTS_MAX} by name, the rest as `{OTHER}`")
+        }
+        ("rule", Metric::UserCaps) => list(Rule::OF_OWNERS.map(Rule::name)),
         ("policy", _) => format!("policies of the topology file, and `{OTHER}`"),
         ("filter", _) => pairs("filters of the policies"),
         ("rule", Metric::Throttles | Metric::Standing) => {

@@ -14,10 +14,11 @@ pub(super) fn recorder(domain: &str) -> PrometheusRecorder {
     let mut builder = PrometheusBuilder::new().add_global_label(DOMAIN, domain);
     for metric in Metric::ALL {
         if let Kind::Histogram(bounds) = metric.kind() {
-            let seconds: Vec<f64> = bounds.iter().map(|micros| *micros as f64 / 1e6).collect();
+            let bounds: Vec<f64> =
+                bounds.iter().map(|millionths| *millionths as f64 / 1e6).collect();
             let name = Matcher::Full(metric.name().to_string());
             builder = builder
-                .set_buckets_for_metric(name, &seconds)
+                .set_buckets_for_metric(name, &bounds)
                 // cannot fail: it objects to an empty list alone, and the table has none.
                 .expect("the table's lists of bounds are not empty");
         }
@@ -39,7 +40,15 @@ pub(super) fn gauge(recorder: &PrometheusRecorder, metric: Metric, labels: &[&st
 }
 
 pub(super) fn histogram(recorder: &PrometheusRecorder, metric: Metric) -> Histogram {
-    recorder.register_histogram(&key(metric, &[]), &METADATA)
+    histogram_of(recorder, metric, &[])
+}
+
+pub(super) fn histogram_of(
+    recorder: &PrometheusRecorder,
+    metric: Metric,
+    labels: &[&str],
+) -> Histogram {
+    recorder.register_histogram(&key(metric, labels), &METADATA)
 }
 
 /// The key of a metric with the values of its labels, in the order of the table.

@@ -36,6 +36,15 @@ pub(super) fn shares(current: &Current, state: &State) {
 
 /// Jobs of the users with the most running jobs, and among equals with the most queued ones.
 pub(super) fn users(current: &Current, state: &State) {
+    let states = ["running", "queued"];
+    let samples = top_users(state).into_iter().flat_map(|(user, jobs)| {
+        states.iter().zip(jobs).map(move |(state, jobs)| ([user, *state], jobs as f64))
+    });
+    current.set(Metric::UserJobs, samples);
+}
+
+/// The users that are shown, each with its running and queued jobs.
+pub(super) fn top_users(state: &State) -> Vec<(&str, [u64; 2])> {
     let rows = state.ledger.owner.iter();
     let mut users: Vec<(Reverse<[u64; 2]>, &str)> = rows
         .filter(|([_, kind, ..], _)| *kind == USER)
@@ -49,11 +58,7 @@ pub(super) fn users(current: &Current, state: &State) {
         users.select_nth_unstable(USERS_MAX);
         users.truncate(USERS_MAX);
     }
-    let states = ["running", "queued"];
-    let samples = users.iter().flat_map(|(Reverse(jobs), user)| {
-        states.iter().zip(jobs).map(move |(state, jobs)| ([*user, *state], *jobs as f64))
-    });
-    current.set(Metric::UserJobs, samples);
+    users.into_iter().map(|(Reverse(jobs), user)| (user, jobs)).collect()
 }
 
 /// By rule: how much of its budget is used. A rule that is tried uses that of what it publishes for

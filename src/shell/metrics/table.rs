@@ -11,8 +11,11 @@ pub enum Kind {
     Histogram(&'static [Bound]),
 }
 
-/// Upper bound of a bucket, in microseconds, so that bounds compare exactly.
+/// Upper bound of a bucket, in millionths of the unit, so that bounds compare exactly.
 pub type Bound = u64;
+
+/// So many millionths are one.
+const ONE: Bound = 1_000_000;
 
 /// From one microsecond to a second: steps of the core.
 const STEP: &[Bound] =
@@ -21,6 +24,33 @@ const STEP: &[Bound] =
 const WAIT: &[Bound] = &[
     1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,
     5_000_000, 10_000_000, 60_000_000,
+];
+
+/// From a thousandth to a million: weights and their factors, of which 1 changes nothing.
+const WEIGHT: &[Bound] = &[
+    ONE / 1_000,
+    ONE / 100,
+    ONE / 10,
+    ONE / 2,
+    ONE,
+    2 * ONE,
+    5 * ONE,
+    10 * ONE,
+    100 * ONE,
+    1_000 * ONE,
+    1_000_000 * ONE,
+];
+/// Ratios from 1, of what differs little to what differs beyond all measure.
+const SPREAD: &[Bound] = &[
+    ONE,
+    ONE + ONE / 10,
+    ONE + ONE / 2,
+    2 * ONE,
+    5 * ONE,
+    10 * ONE,
+    100 * ONE,
+    1_000 * ONE,
+    1_000_000 * ONE,
 ];
 
 macro_rules! metrics {
@@ -81,6 +111,20 @@ metrics! {
         "Jobs that decisions to be carried out gave to queues, by the name under which a queue's jobs are counted.";
     NucleusAssignments Kind::Counter, "yardmaster_nucleus_assignments_total" ["nucleus"]
         "Tasks that were given a nucleus by decisions to be carried out, by nucleus.";
+    ChosenWeight Kind::Histogram(WEIGHT), "yardmaster_chosen_weight" ["policy"]
+        "Weights of the queues that decisions to be carried out gave jobs to, and of the nuclei that they gave tasks, by policy.";
+    ChosenFactor Kind::Histogram(WEIGHT), "yardmaster_chosen_factor" ["policy", "factor"]
+        "Factors of the weights of yardmaster_chosen_weight, by policy and factor; a weight is the product of its factors, so 1 changes nothing.";
+    FactorSpread Kind::Histogram(SPREAD), "yardmaster_factor_spread_ratio" ["policy", "factor"]
+        "Largest value of a factor among the queues that a decision ranks, divided by the smallest one, by policy and factor: 1 for a factor that is the same for all and thus decides nothing; 1000000 where one is 0. One observation a decision that ranks two queues or more.";
+    ClassedDecisions Kind::Counter, "yardmaster_classed_decisions_total" ["class", "outcome"]
+        "Decisions on requests of shares whose tasks have classes (User Analysis, Express Analysis), by the class of the task when it was judged and by outcome: class S is for tasks that are nearly done, A for users with little running, B and C for those with more.";
+    PolicyInfo Kind::Gauge, "yardmaster_policy_info" ["policy", "hash"]
+        "1 for each policy by which this process decides, by the hash of its list and parameters in the topology file. Shown by the process that leads.";
+    ParametersChanged Kind::Gauge, "yardmaster_parameters_changed_timestamp_seconds" ["component"]
+        "When a run-time parameter of the component was last changed, as its record states, or was seen to be removed, in seconds since 1970. What imports and intake note for themselves is left out. Shown by the process that leads; looked at every 10 s.";
+    UserCaps Kind::Gauge, "yardmaster_user_cap_used_ratio" ["user", "rule"]
+        "What a throttling rule measures of the user, of its limit: above 1 the user is held. Of the users of yardmaster_user_jobs; rules without a limit are left out. Shown by the process that leads; counted every 10 s.";
     WaitingRequests Kind::Gauge, "yardmaster_waiting_requests" ["policy", "reason"]
         "Requests without a final answer, by policy and by the filter that rejected most of their candidates at their last answer; or `not_judged` if this attempt has no answer yet, `throttled` if a throttle holds the owner or task, `deferred_as_whole` if another reason made it wait before any candidate was looked at. Shown by the process that leads; counted every 10 s over at most 20000 requests, those to be judged now first, and those beyond as `other`.";
     WaitingAge Kind::Gauge, "yardmaster_waiting_request_age_seconds" ["policy"]

@@ -1,9 +1,13 @@
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod waiting;
+#[cfg(test)]
+mod weights;
 #[cfg(test)]
 mod world;
 
@@ -12,14 +16,16 @@ use super::*;
 use crate::core::event::Status;
 use crate::core::output::command::held_back_note;
 use crate::core::state::Setting;
+use rules::cap;
 use samples::{
     Shown, assignment, command, decision, setting_with_rule, text_of, throttle, with_domain,
 };
 use std::collections::BTreeSet;
+use weights::weighed;
 use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 23] = [
+const UNITS: [&str; 26] = [
     "reads",
     "events",
     "changes",
@@ -40,6 +46,10 @@ const UNITS: [&str; 23] = [
     "slots",
     "links",
     "assignments",
+    // Numbers without a unit, and what is stated in labels.
+    "weight",
+    "factor",
+    "info",
     // Conditions that hold (1) or not (0).
     "leading",
     "publishing",
@@ -112,15 +122,18 @@ fn all() -> Metrics {
     metrics.record_facts_age(Topic::Link, 61_000);
     metrics.record_restore(0.5, 99);
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
-    metrics.record_decision(&assignment("", &[("CERN", 7), ("DESY", 3)]));
+    metrics.record_decision(&weighed("atlas", &[(7, [2.0, 1.0, 0.0]), (3, [1.0; 3])]));
     metrics.record_decision(&assignment("BNL", &[("BNL", 0)]));
+    metrics.record_classed(["A", "defer"], 2);
     let mut world = World::new();
     world.jobs(["CERN", "MC", "ann"], Status::Running, 1);
+    world.configure(cap());
     world.link("DESY", None);
     world.engine.state.setting.commands = setting_with_rule();
     world.cycle();
     metrics.record_figures(&world.engine.state);
     metrics.record_waiting(&world.engine);
+    metrics.record_rules(&world.engine);
     metrics
 }
 
@@ -167,7 +180,8 @@ fn names_end_in_their_unit_and_counters_in_total() {
         assert!(!what.is_empty() && UNITS.contains(&unit), "{name}");
         assert!(metric.help().ends_with('.'), "{name}");
         if let Kind::Histogram(bounds) = metric.kind() {
-            assert!(unit == "seconds" && bounds.is_sorted() && !bounds.is_empty(), "{name}");
+            let is_measured = ["seconds", "weight", "factor", "ratio"].contains(&unit);
+            assert!(is_measured && bounds.is_sorted() && !bounds.is_empty(), "{name}");
         }
     }
 }

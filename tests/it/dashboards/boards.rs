@@ -1,5 +1,6 @@
 //! Dashboards as Grafana reads them, as far as the tests ask.
 
+use super::requests::{INFINITY, Request, links};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,6 +49,7 @@ pub struct Panel {
     pub description: String,
     pub unit: Option<String>,
     pub queries: Vec<Query>,
+    pub requests: Vec<Request>,
     /// Column, row, width and height.
     pub place: (u64, u64, u64, u64),
     json: Value,
@@ -85,8 +87,8 @@ impl Board {
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let links = list(&json["links"], "links").iter().map(|link| string(link, "url"));
         let annotations = list(&json["annotations"]["list"], "annotations").iter();
-        let annotations = annotations.filter(|it| it["expr"].is_string()).map(|it| Query {
-            expr: string(it, "expr"),
+        let annotations = annotations.filter(|it| it["builtIn"] != 1).map(|it| Query {
+            expr: string(&it["target"], "expr"),
             legend: string(it, "titleFormat") + &string(it, "textFormat"),
         });
         Board {
@@ -109,6 +111,15 @@ impl Board {
     pub fn queries(&self) -> Vec<Query> {
         let panels = self.panels.iter().flat_map(|panel| &panel.queries);
         panels.chain(&self.annotations).cloned().collect()
+    }
+
+    /// Texts in which variables stand, beside those of queries: of requests, and of links.
+    pub fn other_texts(&self) -> Vec<String> {
+        let requests = self.panels.iter().flat_map(|panel| &panel.requests);
+        let params = requests.flat_map(|it| it.params.iter().map(|(_, value)| value.clone()));
+        let sources = self.panels.iter().map(|it| string(&it.json["datasource"], "uid"));
+        let links = self.panels.iter().flat_map(|panel| links(&panel.json));
+        params.chain(sources).chain(links).collect()
     }
 
     /// Queries of its annotations.
@@ -143,7 +154,9 @@ impl Variable {
         let query = json["query"]["query"].as_str();
         let inner = query.and_then(|it| it.strip_prefix("label_values(")?.strip_suffix(')'));
         let values_of = inner.and_then(|inner| inner.rsplit_once(','));
-        assert_eq!(values_of.is_none(), json["type"] == "datasource", "{json}");
+        let kind = json["type"].as_str().unwrap_or_default();
+        assert!(["datasource", "query", "custom", "textbox"].contains(&kind), "{json}");
+        assert_eq!(values_of.is_some(), kind == "query", "{json}");
         Variable {
             name: string(json, "name"),
             values_of: values_of.map(|(of, label)| (of.to_owned(), label.trim().to_owned())),
@@ -154,7 +167,8 @@ impl Variable {
 impl Panel {
     fn new(json: &Value) -> Panel {
         let place = |key: &str| json["gridPos"][key].as_u64().unwrap_or(u64::MAX);
-        let targets = json["targets"].as_array().into_iter().flatten();
+        let targets = || json["targets"].as_array().into_iter().flatten();
+        let is_query = |target: &&Value| target["datasource"]["type"] == "prometheus";
         let query = |target: &Value| Query {
             expr: string(target, "expr"),
             legend: string(target, "legendFormat"),
@@ -165,7 +179,8 @@ impl Panel {
             title: string(json, "title"),
             description: string(json, "description"),
             unit: json["fieldConfig"]["defaults"]["unit"].as_str().map(str::to_owned),
-            queries: targets.map(query).collect(),
+            queries: targets().filter(is_query).map(query).collect(),
+            requests: targets().filter_map(Request::of).collect(),
             place: (place("x"), place("y"), place("w"), place("h")),
             json: json.clone(),
         }
@@ -211,11 +226,17 @@ impl Panel {
         if self.description.len() < 10 || !has_full_stop || own != allowances {
             found.push(format!("description `{}`", self.description));
         }
-        if self.queries.is_empty() || self.queries.iter().any(|query| query.expr.is_empty()) {
+        let asked = self.queries.len() + self.requests.len();
+        if asked == 0 || self.queries.iter().any(|query| query.expr.is_empty()) {
             found.push("no query".to_owned());
         }
+        found.extend(self.requests.iter().flat_map(|request| request.complaints(&self.json)));
         let sources = [&self.json["datasource"], &self.json["targets"][0]["datasource"]];
-        if sources.iter().any(|source| source["uid"] != "${datasource}") {
+        let is_chosen = |source: &&Value| match source["type"].as_str() {
+            Some(INFINITY) => source["uid"] == "${api}",
+            _ => source["uid"] == "${datasource}",
+        };
+        if !sources.iter().all(is_chosen) {
             found.push("another data source than the one chosen".to_owned());
         }
         if !self.json["options"].is_object() || !self.json["fieldConfig"]["overrides"].is_array() {
@@ -225,7 +246,7 @@ impl Panel {
             self.json["targets"].as_array().map_or_else(BTreeSet::new, |all| {
                 all.iter().filter_map(|it| it["refId"].as_str()).collect()
             });
-        if refs.len() < self.queries.len() {
+        if refs.len() < asked {
             found.push("refIds are not unique".to_owned());
         }
     }

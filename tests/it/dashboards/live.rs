@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
-const EMPTY_IN_A_DEMO: [&str; 19] = [
+const EMPTY_IN_A_DEMO: [&str; 20] = [
     "Age of imports",
     "Alerts that fire",
     "Dry runs by rule",
@@ -42,17 +42,19 @@ const EMPTY_IN_A_DEMO: [&str; 19] = [
     "Tasks assigned by nucleus",
     "Tasks assigned by nucleus within the range",
     "Throttles set and lifted",
+    "Use of caps",
     "Oddities",
 ];
 
-/// Metrics of alerts that a demo may lack: it imports nothing, has no intake and no Kafka, and holds
-/// no command back while there is no reason to.
-const NOT_IN_A_DEMO: [&str; 5] = [
+/// Metrics of alerts that a demo may lack: it imports nothing, has no intake and no Kafka, and
+/// holds no command and no owner back while there is no reason to.
+const NOT_IN_A_DEMO: [&str; 6] = [
     "yardmaster_stuck_lanes",
     "yardmaster_import_reads_total",
     "yardmaster_intake_records_total",
     "yardmaster_intake_waiting_jobs",
     "yardmaster_held_back_jobs",
+    "yardmaster_said_throttles_total",
 ];
 
 /// Whether the programs are there; says so if not.

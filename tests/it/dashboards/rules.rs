@@ -7,7 +7,7 @@ pub struct Rule {
     pub name: String,
     pub expr: String,
     /// All of its text.
-    text: String,
+    pub text: String,
 }
 
 impl Rule {
@@ -55,7 +55,7 @@ impl Rule {
 
 /// The value of a key: what follows it in its line, or the block that is indented below it, as one
 /// line.
-fn value(text: &str, key: &str) -> Option<String> {
+pub fn value(text: &str, key: &str) -> Option<String> {
     let mut lines = text.lines().skip_while(|line| {
         let line = line.trim_start();
         !line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'))

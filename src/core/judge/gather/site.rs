@@ -23,7 +23,7 @@ const PERIOD: Millis = 30 * MINUTE;
 
 impl CutView<'_> {
     /// The classes of sites by some rules at the cut.
-    pub(super) fn classify(self, rules: SiteRules) -> Arc<SiteClasses> {
+    pub(in crate::core) fn classify(self, rules: SiteRules) -> Arc<SiteClasses> {
         let CutView { state, world, caches, .. } = self;
         caches.classes(&rules, || {
             let time = state.times.of(Topic::JobState).time;

@@ -76,6 +76,14 @@ impl World {
         task
     }
 
+    /// A request of a policy that was asked just now, with something of its own.
+    pub(super) fn ask_of(&mut self, subject: &str, policy: &str, change: impl Fn(&mut Task)) {
+        let mut task = records::request(subject, 10, NOW);
+        task.policy = policy.to_owned();
+        change(&mut task);
+        self.read(Topic::Task, &Event::Task(Box::new(task)));
+    }
+
     /// The deferral of a request until so many seconds from now; these queues were rejected, each
     /// by a filter.
     pub(super) fn defer(
