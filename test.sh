@@ -202,6 +202,26 @@ python() {
     echo "$sum" > "$venv/sum"
 }
 
+# Boards against Grafana's types of its dashboard schema. Without npm, or what it brings, it is left
+# out, and counted so.
+boards() {
+    local code=0
+    have node && have npm || install nodejs npm || true
+    if have node && have npm; then
+        tests/boards/check.sh "$work/../boards" || code=$?
+    else
+        code=2
+    fi
+    case $code in
+    0) echo "test result: ok. 1 passed; 0 failed; 0 ignored" >> "$log" ;;
+    2)
+        echo "left out: boards are checked against Grafana's schema with node and npm"
+        echo "test result: skipped. 0 passed; 0 failed; 1 ignored" >> "$log"
+        ;;
+    *) return 1 ;;
+    esac
+}
+
 # The independent killer, on brokers of its own, with the program that the tests were built with. Left
 # out, and counted so, where it cannot run.
 killer() {
@@ -256,6 +276,7 @@ if ! $quick; then
     check cargo clippy --locked --features tls --all-targets -- -D warnings
     # The core stands alone.
     check cargo check --locked --lib --no-default-features
+    check boards
 fi
 
 # One build for all that follows.
