@@ -1,6 +1,7 @@
 //! The dashboards and alerts of `dashboards/`: that they name metrics and labels that there are, that
 //! each panel explains itself, and that a real Prometheus answers every query of them.
 
+mod annotations;
 mod boards;
 mod live;
 mod promql;

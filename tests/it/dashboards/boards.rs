@@ -122,6 +122,13 @@ impl Board {
         params.chain(sources).chain(links).collect()
     }
 
+    /// The query of an annotation of a name; empty if there is none.
+    pub fn annotation(&self, name: &str) -> &str {
+        let all = list(&self.json["annotations"]["list"], "annotations");
+        let found = all.iter().find(|it| it["name"] == name);
+        found.and_then(|it| it["target"]["expr"].as_str()).unwrap_or_default()
+    }
+
     /// Queries of its annotations.
     pub fn annotations(&self) -> &[Query] {
         &self.annotations

@@ -19,7 +19,7 @@ const PROMETHEUS: &str = "/usr/bin/prometheus";
 const PROMTOOL: &str = "/usr/bin/promtool";
 
 /// How long the conditions of a test are waited for, all together.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
@@ -58,7 +58,7 @@ const NOT_IN_A_DEMO: [&str; 6] = [
 ];
 
 /// Whether the programs are there; says so if not.
-fn is_installed() -> bool {
+pub fn is_installed() -> bool {
     let missing = [PROMETHEUS, PROMTOOL].into_iter().find(|it| !Path::new(it).exists());
     if let Some(missing) = missing {
         println!("left out: there is no {missing}");
@@ -66,7 +66,8 @@ fn is_installed() -> bool {
     missing.is_none()
 }
 
-fn promtool(args: &[&str]) {
+/// Runs promtool in the folder of the boards; it must succeed.
+pub fn promtool(args: &[&str]) {
     let output = Command::new(PROMTOOL).args(args).current_dir(folder()).output().unwrap();
     let printed = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&printed));
@@ -81,7 +82,7 @@ fn promtool_finds_no_fault_with_the_alerts_and_all_cases_come_out() {
 }
 
 /// A program that is ended when it is dropped.
-struct Started(Child);
+pub struct Started(Child);
 
 impl Drop for Started {
     fn drop(&mut self) {
@@ -92,7 +93,7 @@ impl Drop for Started {
 
 /// A demo that runs for much longer than the test, and where it serves its metrics. It gives way to
 /// tests that run beside it.
-fn demo(dir: &Path) -> (Started, SocketAddr) {
+pub fn demo(dir: &Path) -> (Started, SocketAddr) {
     let mut child = Command::new("nice")
         .args(["-n", "5", env!("CARGO_BIN_EXE_yardmaster")])
         .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on"])
@@ -157,15 +158,8 @@ impl Prometheus {
         prometheus
     }
 
-    /// The whole answer, head and body.
     fn get(&self, path: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(self.address).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
-        // Version 1.0, so that the body comes in one piece.
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address).ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        Some(text)
+        get(self.address, path)
     }
 
     fn json(&self, path: &str) -> Value {
@@ -204,7 +198,19 @@ impl Prometheus {
     }
 }
 
-fn encoded(query: &str) -> String {
+/// The whole answer, head and body.
+pub fn get(address: SocketAddr, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    // Version 1.0, so that the body comes in one piece.
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// A text as it stands in a query of an address.
+pub fn encoded(query: &str) -> String {
     query.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
