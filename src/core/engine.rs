@@ -20,7 +20,7 @@ use crate::core::policy::Policy;
 use crate::core::policy::throttling::Gauge;
 use crate::core::request::cycle::CycleQueue;
 use crate::core::request::requests::Requests;
-use crate::core::request::throttles::{ThrottleEvaluation, gauges_of_user};
+use crate::core::request::throttles::{ThrottleEvaluation, gauges_of_users};
 use crate::core::state::State;
 use crate::core::state::record::RequestState;
 use crate::core::unit::Millis;
@@ -236,11 +236,11 @@ impl Engine {
         std::mem::take(&mut self.classed)
     }
 
-    /// What the rules that hold owners measure of a user now, and their limits; none without a
-    /// policy that throttles.
-    pub fn gauges_of_user(&self, user: &str) -> Vec<Gauge> {
+    /// By user: what the rules that hold owners measure now, and their limits; none without a
+    /// policy that throttles. Parameters are looked up once for all users.
+    pub fn gauges_of_users(&self) -> impl Fn(&str) -> Vec<Gauge> {
         let Engine { state, policies, grid, .. } = self;
-        gauges_of_user(grid.view(state), policies, user)
+        gauges_of_users(grid.view(state), policies)
     }
 
     /// Folds an output of this cycle, or of one that was read back.

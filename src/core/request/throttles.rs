@@ -92,15 +92,20 @@ impl<'a> Throttler<'a> {
     }
 }
 
-/// What the rules that hold owners measure of a user, and their limits. It may be asked at any
-/// time: it reads counters and records alone, and nothing that was found out at a cut.
-pub(crate) fn gauges_of_user(view: CutView<'_>, policies: &Policies, user: &str) -> Vec<Gauge> {
+/// By user: what the rules that hold owners measure, and their limits. It may be asked at any time:
+/// it reads counters and records alone, and nothing that was found out at a cut.
+pub(crate) fn gauges_of_users(
+    view: CutView<'_>,
+    policies: &Policies,
+) -> impl Fn(&str) -> Vec<Gauge> {
     let mut all = policies.all().iter();
-    let throttling = all.find_map(|policy| Some((policy, policy.throttling()?)));
-    let Some((policy, throttling)) = throttling else { return Vec::new() };
-    let resolved = policy.resolve(&|component, name| view.state.parameter(component, name), "");
-    let owner = view.owner((SubjectKind::User, user));
-    (throttling.of_owner)(&owner, SubjectKind::User, &resolved.own)
+    let look_up = |component: &str, name: &str| view.state.parameter(component, name);
+    let found = all.find_map(|policy| Some((policy.throttling()?, policy.resolve(&look_up, ""))));
+    move |user| {
+        let Some((throttling, resolved)) = &found else { return Vec::new() };
+        let owner = view.owner((SubjectKind::User, user));
+        (throttling.of_owner)(&owner, SubjectKind::User, &resolved.own)
+    }
 }
 
 impl ThrottleEvaluation {

@@ -39,8 +39,9 @@ impl Rules {
         let policies = policies.map(|policy| [policy.spec.name.as_str(), policy.hash()]);
         current.set(Metric::PolicyInfo, policies.map(|labels| (labels, 1.0)));
         self.record_parameters(current, &engine.state);
+        let gauges_of = engine.gauges_of_users();
         let caps = top_users(&engine.state).into_iter().flat_map(|(user, _)| {
-            let gauges = engine.gauges_of_user(user).into_iter();
+            let gauges = gauges_of(user).into_iter();
             let gauges = gauges.filter(|gauge| gauge.limit > 0.0);
             gauges.map(move |gauge| ([user, gauge.rule.name()], gauge.measured / gauge.limit))
         });
