@@ -187,7 +187,7 @@ impl Panel {
             description: string(json, "description"),
             unit: json["fieldConfig"]["defaults"]["unit"].as_str().map(str::to_owned),
             queries: targets().filter(is_query).map(query).collect(),
-            requests: targets().filter_map(Request::of).collect(),
+            requests: targets().filter_map(|target| Request::of(target, json)).collect(),
             place: (place("x"), place("y"), place("w"), place("h")),
             json: json.clone(),
         }

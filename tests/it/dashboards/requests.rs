@@ -26,17 +26,24 @@ fn pairs(list: &Value, [first, second]: [&str; 2]) -> Vec<(String, String)> {
 
 impl Request {
     /// What a target of a panel asks; `None` for one of another data source.
-    pub fn of(target: &Value) -> Option<Request> {
+    pub fn of(target: &Value, panel: &Value) -> Option<Request> {
+        let shown = |selector: &str| {
+            let renamed = &panel["transformations"][0]["options"]["renameByName"][selector];
+            renamed.as_str().unwrap_or(selector).to_owned()
+        };
+        let columns = pairs(&target["columns"], ["selector", "text"]).into_iter();
         (target["datasource"]["type"] == INFINITY).then(|| Request {
             path: target["url"].as_str().unwrap_or_default().to_owned(),
             params: pairs(&target["url_options"]["params"], ["key", "value"]),
             root: target["root_selector"].as_str().unwrap_or_default().to_owned(),
-            columns: pairs(&target["columns"], ["text", "selector"]).into_iter().collect(),
+            columns: columns.map(|(selector, _)| (shown(&selector), selector)).collect(),
         })
     }
 
     /// What a reader would miss: a path that the data source does not join to its address, nothing
-    /// to read, a column that is sorted or coloured and that there is not.
+    /// to read, columns without a place, a column that is sorted or coloured and that there is not.
+    /// The data source sorts columns by their names, and versions of it differ in how they rename
+    /// them: a transformation does both.
     pub fn complaints(&self, panel: &Value) -> Vec<String> {
         let mut found = Vec::new();
         if !self.path.starts_with("/api/v1/") || self.path.contains(['?', '$']) {
@@ -44,6 +51,13 @@ impl Request {
         }
         if self.root.is_empty() || self.columns.is_empty() {
             found.push("nothing is read of the answer".to_owned());
+        }
+        let columns = pairs(&panel["targets"][0]["columns"], ["selector", "text"]);
+        let places = &panel["transformations"][0]["options"]["indexByName"];
+        for (place, (selector, text)) in columns.iter().enumerate() {
+            if selector != text || places[selector].as_u64() != Some(place as u64) {
+                found.push(format!("column `{selector}` is renamed, or has no place"));
+            }
         }
         let overrides = panel["fieldConfig"]["overrides"].as_array().into_iter().flatten();
         let named = overrides.map(|it| &it["matcher"]["options"]);
