@@ -2,6 +2,7 @@
 //! each panel explains itself, and that a real Prometheus answers every query of them.
 
 mod annotations;
+mod api;
 mod boards;
 mod live;
 mod promql;

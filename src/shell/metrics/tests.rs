@@ -25,8 +25,9 @@ use weights::weighed;
 use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 26] = [
+const UNITS: [&str; 27] = [
     "reads",
+    "counters",
     "events",
     "changes",
     "oddities",
@@ -125,6 +126,7 @@ fn all() -> Metrics {
     metrics.record_decision(&weighed("atlas", &[(7, [2.0, 1.0, 0.0]), (3, [1.0; 3])]));
     metrics.record_decision(&assignment("BNL", &[("BNL", 0)]));
     metrics.record_classed(["A", "defer"], 2);
+    metrics.record_audit(1, took);
     let mut world = World::new();
     world.jobs(["CERN", "MC", "ann"], Status::Running, 1);
     world.configure(cap());
