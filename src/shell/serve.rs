@@ -18,6 +18,7 @@ use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::question::LoopClient;
 use crate::shell::rivals::Rivals;
 use crate::shell::stale::Stale;
+use crate::shell::page;
 use crate::shell::status::Status;
 use crate::shell::stuck::Stuck;
 use crate::shell::unseen::Unseen;
@@ -87,7 +88,8 @@ impl Show {
             past: self.past.clone(),
             reasons: Arc::new(Reasons::of(config)),
         };
-        let bound = self.serve(address, door, (api::routes(api), &api::PATHS))?;
+        let served = api::routes(api).merge(page::routes());
+        let bound = self.serve(address, door, (served, &api::PATHS))?;
         self.answers = Some(Answers::new(asked));
         Ok(bound)
     }
