@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, Prometheus and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
+# Java, Maven, kcat, Prometheus, Chromium and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
 # are brought by Maven and started on loopback, then the source is checked and tested. At last a program
 # in Python that does not know ours (tests/killer) kills, damages and disturbs a running pair, and recounts
 # the log. Ends with one line that counts the tests; fails if anything does.
@@ -174,6 +174,11 @@ prometheus() {
     ! have systemctl || root systemctl disable --now --quiet prometheus 2> /dev/null || true
 }
 
+# Chromium and its driver; without them the tests of the web page are left out, and say so.
+chromium() {
+    [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromedriver ] || install chromium chromium-driver
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -238,6 +243,10 @@ fi
 
 if ! $quick && ! prometheus; then
     mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
+fi
+
+if ! $quick && ! chromium; then
+    mock="$mock (WITHOUT CHROMIUM: the web page was not looked at)"
 fi
 
 # A first build is faster without what later ones would use.

@@ -39,9 +39,10 @@ macro_rules! asset {
 }
 
 /// All files of the page. They need no token: there is no data in them.
-pub const ASSETS: [Asset; 15] = [
+pub const ASSETS: [Asset; 17] = [
     asset!("/", "/index.html", HTML),
     asset!("/page.css", CSS),
+    asset!("/view.css", CSS),
     asset!("/theme.js", JS),
     asset!("/page.js", JS),
     asset!("/part/ask.js", JS),
@@ -49,6 +50,7 @@ pub const ASSETS: [Asset; 15] = [
     asset!("/part/decision.js", JS),
     asset!("/part/dom.js", JS),
     asset!("/part/events.js", JS),
+    asset!("/part/known.js", JS),
     asset!("/part/table.js", JS),
     asset!("/part/tiles.js", JS),
     asset!("/view/decisions.js", JS),

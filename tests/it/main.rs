@@ -36,6 +36,8 @@ mod laws;
 mod letters;
 mod logs;
 #[cfg(feature = "shell")]
+mod page;
+#[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;
 #[cfg(feature = "shell")]

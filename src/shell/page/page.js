@@ -1,4 +1,4 @@
-// The page: which view is shown, the one loop that asks each second, the header, and what is in the way.
+// The page: which view is shown, the one loop that asks each second, the header, search and theme.
 
 import { Refused, ask, hasToken, setToken } from './part/ask.js';
 import { count, fill, h, setText, span, utc, why } from './part/dom.js';
@@ -44,7 +44,11 @@ function where() {
   } catch {
     // A per cent sign that stands for itself.
   }
-  return { view: name in VIEWS ? name : 'now', name: target, params: Object.fromEntries(new URLSearchParams(params)) };
+  return {
+    view: name in VIEWS ? name : 'now',
+    name: target,
+    params: Object.fromEntries(new URLSearchParams(params)),
+  };
 }
 
 async function open() {
@@ -57,13 +61,17 @@ async function open() {
     if (link.hash === `#${place.view}`) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  document.title = `${place.name || place.view[0].toUpperCase() + place.view.slice(1)} - Yardmaster`;
+  const title = place.view[0].toUpperCase() + place.view.slice(1);
+  document.title = `${place.name || title} - Yardmaster`;
   try {
     if (!VIEWS[place.view]) await load(place.view);
   } catch {
     if (mine !== leaving) return;
-    fill(main, h('p', {}, 'This view could not be loaded: the process does not answer. '),
-      h('button', { type: 'button', onclick: open }, 'Try again'));
+    fill(
+      main,
+      h('p', {}, 'This view could not be loaded: the process does not answer. '),
+      h('button', { type: 'button', onclick: open }, 'Try again'),
+    );
     return;
   }
   if (mine !== leaving) return;
@@ -104,7 +112,7 @@ function seen() {
   }).then(seen);
 }
 
-/** Asks for the state and for what the view shows; both are written at once, so that the page is laid out once. */
+/** Asks for the state and for what the view shows; both are written at once, in one layout. */
 async function tick(signal) {
   const mine = view;
   const [asked, ticked] = await Promise.allSettled([ask('status', {}, signal), mine?.tick(signal)]);
@@ -143,16 +151,22 @@ function answered() {
   document.body.classList.remove('stale');
 }
 
+function whatFailed(error) {
+  if (!(error instanceof Refused)) return `The page has an error: ${error.message}.`;
+  const what = error.status ? 'The process could not answer' : 'The process does not answer';
+  return `${what}: ${error.message}${error.remedy ? `; ${error.remedy}` : ''}.`;
+}
+
 async function retry(error) {
   lostAt ||= Date.now();
   document.body.classList.add('stale');
-  const what = error instanceof Refused
-    ? `${error.status ? 'The process could not answer' : 'The process does not answer'}: ${error.message}`
-      + `${error.remedy ? `; ${error.remedy}` : ''}.`
-    : `The page has an error: ${error.message}.`;
   if (!(error instanceof Refused)) console.error(error);
-  fill(trouble, `${what} What is shown is as of ${utc(lostAt)} UTC (by this computer's clock); it is asked again after `
-    + `${span(wait)}. `, h('button', { type: 'button', onclick: kick }, 'Ask now'));
+  const since = `${utc(lostAt)} UTC (by the clock of this computer)`;
+  fill(
+    trouble,
+    `${whatFailed(error)} What is shown is as of ${since}; it is asked again after ${span(wait)}. `,
+    h('button', { type: 'button', onclick: kick }, 'Ask now'),
+  );
   trouble.hidden = false;
   const before = wait;
   wait = Math.min(2 * wait, RETRY_MOST);
@@ -184,8 +198,16 @@ function writeStatus() {
   const still = at - cycleSeen.at;
   setText(document.getElementById('domain'), status.domain ?? '');
   write('state', status.leading ? '● leading' : '○ standby', '');
-  write('ready', status.ready ? '✓ ready' : `✕ not ready: ${status.reason ?? 'no reason stated'}`, status.ready ? '' : 'bad');
-  write('cycle', `${count(status.cycle)}${still > STILL ? `, none for ${span(still)}` : ''}`, still > STILL ? 'bad' : '');
+  write(
+    'ready',
+    status.ready ? '✓ ready' : `✕ not ready: ${status.reason ?? 'no reason stated'}`,
+    status.ready ? '' : 'bad',
+  );
+  write(
+    'cycle',
+    `${count(status.cycle)}${still > STILL ? `, none for ${span(still)}` : ''}`,
+    still > STILL ? 'bad' : '',
+  );
   write('now (UTC)', `${utc(status.now)} (${ageOf(status.now)})`, '');
   write('open requests', count(status.requests_open), '');
   write('version', status.version ?? '', '');
@@ -207,7 +229,11 @@ function ageOf(now) {
 async function askToken(error) {
   const dialog = document.getElementById('ask-token');
   const field = document.getElementById('token');
-  if (hasToken()) setText(document.getElementById('token-why'), `The token was refused: ${error.message}; ${error.remedy}`);
+  if (hasToken())
+    setText(
+      document.getElementById('token-why'),
+      `The token was refused: ${error.message}; ${error.remedy}`,
+    );
   if (!dialog.open) dialog.showModal();
   field.focus();
   await new Promise((resolve) => {
@@ -258,7 +284,8 @@ function writeTheme(theme) {
 }
 
 themeButton.addEventListener('click', () => {
-  const theme = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? '') + 1) % THEMES.length];
+  const theme =
+    THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? '') + 1) % THEMES.length];
   writeTheme(theme);
   try {
     localStorage.setItem('theme', theme);

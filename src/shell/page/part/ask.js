@@ -44,11 +44,13 @@ export function hasToken() {
 }
 
 /**
- * Asks `api/v1/{path}`, with those parameters that are not empty. Throws `Refused`, or `AbortError` if the
- * signal says so.
+ * Asks `api/v1/{path}`, with those parameters that are not empty. Throws `Refused`, or `AbortError`
+ * if the signal says so.
  */
 export async function ask(path, params = {}, signal = undefined) {
-  const given = Object.entries(params).filter(([, value]) => value !== '' && value !== null && value !== undefined);
+  const given = Object.entries(params).filter(
+    ([, value]) => value !== '' && value !== null && value !== undefined,
+  );
   const query = given.length ? `?${new URLSearchParams(given)}` : '';
   const late = AbortSignal.timeout(ANSWER_MAX);
   let answer;
@@ -62,9 +64,11 @@ export async function ask(path, params = {}, signal = undefined) {
     body = await answer.json();
   } catch (error) {
     if (signal?.aborted) throw error;
-    if (answer && error instanceof SyntaxError) throw new Refused(answer.status, 'the answer is not JSON');
+    if (answer && error instanceof SyntaxError)
+      throw new Refused(answer.status, 'the answer is not JSON');
     throw new Refused(0, late.aborted ? `no answer within ${ANSWER_MAX / 1000} s` : 'no answer');
   }
-  if (!answer.ok) throw new Refused(answer.status, body.error ?? `status ${answer.status}`, body.remedy);
+  if (!answer.ok)
+    throw new Refused(answer.status, body.error ?? `status ${answer.status}`, body.remedy);
   return body;
 }

@@ -1,7 +1,7 @@
-// Elements from data, and how numbers and times are shown. Whatever comes from the API becomes text,
-// never markup.
+// Elements from data, and how numbers and times are shown. Whatever comes from the API becomes
+// text, never markup.
 
-/** An element: `h('a.name', {href}, 'text', child)`. Children that are null or false are left out. */
+/** An element: `h('a.name', {href}, 'text', child)`. Children that are null or false are skipped. */
 export function h(tag, props, ...children) {
   const [name, ...classes] = tag.split('.');
   const element = document.createElement(name);
@@ -9,7 +9,8 @@ export function h(tag, props, ...children) {
   for (const [key, value] of Object.entries(props ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
-    else if (key === 'style') Object.entries(value).forEach(([k, v]) => element.style.setProperty(k, v));
+    else if (key === 'style')
+      Object.entries(value).forEach(([k, v]) => element.style.setProperty(k, v));
     else if (key in element && typeof value !== 'string') element[key] = value;
     else element.setAttribute(key, value === true ? '' : value);
   }
@@ -42,7 +43,9 @@ const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 /** A count: `12,345`. */
 export function count(value) {
   if (value === null || value === undefined) return '';
-  return value > -1000 && value < 1000 && Number.isInteger(value) ? String(value) : whole.format(value);
+  return value > -1000 && value < 1000 && Number.isInteger(value)
+    ? String(value)
+    : whole.format(value);
 }
 
 /** A figure of which nothing is known: few digits, but no more than matter. */
@@ -59,7 +62,9 @@ export function figure(value) {
 export function utc(ms) {
   if (ms === null || ms === undefined) return '';
   const date = new Date(ms);
-  return Number.isNaN(date.getTime()) ? `${ms} ms since 1970` : date.toISOString().slice(0, 19).replace('T', ' ');
+  return Number.isNaN(date.getTime())
+    ? `${ms} ms since 1970`
+    : date.toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** A moment as an element that machines can read. */
@@ -85,7 +90,9 @@ export function why(name, params = {}) {
 
 /** `?a=b&c=d` of what is not empty. */
 export function query(params) {
-  const given = Object.entries(params).filter(([, value]) => value !== '' && value !== null && value !== undefined);
+  const given = Object.entries(params).filter(
+    ([, value]) => value !== '' && value !== null && value !== undefined,
+  );
   return given.length ? `?${new URLSearchParams(given)}` : '';
 }
 
@@ -94,18 +101,43 @@ export function whyLink(name, params) {
   return name ? h('a', { href: why(name, params) }, name) : null;
 }
 
+/** A link to a queue. A candidate may be `QUEUE/TYPE`; its reasons are those of the queue. */
+export function queueLink(name) {
+  return name ? h('a', { href: why(name.split('/')[0], { kind: 'queue' }) }, name) : null;
+}
+
 /** Statuses of a queue, and the shape of each: colour is never the only sign. */
 export const SHAPES = {
-  online: '●', standby: '○', test: '▲', brokeroff: '◆', paused: '‖', offline: '✕', '': '?',
+  online: '●',
+  standby: '○',
+  test: '▲',
+  brokeroff: '◆',
+  paused: '‖',
+  offline: '✕',
+  '': '?',
 };
 
 /** What became of a request or an owner, and its shape. */
 export const MARKS = {
-  assign: '●', assigned: '●', defer: '◆', pending: '◆', reject: '✕', rejected: '✕', set: '▼', throttled: '▼',
-  lift: '△', known: '·', not_judged: '○',
+  assign: '●',
+  assigned: '●',
+  defer: '◆',
+  pending: '◆',
+  reject: '✕',
+  rejected: '✕',
+  set: '▼',
+  throttled: '▼',
+  lift: '△',
+  known: '·',
+  not_judged: '○',
 };
 
 /** A badge with shape and text. */
 export function badge(what, text = what.replaceAll('_', ' ')) {
-  return h('span.badge', { 'data-what': what }, h('span', { 'aria-hidden': 'true' }, MARKS[what] ?? '■'), ` ${text}`);
+  return h(
+    'span.badge',
+    { 'data-what': what },
+    h('span', { 'aria-hidden': 'true' }, MARKS[what] ?? '■'),
+    ` ${text}`,
+  );
 }

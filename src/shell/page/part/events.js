@@ -1,20 +1,29 @@
 // Events of the log of decisions, throttles and commands, as rows.
 
-import { badge, h, moment, whyLink } from './dom.js';
+import { badge, h, moment, queueLink, whyLink } from './dom.js';
 
 const QUEUES_SHOWN = 3;
 
-/** What a subject is, so that its link leads to the right thing. */
-function kindOf(event) {
-  return event.kind === 'decision' ? 'task' : undefined;
+/** The reasons of an event: of a decision those of the very one, not of a newer answer. */
+function subject(it) {
+  return it.kind === 'decision'
+    ? whyLink(it.subject, { kind: 'task', id: it.id })
+    : whyLink(it.subject);
 }
 
 /** Columns, for a table of events. Those that are `wide` are left out on a narrow screen. */
 export const COLUMNS = [
   { name: 'time (UTC)', cell: (it) => moment(it.at) },
-  { name: 'what', cell: (it) => badge(it.what, `${it.kind === 'decision' ? '' : `${it.kind} `}${it.what}`
-    + `${it.dry_run ? ' (dry run)' : ''}`) },
-  { name: 'about', cell: (it) => whyLink(it.subject || it.task, { kind: kindOf(it) }) },
+  {
+    name: 'what',
+    cell: (it) =>
+      badge(
+        it.what,
+        `${it.kind === 'decision' ? '' : `${it.kind} `}${it.what}` +
+          `${it.dry_run ? ' (dry run)' : ''}`,
+      ),
+  },
+  { name: 'about', cell: subject },
   { name: 'what it says', cell: (it) => it.text },
   { name: 'queues', wide: true, cell: (it) => queues(it.queues ?? []) },
   { name: 'policy or rule', wide: true, cell: (it) => it.rule },
@@ -23,7 +32,9 @@ export const COLUMNS = [
 ];
 
 function queues(names) {
-  const links = names.slice(0, QUEUES_SHOWN).flatMap((name, at) => [at ? ', ' : '', whyLink(name, { kind: 'queue' })]);
+  const links = names
+    .slice(0, QUEUES_SHOWN)
+    .flatMap((name, at) => [at ? ', ' : '', queueLink(name)]);
   const more = names.length - QUEUES_SHOWN;
   return [...links, more > 0 && h('span', { title: names.join(', ') }, ` and ${more} more`)];
 }
@@ -42,6 +53,9 @@ export function row(event) {
 
 /** Events as a table. */
 export function eventTable(events, label) {
-  return h('div.sheet', { role: 'region', 'aria-label': label, tabindex: '0' },
-    h('table.events', {}, head(), h('tbody', {}, events.map(row))));
+  return h(
+    'div.sheet',
+    { role: 'region', 'aria-label': label, tabindex: '0' },
+    h('table.events', {}, head(), h('tbody', {}, events.map(row))),
+  );
 }

@@ -1,10 +1,10 @@
-// Tables that can be sorted by their columns, and show a bounded number of rows until more are asked for.
+// Tables that can be sorted by their columns, and show a bounded number of rows at first.
 
 import { count, fill, h } from './dom.js';
 
 /**
- * A table of `rows`. A column is {name, title?, number?, value(row), cell?(row)}: `value` is sorted by, `cell`
- * is what is shown if it is another thing. The order of `rows` is kept until a column is chosen.
+ * A table of `rows`. A column is {name, title?, number?, value(row), cell?(row)}: `value` is sorted
+ * by, `cell` is what is shown if it is another thing. The order of `rows` is kept until a column is chosen.
  */
 export function table({ caption, columns, rows, most = 100, label = caption }) {
   let sorted = rows;
@@ -12,12 +12,20 @@ export function table({ caption, columns, rows, most = 100, label = caption }) {
   let down = false;
   let shown = most;
   const body = h('tbody');
-  const more = h('button.more', { type: 'button', hidden: true, onclick: () => {
-    shown = Infinity;
-    write();
-  } });
+  const more = h('button.more', {
+    type: 'button',
+    hidden: true,
+    onclick: () => {
+      shown = Infinity;
+      write();
+    },
+  });
   const heads = columns.map((column) => {
-    const sort = h('button', { type: 'button', title: column.title, onclick: () => order(column) }, column.name);
+    const sort = h(
+      'button',
+      { type: 'button', title: column.title, onclick: () => order(column) },
+      column.name,
+    );
     return h(column.number ? 'th.number' : 'th', { scope: 'col' }, sort);
   });
 
@@ -41,15 +49,28 @@ export function table({ caption, columns, rows, most = 100, label = caption }) {
   }
 
   function write() {
-    fill(body, sorted.slice(0, shown).map((row) => h('tr', {}, columns.map((column) => {
-      const cell = column.cell ? column.cell(row) : column.value(row);
-      return h(column.number ? 'td.number' : 'td', {}, cell);
-    }))));
+    fill(
+      body,
+      sorted.slice(0, shown).map((row) =>
+        h(
+          'tr',
+          {},
+          columns.map((column) => {
+            const cell = column.cell ? column.cell(row) : column.value(row);
+            return h(column.number ? 'td.number' : 'td', {}, cell);
+          }),
+        ),
+      ),
+    );
     more.hidden = sorted.length <= shown;
     more.textContent = `Show all ${count(sorted.length)}`;
   }
 
   write();
-  return h('div.sheet', { role: 'region', 'aria-label': label, tabindex: '0' },
-    h('table', {}, caption && h('caption', {}, caption), h('thead', {}, h('tr', {}, heads)), body), more);
+  return h(
+    'div.sheet',
+    { role: 'region', 'aria-label': label, tabindex: '0' },
+    h('table', {}, caption && h('caption', {}, caption), h('thead', {}, h('tr', {}, heads)), body),
+    more,
+  );
 }

@@ -7,7 +7,10 @@ export const SORTS = {
   name: { text: 'name', key: (it) => it.queue },
   running: { text: 'running, most first', key: (it) => -it.running },
   queued: { text: 'queued, most first', key: (it) => -it.queued },
-  backlog: { text: 'queued per running, most first', key: (it) => -it.queued / Math.max(1, it.running) },
+  backlog: {
+    text: 'queued per running, most first',
+    key: (it) => -it.queued / Math.max(1, it.running),
+  },
   pilots: { text: 'pilots, most first', key: (it) => -it.pilots_running - it.pilots_submitted },
   silent: { text: 'last pilot, longest ago first', key: (it) => it.last_pilot_at ?? 0 },
 };
@@ -23,12 +26,27 @@ export function matches(queue, { q, status, busy }) {
 }
 
 function pattern() {
-  return h('li.tile', {}, h('a', {},
-    h('span.title', {}, h('span.mark', { 'aria-hidden': 'true' }), h('span.name'), h('span.status')),
-    h('span.figures', {}, ' '), h('span.labels', {}, 'running\tqueued\tpilots'), h('span.part', { 'aria-hidden': 'true' })));
+  return h(
+    'li.tile',
+    {},
+    h(
+      'a',
+      {},
+      h(
+        'span.title',
+        {},
+        h('span.mark', { 'aria-hidden': 'true' }),
+        h('span.name'),
+        h('span.status'),
+      ),
+      h('span.figures', {}, ' '),
+      h('span.labels', {}, 'running\tqueued\tpilots'),
+      h('span.part', { 'aria-hidden': 'true' }),
+    ),
+  );
 }
 
-/** Tiles in a list. `params` go into each tile's link, so that one of the past leads to the past. */
+/** Tiles in a list. `params` go into each tile's link: one of the past leads to the past. */
 export class Tiles {
   constructor(params = {}) {
     this.params = params;
@@ -75,7 +93,16 @@ export class Tiles {
     link.title = queue.queue;
     name.textContent = queue.queue;
     item.dataset.queue = queue.queue;
-    const tile = { item, mark, status, part, figures: figures.firstChild, written: {}, latest: queue, isSeen: true };
+    const tile = {
+      item,
+      mark,
+      status,
+      part,
+      figures: figures.firstChild,
+      written: {},
+      latest: queue,
+      isSeen: true,
+    };
     this.tiles.set(queue.queue, tile);
     this.watch.observe(item);
     return tile;
@@ -86,7 +113,8 @@ export class Tiles {
     const keyed = shown.map((queue) => [key(queue), queue.queue]);
     keyed.sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1));
     const order = keyed.map(([, name]) => name);
-    if (order.length === this.order.length && order.every((name, at) => this.order[at] === name)) return;
+    if (order.length === this.order.length && order.every((name, at) => this.order[at] === name))
+      return;
     this.order = order;
     const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     this.list.replaceChildren(...order.map((name) => this.tiles.get(name).item));
@@ -98,7 +126,10 @@ export class Tiles {
     const tile = this.tiles.get(target.closest('li')?.dataset.queue);
     if (!tile) return;
     const { queue, status, running, queued, pilots_running: pilots } = tile.latest;
-    target.setAttribute('aria-label', `${queue}, ${status || 'no fact'}: ${running} running, ${queued} queued, ${pilots} pilots`);
+    target.setAttribute(
+      'aria-label',
+      `${queue}, ${status || 'no fact'}: ${running} running, ${queued} queued, ${pilots} pilots`,
+    );
   }
 
   /** Arrow keys lead from tile to tile; Home and End to the first and the last. */
@@ -109,8 +140,14 @@ export class Tiles {
     const first = items[0].offsetTop;
     let columns = 1;
     while (columns < items.length && items[columns].offsetTop === first) columns += 1;
-    const steps = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + columns, ArrowUp: at - columns,
-      Home: 0, End: items.length - 1 };
+    const steps = {
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
+      ArrowDown: at + columns,
+      ArrowUp: at - columns,
+      Home: 0,
+      End: items.length - 1,
+    };
     const to = items[steps[event.key]];
     if (!to) return;
     event.preventDefault();
@@ -133,7 +170,8 @@ function write(tile) {
   if (work) writePart(tile, latest);
   if (work || changed('pilots_running') || changed('pilots_submitted')) {
     const more = latest.pilots_submitted ? `+${count(latest.pilots_submitted)}` : '';
-    tile.figures.data = `${count(latest.running)}\t${count(latest.queued)}\t${count(latest.pilots_running)}${more}`;
+    const figures = [latest.running, latest.queued, latest.pilots_running].map(count);
+    tile.figures.data = figures.join('\t') + more;
   }
   tile.written = latest;
 }
@@ -159,7 +197,10 @@ function writePart(tile, { running, queued }) {
 export function totals(element, shown, all) {
   const sum = (key) => count(shown.reduce((total, queue) => total + (queue[key] ?? 0), 0));
   const of = shown.length === all ? count(all) : `${count(shown.length)} of ${count(all)}`;
-  setText(element, `${of} queues: ${sum('running')} jobs running on ${sum('running_cores')} cores, `
-    + `${sum('queued')} queued, ${sum('transferring')} transferring; `
-    + `${sum('pilots_running')} pilots running, ${sum('pilots_submitted')} submitted`);
+  setText(
+    element,
+    `${of} queues: ${sum('running')} jobs running on ${sum('running_cores')} cores, ` +
+      `${sum('queued')} queued, ${sum('transferring')} transferring; ` +
+      `${sum('pilots_running')} pilots running, ${sum('pilots_submitted')} submitted`,
+  );
 }

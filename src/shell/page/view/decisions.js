@@ -7,7 +7,20 @@ import { head, row } from '../part/events.js';
 /** Rows that are kept; the page of a busy day must not grow. */
 const ROWS = 300;
 const KINDS = ['decision', 'throttle', 'command'];
-const WHATS = ['assign', 'defer', 'reject', 'set', 'lift', 'rebroker', 'kill', 'close'];
+const WHATS = [
+  'assign',
+  'defer',
+  'reject',
+  'set',
+  'lift',
+  'rebroker',
+  'reassign',
+  'kill',
+  'fail',
+  'kill_workflow',
+  'drain',
+  'boost',
+];
 /** Fields, and the parameter of the API that each is. */
 const FIELDS = ['queue', 'gshare', 'user', 'task', 'rule', 'name'];
 const TITLES = { gshare: 'share', rule: 'policy or rule', name: 'any name' };
@@ -17,18 +30,51 @@ export class Decisions {
     this.replace = replace;
     this.kick = kick;
     const kinds = params.kind ? params.kind.split(',') : KINDS;
-    this.kinds = KINDS.map((kind) => h('input', { type: 'checkbox', value: kind, checked: kinds.includes(kind) }));
-    this.what = h('input', { type: 'text', list: 'whats', value: params.what ?? '', size: '10', placeholder: 'assign, ...' });
-    this.fields = FIELDS.map((name) => h('input', { type: 'text', name, value: params[name] ?? '', size: '12',
-      list: name === 'queue' ? 'queues' : null }));
-    this.pause = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => this.setPaused(!this.paused) }, 'Pause');
+    this.kinds = KINDS.map((kind) =>
+      h('input', { type: 'checkbox', value: kind, checked: kinds.includes(kind) }),
+    );
+    const whats = params.what && !WHATS.includes(params.what) ? [...WHATS, params.what] : WHATS;
+    this.what = h(
+      'select',
+      {},
+      h('option', { value: '' }, 'any'),
+      whats.map((it) =>
+        h('option', { value: it, selected: it === params.what }, it.replaceAll('_', ' ')),
+      ),
+    );
+    this.fields = FIELDS.map((name) =>
+      h('input', {
+        type: 'text',
+        name,
+        value: params[name] ?? '',
+        size: '12',
+        list: name === 'queue' ? 'queues' : null,
+      }),
+    );
+    this.pause = h(
+      'button',
+      { type: 'button', 'aria-pressed': 'false', onclick: () => this.setPaused(!this.paused) },
+      'Pause',
+    );
     this.note = h('p.total', { 'aria-live': 'off' }, 'The last ones are being asked for.');
     this.body = h('tbody');
     this.paused = false;
     this.restart();
-    fill(main, h('h1.unseen', {}, 'Decisions'), this.controls(), this.note,
-      h('div.sheet', { role: 'region', 'aria-label': 'Decisions, throttles and commands, newest first', tabindex: '0' },
-        h('table.events', {}, head(), this.body)));
+    fill(
+      main,
+      h('h1.unseen', {}, 'Decisions'),
+      this.controls(),
+      this.note,
+      h(
+        'div.sheet',
+        {
+          role: 'region',
+          'aria-label': 'Decisions, throttles and commands, newest first',
+          tabindex: '0',
+        },
+        h('table.events', {}, head(), this.body),
+      ),
+    );
     this.body.addEventListener('click', (event) => this.open(event));
   }
 
@@ -39,18 +85,33 @@ export class Decisions {
       clearTimeout(soon);
       soon = setTimeout(() => this.change(), 300);
     };
-    return h('form.controls.filters', { 'aria-label': 'Which are shown', onsubmit: (event) => event.preventDefault(), oninput: change },
-      this.pause, h('span.kinds', { role: 'group', 'aria-label': 'Kinds' }, this.kinds.map((box) => h('label', {}, box, ` ${box.value}s`))),
+    return h(
+      'form.controls.filters',
+      {
+        'aria-label': 'Which are shown',
+        onsubmit: (event) => event.preventDefault(),
+        oninput: change,
+      },
+      this.pause,
+      h(
+        'span.kinds',
+        { role: 'group', 'aria-label': 'Kinds' },
+        this.kinds.map((box) => h('label', {}, box, ` ${box.value}s`)),
+      ),
       labelled(this.what, 'what'),
       this.fields.map((input) => labelled(input, TITLES[input.name] ?? input.name)),
-      h('datalist', { id: 'whats' }, WHATS.map((value) => h('option', { value }))),
-      h('button', { type: 'button', onclick: () => this.clear() }, 'Clear'));
+      h('button', { type: 'button', onclick: () => this.clear() }, 'Clear'),
+    );
   }
 
   params() {
     const kinds = this.kinds.filter((box) => box.checked).map((box) => box.value);
     const fields = Object.fromEntries(this.fields.map((input) => [input.name, input.value.trim()]));
-    return { kind: kinds.length === KINDS.length ? '' : kinds.join(','), what: this.what.value.trim(), ...fields };
+    return {
+      kind: kinds.length === KINDS.length ? '' : kinds.join(','),
+      what: this.what.value,
+      ...fields,
+    };
   }
 
   /** Whether no kind is chosen, so that nothing is asked for. */
@@ -59,8 +120,12 @@ export class Decisions {
   }
 
   clear() {
-    this.kinds.forEach((box) => { box.checked = true; });
-    [this.what, ...this.fields].forEach((input) => { input.value = ''; });
+    this.kinds.forEach((box) => {
+      box.checked = true;
+    });
+    [this.what, ...this.fields].forEach((input) => {
+      input.value = '';
+    });
     this.change();
   }
 
@@ -108,7 +173,10 @@ export class Decisions {
     this.last = last ?? this.last;
     if (items.length) {
       const rows = items.map(row);
-      if (more && !isFirst) rows.push(h('tr.gap', {}, h('td', { colspan: '8' }, 'More were published here than are shown.')));
+      if (more && !isFirst)
+        rows.push(
+          h('tr.gap', {}, h('td', { colspan: '8' }, 'More were published here than are shown.')),
+        );
       if (this.isEmpty) fill(this.body);
       this.body.prepend(...rows);
       while (this.body.childElementCount > ROWS) this.body.lastElementChild.remove();
@@ -121,14 +189,21 @@ export class Decisions {
     const rows = this.isEmpty ? 0 : this.body.childElementCount;
     if (!rows && this.last !== undefined) {
       const isFiltered = Object.values(this.params()).some((value) => value !== '');
-      this.say(isFiltered
-        ? 'Nothing that fits the fields above is among what this process keeps; what comes is shown as it is published.'
-        : 'Nothing was decided, throttled or commanded yet; what comes is shown as it is published.');
+      this.say(
+        isFiltered
+          ? 'Nothing that is kept fits the fields above; what comes is shown.'
+          : 'Nothing was decided, throttled or commanded yet; what comes is shown.',
+      );
       return;
     }
     if (isCut !== undefined) this.isCut = isCut || (this.isCut && this.last !== undefined);
-    const state = this.paused ? 'Paused: what is published meanwhile is shown when you go on' : 'Live';
-    setText(this.note, `${state}. The newest ${count(rows)} are shown, newest first, at most ${ROWS}.`);
+    const state = this.paused
+      ? 'Paused: what is published meanwhile is shown when you go on'
+      : 'Live';
+    setText(
+      this.note,
+      `${state}. The newest ${count(rows)} are shown, newest first, at most ${ROWS}.`,
+    );
   }
 
   /** Says why nothing is shown. */

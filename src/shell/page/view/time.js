@@ -7,7 +7,14 @@ import { table } from '../part/table.js';
 
 const KINDS = ['queue', 'user', 'group', 'share', 'load', 'nucleus', 'task', 'link'];
 /** Steps of the buttons, ms. */
-const STEPS = [[-3600000, '−1 h'], [-600000, '−10 min'], [-60000, '−1 min'], [60000, '+1 min'], [600000, '+10 min'], [3600000, '+1 h']];
+const STEPS = [
+  [-3600000, '−1 h'],
+  [-600000, '−10 min'],
+  [-60000, '−1 min'],
+  [60000, '+1 min'],
+  [600000, '+10 min'],
+  [3600000, '+1 h'],
+];
 /** Counters that say what is counted, not how many. */
 const isName = (value) => typeof value === 'string';
 
@@ -26,32 +33,67 @@ export class Time {
   constructor(main, { params, replace, kick }) {
     Object.assign(this, { replace, kick, history: null, asked: '' });
     this.at = params.at ? parse(params.at) : NaN;
-    this.moment = h('input', { type: 'datetime-local', step: '1', id: 'moment', onchange: () => this.go(parse(this.moment.value)) });
-    this.slider = h('input', { type: 'range', 'aria-label': 'Moment within the history', disabled: true,
-      oninput: () => this.preview(), onchange: () => this.go(Number(this.slider.value)) });
+    this.moment = h('input', {
+      type: 'datetime-local',
+      step: '1',
+      id: 'moment',
+      onchange: () => this.go(parse(this.moment.value)),
+    });
+    this.slider = h('input', {
+      type: 'range',
+      'aria-label': 'Moment within the history',
+      disabled: true,
+      oninput: () => this.preview(),
+      onchange: () => this.go(Number(this.slider.value)),
+    });
     this.gaps = h('div.gaps', { 'aria-hidden': 'true' });
     this.extent = h('p.total', {}, 'The history is being asked for.');
-    this.steps = STEPS.map(([step, text]) => h('button', { type: 'button', onclick: () => this.go(this.at + step) }, text));
+    this.steps = STEPS.map(([step, text]) =>
+      h('button', { type: 'button', onclick: () => this.go(this.at + step) }, text),
+    );
     this.outside = h('div', { role: 'status' });
     this.total = h('p.total');
     this.tiles = new Tiles();
-    this.by = h('select', { 'aria-label': 'Kind of counter', onchange: () => this.change() },
-      KINDS.map((kind) => h('option', { selected: kind === (params.by ?? 'queue') }, kind)));
-    this.named = h('input', { type: 'search', value: params.name ?? '', placeholder: 'a name, exactly', list: 'queues',
-      'aria-label': 'Only counters that carry this name', onchange: () => this.change() });
+    this.by = h(
+      'select',
+      { 'aria-label': 'Kind of counter', onchange: () => this.change() },
+      KINDS.map((kind) => h('option', { selected: kind === (params.by ?? 'queue') }, kind)),
+    );
+    this.named = h('input', {
+      type: 'search',
+      value: params.name ?? '',
+      placeholder: 'a name, exactly',
+      list: 'queues',
+      'aria-label': 'Only counters that carry this name',
+      onchange: () => this.change(),
+    });
     this.counters = h('div');
-    this.explained = h('input', { type: 'search', size: '36', placeholder: 'task, job, user, group, queue, share', 'aria-label': 'What is explained as of the moment' });
+    this.explained = h('input', {
+      type: 'search',
+      size: '36',
+      placeholder: 'task, job, user, group, queue, share',
+      'aria-label': 'What is explained as of the moment',
+    });
     this.past = h('div', {}, this.body());
     fill(main, h('h1.unseen', {}, 'Time'), this.controls(), this.outside, this.past);
   }
 
   controls() {
-    return h('form.controls.when', { 'aria-label': 'Moment', onsubmit: (event) => {
-      event.preventDefault();
-      this.go(parse(this.moment.value));
-    } }, h('label', {}, 'Moment (UTC) ', this.moment), this.steps,
-    h('button', { type: 'button', onclick: () => this.go(this.history?.to ?? NaN) }, 'Latest'),
-    h('div.slide', {}, this.slider, this.gaps), this.extent);
+    return h(
+      'form.controls.when',
+      {
+        'aria-label': 'Moment',
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.go(parse(this.moment.value));
+        },
+      },
+      h('label', {}, 'Moment (UTC) ', this.moment),
+      this.steps,
+      h('button', { type: 'button', onclick: () => this.go(this.history?.to ?? NaN) }, 'Latest'),
+      h('div.slide', {}, this.slider, this.gaps),
+      this.extent,
+    );
   }
 
   body() {
@@ -61,9 +103,29 @@ export class Time {
       if (name) location.hash = why(name, { at: stamp(this.at) });
     };
     return [
-      h('section', {}, h('h2', {}, 'Why, as of then'), h('form.controls', { onsubmit: explain }, this.explained, h('button', {}, 'Why?'))),
-      h('section', {}, h('h2', {}, 'Counters as of then'),
-        h('form.controls', { onsubmit: (event) => { event.preventDefault(); this.change(); } }, h('label', {}, 'by ', this.by), this.named), this.counters),
+      h(
+        'section',
+        {},
+        h('h2', {}, 'Why, as of then'),
+        h('form.controls', { onsubmit: explain }, this.explained, h('button', {}, 'Why?')),
+      ),
+      h(
+        'section',
+        {},
+        h('h2', {}, 'Counters as of then'),
+        h(
+          'form.controls',
+          {
+            onsubmit: (event) => {
+              event.preventDefault();
+              this.change();
+            },
+          },
+          h('label', {}, 'by ', this.by),
+          this.named,
+        ),
+        this.counters,
+      ),
       h('section', {}, h('h2', {}, 'Queues as of then'), this.total, this.tiles.list),
     ];
   }
@@ -74,27 +136,55 @@ export class Time {
     this.history = history;
     this.now = now;
     if (!history || history.from === null) {
-      setText(this.extent, 'No history is kept yet: the first snapshot is written some time after the start. What is older is in the '
-        + 'log: yardmaster counters --at, yardmaster explain --at.');
+      setText(
+        this.extent,
+        'No history is kept yet: the first snapshot is written some time after the start. ' +
+          'What is older is in the ' +
+          'log: yardmaster counters --at, yardmaster explain --at.',
+      );
       return;
     }
-    if (before && before.from === history.from && before.to === history.to && JSON.stringify(before.gaps) === JSON.stringify(history.gaps)) return;
+    if (
+      before &&
+      before.from === history.from &&
+      before.to === history.to &&
+      JSON.stringify(before.gaps) === JSON.stringify(history.gaps)
+    )
+      return;
     const { from, to, gaps = [] } = history;
     Object.assign(this.slider, { min: from, max: to, step: 1000, disabled: to <= from });
     if (Number.isNaN(this.at)) this.at = to;
     this.place();
     const every = history.interval_s ? `, a snapshot every ${count(history.interval_s)} s` : '';
-    const list = gaps.length ? ` Gaps: ${gaps.slice(0, 5).map((gap) => `${utc(gap.from)} to ${utc(gap.to)}`).join('; ')}`
-      + `${gaps.length > 5 ? ` and ${gaps.length - 5} more` : ''}.` : '';
-    setText(this.extent, `History from ${utc(from)} to ${utc(to)} UTC (${span(to - from)})${every}.${list}`);
+    const list = gaps.length
+      ? ` Gaps: ${gaps
+          .slice(0, 5)
+          .map((gap) => `${utc(gap.from)} to ${utc(gap.to)}`)
+          .join('; ')}` + `${gaps.length > 5 ? ` and ${gaps.length - 5} more` : ''}.`
+      : '';
+    setText(
+      this.extent,
+      `History from ${utc(from)} to ${utc(to)} UTC (${span(to - from)})${every}.${list}`,
+    );
     const width = Math.max(1, to - from);
-    fill(this.gaps, gaps.map((gap) => h('span', { title: `no snapshot from ${utc(gap.from)} to ${utc(gap.to)}`,
-      style: { left: `${(100 * (gap.from - from)) / width}%`, width: `${Math.max(0.3, (100 * (gap.to - gap.from)) / width)}%` } })));
+    fill(
+      this.gaps,
+      gaps.map((gap) =>
+        h('span', {
+          title: `no snapshot from ${utc(gap.from)} to ${utc(gap.to)}`,
+          style: {
+            left: `${(100 * (gap.from - from)) / width}%`,
+            width: `${Math.max(0.3, (100 * (gap.to - gap.from)) / width)}%`,
+          },
+        }),
+      ),
+    );
   }
 
   place() {
     if (document.activeElement !== this.moment) this.moment.value = utc(this.at).replace(' ', 'T');
-    if (document.activeElement !== this.slider || Number(this.slider.value) !== this.at) this.slider.value = this.at;
+    if (document.activeElement !== this.slider || Number(this.slider.value) !== this.at)
+      this.slider.value = this.at;
     this.slider.setAttribute('aria-valuetext', `${utc(this.at)} UTC`);
   }
 
@@ -112,8 +202,13 @@ export class Time {
   }
 
   change() {
-    this.replace(`#time${query({ at: Number.isNaN(this.at) ? '' : stamp(this.at), by: this.by.value === 'queue' ? '' : this.by.value,
-      name: this.named.value.trim() })}`);
+    this.replace(
+      `#time${query({
+        at: Number.isNaN(this.at) ? '' : stamp(this.at),
+        by: this.by.value === 'queue' ? '' : this.by.value,
+        name: this.named.value.trim(),
+      })}`,
+    );
     this.kick();
   }
 
@@ -126,7 +221,10 @@ export class Time {
     this.asked = asked;
     try {
       const at = stamp(this.at);
-      const [{ queues }, { counters, now }] = await Promise.all([ask('queues', { at }, signal), ask('counters', { by, name, at }, signal)]);
+      const [{ queues }, { counters, now }] = await Promise.all([
+        ask('queues', { at }, signal),
+        ask('counters', { by, name, at }, signal),
+      ]);
       this.show(queues, counters, now);
     } catch (error) {
       this.asked = '';
@@ -138,7 +236,17 @@ export class Time {
 
   show(queues, counters, now) {
     this.past.hidden = false;
-    fill(this.outside, h('p.past', {}, 'As of ', moment(now), ' UTC', this.at - now > 1000 && `, the last cycle at or before ${utc(this.at)}`));
+    fill(
+      this.outside,
+      h(
+        'p.past',
+        {},
+        'As of ',
+        moment(now),
+        ' UTC',
+        this.at - now > 1000 && `, the last cycle at or before ${utc(this.at)}`,
+      ),
+    );
     this.tiles = new Tiles({ at: stamp(this.at) });
     this.past.lastChild.lastChild.replaceWith(this.tiles.list);
     const shown = this.tiles.show(queues, {}, 'name', true);
@@ -149,15 +257,32 @@ export class Time {
 
   writeCounters(counters) {
     if (!counters.length) {
-      fill(this.counters, h('p', {}, this.named.value ? 'No counter of that kind carries that name; names are compared exactly.'
-        : 'There was nothing to count of that kind then.'));
+      fill(
+        this.counters,
+        h(
+          'p',
+          {},
+          this.named.value
+            ? 'No counter of that kind carries that name; names are compared exactly.'
+            : 'There was nothing to count of that kind then.',
+        ),
+      );
       return;
     }
-    const keys = [...new Set(counters.flatMap((it) => Object.keys(it)))].filter((key) => key !== 'counter');
+    const keys = [...new Set(counters.flatMap((it) => Object.keys(it)))].filter(
+      (key) => key !== 'counter',
+    );
     const names = keys.filter((key) => counters.some((it) => isName(it[key])));
     const columns = [...names, ...keys.filter((key) => !names.includes(key))].map((key) => ({
-      name: key.replaceAll('_', ' '), number: !names.includes(key), value: (it) => it[key],
-      cell: (it) => (key.endsWith('_at') || key.endsWith('_ms') ? it[key] > 1e12 ? moment(it[key]) : figure(it[key]) : figure(it[key])),
+      name: key.replaceAll('_', ' '),
+      number: !names.includes(key),
+      value: (it) => it[key],
+      cell: (it) =>
+        key.endsWith('_at') || key.endsWith('_ms')
+          ? it[key] > 1e12
+            ? moment(it[key])
+            : figure(it[key])
+          : figure(it[key]),
     }));
     fill(this.counters, table({ label: 'Counters', columns, rows: counters, most: 20 }));
   }
@@ -166,11 +291,19 @@ export class Time {
     this.past.hidden = true;
     const { from, to } = this.history;
     const at = stamp(this.at);
-    const outside = from === null || this.at < from || this.at > to;
-    fill(this.outside, h('p.past', {}, outside && from !== null
-      ? `${at} lies ${this.at < from ? 'before' : 'after'} the history that this process keeps (${stamp(from)} to ${stamp(to)}). ` : '',
-    error.message, error.remedy && `; ${error.remedy}`, '.'),
-    h('p', {}, 'The log goes further back. It is read by:'),
-    h('pre', { tabindex: '0' }, `yardmaster counters --at ${at}\nyardmaster explain NAME --at ${at}`));
+    const side = this.at < from ? 'before' : this.at > to ? 'after' : '';
+    const kept = `the history that this process keeps (${stamp(from)} to ${stamp(to)})`;
+    const where = from !== null && side ? `${at} lies ${side} ${kept}. ` : '';
+    const what = error.remedy ? `${error.message}; ${error.remedy}.` : `${error.message}.`;
+    fill(
+      this.outside,
+      h('p.past', {}, where, what),
+      h('p', {}, 'The log goes further back. It is read by:'),
+      h(
+        'pre',
+        { tabindex: '0' },
+        `yardmaster counters --at ${at}\nyardmaster explain NAME --at ${at}`,
+      ),
+    );
   }
 }
