@@ -1,7 +1,7 @@
 // Elements from data, and how numbers and times are shown. Whatever comes from the API becomes
 // text, never markup.
 
-/** An element: `h('a.name', {href}, 'text', child)`. Children that are null or false are skipped. */
+/** An element: `h('a.name', {href}, 'text', child)`. Children null or false are skipped. */
 export function h(tag, props, ...children) {
   const [name, ...classes] = tag.split('.');
   const element = document.createElement(name);

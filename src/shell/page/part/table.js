@@ -4,7 +4,7 @@ import { count, fill, h } from './dom.js';
 
 /**
  * A table of `rows`. A column is {name, title?, number?, value(row), cell?(row)}: `value` is sorted
- * by, `cell` is what is shown if it is another thing. The order of `rows` is kept until a column is chosen.
+ * by, `cell` is what is shown if it is another. Rows keep their order until a column is chosen.
  */
 export function table({ caption, columns, rows, most = 100, label = caption }) {
   let sorted = rows;

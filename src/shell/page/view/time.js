@@ -15,9 +15,6 @@ const STEPS = [
   [600000, '+10 min'],
   [3600000, '+1 h'],
 ];
-/** Counters that say what is counted, not how many. */
-const isName = (value) => typeof value === 'string';
-
 /** A moment as the process reads it. */
 function stamp(ms) {
   return `${utc(ms).replace(' ', 'T')}Z`;
@@ -257,34 +254,18 @@ export class Time {
 
   writeCounters(counters) {
     if (!counters.length) {
-      fill(
-        this.counters,
-        h(
-          'p',
-          {},
-          this.named.value
-            ? 'No counter of that kind carries that name; names are compared exactly.'
-            : 'There was nothing to count of that kind then.',
-        ),
-      );
+      const why = this.named.value
+        ? 'No counter of that kind carries that name; names are compared exactly.'
+        : 'There was nothing to count of that kind then.';
+      fill(this.counters, h('p', {}, why));
       return;
     }
-    const keys = [...new Set(counters.flatMap((it) => Object.keys(it)))].filter(
-      (key) => key !== 'counter',
+    const kinds = [...new Set(counters.map((it) => it.counter))];
+    const rows = (kind) => counters.filter((it) => it.counter === kind);
+    fill(
+      this.counters,
+      kinds.map((kind) => counterTable(kind, rows(kind), kinds.length > 1)),
     );
-    const names = keys.filter((key) => counters.some((it) => isName(it[key])));
-    const columns = [...names, ...keys.filter((key) => !names.includes(key))].map((key) => ({
-      name: key.replaceAll('_', ' '),
-      number: !names.includes(key),
-      value: (it) => it[key],
-      cell: (it) =>
-        key.endsWith('_at') || key.endsWith('_ms')
-          ? it[key] > 1e12
-            ? moment(it[key])
-            : figure(it[key])
-          : figure(it[key]),
-    }));
-    fill(this.counters, table({ label: 'Counters', columns, rows: counters, most: 20 }));
   }
 
   refused(error) {
@@ -306,4 +287,23 @@ export class Time {
       ),
     );
   }
+}
+
+/** Counters of one kind: what they count first, then the figures. */
+function counterTable(kind, rows, isNamed) {
+  const keys = [...new Set(rows.flatMap(Object.keys))].filter((key) => key !== 'counter');
+  const isName = (key) => rows.some((row) => typeof row[key] === 'string');
+  const names = keys.filter(isName);
+  const columns = [...names, ...keys.filter((key) => !isName(key))].map((key) => ({
+    name: key.replaceAll('_', ' ').replace(/ ms$/, ' (UTC)'),
+    number: !isName(key),
+    value: (row) => row[key],
+    cell: (row) => (isMoment(key, row[key]) ? moment(row[key]) : figure(row[key])),
+  }));
+  const shown = table({ label: 'Counters', columns, rows, most: 20 });
+  return isNamed ? [h('h3', {}, kind), shown] : shown;
+}
+
+function isMoment(key, value) {
+  return /_(at|ms)$/.test(key) && value > 1e12;
 }
