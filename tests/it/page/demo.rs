@@ -196,7 +196,7 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     browser.press("-no-such-queue");
     browser.wait("!document.querySelector('tr[data-sequence]')");
     browser
-        .wait("document.querySelector('main .total').textContent.startsWith('Nothing that fits')");
+        .wait("document.querySelector('main .total').textContent.startsWith('Nothing that is kept')");
 }
 
 fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {

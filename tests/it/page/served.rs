@@ -135,7 +135,7 @@ fn a_process_that_wants_a_token_is_given_one_and_one_that_goes_silent_is_named_s
     // Names of all kinds are text.
     let queue = r#"{"queue":"<b onmouseover=alert(1)>&amp;","site":"</script>","status":"<i>",
         "running":1234,"queued":5,"transferring":0,"running_cores":1,"queued_cores":1,
-        "pilots_running":1,"pilots_submitted":2,"slots":null,"promised":0,"last_pilot_at":null,
+        "pilots_running":1,"pilots_submitted":2,"slots":null,"reserved":0,"last_pilot_at":null,
         "last_start_at":null}"#;
     let answer = format!(r#"{{"now":1000,"cycle":8,"queues":[{queue}]}}"#);
     *manner.queues.lock().unwrap() = answer;

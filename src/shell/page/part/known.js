@@ -7,7 +7,7 @@ import { table } from './table.js';
 /** A queue: its jobs and pilots, and what rejects it. */
 export function queueView(queue) {
   const status = queue.status || 'no fact';
-  const reserved = queue.reserved ?? queue.promised;
+  const reserved = queue.reserved;
   return h(
     'section',
     {},
@@ -88,7 +88,7 @@ export function ownerView(owner) {
       ['queued', `${count(owner.queued_jobs)} jobs, ${count(owner.queued_cores)} cores`],
       [
         'reserved',
-        `${count(owner.reserved_jobs ?? owner.promised_jobs)} jobs assigned and not seen yet`,
+        `${count(owner.reserved_jobs)} jobs assigned and not seen yet`,
       ],
     ]),
   );
