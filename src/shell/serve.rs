@@ -89,7 +89,8 @@ impl Show {
             reasons: Arc::new(Reasons::of(config)),
         };
         let served = api::routes(api).merge(page::routes());
-        let bound = self.serve(address, door, (served, &api::PATHS))?;
+        let paths = [&["/"][..], &api::PATHS].concat();
+        let bound = self.serve(address, door, (served, &paths))?;
         self.answers = Some(Answers::new(asked));
         Ok(bound)
     }

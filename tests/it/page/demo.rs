@@ -12,6 +12,9 @@ use ureq::Agent;
 /// A queue whose name would be markup were it not shown as text.
 const HOSTILE: &str = "<img src=x onerror=alert(1)>";
 
+/// What the demo wants to be shown before it answers.
+const TOKEN: &str = "a-token-that-is-long-enough";
+
 /// A running demo, and the browser that looks at it.
 struct Stage {
     browser: Browser,
@@ -39,12 +42,16 @@ impl Stage {
         let dir = TempDir::new().unwrap();
         let queues = dir.path().join("cric.json");
         cric(&queues);
+        let tokens = dir.path().join("tokens");
+        std::fs::write(&tokens, TOKEN).unwrap();
         let mut child = Command::new("nice")
             .args(["-n", "5", env!("CARGO_BIN_EXE_yardmaster")])
             .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on", "--cric"])
             .arg(queues)
             .args(["--netmetrics", "tests/fixtures/netmetrics.json"])
             .args(["--storage", "tests/fixtures/site_info.json"])
+            .arg("--http-token-file")
+            .arg(&tokens)
             .args(["--http", "127.0.0.1:0", "--dir"])
             .arg(dir.path().join("demo"))
             .env_remove("YARDMASTER_LOG")
@@ -62,19 +69,33 @@ impl Stage {
         // What else it prints is read, so that it does not wait.
         std::thread::spawn(move || lines.for_each(drop));
         let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
-        Stage {
+        let stage = Stage {
             browser: Browser::start(),
             agent: agent.new_agent(),
             base: address.expect("the demo serves HTTP"),
             _demo: demo,
             _dir: dir,
-        }
+        };
+        stage.show_token();
+        stage
+    }
+
+    /// The page asks for a token once, and keeps it for its tab.
+    fn show_token(&self) {
+        self.browser.load(&self.base);
+        self.browser.wait("document.querySelector('#ask-token').open");
+        self.browser.press(TOKEN);
+        self.browser.press(ENTER);
+        self.browser.wait("document.querySelector('#process dd')");
+        let errors = self.browser.errors();
+        assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
     }
 
     /// What the API answers.
     fn ask(&self, path: &str) -> Value {
         let url = format!("{}/api/v1/{path}", self.base);
-        let mut answer = self.agent.get(&url).call().unwrap_or_else(|e| panic!("{url}: {e}"));
+        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
+        let mut answer = request.call().unwrap_or_else(|e| panic!("{url}: {e}"));
         serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
     }
 
@@ -195,8 +216,9 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     browser.click(".filters input[name=queue]");
     browser.press("-no-such-queue");
     browser.wait("!document.querySelector('tr[data-sequence]')");
-    browser
-        .wait("document.querySelector('main .total').textContent.startsWith('Nothing that is kept')");
+    browser.wait(
+        "document.querySelector('main .total').textContent.startsWith('Nothing that is kept')",
+    );
 }
 
 fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
