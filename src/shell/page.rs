@@ -43,7 +43,7 @@ pub const ASSETS: [Asset; 17] = [
     asset!("/", "/index.html", HTML),
     asset!("/page.css", CSS),
     asset!("/view.css", CSS),
-    asset!("/theme.js", JS),
+    asset!("/early.js", JS),
     asset!("/page.js", JS),
     asset!("/part/ask.js", JS),
     asset!("/part/cutflow.js", JS),

@@ -43,6 +43,14 @@ export function hasToken() {
   return token !== '';
 }
 
+/** An answer that was asked for before this module was read (`early.js`); each is taken once. */
+function taken(path, query) {
+  const early = globalThis.yardmasterEarly;
+  const answer = query ? undefined : early?.[path];
+  if (answer) delete early[path];
+  return answer;
+}
+
 /**
  * Asks `api/v1/{path}`, with those parameters that are not empty. Throws `Refused`, or `AbortError`
  * if the signal says so.
@@ -56,11 +64,12 @@ export async function ask(path, params = {}, signal = undefined) {
   let answer;
   let body;
   try {
-    answer = await fetch(`api/v1/${path}${query}`, {
-      headers: token ? { Authorization: `Bearer ${token}` } : {},
-      signal: signal ? AbortSignal.any([signal, late]) : late,
-      cache: 'no-store',
-    });
+    answer = await (taken(path, query) ??
+      fetch(`api/v1/${path}${query}`, {
+        headers: token ? { Authorization: `Bearer ${token}` } : {},
+        signal: signal ? AbortSignal.any([signal, late]) : late,
+        cache: 'no-store',
+      }));
     body = await answer.json();
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -86,10 +86,7 @@ export function ownerView(owner) {
     terms([
       ['running', `${count(owner.running_jobs)} jobs, ${count(owner.running_cores)} cores`],
       ['queued', `${count(owner.queued_jobs)} jobs, ${count(owner.queued_cores)} cores`],
-      [
-        'reserved',
-        `${count(owner.reserved_jobs)} jobs assigned and not seen yet`,
-      ],
+      ['reserved', `${count(owner.reserved_jobs)} jobs assigned and not seen yet`],
     ]),
   );
 }

@@ -15,6 +15,10 @@ export const SORTS = {
   silent: { text: 'last pilot, longest ago first', key: (it) => it.last_pilot_at ?? 0 },
 };
 
+/** So many tiles fill a screen. */
+const FIRST = 200;
+/** The first tiles are painted within this; ms. */
+const PAINT = 30;
 /** Tiles that are not on the screen are written in turn, each once in so many times. */
 const TURNS = 8;
 
@@ -23,6 +27,13 @@ export function matches(queue, { q, status, busy }) {
   if (status && (queue.status || 'none') !== status) return false;
   if (busy && !queue.running && !queue.queued) return false;
   return !q || queue.queue.toLowerCase().includes(q) || queue.site.toLowerCase().includes(q);
+}
+
+function ordered(queues, sort) {
+  const { key } = SORTS[sort] ?? SORTS.name;
+  const keyed = queues.map((queue) => [key(queue), queue.queue, queue]);
+  keyed.sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1));
+  return keyed.map(([, , queue]) => queue);
 }
 
 function pattern() {
@@ -60,19 +71,33 @@ export class Tiles {
     this.list.addEventListener('focusin', (event) => this.name(event));
   }
 
-  /** Shows queues. The order is changed where `reorder` says so, or where others are shown. */
+  /**
+   * Shows queues, and returns those that fit the filter. The order is changed where `reorder` says
+   * so, or where others are shown. The first time a screenful comes first, the rest once it is
+   * painted.
+   */
   show(queues, filter, sort, reorder) {
     const shown = queues.filter((queue) => matches(queue, filter));
-    this.turn = (this.turn + 1) % TURNS;
+    this.turn += 1;
+    if (this.turn > 1 || shown.length <= FIRST) {
+      this.put(shown, sort, reorder);
+      return shown;
+    }
+    this.put(ordered(shown, sort).slice(0, FIRST), sort, true);
+    const rest = () => this.turn === 1 && this.put(shown, sort, true);
+    requestAnimationFrame(() => setTimeout(rest, PAINT));
+    return shown;
+  }
+
+  put(shown, sort, reorder) {
     shown.forEach((queue, at) => {
       const tile = this.tiles.get(queue.queue) ?? this.make(queue);
       tile.latest = queue;
-      if (tile.isSeen || at % TURNS === this.turn) write(tile);
+      if (tile.isSeen || (at + this.turn) % TURNS === 0) write(tile);
     });
     const names = new Set(shown.map((queue) => queue.queue));
     const same = this.order.length === names.size && this.order.every((name) => names.has(name));
-    if (!same || reorder) this.arrange(shown, sort);
-    return shown;
+    if (!same || reorder) this.arrange(ordered(shown, sort));
   }
 
   /** Tiles that came into sight get what they missed. */
@@ -108,13 +133,10 @@ export class Tiles {
     return tile;
   }
 
-  arrange(shown, sort) {
-    const { key } = SORTS[sort] ?? SORTS.name;
-    const keyed = shown.map((queue) => [key(queue), queue.queue]);
-    keyed.sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1));
-    const order = keyed.map(([, name]) => name);
-    if (order.length === this.order.length && order.every((name, at) => this.order[at] === name))
-      return;
+  arrange(queues) {
+    const order = queues.map((queue) => queue.queue);
+    const isSame = order.length === this.order.length;
+    if (isSame && order.every((name, at) => this.order[at] === name)) return;
     this.order = order;
     const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     this.list.replaceChildren(...order.map((name) => this.tiles.get(name).item));
