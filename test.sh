@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, Prometheus and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
+# Java, Maven, kcat, Prometheus, Chromium and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
 # are brought by Maven and started on loopback, then the source is checked and tested. At last a program
 # in Python that does not know ours (tests/killer) kills, damages and disturbs a running pair, and recounts
 # the log. Ends with one line that counts the tests; fails if anything does.
@@ -191,6 +191,11 @@ helm() {
     export YARDMASTER_TEST_HELM=$tool/helm-3.18.6
 }
 
+# Chromium and its driver; without them the tests of the web page are left out, and say so.
+chromium() {
+    [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromedriver ] || install chromium chromium-driver
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -286,6 +291,10 @@ if ! $quick; then
         mock="$mock (WITHOUT PYTHON'S CLIENTS: the example of a client was not run)"
     fi
     helm || mock="$mock (WITHOUT HELM: the chart was not rendered)"
+fi
+
+if ! $quick && ! chromium; then
+    mock="$mock (WITHOUT CHROMIUM: the web page was not looked at)"
 fi
 
 # A first build is faster without what later ones would use.

@@ -13,6 +13,7 @@ pub mod http;
 pub mod intake;
 pub mod kafka;
 pub mod metrics;
+pub mod page;
 pub mod pages;
 pub mod ports;
 pub mod question;

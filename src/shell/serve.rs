@@ -15,6 +15,7 @@ use crate::shell::history::{Keeper, Keeps, Turn};
 use crate::shell::http::{Door, Server};
 use crate::shell::intake::IntakeReport;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
+use crate::shell::page;
 use crate::shell::question::LoopClient;
 use crate::shell::rivals::Rivals;
 use crate::shell::stale::Stale;
@@ -87,7 +88,9 @@ impl Show {
             past: self.past.clone(),
             reasons: Arc::new(Reasons::of(config)),
         };
-        let bound = self.serve(address, door, (api::routes(api), &api::PATHS))?;
+        let served = api::routes(api).merge(page::routes());
+        let paths = [&["/"][..], &api::PATHS].concat();
+        let bound = self.serve(address, door, (served, &paths))?;
         self.answers = Some(Answers::new(asked));
         Ok(bound)
     }

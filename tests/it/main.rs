@@ -44,6 +44,8 @@ mod output;
 #[cfg(feature = "shell")]
 mod packaging;
 #[cfg(feature = "shell")]
+mod page;
+#[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;
 #[cfg(feature = "shell")]

@@ -3,21 +3,22 @@
 
 use super::problem;
 use super::token::{Tokens, bearer};
+use crate::shell::page;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::response::Response;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What is answered without a token: whether the process is well, and the page without its data.
-const OPEN_PATHS: [&str; 5] = ["/livez", "/readyz", "/", "/page.css", "/page.js"];
+/// What is answered without a token, beside the files of the page: whether the process is well.
+const OPEN_PATHS: [&str; 2] = ["/livez", "/readyz"];
 /// What may be asked for.
 const METHODS: &str = "GET, HEAD";
 
 /// What is known of the client that asks; part of each request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
-    /// Whether it may see data. Only [`OPEN_PATHS`] are answered to others.
+    /// Whether it may see data. Only [`is_open`] paths are answered to others.
     pub may_see_data: bool,
 }
 
@@ -40,7 +41,7 @@ impl Rules {
         if token.is_some_and(|token| tokens.has(token)) {
             return Ok(Caller { may_see_data: true });
         }
-        if OPEN_PATHS.contains(&request.uri().path()) {
+        if is_open(request.uri().path()) {
             return Ok(Caller { may_see_data: false });
         }
         let (what, challenge) = match token {
@@ -91,6 +92,11 @@ impl Rules {
     }
 }
 
+/// Whether a path holds no data that a token is needed for.
+fn is_open(path: &str) -> bool {
+    OPEN_PATHS.contains(&path) || page::is_page(path)
+}
+
 /// Whether a Host header names this host. A page of a stranger whose name was made to lead here
 /// comes with the stranger's name; an address cannot be made to lead elsewhere.
 fn is_known(host: &str, hosts: &[String]) -> bool {
@@ -113,6 +119,16 @@ pub(super) fn plain(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_needs_no_token_and_its_data_does() {
+        for path in ["/livez", "/readyz", "/", "/page.js", "/view/now.js", "/view.css"] {
+            assert!(is_open(path), "{path}");
+        }
+        for path in ["/metrics", "/api/v1/queues", "/v1/audit", "/view", "/view/", "//", ""] {
+            assert!(!is_open(path), "{path}");
+        }
+    }
 
     #[test]
     fn addresses_and_own_names_are_known_and_a_strangers_name_is_not() {

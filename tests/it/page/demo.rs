@@ -1,0 +1,423 @@
+//! The page of a running `demo`: each view shows what the API says, and goes on by itself.
+
+use super::browser::{Browser, DOWN, ENTER, ESCAPE, SHIFT, TAB, is_installed};
+use super::{PATIENCE, Started};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+use ureq::Agent;
+
+/// A queue whose name would be markup were it not shown as text.
+const HOSTILE: &str = "<img src=x onerror=alert(1)>";
+
+/// What the demo wants to be shown before it answers.
+const TOKEN: &str = "a-token-that-is-long-enough";
+
+/// A running demo, and the browser that looks at it.
+struct Stage {
+    browser: Browser,
+    agent: Agent,
+    base: String,
+    _demo: Started,
+    _dir: TempDir,
+}
+
+/// A grid of the recorded queues, and one more of a hostile name.
+fn cric(path: &Path) {
+    let text = std::fs::read_to_string("tests/fixtures/cric.json").unwrap();
+    let mut queues: Value = serde_json::from_str(&text).unwrap();
+    let mut queue = queues["AGLT2"].clone();
+    for field in ["name", "nickname", "panda_resource", "siteid"] {
+        queue[field] = HOSTILE.into();
+    }
+    queues[HOSTILE] = queue;
+    std::fs::write(path, queues.to_string()).unwrap();
+}
+
+impl Stage {
+    /// A demo that runs for much longer than the test. It gives way to tests that run beside it.
+    fn set() -> Stage {
+        let dir = TempDir::new().unwrap();
+        let queues = dir.path().join("cric.json");
+        cric(&queues);
+        let tokens = dir.path().join("tokens");
+        std::fs::write(&tokens, TOKEN).unwrap();
+        let mut child = Command::new("nice")
+            .args(["-n", "5", env!("CARGO_BIN_EXE_yardmaster")])
+            .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on", "--cric"])
+            .arg(queues)
+            .args(["--netmetrics", "tests/fixtures/netmetrics.json"])
+            .args(["--storage", "tests/fixtures/site_info.json"])
+            .arg("--http-token-file")
+            .arg(&tokens)
+            .args(["--http", "127.0.0.1:0", "--dir"])
+            .arg(dir.path().join("demo"))
+            .env_remove("YARDMASTER_LOG")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let demo = Started(child);
+        let address = lines.find_map(|line| {
+            let line = line.ok()?;
+            Some(line.strip_prefix("metrics on ")?.strip_suffix("/metrics")?.to_owned())
+        });
+        // What else it prints is read, so that it does not wait.
+        std::thread::spawn(move || lines.for_each(drop));
+        let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
+        let stage = Stage {
+            browser: Browser::start(),
+            agent: agent.new_agent(),
+            base: address.expect("the demo serves HTTP"),
+            _demo: demo,
+            _dir: dir,
+        };
+        stage.show_token();
+        stage
+    }
+
+    /// The page asks for a token once, and keeps it for its tab.
+    fn show_token(&self) {
+        self.browser.load(&self.base);
+        self.browser.wait("document.querySelector('#ask-token').open");
+        self.browser.press(TOKEN);
+        self.browser.press(ENTER);
+        self.browser.wait("document.querySelector('#process dd')");
+        let errors = self.browser.errors();
+        assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
+    }
+
+    /// What the API answers.
+    fn ask(&self, path: &str) -> Value {
+        let url = format!("{}/api/v1/{path}", self.base);
+        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
+        let mut answer = request.call().unwrap_or_else(|e| panic!("{url}: {e}"));
+        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
+    }
+
+    fn open(&self, fragment: &str) {
+        self.browser.load(&format!("{}/{fragment}", self.base));
+        self.browser.wait("document.querySelector('#process dd')");
+    }
+
+    /// Opens a view and waits until it shows something.
+    fn show(&self, fragment: &str, something: &str) {
+        self.open(fragment);
+        self.browser.wait(&format!("document.querySelector({something:?})"));
+    }
+
+    fn cycle(&self) -> String {
+        self.browser.text("#process div:nth-child(3) dd")
+    }
+
+    /// Nothing that the browser complains about since this was asked last.
+    #[track_caller]
+    fn no_errors(&self) {
+        let errors = self.browser.errors();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+}
+
+/// A name as it stands in an address.
+fn encoded(name: &str) -> String {
+    name.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+/// The elements of a list.
+fn each(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[test]
+fn a_chromium_shows_what_a_demo_knows() {
+    if !is_installed() {
+        return;
+    }
+    let stage = Stage::set();
+    now_shows_each_queue_and_goes_on_by_itself(&stage);
+    stage.no_errors();
+    decisions_are_shown_as_they_are_published_and_filtered(&stage);
+    stage.no_errors();
+    why_shows_the_reasons_that_the_api_gives(&stage);
+    time_shows_a_past_moment(&stage);
+    everything_is_reached_by_the_keyboard(&stage);
+    every_view_fits_a_narrow_window_and_can_be_read(&stage);
+    stage.no_errors();
+    an_unknown_name_is_answered_with_what_can_be_searched(&stage);
+}
+
+fn now_shows_each_queue_and_goes_on_by_itself(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.show("", "li.tile");
+    browser.shot("now");
+    let queues = stage.ask("queues");
+    let names: Vec<String> =
+        each(&queues["queues"]).iter().map(|it| text(&it["queue"]).to_owned()).collect();
+    assert_eq!(browser.texts("li.tile .name"), names);
+    assert!(names.iter().any(|name| name == HOSTILE), "{names:?}");
+    assert_eq!(browser.count("img"), 0, "a queue's name became markup");
+
+    // Figures go on, and it is still the same document.
+    browser.run("window.isSame = true");
+    let (cycle, figures) = (stage.cycle(), browser.texts("li.tile .figures"));
+    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    browser.wait_for("the figures advance", || browser.texts("li.tile .figures") != figures);
+    assert_eq!(browser.get("window.isSame"), true);
+    assert!(browser.text("#process").contains("● leading"), "{}", browser.text("#process"));
+    assert!(browser.text("#process").contains("✓ ready"));
+
+    // A filter leaves those that it names, and the address keeps it.
+    browser.click("main input[type=search]");
+    browser.press("bnl");
+    browser.wait("document.querySelectorAll('li.tile').length === 1");
+    assert_eq!(browser.texts("li.tile .name"), ["BNL"]);
+    assert_eq!(browser.get("location.hash"), "#now?q=bnl");
+    browser.press("xyz");
+    browser.wait("document.querySelector('.empty')");
+    assert!(browser.text(".empty").starts_with("None of the 12 queues"));
+}
+
+fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.show("#decisions", "table.events tbody tr");
+    browser.shot("decisions");
+    let sequences = || -> Vec<u64> {
+        let all = "[...document.querySelectorAll('tbody tr[data-sequence]')]\
+                   .map(it => Number(it.dataset.sequence))";
+        each(&browser.get(all)).iter().map(|it| it.as_u64().unwrap()).collect()
+    };
+    let first = sequences();
+    assert!(first.is_sorted_by(|a, b| a > b), "not the newest first: {first:?}");
+    browser.wait_for("newer ones come", || sequences()[0] > first[0]);
+
+    browser.click("button[aria-pressed]");
+    let (held, cycle) = (sequences(), stage.cycle());
+    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    assert_eq!(sequences(), held, "rows came while it was paused");
+    browser.click("button[aria-pressed]");
+    browser.wait_for("it goes on", || sequences()[0] > held[0]);
+    assert!(sequences().len() <= 300, "{} rows", sequences().len());
+
+    stage.show("#decisions?kind=decision&what=defer", "table.events tbody tr");
+    let whats = browser.texts("table.events tbody td:nth-child(2)");
+    assert!(whats.iter().all(|it| it == "◆ defer"), "{whats:?}");
+    stage.show("#decisions?kind=decision&queue=MWT2&what=assign", "table.events tbody tr");
+    let queues = browser.texts("table.events tbody td:nth-child(5)");
+    assert!(queues.iter().all(|it| it.contains("MWT2") || it.contains("more")), "{queues:?}");
+    // A field that is changed asks again.
+    browser.click(".filters input[name=queue]");
+    browser.press("-no-such-queue");
+    browser.wait("!document.querySelector('tr[data-sequence]')");
+    browser.wait(
+        "document.querySelector('main .total').textContent.startsWith('Nothing that is kept')",
+    );
+}
+
+fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
+    let browser = &stage.browser;
+    // A row leads to the reasons of the very decision.
+    stage.show("#decisions?kind=decision&what=defer", "table.events tbody tr");
+    browser.click("button[aria-pressed]");
+    let subject = browser.text("table.events tbody td:nth-child(3)");
+    browser.click("table.events tbody td:nth-child(4)");
+    browser.wait("document.querySelector('article.decision')");
+    browser.shot("why-deferred");
+    let hash = browser.get("location.hash");
+    let (place, id) = text(&hash).split_once("id=").expect("the address names the decision");
+    assert!(place.starts_with(&format!("#why/{}", subject.replace('/', "%2F"))), "{place}");
+    let decision = &stage.ask(&format!("decisions/{id}"))["decision"];
+    assert!(browser.text("article.decision h2").contains(text(&decision["headline"])));
+    assert!(browser.text(".ahead").contains("Judged again"), "{}", browser.text(".ahead"));
+    let changes: Vec<&str> = each(&decision["waits"]["would_change"]).iter().map(text).collect();
+    assert_eq!(browser.texts(".ahead li"), changes);
+    let steps: Vec<&str> = each(&decision["steps"]).iter().map(|it| text(&it["filter"])).collect();
+    let shown = browser.texts(".cutflow tbody th");
+    assert_eq!(shown[1..shown.len() - 1], steps, "{shown:?}");
+
+    // Of an assignment: the queues that were chosen, with each factor.
+    let assigned = stage.ask("decisions?kind=decision&what=assign&rule=analysis-job&limit=1");
+    let event = &assigned["items"][0];
+    let decision = &stage.ask(&format!("decisions/{}", text(&event["id"])))["decision"];
+    let subject = encoded(text(&event["subject"]));
+    stage.show(&format!("#why/{subject}?kind=task&id={}", text(&event["id"])), "article.decision");
+    browser.shot("why-assigned");
+    let queues: Vec<&str> = each(&decision["queues"]).iter().map(|it| text(&it["queue"])).collect();
+    let ranked = "[aria-label='Queues that passed all filters']";
+    assert_eq!(browser.texts(&format!("{ranked} tbody td:first-child")), queues);
+    let heads = browser.texts(&format!("{ranked} thead th"));
+    for factor in each(&decision["queues"][0]["factors"]) {
+        assert!(heads.iter().any(|it| it == text(&factor["name"])), "{factor} is not in {heads:?}");
+    }
+
+    // Of a queue: where it stands. Its name is text here too.
+    stage.show(&format!("#why/{}?kind=queue", encoded(HOSTILE)), ".headline");
+    assert_eq!(browser.text(".headline .what b"), HOSTILE);
+    assert!(browser.text(".terms").contains("online"), "{}", browser.text(".terms"));
+    assert_eq!(browser.count("img"), 0, "a queue's name became markup");
+    stage.no_errors();
+}
+
+fn time_shows_a_past_moment(stage: &Stage) {
+    let browser = &stage.browser;
+    browser.wait_for("there is a history of some minutes", || {
+        let history = &stage.ask("status")["history"];
+        let at = |end: &str| history[end].as_i64().unwrap_or(0);
+        at("to") - at("from") > 20 * 60_000
+    });
+    stage.show("#time", "li.tile");
+    // Ten minutes back, by the button.
+    let before = browser.get("location.hash");
+    browser.click(".when button:nth-of-type(2)");
+    browser.wait_for("the address names a moment", || browser.get("location.hash") != before);
+    let hash = browser.get("location.hash");
+    let at = text(&hash).strip_prefix("#time?at=").expect("a moment").to_owned();
+    let past = stage.ask(&format!("queues?at={at}"));
+    let running = |past: &Value| -> u64 {
+        each(&past["queues"]).iter().map(|it| it["running"].as_u64().unwrap()).sum()
+    };
+    let total = digits(running(&past));
+    browser.wait_for(&format!("{total} jobs ran as of {at}"), || {
+        browser.text("h2 + .total").contains(&format!(": {total} jobs running"))
+    });
+    browser.shot("time");
+    assert!(browser.count("[aria-label=Counters] tbody tr") > 0);
+    assert!(browser.text("#moment + *, .past").contains("UTC"), "{}", browser.text(".past"));
+    // Reasons as of then.
+    let name = text(&past["queues"][0]["queue"]).to_owned();
+    browser.click("[aria-label='What is explained as of the moment']");
+    browser.press(&name);
+    browser.press(ENTER);
+    browser.wait("document.querySelector('.headline')");
+    assert!(browser.text(".past").starts_with("As of 20"), "{}", browser.text(".past"));
+    stage.no_errors();
+
+    // A moment outside is named as such, with the way to look there.
+    stage.open("#time?at=2001-02-03T04:05:06Z");
+    browser.wait("document.querySelector('main pre')");
+    let way = browser.text("main pre");
+    assert!(way.contains("yardmaster counters --at 2001-02-03T04:05:06Z"), "{way}");
+    let errors = browser.errors();
+    assert!(errors.iter().all(|it| it.contains("2001-02-03") && it.contains("404")), "{errors:?}");
+}
+
+/// A number with commas.
+fn digits(number: u64) -> String {
+    let text = number.to_string();
+    let parts: Vec<&str> =
+        text.as_bytes().rchunks(3).rev().map(|it| str::from_utf8(it).unwrap()).collect();
+    parts.join(",")
+}
+
+fn everything_is_reached_by_the_keyboard(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.show("#now", "li.tile");
+    let focus = || {
+        let name = "const it = document.activeElement; return it.id || it.name || it.className \
+                    || it.textContent.trim() || it.tagName";
+        text(&browser.run(name)).to_owned()
+    };
+    // The first Tab shows the way past the header.
+    browser.press(TAB);
+    assert_eq!(browser.get("document.activeElement.id"), "skip");
+    let top = browser.get("document.activeElement.getBoundingClientRect().top");
+    assert!(top.as_f64().unwrap() >= 0.0, "the skip link is not seen: {top}");
+    browser.press(ENTER);
+    assert_eq!(browser.get("document.activeElement.id"), "main");
+    // From there through the controls to the tiles, and on by arrows.
+    let is_tile = "document.activeElement.closest('li.tile') !== null";
+    for _ in 0..8 {
+        if browser.get(is_tile) == true {
+            break;
+        }
+        browser.press(TAB);
+    }
+    assert_eq!(browser.get(is_tile), true, "no tile was reached: {}", focus());
+    assert_eq!(browser.get("document.activeElement.matches(':focus-visible')"), true);
+    let first = browser.get("document.activeElement.getAttribute('aria-label')");
+    browser.press(DOWN);
+    let second = browser.get("document.activeElement.getAttribute('aria-label')");
+    assert_ne!(first, second, "an arrow did not lead to another tile");
+    assert!(text(&second).contains(" running, "), "{second}");
+    let queue = browser.get("document.activeElement.closest('li').dataset.queue");
+    browser.press(ENTER);
+    browser.wait("document.querySelector('.headline')");
+    assert_eq!(browser.text(".headline .what b"), text(&queue));
+    // The search by its key, from anywhere.
+    browser.press("/");
+    assert_eq!(browser.get("document.activeElement.id"), "name");
+    browser.press("MWT2");
+    browser.press(ENTER);
+    browser.wait("document.querySelector('.headline .what b')?.textContent === 'MWT2'");
+    browser.press(ESCAPE);
+    assert_eq!(browser.get("document.activeElement.id"), "main");
+    // Back to the header, to every view.
+    let mut seen = Vec::new();
+    for _ in 0..14 {
+        browser.press_with(SHIFT, TAB);
+        seen.push(focus());
+    }
+    for wanted in ["theme", "name", "kind", "Now", "Why", "Decisions", "Time", "skip"] {
+        assert!(seen.iter().any(|it| it == wanted), "{wanted} is not reached: {seen:?}");
+    }
+}
+
+fn every_view_fits_a_narrow_window_and_can_be_read(stage: &Stage) {
+    let browser = &stage.browser;
+    let contrast = include_str!("contrast.js");
+    let why = stage.ask("decisions?kind=decision&what=defer&limit=1");
+    let why = format!("#why/{}?kind=task", encoded(text(&why["items"][0]["subject"])));
+    let views = [
+        ("#now", "li.tile", "now"),
+        (&why, "article.decision", "why"),
+        ("#decisions", "table.events tbody tr", "decisions"),
+        ("#time", "li.tile", "time"),
+    ];
+    for scheme in ["light", "dark"] {
+        browser.prefer(scheme);
+        for (fragment, something, name) in views {
+            browser.size(360, 740);
+            stage.show(fragment, something);
+            let widths = browser.get(
+                "[document.documentElement, document.body]\
+                                      .map(it => it.scrollWidth - it.clientWidth)",
+            );
+            assert!(each(&widths).iter().all(|it| it == 0), "{fragment} is wider: {widths}");
+            browser.shot(&format!("{name}-narrow-{scheme}"));
+            browser.size(1400, 900);
+            browser.shot(&format!("{name}-{scheme}"));
+            let faint = browser.run(contrast);
+            assert!(each(&faint).is_empty(), "{scheme} {fragment}: {faint:#}");
+        }
+    }
+    // The switch wins over the system, and is remembered.
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    let dark = browser.get(ground);
+    browser.click("#theme");
+    assert_eq!(browser.text("#theme"), "Theme: light");
+    let light = browser.get(ground);
+    assert_ne!(light, dark);
+    stage.open("#now");
+    assert_eq!(browser.get(ground), light);
+    browser.prefer("light");
+}
+
+fn an_unknown_name_is_answered_with_what_can_be_searched(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.open("#why/no-such-thing");
+    browser
+        .wait("document.querySelector('main h2')?.textContent.startsWith('Nothing is known of')");
+    let help = browser.text("main");
+    for kind in ["task", "job", "user", "group", "queue", "share"] {
+        assert!(help.contains(kind), "{help}");
+    }
+    let errors = browser.errors();
+    assert!(errors.iter().all(|it| it.contains("name=no-such-thing")), "{errors:?}");
+}
