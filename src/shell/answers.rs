@@ -22,6 +22,9 @@ const REST: u32 = 10;
 /// How often a process recounts by itself.
 const SELF_AUDIT: Duration = Duration::from_secs(3_600);
 
+/// The last recount, and when it ended.
+type LastAudit = Arc<Mutex<Option<(Instant, Arc<Audited>)>>>;
+
 /// Works out the answer to a question.
 type Work = fn(&Asked, &State) -> Answer;
 
@@ -32,7 +35,7 @@ pub struct Answers {
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
     work: Work,
-    audited: Arc<Mutex<Option<(Instant, Arc<Audited>)>>>,
+    audited: LastAudit,
     /// When the process recounts next if nobody asks before.
     self_audit_at: Instant,
 }
@@ -110,7 +113,7 @@ fn answer_all(
     state: &State,
     work: Work,
     recounts: bool,
-    audited: &Mutex<Option<(Instant, Arc<Audited>)>>,
+    audited: &LastAudit,
 ) {
     for asked in [Asked::Counters, Asked::Audit] {
         let (these, others): (Vec<Question>, Vec<Question>) =

@@ -240,6 +240,7 @@ impl Run {
             .args(["run", "--dir", dir, "--http", "127.0.0.1:0", "--log", "warn"])
             .spawn()
             .unwrap();
+        let mut run = Run { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         let begun = Instant::now();
         let store = std::path::Path::new(dir).join("store").join("address");
         loop {
@@ -247,7 +248,8 @@ impl Run {
             if let Ok(address) = text.trim().parse::<SocketAddr>()
                 && ask_quietly(address)
             {
-                return Run { child, address };
+                run.address = address;
+                return run;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it does not serve");
             std::thread::sleep(Duration::from_millis(50));

@@ -269,7 +269,7 @@ fn newest_of_each(outputs: &[(u64, Output)]) -> Vec<Decision> {
         newest.insert(format!("{}:{}", decision.subject, decision.attempt), decision);
     }
     let mut newest: Vec<Decision> = newest.into_values().collect();
-    newest.sort_by(|a, b| (b.cycle, b.number).cmp(&(a.cycle, a.number)));
+    newest.sort_by_key(|it| std::cmp::Reverse((it.cycle, it.number)));
     newest
 }
 

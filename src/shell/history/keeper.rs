@@ -143,7 +143,7 @@ impl Keeper {
         if self.waiting_bytes > WAITING_MAX {
             (self.waiting, self.waiting_bytes, self.is_lost) = (Vec::new(), 0, true);
         }
-        let is_confirmed = |it: &Box<Snapshot>| it.view.cycle <= cycle;
+        let is_confirmed = |it: &Snapshot| it.view.cycle <= cycle;
         if self.waiting.is_empty()
             && let Some(snapshot) = self.snapshot.take_if(|it| is_confirmed(it))
             && let Some(Message::Counters(again)) = self.try_send(Message::Counters(snapshot))

@@ -14,7 +14,7 @@ fn model(queues: usize) -> Model {
     let queue = |at: usize| Queue {
         queue: format!("SITE_{at:03}"),
         site: "SITE".into(),
-        status: if at % 2 == 0 { "online" } else { "offline" }.into(),
+        status: if at.is_multiple_of(2) { "online" } else { "offline" }.into(),
         running: 1_000 - at as u64,
         queued: at as u64,
         last_pilot_at: Some(NOW - 65_000),
