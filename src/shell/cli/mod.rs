@@ -69,7 +69,7 @@ enum Verb {
     Commands(commands::Commands),
     #[command(about = "Decisions, throttles and commands as they are published")]
     Tail(tail::Tail),
-    #[command(about = "A live view of a running process: queues, shares, decisions, and why")]
+    #[command(about = "A live view of a running process: queues, shares, decisions")]
     Top(top::Top),
     #[command(about = "Recount everything and compare with the counters")]
     Audit(audit::Audit),
