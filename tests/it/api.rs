@@ -134,6 +134,7 @@ fn what_is_not_known_or_makes_no_sense_is_answered_with_a_remedy() {
     first(demo.address, "assign");
     for (code, path, part) in [
         (404, "/api/v1/explain?name=nobody", "nobody"),
+        (404, "/api/v1/explain?name=nobody&kind=task", "nobody"),
         (400, "/api/v1/explain", "no name"),
         (400, "/api/v1/explain?name=x&kind=dog", "dog"),
         (404, "/api/v1/decisions/77", "77"),

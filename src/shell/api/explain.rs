@@ -98,7 +98,8 @@ impl Looked {
             limit: READ_MAX,
         });
         let queue = self.queues.iter().find(|queue| queue.queue == self.name);
-        let kind = self.kind.or_else(|| self.kind_of(&found.outputs, queue.is_some()));
+        let known = self.kind_of(&found.outputs, queue.is_some());
+        let kind = known.map(|known| self.kind.unwrap_or(known));
         let Some(kind) = kind else {
             return Err(Refused::Unknown(
                 format!("nothing of the name {:?} is known", self.name),
@@ -153,10 +154,15 @@ impl Looked {
         };
         let is_job = |output: &Output| {
             let Output::Command(it) = output else { return false };
-            it.subject == name || it.about().contains(&self.name)
+            it.about().contains(&self.name)
         };
         let has = |totals: Option<Totals>| totals.is_some_and(|it| it != Totals::default());
-        if is_queue {
+        // Fast rebrokerage is about a queue and a share.
+        let is_of_queue = |output: &Output| {
+            let Output::Command(it) = output else { return false };
+            it.subject == name && !it.queue.is_empty() && !it.about().contains(&self.name)
+        };
+        if is_queue || any(&is_of_queue) {
             Some("queue")
         } else if any(&is_task) || !standing.requests.is_empty() {
             Some("task")

@@ -53,7 +53,7 @@ fn clients_that_read_nothing_of_a_long_answer_make_room() {
     // One that reads is served whole, however long that takes.
     let (head, body) = ask(address, "/v1/counters");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    assert_eq!(body.len(), 24 << 20);
+    assert!(body.len() > 24 << 20, "{}", body.len());
     let whole = |mut stream: &TcpStream| {
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
