@@ -1,5 +1,5 @@
-//! The web page: its files, as they are served. They are compiled into the program, hold no data, and
-//! load nothing from elsewhere; what they show they ask of the JSON API.
+//! The web page: its files, as they are served. They are compiled into the program, hold no data,
+//! and load nothing from elsewhere; what they show they ask of the JSON API.
 
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, header};

@@ -163,7 +163,10 @@ impl Demo {
         let scheme = door.scheme();
         let bound = show.listen_with_api(self.http, door.clone(), config);
         match bound.or_else(|_| show.listen_with_api(any, door, config)) {
-            Ok(bound) => println!("metrics on {scheme}://{bound}/metrics"),
+            Ok(bound) => {
+                println!("metrics on {scheme}://{bound}/metrics");
+                println!("page on {scheme}://{bound}/");
+            }
             Err(error) => println!("no metrics: {error:#}"),
         }
     }

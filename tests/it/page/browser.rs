@@ -90,7 +90,7 @@ impl Browser {
         value.clone()
     }
 
-    /// Loads a page, anew even if only the fragment is another one.
+    /// Loads a page, from the start even if only the fragment is another one.
     pub fn load(&self, url: &str) {
         self.post("/url", &json!({ "url": "about:blank" }));
         self.post("/url", &json!({ "url": url }));
