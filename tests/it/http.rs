@@ -299,7 +299,7 @@ impl Drop for Demo {
 }
 
 /// What a demo has nothing of.
-const NOT_IN_A_DEMO: [Metric; 12] = [
+const NOT_IN_A_DEMO: [Metric; 13] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
@@ -316,6 +316,8 @@ const NOT_IN_A_DEMO: [Metric; 12] = [
     // For days nobody is throttled, and nothing is held back.
     Metric::Throttles,
     Metric::HeldBackJobs,
+    // No parameter sets a cap.
+    Metric::UserCaps,
 ];
 
 #[test]
