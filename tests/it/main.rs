@@ -24,6 +24,8 @@ mod faults;
 mod full;
 mod fuzz;
 #[cfg(feature = "shell")]
+mod grid;
+#[cfg(feature = "shell")]
 mod http;
 mod import;
 mod intake;

@@ -1,8 +1,10 @@
 //! Commands that a cycle lists, and others.
 
 use super::*;
+use crate::core::output::command::Command;
+use crate::core::output::decision::{Decision, Fate, Outcome};
 use crate::core::unit::Millis;
-use crate::wire::record::{write_command, write_progress};
+use crate::wire::record::{write_command, write_decision, write_progress};
 
 const LANE: Lane = Lane::new(Topic::Command, 0);
 const OTHER: Lane = Lane::new(Topic::Command, 1);
@@ -34,13 +36,17 @@ struct Reader {
 
 impl Reader {
     fn new() -> Reader {
-        Reader { listing: Listing::new("atlas"), codec: Codec::new(usize::MAX), offset: 0 }
+        Reader {
+            listing: Listing::new("atlas", &[Topic::Command, Topic::Decision]),
+            codec: Codec::new(usize::MAX),
+            offset: 0,
+        }
     }
 
     fn command(&mut self, lane: Lane, value: &[u8]) -> usize {
         self.offset += 1;
         let place = (lane, self.offset);
-        usize::from(self.listing.command(&self.codec, place, Some(value), &|_| true).is_some())
+        usize::from(self.listing.output(&self.codec, place, Some(value), &|_| true).is_some())
     }
 
     /// A cycle with these commands in lane 0; how many commands count since.
@@ -129,4 +135,49 @@ fn a_cycle_out_of_order_confirms_nothing_unless_the_log_goes_on_with_it() {
         })
         .sum();
     assert_eq!(counting, 1);
+}
+
+#[test]
+fn a_decision_counts_beside_commands_and_is_whole() {
+    const DECISIONS: Lane = Lane::new(Topic::Decision, 2);
+    let fate = Fate {
+        queue: "ash".into(),
+        filter: "status".into(),
+        reason: "offline".into(),
+        measured: 1.0,
+        limit: 2.0,
+    };
+    let decision = Decision {
+        cycle: 5,
+        fates: vec![fate],
+        ..Decision::new("atlas", "1/1", 0, 1, Outcome::Assign(Vec::new()))
+    };
+    let mut value = Vec::new();
+    write_decision(&mut value, &decision);
+    let mut reader = Reader::new();
+    let wanted = reader.listing.output(&reader.codec, (DECISIONS, 0), Some(&value), &|_| false);
+    assert_eq!((wanted, reader.listing.waiting_bytes()), (None, 0));
+    let counts = |reader: &mut Reader, offset| {
+        reader.listing.output(&reader.codec, (DECISIONS, offset), Some(&value), &|_| true)
+    };
+    assert_eq!(counts(&mut reader, 0), None);
+    assert_eq!(reader.listing.waiting_bytes(), value.len());
+    let one = command("1", 5);
+    let progress = Progress {
+        domain: "atlas".into(),
+        epoch: 1,
+        number: 5,
+        outputs: vec![(DECISIONS, 1), (LANE, 1)],
+        output_hashes: vec![output_hash(&value), output_hash(&one)],
+        ..Progress::default()
+    };
+    let mut cycle = Vec::new();
+    write_progress(&mut cycle, &progress);
+    let counting = reader.listing.progress(&reader.codec, (CYCLES, 1), Some(&cycle));
+    let listed = Listed { place: (DECISIONS, 0), output: decision.clone().into() };
+    assert_eq!(counting, [listed]);
+    assert_eq!((reader.listing.waiting_bytes(), reader.listing.listed_count()), (0, 1));
+    assert_eq!(reader.command(LANE, &one), 1);
+    assert_eq!(counts(&mut reader, 1), None, "a copy");
+    assert_eq!((reader.listing.passed_over(), reader.listing.cycle()), (1, Some(5)));
 }

@@ -9,6 +9,7 @@ mod conformance;
 mod counters;
 mod demo;
 mod explain;
+mod health;
 mod http_args;
 mod import;
 mod intake;
@@ -75,6 +76,8 @@ enum Verb {
     Topology(topology::Topology),
     /// Recorded cases of PanDA's brokers, judged by our policies and compared.
     Conformance(conformance::Conformance),
+    /// Is a running process ready: exit code 0 or 1, for health checks.
+    Health(health::Health),
     /// Measure this machine.
     Bench(bench::Bench),
 }
@@ -114,6 +117,7 @@ pub fn main() -> ExitCode {
         Verb::Repair(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
         Verb::Conformance(verb) => verb.run(),
+        Verb::Health(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),
     };
     match ended {

@@ -71,12 +71,14 @@ pub(super) fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
 
 /// How far before its end `progress` is read to find its newest record: markers lie between.
 pub(super) const TAIL: u64 = 256;
+/// By how much more of `progress` is read if a look does not reach back far enough.
+const FURTHER: u64 = 16;
 /// Records taken at once.
 const BATCH_RECORDS: usize = 10_000;
 /// How long one look at the log may wait.
 const LOOK: Duration = Duration::from_millis(500);
 /// Lanes that should bring records and bring nothing for so long end the reading.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Shows the values of a topic's records, of each lane the last so many offsets.
 pub(super) fn records(
@@ -144,8 +146,45 @@ pub(super) fn read_to_end(
     Ok(())
 }
 
+/// The offset from which `progress` is to be read so that the cycle `wanted` is among those that
+/// are read, or the last ones if none is wanted; the first offset if it does not reach back so far.
+pub(super) fn cycles_from(
+    log: &mut impl Log,
+    codec: &mut Codec,
+    domain: &str,
+    cycles: &LaneSpan,
+    wanted: Option<u64>,
+) -> Result<u64, LogError> {
+    let mut most = TAIL;
+    loop {
+        let from = cycles.stable_end.saturating_sub(most).max(cycles.first);
+        let Some(wanted) = wanted.filter(|_| from > cycles.first) else { return Ok(from) };
+        if first_cycle(log, codec, domain, cycles, from)?.is_some_and(|first| first <= wanted) {
+            return Ok(from);
+        }
+        most = most.saturating_mul(FURTHER);
+    }
+}
+
+/// The number of the first cycle of a domain from an offset of `progress` on.
+fn first_cycle(
+    log: &mut impl Log,
+    codec: &mut Codec,
+    domain: &str,
+    cycles: &LaneSpan,
+    from: u64,
+) -> Result<Option<u64>, LogError> {
+    let mut first = None;
+    read_to_end(log, &[*cycles], |_| from, codec, &mut |codec, batch, raw| {
+        let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
+        first = progress.filter(|it| it.domain == domain).map(|it| it.number);
+        first.is_none()
+    })?;
+    Ok(first)
+}
+
 /// Why lanes bring nothing.
-fn silent(log: &impl Log, open: &BTreeMap<Lane, u64>) -> LogError {
+pub(super) fn silent(log: &impl Log, open: &BTreeMap<Lane, u64>) -> LogError {
     if let Some((_, why)) = log.waiting_for_registry() {
         return LogError::Unanswered(why);
     }

@@ -347,7 +347,12 @@ impl Codec {
             let datum = datum(&prepared, Some(value), &arena)?;
             return Ok(record::decision::read_answer(datum)?.into());
         }
-        match self.read(topic, None, Some(value), &mut arena) {
+        self.read_whole_output(topic, value)
+    }
+
+    /// Reads all of an output, the fates of a final decision too.
+    pub fn read_whole_output(&self, topic: Topic, value: &[u8]) -> Result<Output, Garbled> {
+        match self.read(topic, None, Some(value), &mut Arena::default()) {
             Event::Output(output) => Ok(output),
             Event::Garbled(why) => Err(why),
             _ => Err(Garbled::WrongSchema),

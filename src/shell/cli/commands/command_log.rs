@@ -3,12 +3,13 @@
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::event::{Configuration, Configured, Event, Outcome, OutcomeAbout, Parameter};
+use crate::core::output::Output;
 use crate::core::output::command::{Command, CommandId};
 use crate::core::state::commands::CommandAnswer;
 use crate::core::unit::Millis;
-use crate::drive::listing::Listing;
+use crate::drive::listing::{Listed, Listing};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
-use crate::shell::cli::outputs::{TAIL, read_to_end};
+use crate::shell::cli::outputs::{TAIL, cycles_from, read_to_end};
 use crate::shell::ports::AnyLog;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::topology::Topology;
@@ -16,8 +17,6 @@ use std::time::Duration;
 
 /// Most records of one look.
 const LOOK_RECORDS: usize = 1_000;
-/// By how much more of `progress` is read if the first look does not reach back far enough.
-const FURTHER: u64 = 16;
 
 /// What is new.
 pub(super) enum News {
@@ -55,7 +54,7 @@ impl CommandLog {
         Ok(CommandLog {
             log,
             codec: Codec::new(usize::MAX),
-            listing: Listing::new(&topology.domain),
+            listing: Listing::new(&topology.domain, &[Topic::Command]),
             ahead: topology.limits.own_time_ahead_ms,
             batch: Batch::default(),
             spans,
@@ -94,11 +93,12 @@ impl CommandLog {
         let of = |topic| self.spans.iter().filter(move |it| it.lane.topic == topic).copied();
         let commands: Vec<LaneSpan> = of(Topic::Command).collect();
         let first = |span: &LaneSpan| span.first;
+        let wants = |it: &Output| matches!(it, Output::Command(command) if wants(command));
         let listing = &mut self.listing;
         read_to_end(&mut self.log, &commands, first, &mut self.codec, &mut |codec, batch, raw| {
             // None counts before its cycle is read.
             let place = (raw.lane, raw.offset);
-            drop(listing.command(codec, place, batch.value(raw), wants));
+            drop(listing.output(codec, place, batch.value(raw), &wants));
             goes_on()
         })?;
         self.read_cycles(goes_on, &mut take)?;
@@ -119,40 +119,16 @@ impl CommandLog {
     ) -> Result<(), LogError> {
         let cycles = self.spans.iter().find(|span| span.lane.topic == Topic::Progress).copied();
         let Some(cycles) = cycles else { return Ok(()) };
-        let mut most = TAIL;
-        while let Some(wanted) = self.listing.oldest_wanted() {
-            let from = cycles.stable_end.saturating_sub(most);
-            let reaches = |first: Option<u64>| first.is_some_and(|first| first <= wanted);
-            if from <= cycles.first || reaches(self.first_cycle(&cycles, from)?) {
-                break;
-            }
-            most = most.saturating_mul(FURTHER);
-        }
-        let from = |span: &LaneSpan| span.stable_end.saturating_sub(most).max(span.first);
+        let wanted = self.listing.oldest_wanted();
+        let domain = self.listing.domain();
+        let from = cycles_from(&mut self.log, &mut self.codec, domain, &cycles, wanted)?;
         let listing = &mut self.listing;
+        let from = |_: &LaneSpan| from;
         read_to_end(&mut self.log, &[cycles], from, &mut self.codec, &mut |codec, batch, raw| {
             let counting = listing.progress(codec, (raw.lane, raw.offset), batch.value(raw));
-            counting.into_iter().for_each(|it| take(News::Published(Box::new(it))));
+            counting.into_iter().filter_map(published).for_each(&mut *take);
             goes_on()
         })
-    }
-
-    /// The number of the first cycle from an offset on.
-    fn first_cycle(&mut self, cycles: &LaneSpan, from: u64) -> Result<Option<u64>, LogError> {
-        let mut first = None;
-        let domain = self.listing.domain().to_owned();
-        read_to_end(
-            &mut self.log,
-            &[*cycles],
-            |_| from,
-            &mut self.codec,
-            &mut |codec, batch, raw| {
-                let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
-                first = progress.filter(|it| it.domain == domain).map(|it| it.number);
-                first.is_none()
-            },
-        )?;
-        Ok(first)
     }
 
     /// Begins to follow where the log ended at the start. Of `progress` the last records are read
@@ -187,23 +163,30 @@ impl CommandLog {
             let _ = self.codec.learn_number(writer);
         }
         let (batch, codec) = (&self.batch, &self.codec);
-        let published = |it: Command| News::Published(Box::new(it));
         let mut news = Vec::new();
         for raw in &batch.records {
             let (place, value) = ((raw.lane, raw.offset), batch.value(raw));
             match raw.lane.topic {
                 Topic::Command => {
-                    let counting = self.listing.command(codec, place, value, &|_| true);
-                    news.extend(counting.map(published));
+                    let counting = self.listing.output(codec, place, value, &|_| true);
+                    news.extend(counting.and_then(published));
                 }
                 Topic::Progress => {
                     let counting = self.listing.progress(codec, place, value);
-                    news.extend(counting.into_iter().map(published));
+                    news.extend(counting.into_iter().filter_map(published));
                 }
                 _ => news.extend(other_news(codec, self.ahead, batch, raw)),
             }
         }
         Ok(news)
+    }
+}
+
+/// A command that counts.
+fn published(listed: Listed) -> Option<News> {
+    match listed.output {
+        Output::Command(command) => Some(News::Published(command)),
+        Output::Decision(_) | Output::Throttle(_) => None,
     }
 }
 
