@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, Prometheus and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
-# are brought by Maven and started on loopback, then the source is checked and tested. At last a program
-# in Python that does not know ours (tests/killer) kills, damages and disturbs a running pair, and recounts
-# the log. Ends with one line that counts the tests; fails if anything does.
+# Java, Maven, kcat, Prometheus, docker-compose and Python's venv is taken from apt, Apache Kafka and a
+# schema registry (Apicurio) are brought by Maven and started on loopback, then the source is checked and
+# tested. At last a program in Python that does not know ours (tests/killer) kills, damages and disturbs a
+# running pair, and recounts the log. Ends with one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
 #   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
@@ -174,6 +174,12 @@ prometheus() {
     ! have systemctl || root systemctl disable --now --quiet prometheus 2> /dev/null || true
 }
 
+# What reads docker-compose.yml, without a daemon; where there is none the test of that is left out, and
+# says so.
+composer() {
+    docker compose version > /dev/null 2>&1 || have docker-compose || install docker-compose
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -238,6 +244,10 @@ fi
 
 if ! $quick && ! prometheus; then
     mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
+fi
+
+if ! $quick && ! composer; then
+    mock="$mock (WITHOUT DOCKER COMPOSE: docker-compose.yml was read by the tests alone)"
 fi
 
 # A first build is faster without what later ones would use.

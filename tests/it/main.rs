@@ -7,6 +7,8 @@ mod archive;
 #[cfg(feature = "shell")]
 mod broker;
 mod cases;
+#[cfg(feature = "shell")]
+mod compose;
 mod conform;
 mod contract;
 mod crash;
