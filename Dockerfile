@@ -1,5 +1,6 @@
-# Builds the binary with librdkafka in it; the image that runs has nothing but it and zlib.
-FROM rust:1-bookworm AS build
+# Builds the binary with librdkafka in it; the image that runs has nothing but it and zlib. Both bases are
+# pinned by tag; to pin one by digest, write `FROM debian:12.12-slim@sha256:...` (docs/compose.md).
+FROM rust:1.90-bookworm AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends g++ make zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
@@ -9,15 +10,19 @@ COPY src src
 COPY schemas schemas
 COPY topology topology
 COPY benches benches
+# Some of it is part of the program.
+COPY docs docs
 RUN cargo build --release --locked --bin yardmaster
 
-FROM debian:bookworm-slim
+FROM debian:12.12-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends zlib1g \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --create-home --home-dir /var/lib/yardmaster yardmaster
+    && useradd --uid 10001 --user-group --create-home --home-dir /var/lib/yardmaster yardmaster
 COPY --from=build /build/target/release/yardmaster /usr/local/bin/yardmaster
-USER yardmaster
+# By number, so that an orchestrator sees that it is not root. Nothing is written but in
+# /var/lib/yardmaster, and by `demo` in /tmp: the root may be read-only.
+USER 10001:10001
 WORKDIR /var/lib/yardmaster
 VOLUME /var/lib/yardmaster
 # SIGTERM finishes the cycle, publishes a final progress record, stores everything and exits 0.

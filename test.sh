@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, Prometheus, Chromium and Python's venv is taken from apt, Apache Kafka and a schema registry (Apicurio)
-# are brought by Maven and started on loopback, then the source is checked and tested. At last a program
-# in Python that does not know ours (tests/killer) kills, damages and disturbs a running pair, and recounts
-# the log. Ends with one line that counts the tests; fails if anything does.
+# Java, Maven, kcat, Prometheus, Chromium, docker-compose and Python's venv is taken from apt, Apache Kafka
+# and a schema registry (Apicurio) are brought by Maven and started on loopback, then the source is checked
+# and tested. At last a program in Python that does not know ours (tests/killer) kills, damages and disturbs
+# a running pair, and recounts the log. Ends with one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
 #   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
@@ -196,6 +196,12 @@ chromium() {
     [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromedriver ] || install chromium chromium-driver
 }
 
+# What reads docker-compose.yml, without a daemon; where there is none the test of that is left out, and
+# says so.
+composer() {
+    docker compose version > /dev/null 2>&1 || have docker-compose || install docker-compose
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 log=$work/tests.log
@@ -295,6 +301,10 @@ fi
 
 if ! $quick && ! chromium; then
     mock="$mock (WITHOUT CHROMIUM: the web page was not looked at)"
+fi
+
+if ! $quick && ! composer; then
+    mock="$mock (WITHOUT DOCKER COMPOSE: docker-compose.yml was read by the tests alone)"
 fi
 
 # A first build is faster without what later ones would use.

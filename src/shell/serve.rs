@@ -356,6 +356,12 @@ impl Show {
         }
     }
 
+    /// The loop of a process that has no drive turns.
+    pub fn turn(&mut self) {
+        self.metrics.add();
+        self.status.turn();
+    }
+
     /// Stops serving, and writes what the history does not have yet.
     pub fn stop(&mut self) {
         self.keeper = None;

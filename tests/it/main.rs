@@ -9,6 +9,8 @@ mod ask;
 #[cfg(feature = "shell")]
 mod broker;
 mod cases;
+#[cfg(feature = "shell")]
+mod compose;
 mod conform;
 mod contract;
 mod crash;
@@ -25,6 +27,8 @@ mod faults;
 #[cfg(all(feature = "shell", target_os = "linux"))]
 mod full;
 mod fuzz;
+#[cfg(feature = "shell")]
+mod grid;
 #[cfg(feature = "shell")]
 mod http;
 mod import;

@@ -1,5 +1,7 @@
 //! The grid alone: the seed decides everything, no job is lost, and decisions are obeyed.
 
+mod standing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use yardmaster::core::cut::Topic;
@@ -15,7 +17,16 @@ const START: Millis = 1_760_000_000_000;
 
 fn plan(seed: u64, scale: f64, hours: u32) -> Plan {
     let facts = Facts::built_in();
-    Plan { seed, scale, start: START, hours, domain: "atlas".to_owned(), facts }
+    Plan {
+        seed,
+        scale,
+        start: START,
+        hours,
+        domain: "atlas".to_owned(),
+        facts,
+        speed: 1,
+        series: 0,
+    }
 }
 
 fn each(records: &[Record], mut see: impl FnMut(&Record, Event<'_>)) {

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Serve", &["run", "intake", "import"]),
     ("Look", &["explain", "top", "tail", "counters", "commands", "dead-letters"]),
-    ("Check and mend", &["audit", "replay", "archive", "repair"]),
+    ("Check and mend", &["health", "audit", "replay", "archive", "repair"]),
     ("Try", &["demo", "bench", "conformance"]),
     ("Set up", &["topology", "completions", "man"]),
 ];

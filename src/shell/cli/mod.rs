@@ -9,6 +9,7 @@ mod conformance;
 mod counters;
 mod demo;
 mod explain;
+mod health;
 mod help;
 mod http_args;
 mod import;
@@ -89,6 +90,8 @@ enum Verb {
     Topology(topology::Topology),
     #[command(about = "Recorded cases of PanDA's brokers, judged by our policies")]
     Conformance(conformance::Conformance),
+    #[command(about = "Is a running process ready: exit code 0 or 1, for health checks")]
+    Health(health::Health),
     #[command(about = "Measure this machine")]
     Bench(bench::Bench),
     #[command(about = "What a shell completes verbs and flags by")]
@@ -139,6 +142,7 @@ pub fn main() -> ExitCode {
         Verb::Repair(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
         Verb::Conformance(verb) => verb.run(),
+        Verb::Health(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),
         Verb::Completions(verb) => verb.run(program()),
         Verb::Man(verb) => verb.run(program()),

@@ -99,7 +99,7 @@ impl Grid {
             Chunk { task: handle, request, request_name, first_asked, has_answer, stage, left: 0 };
         let chunk = self.chunks.insert(chunk);
         self.by_subject.insert(subject, chunk);
-        self.after_between(0, APART, Planned::ChunkAsks(chunk));
+        self.after_sooner(0, APART, Planned::ChunkAsks(chunk));
     }
 
     pub(super) fn chunk_asks(&mut self, handle: Handle) {
@@ -122,6 +122,23 @@ impl Grid {
         }
         self.count.requests += 1;
         self.count.chunks_waiting += 1;
+        self.publisher.task(&chunk.request);
+    }
+
+    /// A chunk without jobs that has asked asks as if it never had: an answer that is not carried
+    /// out yet is forgotten.
+    pub(super) fn asks_again(&mut self, handle: Handle) {
+        let Some(chunk) = self.chunks.get_mut(handle) else { return };
+        match chunk.stage {
+            Stage::Answered(_) => self.count.chunks_waiting += 1,
+            Stage::Asking => {}
+            Stage::Silent | Stage::Working => return,
+        }
+        chunk.stage = Stage::Asking;
+        chunk.has_answer = false;
+        chunk.first_asked = self.now;
+        chunk.request.asked_at = self.now;
+        chunk.request.changed_at = self.now;
         self.publisher.task(&chunk.request);
     }
 
@@ -149,7 +166,7 @@ impl Grid {
                 let jobs = u64::from(chunk.request.jobs);
                 self.assignments.add_times(self.now - chunk.first_asked, jobs);
                 chunk.stage = Stage::Answered(Box::new(decision.clone()));
-                self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(handle));
+                self.after_sooner(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(handle));
             }
         }
     }
@@ -157,6 +174,9 @@ impl Grid {
     /// An assignment is carried out, or not.
     pub(super) fn answered(&mut self, handle: Handle) {
         let Some(chunk) = self.chunks.get_mut(handle) else { return };
+        if !matches!(chunk.stage, Stage::Answered(_)) {
+            return;
+        }
         let Stage::Answered(decision) = std::mem::replace(&mut chunk.stage, Stage::Working) else {
             return;
         };
@@ -188,7 +208,7 @@ impl Grid {
             chunk.stage = Stage::Silent;
             chunk.request.attempt += 1;
         }
-        self.after_between(AGAIN.0, AGAIN.1, Planned::ChunkAsks(handle));
+        self.after_sooner(AGAIN.0, AGAIN.1, Planned::ChunkAsks(handle));
     }
 
     /// Where an assignment sends how many jobs: queue, slot, jobs.

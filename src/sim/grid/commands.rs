@@ -31,6 +31,16 @@ impl Silent {
     }
 }
 
+impl Grid {
+    /// Says jobs that fell silent as they were last published.
+    pub(super) fn say_silent(&mut self) {
+        for (job, chunk) in self.silent.jobs.values() {
+            let queue = &self.queues.all[job.queue as usize];
+            publish(&mut self.publisher, job, chunk, queue, "");
+        }
+    }
+}
+
 /// Most silent jobs that are remembered.
 const SILENT_MAX: usize = 1_000_000;
 

@@ -7,7 +7,7 @@ use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
 use super::pool::Handle;
 use super::publisher::Publisher;
 use super::queues::{LiveQueue, node_name, power};
-use super::work::{BASE_S, EFFICIENCY};
+use super::work::EFFICIENCY;
 use crate::core::event::{Heartbeat, JobState, Pilot, Status};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 
@@ -100,10 +100,12 @@ impl Grid {
         let cores = if wanted == 1 { 1 } else { record.cores.max(1) };
         let speed = f64::from(cores) * power(record) * f64::from(EFFICIENCY) / 100.0;
         let cpu = held.request.cpu_hs06s_per_event.unwrap_or(0.0) * held.request.atom_events as f64;
-        let whole = (f64::from(BASE_S) + cpu / speed) * dice.within(0.75, 1.25);
+        let base = f64::from(held.request.base_walltime_s.unwrap_or(0));
+        let whole = (base + cpu / speed) * dice.within(0.75, 1.25);
         let part = if fate == Fate::Fails { dice.unit() } else { 1.0 };
+        let killed_within = KILLED.1 / Millis::from(self.speed);
         let pending = attempt == 0 && !dice.chance(0.5);
-        let killed = dice.chance(KILLED.0).then(|| dice.between(SECOND, KILLED.1));
+        let killed = dice.chance(KILLED.0).then(|| dice.between(SECOND, killed_within));
         let mut job = LiveJob {
             name,
             attempt,
@@ -129,7 +131,7 @@ impl Grid {
         let job = self.jobs.insert(job);
         self.by_name.insert(name, job);
         self.count.generated += 1;
-        self.after_between(SETUP.0, SETUP.1, Planned::JobStep(job));
+        self.after_sooner(SETUP.0, SETUP.1, Planned::JobStep(job));
         if let Some(after) = killed {
             self.after(after, Planned::Killed(job));
         }
@@ -141,7 +143,7 @@ impl Grid {
         match job.status {
             Status::Pending => {
                 self.reach(handle, Status::Defined);
-                self.after_between(SETUP.0, SETUP.1, Planned::JobStep(handle));
+                self.after_sooner(SETUP.0, SETUP.1, Planned::JobStep(handle));
             }
             Status::Defined => self.set_up(handle),
             Status::Assigned => self.activated(handle),
@@ -210,7 +212,7 @@ impl Grid {
         let Some(job) = self.jobs.get(handle) else { return };
         if self.queues.all[job.queue as usize].pulls {
             self.reach(handle, Status::Sent);
-            self.after_between(HANDOVER.0, HANDOVER.1, Planned::JobStep(handle));
+            self.after_sooner(HANDOVER.0, HANDOVER.1, Planned::JobStep(handle));
         } else {
             self.reach(handle, Status::Starting);
             self.starts_within(handle);
@@ -223,7 +225,7 @@ impl Grid {
         job.status = Status::Starting;
         let pulls = self.queues.all[job.queue as usize].pulls;
         let (from, to) = if pulls { PULL_START } else { PUSH_START };
-        self.after_between(from, to, Planned::JobStep(handle));
+        self.after_sooner(from, to, Planned::JobStep(handle));
     }
 
     fn runs(&mut self, handle: Handle) {
@@ -241,7 +243,7 @@ impl Grid {
         let wall = job.wall;
         self.reach(handle, Status::Running);
         self.after(wall, Planned::JobStep(handle));
-        self.after_between(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
+        self.after_sooner(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
     }
 
     pub(super) fn heartbeat(&mut self, handle: Handle) {
@@ -268,7 +270,7 @@ impl Grid {
         let queue = &self.queues.all[job.queue as usize].name;
         let node = node_name(queue, job.node);
         self.publisher.pilot(&Pilot::UpdatedJob { queue, node: &node, at: self.now });
-        self.after_between(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
+        self.after_sooner(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
     }
 
     fn payload_ends(&mut self, handle: Handle) {
@@ -293,7 +295,7 @@ impl Grid {
                     return self.register(handle);
                 }
                 self.reach(handle, Status::Holding);
-                self.after_between(STAGE_OUT.0, STAGE_OUT.1, Planned::JobStep(handle));
+                self.after_sooner(STAGE_OUT.0, STAGE_OUT.1, Planned::JobStep(handle));
             }
         }
     }

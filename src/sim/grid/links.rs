@@ -27,6 +27,7 @@ pub struct Links {
     pub transfers: Pool<LiveTransfer>,
     by_ends: BTreeMap<String, BTreeMap<String, u32>>,
     next_transfer: u64,
+    speed: u32,
     seed: u64,
     /// Cores of the queues that use a storage site.
     cores: BTreeMap<String, u32>,
@@ -104,13 +105,16 @@ const FIRST_TRANSFER: u64 = 9_000_000_000;
 
 impl Links {
     /// The links of the facts, empty.
-    pub fn new(seed: u64, facts: &Facts, queues: &Queues) -> Links {
+    /// `speed`: how many times as many transfers there are; the first one's number is so much
+    /// higher.
+    pub fn new(seed: u64, facts: &Facts, queues: &Queues, (speed, from): (u32, u64)) -> Links {
         let nuclei: BTreeSet<&str> = nuclei(facts).collect();
         let mut links = Links {
             all: Vec::new(),
             transfers: Pool::default(),
             by_ends: BTreeMap::new(),
-            next_transfer: FIRST_TRANSFER,
+            next_transfer: FIRST_TRANSFER + from,
+            speed,
             seed,
             cores: queues.cores_by_site(),
         };
@@ -136,7 +140,7 @@ impl Links {
             mbps: usual.first().copied().unwrap_or(UNKNOWN_MBPS),
             usual,
             jam: (1.0, 0),
-            streams: STREAMS_LEAST.max(cores / STREAM_CORES),
+            streams: STREAMS_LEAST.max(cores / STREAM_CORES) * self.speed,
             active: 0,
             blocked: None,
             waiting: VecDeque::new(),
@@ -164,6 +168,11 @@ impl Links {
 }
 
 impl LiveLink {
+    /// Transfers that wait for a stream.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = Handle> + '_ {
+        self.waiting.iter().copied()
+    }
+
     /// Says it as it is.
     pub fn publish(&mut self, publisher: &mut Publisher) {
         if !self.published {
@@ -278,7 +287,7 @@ impl Grid {
             let mbps = live.mbps.max(LEAST_MBPS);
             let moving = transfer.shipment.bytes as f64 / (mbps * 1e6) * 1_000.0;
             transfer.publish(&mut self.publisher, TransferStatus::Submitted, "");
-            let setup = self.dice.between(SETUP.0, SETUP.1);
+            let setup = self.dice.between(self.sooner(SETUP.0), self.sooner(SETUP.1));
             self.after(setup + moving as Millis, Planned::TransferStep(handle));
         }
     }
@@ -307,7 +316,7 @@ impl Grid {
 }
 
 impl LiveTransfer {
-    fn publish(&self, publisher: &mut Publisher, state: TransferStatus, error: &str) {
+    pub(super) fn publish(&self, publisher: &mut Publisher, state: TransferStatus, error: &str) {
         let shipment = &self.shipment;
         publisher.transfer(&Transfer {
             request: &self.name,

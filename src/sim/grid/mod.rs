@@ -20,6 +20,7 @@ mod pool;
 mod publisher;
 mod queues;
 mod shares;
+mod standing;
 mod storages;
 mod summary;
 mod work;
@@ -61,6 +62,12 @@ pub struct Plan {
     pub domain: String,
     /// What the grid is made of.
     pub facts: Facts,
+    /// How many times shorter all steps of a job are than in ATLAS, with as much less to read and
+    /// write; as many times more of them arrive. 1: as they are.
+    pub speed: u32,
+    /// Numbers of tasks, jobs and transfers begin so much higher, in steps that one run does not
+    /// fill: runs with different ones have no name in common.
+    pub series: u64,
 }
 
 /// A record as it goes on the bus: single-object Avro under a key.
@@ -107,6 +114,10 @@ pub struct Grid {
     starts: Spans,
     task_ends: Spans,
     count: Summary,
+    /// How many times shorter jobs are.
+    speed: u32,
+    /// Topics whose facts are confirmed every so often.
+    confirms: &'static [Topic],
 }
 
 /// Cores at scale 1 (published figures: 250,000-350,000).
@@ -115,9 +126,17 @@ const CORES: f64 = 300_000.0;
 const CONFIRMED: Millis = HOUR;
 /// Number of the first job; PanDA's are of this size.
 const FIRST_JOB: u64 = 6_500_000_000;
+/// Most tasks, jobs and transfers of one series.
+const TASKS_IN_SERIES: u64 = 10_000;
+/// See `TASKS_IN_SERIES`.
+const JOBS_IN_SERIES: u64 = 1_000_000;
+/// See `TASKS_IN_SERIES`.
+const TRANSFERS_IN_SERIES: u64 = 4_000_000;
 /// At the start the grid is empty: for so long, tasks arrive faster by so much, until half a day
 /// of work is at hand, more than brokerage lets queue up.
 const FILLING: (Millis, f64) = (30 * MINUTE, 24.0);
+/// See `FILLING`: where jobs are shorter, half a day of it is done sooner.
+const FILLING_LEAST: f64 = 4.0;
 /// Fast rebrokerage looks at queues with more queued jobs of a share: at scale 1, and at least.
 const REBROKERED: (f64, f64) = (1_000.0, 20.0);
 /// Work offered over what the cores can do swings by so much around 1, with this period.
@@ -126,7 +145,8 @@ const SWING: (f64, Millis) = (0.05, 8 * HOUR);
 impl Grid {
     /// A grid that has published nothing yet: its configuration comes with the first `advance`.
     pub fn new(plan: Plan) -> Result<Grid, Unfit> {
-        let Plan { seed, scale, start, hours, domain, facts } = plan;
+        let Plan { seed, scale, start, hours, domain, facts, speed, series } = plan;
+        let speed = speed.max(1);
         if !(scale.is_finite() && scale > 0.0) {
             return Err(Unfit::Scale(scale));
         }
@@ -135,7 +155,7 @@ impl Grid {
         }
         let queues = Queues::new(seed, scale * CORES, &facts)?;
         let cores = queues.all.iter().map(|queue| u64::from(queue.cores)).sum();
-        let links = Links::new(seed, &facts, &queues);
+        let links = Links::new(seed, &facts, &queues, (speed, series * TRANSFERS_IN_SERIES));
         let mut grid = Grid {
             now: start,
             seed,
@@ -145,7 +165,13 @@ impl Grid {
             agenda: Agenda::default(),
             publisher: Publisher::new(seed, start),
             dice: Dice::new(seed, "grid"),
-            workload: Workload::new(seed, scale, &domain, &facts),
+            workload: Workload::new(
+                seed,
+                scale,
+                &domain,
+                &facts,
+                (speed, series * TASKS_IN_SERIES),
+            ),
             domain,
             tasks: Pool::default(),
             chunks: Pool::default(),
@@ -153,7 +179,7 @@ impl Grid {
             jobs: Pool::default(),
             by_name: BTreeMap::new(),
             silent: Silent::default(),
-            next_job: FIRST_JOB,
+            next_job: FIRST_JOB + series * JOBS_IN_SERIES,
             queues,
             links,
             storages: Storages::new(seed, &facts),
@@ -165,6 +191,8 @@ impl Grid {
             starts: Spans::default(),
             task_ends: Spans::default(),
             count: Summary { cores, ..Summary::default() },
+            speed,
+            confirms: &[Topic::Queue],
         };
         grid.begin(&facts);
         Ok(grid)
@@ -186,6 +214,11 @@ impl Grid {
         self.now = self.now.max(to);
         self.publisher.now = self.now;
         *out = std::mem::take(&mut self.publisher.out);
+    }
+
+    /// When it began.
+    pub fn start(&self) -> Millis {
+        self.start
     }
 
     /// How it fares.
@@ -238,7 +271,9 @@ impl Grid {
             Planned::LinkMeasured(link) => self.link_measured(link),
             Planned::StorageMeasured => self.storage_measured(),
             Planned::QueuesConfirmed => {
-                self.publisher.parameter(&confirmed(&self.domain, Topic::Queue, self.now));
+                for topic in self.confirms {
+                    self.publisher.parameter(&confirmed(&self.domain, *topic, self.now));
+                }
                 self.after(CONFIRMED, Planned::QueuesConfirmed);
             }
             Planned::UseSpan => {
@@ -308,13 +343,24 @@ impl Grid {
         self.after(span, what);
     }
 
+    /// The same for steps of a job, which are shorter where jobs are.
+    fn after_sooner(&mut self, from: Millis, to: Millis, what: Planned) {
+        self.after_between(self.sooner(from), self.sooner(to), what);
+    }
+
+    /// A span that follows how long jobs take.
+    fn sooner(&self, span: Millis) -> Millis {
+        span / Millis::from(self.speed)
+    }
+
     /// Work that arrives now over what the cores can do.
     fn load(&self) -> f64 {
         let passed = self.now - self.start;
         if passed < FILLING.0 {
-            return FILLING.1;
+            return (FILLING.1 / f64::from(self.speed)).max(FILLING_LEAST);
         }
-        let part = (passed % SWING.1) as f64 / SWING.1 as f64;
+        let period = self.sooner(SWING.1);
+        let part = (passed % period) as f64 / period as f64;
         let triangle = if part < 0.5 { 4.0 * part - 1.0 } else { 3.0 - 4.0 * part };
         1.0 + SWING.0 * triangle
     }

@@ -60,6 +60,14 @@ impl<T> Pool<T> {
         Some(taken)
     }
 
+    /// Those that stand there, in order of their slots.
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+        let all = self.items.iter().zip(0..);
+        all.filter_map(|((generation, item), at)| {
+            Some((Handle { at, generation: *generation }, item.as_ref()?))
+        })
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()

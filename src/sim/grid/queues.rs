@@ -239,7 +239,7 @@ impl Grid {
         let queue = &mut self.queues.all[at as usize];
         if !queue.is_fetching {
             queue.is_fetching = true;
-            self.after_between(ASKING.0, ASKING.1, Planned::Fetch(at));
+            self.after_sooner(ASKING.0, ASKING.1, Planned::Fetch(at));
         }
     }
 
@@ -288,6 +288,12 @@ impl Grid {
     /// that brokerage sees that an idle queue is there. Where jobs are pushed it reports what is
     /// free.
     pub(super) fn workers(&mut self, at: u32) {
+        self.say_workers(at);
+        self.after_between(REPORTING.0, REPORTING.1, Planned::Workers(at));
+    }
+
+    /// That report.
+    pub(super) fn say_workers(&mut self, at: u32) {
         let queue = &self.queues.all[at as usize];
         let serves = queue.status == QueueStatus::Online;
         for (slot, record) in queue.slots.iter().enumerate() {
@@ -313,7 +319,6 @@ impl Grid {
                 at: self.now,
             });
         }
-        self.after_between(REPORTING.0, REPORTING.1, Planned::Workers(at));
     }
 
     /// Plans the next bad day of a queue.

@@ -23,7 +23,7 @@ const POWER: f64 = 13.75;
 /// CPU efficiency of a task; %.
 pub const EFFICIENCY: u32 = 90;
 /// Walltime of a job beside its events; s.
-pub const BASE_S: u32 = 300;
+const BASE_S: u32 = 300;
 /// Mean size of an input and an output file (NorduGrid 2011); bytes.
 const INPUT_FILE: f64 = 338e6;
 /// See `INPUT_FILE`.
@@ -74,14 +74,22 @@ pub struct Workload {
     domain: String,
     next_task: u64,
     size: f64,
+    speed: u32,
     nuclei: Vec<String>,
     disks: Vec<(String, String)>,
     tapes: Vec<(String, String)>,
 }
 
 impl Workload {
-    /// A source of tasks for a grid.
-    pub fn new(seed: u64, scale: f64, domain: &str, facts: &Facts) -> Workload {
+    /// A source of tasks for a grid. `speed`: how many times shorter their jobs are; the first
+    /// task's number is so much higher.
+    pub fn new(
+        seed: u64,
+        scale: f64,
+        domain: &str,
+        facts: &Facts,
+        (speed, from): (u32, u64),
+    ) -> Workload {
         let sites: BTreeMap<&str, &str> =
             facts.storages.iter().map(|it| (it.name.as_str(), it.site.as_str())).collect();
         let mut disks: Vec<(String, String)> = Vec::new();
@@ -99,7 +107,8 @@ impl Workload {
         Workload {
             dice: Dice::new(seed, "workload"),
             domain: domain.to_owned(),
-            next_task: FIRST_TASK,
+            next_task: FIRST_TASK + from,
+            speed,
             // A small grid gets smaller chunks, so that no single task fills it for a day.
             size: (scale * 10.0).sqrt().clamp(0.05, 1.0),
             nuclei: nuclei(facts).map(str::to_owned).collect(),
@@ -115,9 +124,11 @@ impl Workload {
         let mut request = self.new_request(class, now);
         let reads = class.input_files > 0 && !self.disks.is_empty();
         let input_files = if reads { self.dice.between(1, 2 * class.input_files - 1) } else { 0 };
-        let input_bytes = input_files as f64 * INPUT_FILE * self.dice.within(0.5, 1.5);
-        let output_bytes = class.output_files as f64 * OUTPUT_FILE * self.dice.within(0.3, 2.5);
-        let wall_s = self.dice.measured(class.wall_s).max(60.0);
+        let speed = f64::from(self.speed);
+        let input_bytes = input_files as f64 * INPUT_FILE * self.dice.within(0.5, 1.5) / speed;
+        let output_bytes =
+            class.output_files as f64 * OUTPUT_FILE * self.dice.within(0.3, 2.5) / speed;
+        let wall_s = self.dice.measured(class.wall_s).max(60.0) / speed;
         let events = self.dice.between(1, 40) as u64 * 50;
         let cpu = wall_s * f64::from(class.cores) * POWER * f64::from(EFFICIENCY) / 100.0;
         request.cpu_hs06s_per_event = Some(cpu / events as f64);
@@ -127,7 +138,7 @@ impl Workload {
         request.atom_effective_mb = (input_bytes / MIB as f64).max(1.0);
         request.io_intensity_kbps = Some((input_bytes / wall_s / 1_000.0) as u32);
         let chunks = self.chunks(class);
-        let per_job = f64::from(BASE_S) * f64::from(class.cores) * POWER
+        let per_job = f64::from(self.base_s()) * f64::from(class.cores) * POWER
             + cpu * 100.0 / f64::from(EFFICIENCY);
         let jobs: u32 = chunks.iter().map(|(_, jobs)| jobs).sum();
         Arrival {
@@ -138,6 +149,11 @@ impl Workload {
             output_files: class.output_files as u32,
             work_hs06s: per_job * f64::from(jobs),
         }
+    }
+
+    /// Walltime of a job beside its events; s.
+    fn base_s(&self) -> u32 {
+        (BASE_S / self.speed).max(1)
     }
 
     /// Waiting time to the next arrival beside its mean. Production managers keep the grid full by
@@ -179,6 +195,7 @@ impl Workload {
     }
 
     fn new_request(&mut self, class: &Class, now: Millis) -> Task {
+        let base_s = self.base_s();
         let dice = &mut self.dice;
         let is_user = class.label == "user";
         let urgent = dice.chance(URGENT) && !is_user;
@@ -218,7 +235,7 @@ impl Workload {
             ram_unit: RamUnit::MbPerCore,
             merge_ram_mb: (class.chunk == ChunkKind::Merge).then_some(2_000),
             cpu_efficiency: Some(EFFICIENCY),
-            base_walltime_s: Some(BASE_S),
+            base_walltime_s: Some(base_s),
             work_bytes: Some(dice.between(50, 500) as u64 * MIB),
             disk_io_kbps: Some(dice.between(class.disk_io.0, class.disk_io.1) as u32 * cores),
             atom_effective_mb: 1.0,
@@ -305,27 +322,34 @@ pub(super) fn nuclei(facts: &Facts) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn workload(seed: u64) -> Workload {
-        Workload::new(seed, 1.0, "atlas", &Facts::built_in())
+    fn workload(seed: u64, speed: u32) -> Workload {
+        Workload::new(seed, 1.0, "atlas", &Facts::built_in(), (speed, 0))
     }
 
-    #[test]
-    fn jobs_take_about_what_atlas_jobs_take() {
-        let mut workload = workload(1);
+    /// Core hours of a job.
+    fn core_hours(speed: u32) -> f64 {
+        let mut workload = workload(1, speed);
         let (mut work, mut jobs) = (0.0, 0);
         for _ in 0..3_000 {
             let arrival = workload.next(0);
             work += arrival.work_hs06s;
             jobs += arrival.chunks.iter().map(|(_, jobs)| jobs).sum::<u32>();
         }
+        work / POWER / 3_600.0 / f64::from(jobs)
+    }
+
+    #[test]
+    fn jobs_take_about_what_atlas_jobs_take() {
         // 300,000 cores and a million jobs a day are 7.2 core hours a job.
-        let core_hours = work / POWER / 3_600.0 / f64::from(jobs);
-        assert!((5.0..9.5).contains(&core_hours), "{core_hours}");
+        let hours = core_hours(1);
+        assert!((5.0..9.5).contains(&hours), "{hours}");
+        let tenth = core_hours(10);
+        assert!((0.08..0.12).contains(&(tenth / hours)), "{tenth} of {hours}");
     }
 
     #[test]
     fn requests_are_whole_and_the_seed_decides() {
-        let (mut one, mut same, mut other) = (workload(1), workload(1), workload(2));
+        let (mut one, mut same, mut other) = (workload(1, 1), workload(1, 1), workload(2, 1));
         let mut differs = false;
         for _ in 0..200 {
             let arrival = one.next(5);

@@ -1,8 +1,10 @@
 //! Commands in a demo: the mode of the rules, and what its summary shows.
 
-use super::{Read, Summary, span};
 use crate::core::output::command::Command;
+use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 use crate::shell::cli::Usage;
+use crate::shell::cli::log_args::Read;
+use crate::sim::grid::Summary;
 use crate::wire::topology::Topology;
 use std::collections::BTreeMap;
 
@@ -94,4 +96,13 @@ pub(super) fn changed(
         Usage(lines.join("\n"))
     })?;
     Ok(Read { name, text, topology })
+}
+
+/// A span of time for people.
+pub(super) fn span(millis: Millis) -> String {
+    match millis {
+        short if short < MINUTE => format!("{} s", short / SECOND),
+        middle if middle < HOUR => format!("{} min", middle / MINUTE),
+        long => format!("{:.1} h", long as f64 / HOUR as f64),
+    }
 }

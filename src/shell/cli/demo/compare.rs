@@ -4,12 +4,14 @@
 //! becomes of each job of a task), so runs of one seed are compared with each other, and the
 //! interval is that of the differences.
 
+use super::live::Live;
 use super::polled::{self, Polled};
-use super::{Demo, Live, Read, START, Usage, clear};
+use super::{Demo, START, clear};
 use crate::core::math::student::point975;
 use crate::core::state::audit::audit;
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::shell::cli::Ended;
+use crate::shell::cli::log_args::Read;
+use crate::shell::cli::{Ended, Usage};
 use crate::shell::serve::Show;
 use crate::sim::grid::{Facts, Grid, Plan, Summary};
 use anyhow::ensure;
@@ -66,11 +68,11 @@ struct Comparison<'a> {
 impl Demo {
     /// Runs every seed in every way, and prints the table.
     pub(super) fn compare(&self, read: &Read) -> Ended {
-        clear(&self.dir)?;
+        clear(&self.dir())?;
         let by_timer = polled::by_timer(read)?;
         let comparison = Comparison { demo: self, read, by_timer, facts: self.facts()? };
         let summaries = comparison.run_all()?;
-        let Demo { hours, scale, seeds, .. } = self;
+        let (hours, Demo { scale, seeds, .. }) = (self.hours(), self);
         println!("\n{seeds} seeds, {hours} h, scale {scale}; means over the seeds");
         table(&summaries).iter().for_each(|line| println!("{line}"));
         Ok(ExitCode::SUCCESS)
@@ -108,12 +110,13 @@ impl Comparison<'_> {
 
     fn run(&self, seed: u64, way: usize) -> anyhow::Result<Summary> {
         let read = if way == EVENTS { self.read } else { &self.by_timer };
-        let Demo { hours, scale, .. } = *self.demo;
-        let dir = self.demo.dir.join(format!("{}-{seed}", WAYS[way]));
+        let (hours, scale, speed) = (self.demo.hours(), self.demo.scale, self.demo.speed);
+        let dir = self.demo.dir().join(format!("{}-{seed}", WAYS[way]));
         std::fs::create_dir_all(&dir)?;
         let (domain, facts) = (read.topology.domain.clone(), self.facts.clone());
-        let grid = Grid::new(Plan { seed, scale, start: START, hours, domain, facts })
-            .map_err(|unfit| Usage(unfit.to_string()))?;
+        let grid =
+            Grid::new(Plan { seed, scale, start: START, hours, domain, facts, speed, series: 0 })
+                .map_err(|unfit| Usage(unfit.to_string()))?;
         let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let mut live = Live::start(&dir, read, grid, show)?;
         live.is_quiet = true;

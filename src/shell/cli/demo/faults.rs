@@ -1,8 +1,8 @@
 //! A demo in which much goes wrong, and what staleness and governor save then.
 
-use super::Read;
 use super::commands::changed;
 use crate::core::unit::Millis;
+use crate::shell::cli::log_args::Read;
 use crate::sim::detour::{BLOCKED, Detour, week};
 use crate::sim::grid::{Facts, Grid, Record};
 use std::collections::BTreeMap;

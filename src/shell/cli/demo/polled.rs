@@ -3,10 +3,10 @@
 //! does, since it cannot come back as soon as there is room. What it is worth to know at once shows
 //! beside it: same seed, same grid, same tasks.
 
-use super::Read;
 use super::commands::changed;
 use crate::core::cut::Topic;
 use crate::core::unit::{MINUTE, Millis};
+use crate::shell::cli::log_args::Read;
 use crate::sim::grid::Record;
 use std::collections::VecDeque;
 

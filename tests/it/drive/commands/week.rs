@@ -84,7 +84,16 @@ impl Week {
         let names = facts.queues.iter().map(|it| it.unified.clone()).collect();
         let detour = Detour::new(SIZE.1, detour::week(START, &names));
         let domain = "atlas".to_owned();
-        let plan = Plan { seed: SIZE.1, scale: SIZE.0, start: START, hours: 7 * 24, domain, facts };
+        let plan = Plan {
+            seed: SIZE.1,
+            scale: SIZE.0,
+            start: START,
+            hours: 7 * 24,
+            domain,
+            facts,
+            speed: 1,
+            series: 0,
+        };
         let mut week = Week {
             drive: begin(&paper, PaperStore::default(), "one", changes),
             paper,

@@ -1,0 +1,87 @@
+//! What a `run` answers a grid on a Kafka: decisions, throttles and commands that count, each once,
+//! from where the log ended when the grid began.
+
+use crate::core::cut::{Cut, Topic};
+use crate::core::output::Output;
+use crate::drive::listing::Listing;
+use crate::drive::port::{Batch, Log, LogError};
+use crate::shell::cli::outputs::TAIL;
+use crate::shell::ports::AnyLog;
+use crate::wire::avro::Codec;
+use std::time::Duration;
+
+/// Topics of outputs.
+const OUTPUTS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
+/// Most records of one look.
+const LOOK_RECORDS: usize = 10_000;
+
+/// See the module.
+pub(super) struct Answers {
+    codec: Codec,
+    listing: Listing,
+    /// Where reading goes on; empty before the log was opened.
+    cut: Cut,
+    batch: Batch,
+}
+
+impl Answers {
+    /// Topics that are read.
+    pub fn topics() -> impl Iterator<Item = Topic> {
+        OUTPUTS.into_iter().chain([Topic::Progress])
+    }
+
+    /// Of a domain, with nothing read.
+    pub fn new(domain: &str) -> Answers {
+        Answers {
+            codec: Codec::new(usize::MAX),
+            listing: Listing::new(domain, &OUTPUTS),
+            cut: Cut::default(),
+            batch: Batch::default(),
+        }
+    }
+
+    /// Begins to read a log where it was read to, or at its end: what was published before is not
+    /// for this grid.
+    pub fn open(&mut self, log: &mut AnyLog) -> Result<(), LogError> {
+        let mut cut = Cut::default();
+        for span in log.lanes()? {
+            if !Answers::topics().any(|topic| topic == span.lane.topic) {
+                continue;
+            }
+            // The cycles before show which one is the next.
+            let back = if span.lane.topic == Topic::Progress { TAIL } else { 0 };
+            let end = span.stable_end.saturating_sub(back);
+            let next = self.cut.next(span.lane).unwrap_or(end);
+            cut.advance(span.lane, next.clamp(span.first, span.end));
+        }
+        log.assign(&cut)?;
+        self.cut = cut;
+        Ok(())
+    }
+
+    /// What is new; waits for it so long at most.
+    pub fn take(&mut self, log: &mut AnyLog, wait: Duration) -> Result<Vec<Output>, LogError> {
+        self.batch.clear();
+        log.take(&mut self.batch, LOOK_RECORDS, wait)?;
+        for writer in &self.batch.writers {
+            // Records of a schema that cannot be read are none of ours.
+            let _ = self.codec.learn_number(writer);
+        }
+        let (batch, codec, listing) = (&self.batch, &self.codec, &mut self.listing);
+        let mut news = Vec::new();
+        for raw in &batch.records {
+            let (place, value) = ((raw.lane, raw.offset), batch.value(raw));
+            self.cut.advance(raw.lane, raw.offset + 1);
+            match raw.lane.topic {
+                Topic::Progress => news.extend(listing.progress(codec, place, value)),
+                _ => news.extend(listing.output(codec, place, value, &|_| true)),
+            }
+        }
+        Ok(news.into_iter().map(|listed| listed.output).collect())
+    }
+
+    /// What was passed over, for people.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        self.listing.take_notices()
+    }
+}

@@ -1,0 +1,193 @@
+//! A demo in a directory: the grid and the engine in one process, in simulated time.
+
+use super::STEP;
+use super::faults::Faults;
+use super::polled::Polled;
+use super::totals::Totals;
+use crate::core::output::command::Command;
+use crate::core::output::decision::Decision;
+use crate::core::state::audit::audit;
+use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::drive::{Config, Drive};
+use crate::shell::cli::Ended;
+use crate::shell::cli::import::lane;
+use crate::shell::cli::log_args::{Read, dir_topics, open_store};
+use crate::shell::clock;
+use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
+use crate::shell::ports::{AnyLog, AnyStore};
+use crate::shell::serve::Show;
+use crate::sim::grid::{Grid, Record};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+/// A demo under way.
+pub(super) struct Live {
+    /// The engine.
+    pub drive: Drive<AnyLog, AnyStore>,
+    writer: DirWriter,
+    pub grid: Grid,
+    pub show: Show,
+    clock: Arc<AtomicI64>,
+    partitions: BTreeMap<crate::core::cut::Topic, u32>,
+    pub now: Millis,
+    /// Decisions published and not yet obeyed.
+    decisions: Vec<Decision>,
+    /// Commands likewise.
+    commands: Vec<Command>,
+    totals: Totals,
+    reported_ns: u64,
+    reported_events: u64,
+    pub is_quiet: bool,
+    pub polled: Option<Polled>,
+    pub faults: Option<Faults>,
+}
+
+impl Live {
+    pub fn start(dir: &Path, read: &Read, grid: Grid, show: Show) -> anyhow::Result<Live> {
+        let start = grid.start();
+        let clock = Arc::new(AtomicI64::new(start));
+        let simulated = Arc::clone(&clock);
+        let options =
+            DirOptions { sync: false, clock: Arc::new(move || simulated.load(Ordering::Relaxed)) };
+        let log = DirLog::open(dir, Mode::Write, &dir_topics(&read.topology), options)?;
+        let writer = log.writer()?;
+        let config = Config {
+            instance: "demo".to_owned(),
+            epoch_config: read.epoch_config()?,
+            stopwatch: clock::stopwatch,
+            verify: false,
+            keeps: true,
+            uptime: None,
+            counters: None,
+        };
+        let store = open_store(&dir.join("store"))?;
+        let mut drive = Drive::start(AnyLog::dir(log)?, store, config)?;
+        while !drive.own_lanes_at_end() {
+            drive.pump(Duration::from_millis(10))?;
+        }
+        drive.take_lead(start)?;
+        drive.settle(start)?;
+        let topics = &read.topology.topics;
+        Ok(Live {
+            drive,
+            writer,
+            grid,
+            show,
+            clock,
+            partitions: topics.iter().map(|(topic, it)| (*topic, it.partitions)).collect(),
+            now: start,
+            decisions: Vec::new(),
+            commands: Vec::new(),
+            totals: Totals::default(),
+            reported_ns: clock::stopwatch(),
+            reported_events: 0,
+            is_quiet: false,
+            polled: None,
+            faults: None,
+        })
+    }
+
+    pub fn run(&mut self, end: Millis) -> anyhow::Result<()> {
+        while self.now < end {
+            self.now += STEP;
+            self.clock.store(self.now, Ordering::Relaxed);
+            let decisions = std::mem::take(&mut self.decisions);
+            let mut records = Vec::new();
+            self.grid.obey(&std::mem::take(&mut self.commands), &mut records);
+            self.grid.advance(self.now, &decisions, &mut records);
+            if let Some(faults) = &mut self.faults {
+                records = faults.pass(&mut self.grid, records, self.now);
+            }
+            let (known, is_due) = match &mut self.polled {
+                None => (records, true),
+                Some(polled) => (polled.pass(records, self.now), polled.is_due(self.now)),
+            };
+            self.append(known)?;
+            if is_due {
+                self.cycle()?;
+            }
+            if !self.is_quiet && clock::stopwatch() - self.reported_ns > 1_000_000_000 {
+                self.progress();
+            }
+        }
+        if !self.is_quiet {
+            self.progress();
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, records: Vec<Record>) -> anyhow::Result<()> {
+        for Record { topic, key, value, at } in records {
+            let partitions = self.partitions.get(&topic).copied().unwrap_or(1);
+            let lane = lane(topic, &String::from_utf8_lossy(&key), partitions);
+            self.writer.append(lane, Some(&key), value.as_deref(), &[], at)?;
+        }
+        Ok(self.writer.flush()?)
+    }
+
+    /// Reads all there is, and makes a cycle of it. What it publishes is in the log before anything
+    /// else is read: else the machine's speed would decide which cycle reads what.
+    fn cycle(&mut self) -> anyhow::Result<()> {
+        loop {
+            while self.drive.pump(Duration::ZERO)? > 0 {}
+            self.drive.lead(self.now)?;
+            self.drive.settle(self.now)?;
+            let report = self.show.report(&mut self.drive);
+            self.totals.count(report.decisions());
+            self.totals.count_throttles(report.throttles());
+            self.totals.events += report.events.values().sum::<u64>();
+            self.decisions.extend(report.decisions().cloned());
+            self.totals.commands.count(report.commands());
+            self.commands.extend(report.commands().filter(|it| it.is_order()).cloned());
+            if !self.drive.has_more() {
+                return Ok(());
+            }
+            // More came than one cycle takes: the next follows at once, a moment later.
+            self.now += 200;
+            self.clock.store(self.now, Ordering::Relaxed);
+        }
+    }
+
+    fn progress(&mut self) {
+        let now = clock::stopwatch();
+        let seconds = (now - self.reported_ns) as f64 / 1e9;
+        let rate = (self.totals.events - self.reported_events) as f64 / seconds.max(1e-9);
+        (self.reported_ns, self.reported_events) = (now, self.totals.events);
+        let summary = self.grid.summary();
+        let simulated = self.now - self.grid.start();
+        let decisions: u64 = self.totals.outcomes.values().sum();
+        println!(
+            "day {} {:02}:{:02}  {rate:>8.0} events/s  {:>9} events  {decisions:>6} decisions  {:>7} \
+             running  {:>3.0} % of cores busy  {} waiting",
+            simulated / DAY,
+            simulated % DAY / HOUR,
+            simulated % HOUR / MINUTE,
+            self.totals.events,
+            summary.running,
+            100.0 * summary.cpu_use_recent,
+            summary.chunks_waiting,
+        );
+    }
+
+    pub fn end(mut self) -> Ended {
+        self.drive.finish(self.now)?;
+        let drifts = audit(self.drive.state());
+        println!();
+        println!("{} events, {} cycles", self.totals.events, self.drive.state().number);
+        self.totals.print(&self.grid.summary());
+        for drift in drifts.iter().take(10) {
+            println!("  drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
+        }
+        let counters = crate::core::state::counters::counters(self.drive.state()).len();
+        match drifts.len() {
+            0 => println!("audit: clean, {counters} counters recounted"),
+            some => println!("audit: {some} of {counters} counters drifted"),
+        }
+        self.show.stop();
+        Ok(if drifts.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
