@@ -52,8 +52,8 @@ const MARK: &str = "yardmaster-demo";
 ///
 /// With --bootstrap-server the grid lives on a Kafka, in real time: it publishes there, and obeys
 /// what a `run` of the same topology publishes. `topology apply` makes the topics. The grid starts
-/// as if it had run for a while, ends what an earlier demo left, and goes on until SIGTERM or for
-/// --hours. One demo at a time.
+/// as if it had run for a while, ends what an earlier demo left, and goes on until SIGTERM, or
+/// so long as --hours states. One demo at a time.
 ///
 /// Examples:
 ///   yardmaster demo
