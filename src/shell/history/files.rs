@@ -204,3 +204,77 @@ impl Place {
         matches!(self.head.kind, Kind::Full | Kind::Changes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    const KEEPS: Keeps = Keeps { interval: 60_000, span: 10 * HOUR, bytes: 1 << 30 };
+
+    fn append(files: &mut Files, at: Millis, cycle: u64) {
+        let head =
+            Head { first: cycle << 20, last: cycle << 20, ..Head::new(Kind::Outputs, at, cycle) };
+        files.append(head, &["name"], &[7; 1_000]).unwrap();
+    }
+
+    fn cycles(files: &Files) -> Vec<u64> {
+        files.places().iter().map(|place| place.head.cycle).collect()
+    }
+
+    #[test]
+    fn what_was_written_is_found_again_and_half_a_block_is_cut_off() {
+        let dir = TempDir::new().unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        for cycle in 1..=5 {
+            append(&mut files, cycle as Millis * HOUR / 2, cycle);
+        }
+        drop(files);
+        let last = files_in(dir.path()).unwrap().pop().unwrap();
+        let length = fs::metadata(&last).unwrap().len();
+        OpenOptions::new().write(true).open(&last).unwrap().set_len(length - 3).unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        assert_eq!(cycles(&files), [1, 2, 3, 4]);
+        assert!(
+            files.places().iter().all(|place| place.body().is_some_and(|it| it.len() == 1_000))
+        );
+        assert!(files.places().iter().all(|place| place.may_hold("name")));
+        assert!(!files.places().iter().any(|place| place.may_hold("another")));
+        append(&mut files, 3 * HOUR, 6);
+        assert_eq!(cycles(&Files::open(dir.path(), KEEPS).unwrap()), [1, 2, 3, 4, 6]);
+    }
+
+    #[test]
+    fn the_oldest_hours_go_when_it_gets_too_old_or_too_large() {
+        let dir = TempDir::new().unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        (1..=20).for_each(|cycle| append(&mut files, cycle as Millis * HOUR, cycle));
+        assert_eq!(cycles(&files), (10..=20).collect::<Vec<u64>>());
+        let block = files.places()[0].head.bytes();
+        drop(files);
+        let keeps = Keeps { bytes: 4 * block, ..KEEPS };
+        let mut files = Files::open(dir.path(), keeps).unwrap();
+        append(&mut files, 21 * HOUR, 21);
+        assert_eq!(cycles(&files), [17, 18, 19, 20, 21]);
+        assert_eq!(files_in(dir.path()).unwrap().len(), 5);
+    }
+
+    #[test]
+    fn what_has_users_under_other_names_is_removed() {
+        let dir = TempDir::new().unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        append(&mut files, HOUR, 1);
+        drop(files);
+        Files::forget_other_names(dir.path(), None).unwrap();
+        assert_eq!(files_in(dir.path()).unwrap().len(), 1);
+        Files::forget_other_names(dir.path(), Some("a key")).unwrap();
+        assert!(files_in(dir.path()).unwrap().is_empty());
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        append(&mut files, HOUR, 1);
+        drop(files);
+        Files::forget_other_names(dir.path(), Some("a key")).unwrap();
+        assert_eq!(files_in(dir.path()).unwrap().len(), 1);
+        Files::forget_other_names(dir.path(), None).unwrap();
+        assert!(files_in(dir.path()).unwrap().is_empty());
+    }
+}
