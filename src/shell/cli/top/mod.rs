@@ -1,6 +1,5 @@
 //! `top`: a live view of a running process on a terminal.
 
-mod ask;
 mod columns;
 mod data;
 mod model;
@@ -8,10 +7,10 @@ mod process;
 mod view;
 
 use crate::shell::cli::Ended;
+use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::stop::Stop;
 use crate::shell::clock;
 use anyhow::Context;
-use ask::Proof;
 use clap::Args;
 use model::{Effect, Model, News, Subject};
 use process::{Place, Process};
@@ -64,6 +63,8 @@ pub struct Top {
     /// Take the address from the store that the process holds.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    ask_args: AskArgs,
     /// Between two questions; s.
     #[arg(
         long,
@@ -84,7 +85,7 @@ impl Top {
             Some(store) => Place::Store(store),
             None => Place::Http(self.http),
         };
-        let process = Process::new(place, Proof);
+        let process = Process::new(place, self.ask_args.proof()?);
         if self.once || !std::io::stdout().is_terminal() {
             return once(process);
         }

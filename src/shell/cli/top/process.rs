@@ -1,9 +1,9 @@
 //! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
 //! up.
 
-use super::ask::{Ask, Proof, Reply, in_query};
 use super::data::{Events, Explained, Queues, Shares, Status};
 use super::model::{Answered, News, Subject};
+use crate::shell::ask::{Ask, Proof, Reply, in_query};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

@@ -13,7 +13,7 @@ use ratatui::text::Line;
 /// A terminal of fewer columns shows no shares beside the queues.
 const WIDE: u16 = 100;
 /// Columns of the shares.
-const SHARES_WIDTH: u16 = 40;
+const SHARES_WIDTH: u16 = 44;
 /// Fewer lines than that show one list alone.
 const LINES_OF_TWO: u16 = 12;
 
@@ -312,7 +312,7 @@ fn events(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
     let widths: [u16; 5] = match area.width {
         0..80 => [8, 8, 14, 0, 0],
         80..WIDE => [8, 8, 16, 0, 12],
-        _ => [8, 13, 20, 14, 18],
+        _ => [8, 13, 20, 16, 16],
     };
     let head = ["time", "what", "subject", "share", "user", "why"];
     let row = |buffer: &mut Buffer, line, cells: [&str; 6], style: Style| {
