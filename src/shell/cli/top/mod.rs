@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Ages are drawn again after so long, even if nothing is new.
 const REDRAW: Duration = Duration::from_secs(1);
 /// Columns of a frame that goes elsewhere than to a terminal.
-const PLAIN_WIDTH: u16 = 160;
+const PLAIN_WIDTH: u16 = 180;
 /// Lines of outputs in it.
 const PLAIN_EVENTS: u16 = 22;
 
