@@ -29,6 +29,7 @@ pub struct View {
 
 /// A queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct QueueView {
     /// Name under which its jobs are counted.
     pub queue: String,

@@ -48,7 +48,7 @@ fn queue(name: &str, running: u64) -> Value {
     json!({
         "queue": name, "site": name, "status": "online", "running": running, "queued": 40,
         "transferring": 3, "running_cores": 960, "queued_cores": 320, "pilots_running": 110,
-        "pilots_submitted": 12, "slots": null, "promised": 5, "last_pilot_at": null,
+        "pilots_submitted": 12, "slots": null, "reserved": 5, "last_pilot_at": null,
         "last_start_at": 1_760_529_000_000_i64
     })
 }

@@ -36,26 +36,7 @@ pub(super) struct State {
 }
 
 /// An element of `/api/v1/queues`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub(super) struct Queue {
-    pub queue: String,
-    pub site: String,
-    pub status: String,
-    pub running: u64,
-    pub queued: u64,
-    pub transferring: u64,
-    pub running_cores: u64,
-    pub queued_cores: u64,
-    pub pilots_running: u64,
-    pub pilots_submitted: u64,
-    pub slots: Option<u64>,
-    /// Jobs that were assigned and did not come yet.
-    #[serde(rename = "promised")]
-    pub reserved: u64,
-    pub last_pilot_at: Option<Millis>,
-    pub last_start_at: Option<Millis>,
-}
+pub(super) use crate::shell::view::QueueView as Queue;
 
 /// `/api/v1/queues`.
 #[derive(Clone, Debug, Default, Deserialize)]
