@@ -15,7 +15,7 @@ impl Judging<'_> {
             return None;
         }
         let at = policies.index(&decision.policy)?;
-        let plan = policies.at(at).flavour.plan?;
+        let plan = policies.at(at).flavour.plan()?;
         let request = view.state.requests.of(&decision.subject)?;
         let task = view.tagged(request.task.as_ref()?);
         let ready = policies.ready(at, &task.gshare, view);

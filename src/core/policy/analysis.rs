@@ -7,7 +7,7 @@ use super::class::{Classes, class_of};
 use super::declare::typed;
 use super::divide::{Share, divide};
 use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
-use super::flavour::{Flavour, Found, Plan, Select};
+use super::flavour::{Flavour, Found, Plan, QueueStyle, Select, Style};
 use super::holder::reads_any;
 use super::locality::{Availability, Enough, Locality, availability};
 use super::owner::Owner;
@@ -93,28 +93,29 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     params: Own::DECLARED,
     filters: FILTERS,
     weights: WEIGHTS,
-    lists: |queue, _| lists(queue),
-    admits: |case, _, queue, _| admits(case, queue),
-    express: |_, _| false,
-    whole_copies: typed!(Own: whole_copies(task)),
-    preassigned: |task, _, _| preassigned(task),
-    turns_at: typed!(Own: turns_at(task, times)),
-    waits: typed!(Own: wait(case)),
-    room: |values| read!(Own, values).room.room(),
-    select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
     defer: 20 * MINUTE,
-    dry_run: &[],
-    plan: Some(&Plan {
-        scope: Scope::Analysis,
-        throttling: &THROTTLING,
-        sites: typed!(Own: sites()),
-        owner: typed!(Own: completed(task, owner)),
-        of_queue: OF_THE_QUEUE,
-        user_early: USER_EARLY,
-        first_pass: typed!(Own: first_pass(case, queues)),
-        next_pass,
-        again: typed!(Own: again(case, found)),
-        most,
+    style: Style::Queues(QueueStyle {
+        lists: |queue, _| lists(queue),
+        admits: |case, _, queue, _| admits(case, queue),
+        express: |_, _| false,
+        whole_copies: typed!(Own: whole_copies(task)),
+        preassigned: |task, _, _| preassigned(task),
+        turns_at: typed!(Own: turns_at(task, times)),
+        waits: typed!(Own: wait(case)),
+        room: |values| read!(Own, values).room.room(),
+        select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
+        plan: Some(&Plan {
+            scope: Scope::Analysis,
+            throttling: &THROTTLING,
+            sites: typed!(Own: sites()),
+            owner: typed!(Own: completed(task, owner)),
+            of_queue: OF_THE_QUEUE,
+            user_early: USER_EARLY,
+            first_pass: typed!(Own: first_pass(case, queues)),
+            next_pass,
+            again: typed!(Own: again(case, found)),
+            most,
+        }),
     }),
 };
 

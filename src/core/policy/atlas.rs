@@ -4,7 +4,7 @@ use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::declare::typed;
 use super::divide::{Share, divide};
 use super::filter::PRODUCTION_JOB as FILTERS;
-use super::flavour::{Flavour, Select};
+use super::flavour::{Flavour, QueueStyle, Select, Style};
 use super::param::{Param, Unit};
 use super::room::RoomParams;
 use super::typed::{params, read};
@@ -69,18 +69,19 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     params: Own::DECLARED,
     filters: FILTERS,
     weights: WEIGHTS,
-    lists: typed!(Own: lists(queue)),
-    admits: typed!(Own: admits(case, home, queue)),
-    express: typed!(Own: express(task)),
-    whole_copies: typed!(Own: whole_copies(task)),
-    preassigned: typed!(Own: preassigned(task, now)),
-    turns_at: |task, times, _| turns_at(task, times),
-    waits: typed!(Own: wait(case)),
-    room: |values| read!(Own, values).room.room(),
-    select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
     defer: HOUR,
-    dry_run: &[],
-    plan: None,
+    style: Style::Queues(QueueStyle {
+        lists: typed!(Own: lists(queue)),
+        admits: typed!(Own: admits(case, home, queue)),
+        express: typed!(Own: express(task)),
+        whole_copies: typed!(Own: whole_copies(task)),
+        preassigned: typed!(Own: preassigned(task, now)),
+        turns_at: |task, times, _| turns_at(task, times),
+        waits: typed!(Own: wait(case)),
+        room: |values| read!(Own, values).room.room(),
+        select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
+        plan: None,
+    }),
 };
 
 /// How long merge jobs wait for the queue they are bound to (spec atlas 2.1).

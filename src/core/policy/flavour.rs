@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
-use super::declare::{Filter, Judge, Weight};
+use super::declare::{Filter, Weight};
 use super::judgement::Judgement;
 use super::owner::Owner;
 use super::param::{Param, Rules};
@@ -32,6 +32,25 @@ pub struct Flavour {
     pub filters: &'static [&'static Filter],
     /// Weights there are, in the order of the specification.
     pub weights: &'static [&'static Weight],
+    /// How long a deferral lasts at most, where the topology states nothing.
+    pub defer: Millis,
+    /// What its subjects and candidates are, and the steps that are code for them.
+    pub style: Style,
+}
+
+/// What the subjects and candidates of a kind are, and the steps that are code for them.
+pub enum Style {
+    /// A chunk of a task, and the queues that its jobs may go to.
+    Queues(QueueStyle),
+    /// A task, and the nuclei that its output may be gathered at.
+    Nuclei {
+        /// The filters of job brokerage that its dry run has (spec atlas N7).
+        dry_run: &'static [&'static Filter],
+    },
+}
+
+/// The steps of a kind whose candidates are queues.
+pub struct QueueStyle {
     /// Whether a queue is on the candidate list of a task that names no queues.
     pub lists: fn(&Queue, &Values) -> bool,
     /// Whether a queue is on the candidate list of a task that names queues, or whose chunk is
@@ -52,11 +71,6 @@ pub struct Flavour {
     pub room: fn(&Values) -> Room,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
-    /// How long a deferral lasts at most, where the topology states nothing.
-    pub defer: Millis,
-    /// Of a kind whose candidates are nuclei: the filters of job brokerage that its dry run has
-    /// (spec atlas N7); else none.
-    pub dry_run: &'static [&'static Filter],
     /// What it does beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
@@ -110,21 +124,53 @@ pub struct Select<'a> {
     pub judgement: &'a Judgement,
 }
 
+/// Lists no queue.
+static NO_QUEUES: QueueStyle = QueueStyle {
+    lists: |_, _| false,
+    admits: |_, _, _, _| false,
+    express: |_, _| false,
+    whole_copies: |_, _| WholeCopies::OfNone,
+    preassigned: |_, _, _| Preassigned::No,
+    turns_at: |_, _, _| None,
+    waits: |_, _| None,
+    room: |_| Room::default(),
+    select: |_, _| Vec::new(),
+    plan: None,
+};
+
 impl Flavour {
     /// The filter of a name.
     pub fn filter(&self, name: &str) -> Option<&'static Filter> {
         self.filters.iter().copied().find(|filter| filter.name == name)
     }
 
-    /// Whether its candidates are nuclei, not queues.
+    /// Whether its candidates are nuclei.
     pub fn judges_nuclei(&self) -> bool {
-        self.filters.iter().any(|filter| matches!(filter.judge, Judge::Nuclei(_)))
+        matches!(self.style, Style::Nuclei { .. })
+    }
+
+    /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are
+    /// something else.
+    pub(super) fn queues(&self) -> &QueueStyle {
+        match &self.style {
+            Style::Queues(style) => style,
+            Style::Nuclei { .. } => &NO_QUEUES,
+        }
+    }
+
+    /// What it does beside judging each queue once, if anything.
+    pub fn plan(&self) -> Option<&'static Plan> {
+        self.queues().plan
     }
 
     /// The dry run of a policy of jobs: its filters among those that this kind names, no weights.
     pub fn dry_run_of(&self, jobs: &PolicySpec) -> PolicySpec {
         let mut spec = PolicySpec { weights: Vec::new(), ..jobs.clone() };
-        spec.filters.retain(|step| self.dry_run.iter().any(|filter| filter.name == step.name));
+        let kept: &[&Filter] = match self.style {
+            Style::Nuclei { dry_run } => dry_run,
+            Style::Queues(_) => &[],
+        };
+        spec.filters.retain(|step| kept.iter().any(|filter| filter.name == step.name));
         spec
     }
 

@@ -60,7 +60,7 @@ pub use compile::{Policy, Resolved};
 pub use declare::{
     After, Applies, Before, Filter, Judge, Nuclei, NucleusFactor, Reads, Weigh, Weight, Whole,
 };
-pub use flavour::{Flavour, Plan, Select};
+pub use flavour::{Flavour, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
 pub use kinds::{factors, kind, kinds};
 pub use locality::{Locality, Source};

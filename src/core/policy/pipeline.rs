@@ -22,7 +22,7 @@ const PASSES_MAX: u8 = 2;
 impl Policy {
     /// Whether a queue is on the candidate list of a task that names no queues.
     pub fn lists(&self, queue: &Queue, resolved: &Resolved) -> bool {
-        (self.flavour.lists)(queue, &resolved.own)
+        (self.flavour.queues().lists)(queue, &resolved.own)
     }
 
     /// Whether a queue is on the candidate list of a task.
@@ -33,17 +33,23 @@ impl Policy {
         queue: &Queue,
         resolved: &Resolved,
     ) -> bool {
-        (self.flavour.admits)(case, home, queue, &resolved.own)
+        (self.flavour.queues().admits)(case, home, queue, &resolved.own)
+    }
+
+    /// The next moment after this one at which a task is judged otherwise by the passing of time
+    /// alone, if there is one.
+    pub fn turns_at(&self, task: &Task, times: Times, resolved: &Resolved) -> Option<Millis> {
+        (self.flavour.queues().turns_at)(task, times, &resolved.own)
     }
 
     /// What a request states by itself that decides what is looked up for its case.
     pub fn asked(&self, task: &Task, resolved: &Resolved) -> Asked {
-        let plan = self.flavour.plan;
+        let plan = self.flavour.plan();
         Asked {
-            express: (self.flavour.express)(task, &resolved.own),
+            express: (self.flavour.queues().express)(task, &resolved.own),
             scope: plan.map_or(Scope::Default, |plan| plan.scope),
             sites: plan.map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
-            whole_copies: (self.flavour.whole_copies)(task, &resolved.own),
+            whole_copies: (self.flavour.queues().whole_copies)(task, &resolved.own),
         }
     }
 
@@ -58,7 +64,7 @@ impl Policy {
     ) -> Case<'a> {
         let own = &resolved.own;
         let times = Times { now, first_answered_at: known.first_answered_at };
-        let preassigned = (self.flavour.preassigned)(task, times, own);
+        let preassigned = (self.flavour.queues().preassigned)(task, times, own);
         let is_list = asked.scope == Scope::Default && known.is_site_several;
         let is_one = preassigned == Preassigned::One;
         Case {
@@ -80,13 +86,13 @@ impl Policy {
             owner: self.owner(task, known.owner, resolved),
             share_throttled: known.share_throttled,
             sites: asked.sites,
-            room: (self.flavour.room)(own),
+            room: (self.flavour.queues().room)(own),
         }
     }
 
     /// An owner as counted, with what follows from its figures for a task.
     pub(super) fn owner(&self, task: &Task, counted: Owner, resolved: &Resolved) -> Owner {
-        match self.flavour.plan {
+        match self.flavour.plan() {
             Some(plan) => (plan.owner)(task, counted, &resolved.own),
             None => counted,
         }
@@ -94,12 +100,12 @@ impl Policy {
 
     /// How it holds owners and tasks as a whole, if it does.
     pub fn throttling(&self) -> Option<&'static Throttling> {
-        self.flavour.plan.map(|plan| plan.throttling)
+        self.flavour.plan().map(|plan| plan.throttling)
     }
 
     /// Whether the task as a whole must wait.
     pub fn waits(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        (self.flavour.waits)(case, &resolved.own).is_some()
+        (self.flavour.queues().waits)(case, &resolved.own).is_some()
     }
 
     /// Judges a case. Nothing is looked up and nothing remembered: the same arguments give the
@@ -125,20 +131,20 @@ impl Policy {
         if let Some(waiting) = self.waiting(case, resolved) {
             return waiting;
         }
-        match self.flavour.plan {
+        match self.flavour.plan() {
             None => self.judge_pass(case, candidates, resolved),
             Some(plan) => self.judge_by(plan, case, candidates, resolved, passed),
         }
     }
 
     fn waiting(&self, case: &Case<'_>, resolved: &Resolved) -> Option<Judgement> {
-        let wait = Some((self.flavour.waits)(case, &resolved.own)?);
+        let wait = Some((self.flavour.queues().waits)(case, &resolved.own)?);
         Some(Judgement { wait, counts: vec![0; self.filters.len()], ..Judgement::default() })
     }
 
     /// Whether the verdict on one candidate depends on the others.
     pub fn judges_together(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        self.flavour.plan.is_some() || self.sees_all(&self.applicable(case, resolved))
+        self.flavour.plan().is_some() || self.sees_all(&self.applicable(case, resolved))
     }
 
     /// Judges a case in as many passes as it takes.
@@ -253,13 +259,16 @@ impl Policy {
         let chosen = judgement.ranked.iter();
         let ranked: Vec<_> = chosen.map(|chosen| candidates.at(chosen.candidate)).collect();
         let (own, ranked) = (&resolved.own, ranked.as_slice());
-        (self.flavour.select)(&Select { spec: &self.spec, own, case, ranked, judgement }, dice)
+        (self.flavour.queues().select)(
+            &Select { spec: &self.spec, own, case, ranked, judgement },
+            dice,
+        )
     }
 
     /// Most queues in an answer.
     pub(super) fn most(&self, case: &Case<'_>) -> usize {
         let most = self.spec.candidates_max as usize;
-        self.flavour.plan.map_or(most, |plan| (plan.most)(case, most))
+        self.flavour.plan().map_or(most, |plan| (plan.most)(case, most))
     }
 
     /// The weight known when a filter objected.

@@ -68,7 +68,7 @@ impl Requests {
         }
         waiting.is_cold |= waiting.turns_at.is_some_and(|at| at <= state.now);
         let [stirred, stirred_first] = self.stirred(task, waiting, state)?;
-        let is_joint = policy.flavour.plan.is_some();
+        let is_joint = policy.flavour.plan().is_some();
         // Where the input may be read decides of each candidate.
         let has_input =
             is_joint && touch::has_storage(self.touch_log.of_all(None, waiting.evaluated_in));
@@ -82,7 +82,7 @@ impl Requests {
         let ready = judging.policies.ready(at, &task.gshare, judging.view);
         let first_answered_at = judging.view.first_answered_at(task);
         let times = Times { now: state.now, first_answered_at };
-        waiting.turns_at = (policy.flavour.turns_at)(task, times, &ready.resolved.own);
+        waiting.turns_at = policy.turns_at(task, times, &ready.resolved);
         // What was folded since it was held may let other queues in.
         waiting.is_cold |= waiting.waits_as_whole;
         let (case, survey) = judging.view.case(policy, &ready.resolved, task);

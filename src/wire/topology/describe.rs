@@ -40,7 +40,7 @@ pub fn describe(topology: &Topology) -> String {
         let _ = writeln!(text, "\nusers are named by pseudonyms{place}");
     }
     // Throttles are published by the first policy that has any.
-    let throttles = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan.is_some());
+    let throttles = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan().is_some());
     let throttler = topology.policies.iter().find(throttles).map(|spec| spec.name.as_str());
     for policy in &topology.policies {
         describe_policy(&mut text, policy, &topology.limits, throttler == Some(&policy.name));

@@ -1,11 +1,10 @@
 //! The kind of policy of ATLAS production tasks.
 
 use super::{chain, locality, space, usable, weight};
+use crate::core::policy::Param;
 use crate::core::policy::filter::TASK_DRY_RUN;
-use crate::core::policy::flavour::Flavour;
-use crate::core::policy::room::Room;
+use crate::core::policy::flavour::{Flavour, Style};
 use crate::core::policy::typed::{params, words};
-use crate::core::policy::{Param, Preassigned, WholeCopies};
 use crate::core::unit::MINUTE;
 
 words! {
@@ -47,16 +46,6 @@ pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
         &chain::FILTER,
     ],
     weights: &[&weight::WORK, &weight::LOCAL_INPUT, &weight::TAPE, &weight::SPACE, &weight::DISK],
-    lists: |_, _| false,
-    admits: |_, _, _, _| false,
-    express: |_, _| false,
-    whole_copies: |_, _| WholeCopies::OfNone,
-    preassigned: |_, _, _| Preassigned::No,
-    turns_at: |_, _, _| None,
-    waits: |_, _| None,
-    room: |_| Room::default(),
-    select: |_, _| Vec::new(),
     defer: 30 * MINUTE,
-    dry_run: TASK_DRY_RUN,
-    plan: None,
+    style: Style::Nuclei { dry_run: TASK_DRY_RUN },
 };
