@@ -46,6 +46,8 @@ mod logs;
 #[cfg(feature = "shell")]
 mod output;
 #[cfg(feature = "shell")]
+mod own_kind;
+#[cfg(feature = "shell")]
 mod packaging;
 #[cfg(feature = "shell")]
 mod page;

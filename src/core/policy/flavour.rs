@@ -3,7 +3,8 @@
 use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::declare::{Filter, Weight};
-use super::judgement::Judgement;
+use super::divide::{Share, divide};
+use super::judgement::{Chosen, Judgement};
 use super::owner::Owner;
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
@@ -14,7 +15,7 @@ use super::throttling::Throttling;
 use super::values::Values;
 use super::wait::Wait;
 use crate::core::dice::Dice;
-use crate::core::event::{Queue, Scope, Task};
+use crate::core::event::{ChunkKind, Queue, Scope, Status, Task};
 use crate::core::limits::Limits;
 use crate::core::unit::Millis;
 
@@ -122,6 +123,31 @@ pub struct Select<'a> {
     pub ranked: &'a [Candidate<'a>],
     /// What was found.
     pub judgement: &'a Judgement,
+}
+
+impl Select<'_> {
+    /// All of the chunk's jobs to the best candidate.
+    pub fn first(&self) -> Vec<u32> {
+        let jobs = self.case.task.jobs;
+        (0..self.ranked.len()).map(|at| if at == 0 { jobs } else { 0 }).collect()
+    }
+
+    /// The chunk's jobs in bunches (`bunch`, `bunch_scout` of the policy), each to a candidate
+    /// drawn in proportion to its weight; what was given to a candidate makes it lighter.
+    pub fn in_proportion(&self, dice: &mut Dice) -> Vec<u32> {
+        let bunch = match self.case.task.chunk {
+            ChunkKind::Scout => self.spec.bunch_scout,
+            ChunkKind::Normal | ChunkKind::Merge => self.spec.bunch,
+        };
+        let share = |(chosen, candidate): (&Chosen, &Candidate<'_>)| Share {
+            weight: chosen.weighed.total,
+            queued: candidate.defined() + candidate.jobs(Status::Activated),
+            cap: None,
+            room: f64::INFINITY,
+        };
+        let shares: Vec<Share> = self.judgement.ranked.iter().zip(self.ranked).map(share).collect();
+        divide(self.case.task.jobs, bunch, &shares, dice)
+    }
 }
 
 /// Lists no queue.

@@ -1,21 +1,74 @@
-//! The list of the kinds of policy: the only registry there is.
+//! The list of the kinds of policy: those built in, and those that a program built on this library
+//! registers. The only registry there is.
 
 use super::analysis::ANALYSIS_JOB;
 use super::atlas::PRODUCTION_JOB;
-use super::declare::{Weigh, Weight};
+use super::declare::{Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::param::{Rules, Step};
 use super::spec::{PolicySpec, Wake};
 use super::task::PRODUCTION_TASK;
 use crate::core::unit::{HOUR, MINUTE};
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-/// The registry.
-static KINDS: [&Flavour; 3] = [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK];
+/// Those built in, in order of their names.
+static BUILT_IN: [&Flavour; 3] = [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK];
+
+/// All there are, from the first time they are asked for.
+static KINDS: OnceLock<Vec<&'static Flavour>> = OnceLock::new();
 
 /// Every kind there is, in order of their names.
 pub fn kinds() -> &'static [&'static Flavour] {
-    &KINDS
+    KINDS.get_or_init(|| BUILT_IN.to_vec())
+}
+
+/// Adds kinds of policy to those built in, for topology files to name. To be called once, before
+/// anything else of the library is.
+///
+/// # Errors
+/// What is wrong with a kind and what it should be, that a name is taken, or that this came too
+/// late: the kinds were asked for before.
+pub fn register(own: &[&'static Flavour]) -> Result<(), String> {
+    let mut all = BUILT_IN.to_vec();
+    for flavour in own {
+        let name = flavour.name;
+        if all.iter().any(|other| other.name == name) {
+            return Err(format!("kind {name:?}: the name is taken; give it another"));
+        }
+        check(flavour).map_err(|mistake| format!("kind {name:?}: {mistake}"))?;
+        all.push(flavour);
+    }
+    all.sort_by_key(|flavour| flavour.name);
+    KINDS.set(all).map_err(|_| {
+        "kinds of policy must be registered once, before anything else is done".to_owned()
+    })
+}
+
+/// What is wrong with a kind, if anything: names become names in files, records and metrics.
+fn check(flavour: &Flavour) -> Result<(), String> {
+    let is_name = |name: &str, joints: &[char]| {
+        let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || joints.contains(&c);
+        !name.is_empty() && name.len() <= 64 && name.chars().all(is_fit)
+    };
+    if !is_name(flavour.name, &['-']) {
+        return Err("its name must be of a-z, 0-9 and -, at most 64 of them".to_owned());
+    }
+    let mut seen = BTreeSet::new();
+    for Filter { name, reasons, .. } in flavour.filters {
+        if !is_name(name, &['_']) || !seen.insert(*name) {
+            return Err(format!("filter {name:?}: wants a name of its own, of a-z, 0-9 and _"));
+        }
+        if reasons.is_empty() || reasons.iter().any(|reason| !is_name(reason.name, &['_', ':'])) {
+            return Err(format!("filter {name:?}: wants reasons with names of a-z, 0-9 and _"));
+        }
+    }
+    for Weight { name, .. } in flavour.weights {
+        if !is_name(name, &['_']) || !seen.insert(*name) {
+            return Err(format!("weight {name:?}: wants a name of its own, of a-z, 0-9 and _"));
+        }
+    }
+    Ok(())
 }
 
 /// The kind of a name.
@@ -68,6 +121,31 @@ impl PolicySpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::policy::{Reason, Style};
+
+    /// A kind of a name, with one filter of a name and a reason.
+    fn kind_of(name: &'static str, filter: &'static str, reason: &'static str) -> &'static Flavour {
+        let reason: &'static Reason = Box::leak(Box::new(Reason::new(reason, "it is so")));
+        let built_in = PRODUCTION_TASK.filters[0];
+        let filter = Filter { name: filter, reasons: Box::leak(Box::new([reason])), ..*built_in };
+        let filters: &'static [&'static Filter] =
+            Box::leak(Box::new([Box::leak(Box::new(filter)) as &'static Filter]));
+        let style = Style::Nuclei { dry_run: &[] };
+        Box::leak(Box::new(Flavour { name, filters, weights: &[], style, ..PRODUCTION_TASK }))
+    }
+
+    #[test]
+    fn a_kind_that_cannot_be_registered_is_refused_with_the_reason() {
+        let refused = |own: &'static Flavour| register(&[own]).unwrap_err();
+        let taken = refused(kind_of("atlas-production-job", "online", "not_online"));
+        assert!(taken.contains("atlas-production-job") && taken.contains("taken"), "{taken}");
+        for name in ["", "Own Kind", "own_kind"] {
+            assert!(refused(kind_of(name, "online", "not_online")).contains("a-z"), "{name}");
+        }
+        let filter = refused(kind_of("own", "on line", "not_online"));
+        assert!(filter.contains("filter \"on line\""), "{filter}");
+        assert!(refused(kind_of("own", "online", "Not Online")).contains("reasons"));
+    }
 
     #[test]
     fn no_figure_has_the_name_of_a_factor() {

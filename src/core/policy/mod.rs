@@ -62,7 +62,7 @@ pub use declare::{
 };
 pub use flavour::{Flavour, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
-pub use kinds::{factors, kind, kinds};
+pub use kinds::{factors, kind, kinds, register};
 pub use locality::{Locality, Source};
 pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Kind, Mistake, Param, Rules, Step, Unit};

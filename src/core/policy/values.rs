@@ -3,7 +3,8 @@
 use super::param::{Param, Rules};
 
 /// The values in force of the parameters of one filter, weight or kind, in the order of its
-/// declaration. Only the struct that declares them reads them: see [`super::typed`].
+/// declaration. Within this room only the struct that declares them reads them, see
+/// [`super::typed`]; a kind of policy from elsewhere reads them by their places.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(pub(super) Vec<f64>);
 
@@ -11,6 +12,12 @@ impl Values {
     /// The defaults of some parameters.
     pub fn defaults(params: &[Param], rules: Rules) -> Values {
         Values(params.iter().map(|param| param.default_under(rules)).collect())
+    }
+
+    /// The value of a parameter by its place in the declaration: a number as it is, true as 1, a
+    /// word as its place among those allowed. 0 where there is no such place.
+    pub fn at(&self, place: usize) -> f64 {
+        self.0.get(place).copied().unwrap_or(0.0)
     }
 
     /// Reads all of them, which are so many.

@@ -25,7 +25,7 @@ impl Weighed {
 
     /// Leaves figures behind, in the order a weight declares them.
     #[inline]
-    pub(super) fn leave<const N: usize>(&mut self, figures: impl FnOnce() -> [f64; N]) {
+    pub fn leave<const N: usize>(&mut self, figures: impl FnOnce() -> [f64; N]) {
         if self.kept {
             self.factors.extend(figures());
         }

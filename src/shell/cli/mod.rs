@@ -34,6 +34,7 @@ mod top;
 mod topology;
 mod units;
 
+use crate::core::policy::{Flavour, register};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -111,6 +112,17 @@ pub(crate) struct Usage(pub String);
 /// The program as clap has it.
 fn program() -> clap::Command {
     help::with_groups(Cli::command())
+}
+
+/// Runs the program with kinds of policy of the caller's beside those built in.
+pub fn main_with(own: &[&'static Flavour]) -> ExitCode {
+    match register(own) {
+        Ok(()) => main(),
+        Err(error) => {
+            eprintln!("yardmaster: {error}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// Runs the program.
