@@ -17,56 +17,69 @@ pub enum Class {
     Published,
 }
 
+/// Which topology files must have a topic. Others may leave it out; then it is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Every one.
+    All,
+    /// Those with a policy whose candidates are targets: clusters' queues (NorduGrid).
+    Targets,
+}
+
 /// Hands the catalogue to a macro: number (persisted: none is ever given again), type, name (that
-/// of its schema, its default name in a log, its metric label), class, who writes it, and what
-/// reads it.
+/// of its schema, its default name in a log, its metric label), class, which topologies need it, the releases that have a
+/// version of its schema, who writes it, and what reads it.
 macro_rules! each_topic {
     ($then:ident) => {
         $then! {
-            0 JobState "job-state" Report,
+            0 JobState "job-state" Report All [1 2],
                 "the workload system", "fold: load, windows, reservations";
-            1 Heartbeat "heartbeat" Report,
+            1 Heartbeat "heartbeat" Report All [1 2],
                 "the workload system", "fold: signs of life, disk I/O";
-            2 Transfer "transfer" Report,
+            2 Transfer "transfer" Report All [1 2],
                 "the data management system", "fold: queued files, throughput";
-            3 Pilot "pilot" Report,
+            3 Pilot "pilot" Report All [1 2],
                 "pilots and the workers' harvester", "fold: nodes, workers, slots";
-            4 Task "task" Request,
+            4 Task "task" Request All [1 2],
                 "the workload system", "fold: requests to judge";
-            5 Outcome "outcome" Report,
+            5 Outcome "outcome" Report All [1 2],
                 "the workload system", "fold: ends of reservations";
-            6 Queue "queue" Configuration,
+            6 Queue "queue" Configuration All [1 2],
                 "`import cric`, operators", "fold: candidates";
-            7 Site "site" Configuration,
+            7 Site "site" Configuration All [1 2],
                 "`import nuclei`, operators", "fold: nuclei";
-            8 Storage "storage" Configuration,
+            8 Storage "storage" Configuration All [1 2],
                 "`import storage`, operators", "fold: space and status";
-            9 Link "link" Configuration,
+            9 Link "link" Configuration All [1 2],
                 "`import netmetrics`, the network service", "fold: links";
-            10 Release "release" Configuration,
+            10 Release "release" Configuration All [1 2],
                 "`import releases`, operators", "fold: published software";
-            11 Replica "replica" Configuration,
+            11 Replica "replica" Configuration All [1 2],
                 "intake, `import replicas`, operators", "fold: where datasets lie";
-            12 Share "share" Configuration,
+            12 Share "share" Configuration All [1 2],
                 "`import shares`, operators", "fold: share tree and targets";
-            13 Quota "quota" Configuration,
+            13 Quota "quota" Configuration All [1 2],
                 "`import quotas`, operators", "fold: quotas";
-            14 User "user" Configuration,
+            14 User "user" Configuration All [1 2],
                 "operators", "fold: users, groups, caps";
-            15 Parameter "parameter" Configuration,
+            15 Parameter "parameter" Configuration All [1 2],
                 "`import gdpconfig`, operators", "fold: run-time parameters";
-            16 Decision "decision" Folded,
+            16 Decision "decision" Folded All [1 2],
                 "the leader", "fold (every process), the workload system";
-            17 Throttle "throttle" Folded,
+            17 Throttle "throttle" Folded All [1 2],
                 "the leader", "fold (every process), the workload system";
-            18 Command "command" Folded,
+            18 Command "command" Folded All [1 2],
                 "the leader", "fold (every process), what carries commands out";
-            19 Progress "progress" ReadBack,
+            19 Progress "progress" ReadBack All [1 2],
                 "the leader", "every process: the cycles in order";
-            20 Counter "counter" Published,
+            20 Counter "counter" Published All [1 2],
                 "the leader", "dashboards and other programs";
-            21 DeadLetter "dead-letter" ReadBack,
+            21 DeadLetter "dead-letter" ReadBack All [1 2],
                 "the leader", "every process on a rebuild: what was unreadable stays so; operators";
+            22 Registration "registration" Configuration Targets [],
+                "index servers of NorduGrid", "fold: which clusters there are";
+            23 UserShare "user-share" Configuration Targets [],
+                "clusters of NorduGrid", "fold: what is free for each user at a queue";
         }
     };
 }
@@ -74,7 +87,9 @@ pub(crate) use each_topic;
 
 macro_rules! topics {
     ($(
-        $number:literal $kind:ident $name:literal $class:ident, $writer:literal, $reader:literal;
+        $number:literal $kind:ident $name:literal $class:ident $need:ident
+            [$($release:tt)*],
+            $writer:literal, $reader:literal;
     )*) => {
         /// A kind of topic. The name in the log comes from the topology file.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,6 +108,11 @@ macro_rules! topics {
             /// What its records are to us.
             pub const fn class(self) -> Class {
                 match self { $(Topic::$kind => Class::$class,)* }
+            }
+
+            /// Which topology files must have it.
+            pub const fn need(self) -> Need {
+                match self { $(Topic::$kind => Need::$need,)* }
             }
 
             /// Who writes it.
@@ -168,7 +188,7 @@ mod tests {
             assert_eq!(Topic::from_name(topic.name()), Some(*topic));
             assert_eq!(Topic::from_number(index as u8), Some(*topic));
         }
-        assert_eq!(Topic::from_number(22), None);
+        assert_eq!(Topic::from_number(24), None);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub enum Touches {
     AllOwners,
     /// Where a file or a dataset lies.
     Locations,
+    /// Where jobs may go: clusters, their queues, what is free there for users.
+    Targets,
     /// Nothing that is decided by.
     Nothing,
 }

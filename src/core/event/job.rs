@@ -121,6 +121,10 @@ pub struct JobState<'a> {
     pub input_bytes: Bytes,
     /// Size of its output.
     pub output_bytes: Bytes,
+    /// CPU time that it asked for, of the whole job; s; 0: not known.
+    pub cpu_time_s: u32,
+    /// Wall time that it asked for; s; 0: not known.
+    pub wall_time_s: u32,
 }
 
 impl JobState<'_> {

@@ -1,7 +1,9 @@
 //! Facts, in the past tense. An event carries the whole state of its thing, so that a compacted
 //! topic is enough to rebuild and a gap (a skipped state) does no harm.
 
+mod cluster;
 mod configured;
+mod description;
 mod input;
 mod job;
 mod link;
@@ -20,7 +22,11 @@ mod task;
 mod transfer;
 mod user;
 
+pub use cluster::{
+    BatchFacts, ChildKind, ClusterFacts, Registration, RegistrationStatus, UserShare,
+};
 pub use configured::{Configured, Touches};
+pub use description::{JobDescription, Upload};
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
 pub use link::{Link, LinkQueued, link_name};
@@ -60,6 +66,8 @@ macro_rules! each_configuration {
             Quota quotas,
             User users,
             Replica replicas,
+            Registration registrations,
+            UserShare user_shares,
         }
     };
 }

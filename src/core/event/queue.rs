@@ -1,5 +1,6 @@
 //! `queue`: a queue or pseudo-queue as configured.
 
+use super::cluster::BatchFacts;
 use super::configured::{Configured, Touches, longest};
 use crate::core::content::{content, content_by_number};
 use crate::core::cut::Topic;
@@ -130,6 +131,9 @@ pub struct Queue {
     pub analysis_endpoints: Endpoints,
     /// What kind of resource it is on (GRID, hpc, cloud ...); empty when not known.
     pub facility: String,
+    /// What a queue of a NorduGrid cluster publishes; `None`: it is none. Its name is
+    /// `cluster/queue`.
+    pub batch: Option<BatchFacts>,
 }
 
 /// Ordinary resources of the grid, which others are measured by (spec atlas 8.1.3).
@@ -219,6 +223,7 @@ content!(Queue {
     endpoints,
     analysis_endpoints,
     facility,
+    batch,
 });
 
 impl Configured for Queue {

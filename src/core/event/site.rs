@@ -1,5 +1,6 @@
 //! `site`: a site, perhaps a nucleus.
 
+use super::cluster::ClusterFacts;
 use super::configured::{Configured, Touches, longest};
 use crate::core::content::content;
 use crate::core::cut::Topic;
@@ -20,9 +21,11 @@ pub struct Site {
     pub tier: u32,
     /// Default output endpoint of a nucleus.
     pub output_endpoint: String,
+    /// What a NorduGrid cluster of this name publishes; `None`: it is none.
+    pub cluster: Option<ClusterFacts>,
 }
 
-content!(Site { name, changed_at, nucleus, active, tier, output_endpoint });
+content!(Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster });
 
 impl Configured for Site {
     const TOPIC: Topic = Topic::Site;

@@ -1,5 +1,6 @@
 //! What is asked of us, and what became of the answers.
 
+use super::description::JobDescription;
 use super::input::{Input, OutputDataset};
 use super::options::Options;
 use crate::core::content::{content, content_by_number};
@@ -159,6 +160,8 @@ pub struct Task {
     pub input: Input,
     /// Datasets the task writes.
     pub output: Vec<OutputDataset>,
+    /// The job as its user describes it; `None` where the fields above say what is wanted.
+    pub description: Option<JobDescription>,
     /// Figures that cannot be, with their names, as stated, and how they were read. Made by the
     /// reader that reads the record; no field of it.
     pub impossible: Vec<String>,
@@ -280,5 +283,6 @@ content!(Task {
     options,
     input,
     output,
+    description,
     impossible,
 });

@@ -41,6 +41,8 @@ pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) ->
         fates_cut: 0,
         notes: vec!["input_stale(pilot, 120 s)".into()],
         dry_run: false,
+        placed: None,
+        limits: vec![],
     }
 }
 

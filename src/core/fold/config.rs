@@ -126,6 +126,7 @@ impl State {
                 self.touched.accounts.insert((kind, owner));
             }
             Touches::AllOwners => self.touched.everyone = true,
+            Touches::Targets => self.touched.targets = true,
             // Noted where the index of replicas is brought up to date.
             Touches::Locations | Touches::Nothing => {}
         }

@@ -1,6 +1,7 @@
 //! What is answered, and why.
 
 pub use super::id::DecisionId;
+use super::placed::{LimitUse, Placed};
 
 use crate::core::event::Task;
 use crate::core::unit::Millis;
@@ -75,6 +76,10 @@ pub struct Decision {
     pub notes: Vec<String>,
     /// Whether it is only published, not to be carried out. It reserves nothing.
     pub dry_run: bool,
+    /// What the assignment of one job takes at its target; `None` where a chunk of jobs is assigned.
+    pub placed: Option<Placed>,
+    /// Limits that hold for what was chosen.
+    pub limits: Vec<LimitUse>,
 }
 
 impl Decision {
@@ -108,6 +113,8 @@ impl Decision {
             fates_cut: 0,
             notes: Vec::new(),
             dry_run: false,
+            placed: None,
+            limits: Vec::new(),
         }
     }
 }

@@ -175,6 +175,11 @@ impl Flavour {
         matches!(self.style, Style::Nuclei { .. })
     }
 
+    /// Whether its candidates are targets: queues of clusters that take single jobs.
+    pub fn judges_targets(&self) -> bool {
+        false
+    }
+
     /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are
     /// something else.
     pub(super) fn queues(&self) -> &QueueStyle {

@@ -4,7 +4,8 @@ use crate::core::command::CommandSetting;
 use crate::core::content::content;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
-    Link, Parameter, Queue, Quota, Release, Replica, Share, Site, Storage, User, each_configuration,
+    Link, Parameter, Queue, Quota, Registration, Release, Replica, Share, Site, Storage, User,
+    UserShare, each_configuration,
 };
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
@@ -323,6 +324,8 @@ pub struct Touched {
     pub queues: bool,
     /// A site or parameter was.
     pub settings: bool,
+    /// A registration, or what is free for a user at a queue, was.
+    pub targets: bool,
     /// Storage endpoints that were.
     pub storages: BTreeSet<String>,
     /// Whether any was.

@@ -225,6 +225,8 @@ impl Job {
             ended_at,
             input_bytes: self.bytes.0,
             output_bytes: self.bytes.1,
+            cpu_time_s: 0,
+            wall_time_s: 0,
         }
     }
 }

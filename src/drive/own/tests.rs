@@ -55,6 +55,8 @@ fn decision(cycle: u64, number: u64) -> Vec<u8> {
         fates_cut: 0,
         notes: vec![],
         dry_run: false,
+        placed: None,
+        limits: vec![],
     };
     let mut value = Vec::new();
     write_decision(&mut value, &decision);

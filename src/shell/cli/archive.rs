@@ -101,9 +101,10 @@ impl Archive {
         };
         let mut conf = log_args.kafka(&read.topology)?;
         let name = |topic: &Topic| read.topology.topic(*topic).name.clone();
-        let all = Topic::ALL.iter().map(|topic| TopicMap { topic: *topic, name: name(topic) });
+        let all = read.topology.topics.keys();
+        let all = all.map(|topic| TopicMap { topic: *topic, name: name(topic) });
         conf.topics = all.collect();
-        Ok(KafkaScan::open(conf, &Topic::read().collect::<Vec<_>>())?)
+        Ok(KafkaScan::open(conf, &read.topology.read_topics().collect::<Vec<_>>())?)
     }
 
     /// One directory holds one log: refuses a directory with anything else in it, and an archive

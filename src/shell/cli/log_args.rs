@@ -179,7 +179,10 @@ impl LogArgs {
     /// [`Mode::Write`].
     pub fn scan(&self, topology: &Topology, mode: Mode) -> anyhow::Result<Scan> {
         if self.bootstrap_server.is_some() {
-            let log = KafkaScan::open(self.kafka(topology)?, &Topic::read().collect::<Vec<_>>())?;
+            let log = KafkaScan::open(
+                self.kafka(topology)?,
+                &topology.read_topics().collect::<Vec<_>>(),
+            )?;
             return Ok(Scan::Kafka(Box::new(log)));
         }
         self.check()?;
@@ -200,7 +203,8 @@ impl LogArgs {
         let bootstrap = self.bootstrap_server.clone().ok_or_else(|| {
             Usage("this needs a Kafka: give --bootstrap-server HOST:PORT".to_owned())
         })?;
-        let topics = Topic::read()
+        let topics = topology
+            .read_topics()
             .map(|topic| TopicMap { topic, name: topology.topic(topic).name.clone() })
             .collect();
         let mut conf = KafkaConf::new(&bootstrap, &topology.transactional_id(), topics);
@@ -287,7 +291,8 @@ pub fn may_hold_log(dir: &Path, topics: &[DirTopic]) -> anyhow::Result<()> {
 
 /// The topics of a directory.
 pub fn dir_topics(topology: &Topology) -> Vec<DirTopic> {
-    Topic::read()
+    topology
+        .read_topics()
         .map(|topic| {
             let settings = topology.topic(topic);
             let (name, partitions) = (settings.name.clone(), settings.partitions);

@@ -71,6 +71,7 @@ pub fn read_nucleus(state: &mut State, number: usize) {
         active: true,
         tier: 1,
         output_endpoint: endpoint(number),
+        ..Site::default()
     };
     read(state, Topic::Site, Event::from(site));
 }

@@ -243,7 +243,10 @@ mod tests {
         let mut bytes = Vec::new();
         let (name, output_endpoint) = ("NORTH".to_owned(), String::new());
         let (changed_at, nucleus, active, tier) = (7, true, true, 1);
-        write(&mut bytes, &Site { name, changed_at, nucleus, active, tier, output_endpoint });
+        write(
+            &mut bytes,
+            &Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster: None },
+        );
         bytes
     }
 

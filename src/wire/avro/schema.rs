@@ -11,9 +11,24 @@ use std::sync::LazyLock;
 /// Schema of one record of the directory log.
 pub const ENVELOPE: &str = include_str!("../../../schemas/envelope.avsc");
 
+/// The versions of a schema in some releases.
+macro_rules! released {
+    ($name:literal) => {
+        &[]
+    };
+    ($name:literal 1 2) => {
+        &[
+            include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
+        ]
+    };
+}
+
 macro_rules! schemas {
     ($(
-        $number:literal $kind:ident $name:literal $class:ident, $writer:literal, $reader:literal;
+        $number:literal $kind:ident $name:literal $class:ident $need:ident
+            [$($release:tt)*],
+            $writer:literal, $reader:literal;
     )*) => {
         /// The current schema of a topic, as text.
         pub const fn schema_text(topic: Topic) -> &'static str {
@@ -25,10 +40,7 @@ macro_rules! schemas {
         /// Every released version of a topic's schema, as text, oldest first.
         pub const fn released(topic: Topic) -> &'static [&'static str] {
             match topic {
-                $(Topic::$kind => &[
-                    include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),
-                    include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
-                ],)*
+                $(Topic::$kind => released!($name $($release)*),)*
             }
         }
     };

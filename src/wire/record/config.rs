@@ -1,5 +1,6 @@
 //! `queue`, `site`, `storage`, `link`, `parameter`.
 
+use super::cluster::{read_batch, read_cluster, write_batch, write_cluster};
 use super::{
     Layout, amount, count, list, option, quantity_if_known, say_number_if_known, symbol, text,
     texts,
@@ -47,6 +48,7 @@ impl Layout for Queue {
             analysis_endpoints: read_endpoints(at)?,
             unified_cores: count(at)?,
             facility: text(at)?,
+            batch: option(at, read_batch)?,
         })
     }
 
@@ -88,6 +90,7 @@ impl Layout for Queue {
         }
         sink.count(self.unified_cores);
         sink.string(&self.facility);
+        sink.option(self.batch.as_ref(), write_batch);
     }
 }
 
@@ -104,6 +107,7 @@ impl Layout for Site {
             active: at.boolean()?,
             tier: count(at)?,
             output_endpoint: text(at)?,
+            cluster: option(at, read_cluster)?,
         })
     }
 
@@ -115,6 +119,7 @@ impl Layout for Site {
         sink.boolean(self.active);
         sink.count(self.tier);
         sink.string(&self.output_endpoint);
+        sink.option(self.cluster.as_ref(), write_cluster);
     }
 }
 

@@ -1,8 +1,9 @@
-//! The nested parts of `task`: options, input, output.
+//! The nested parts of `task`: options, input, output, description.
 
 use super::{amount, count, list, option, symbol, text, texts};
 use crate::core::event::{
-    Dataset, DatasetReplica, FullChain, Input, Options, OutputDataset, Placement,
+    Dataset, DatasetReplica, FullChain, Input, JobDescription, Options, OutputDataset, Placement,
+    Upload,
 };
 use crate::wire::architecture;
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -170,4 +171,27 @@ pub(super) fn write_output(sink: &mut Sink<'_>, output: &OutputDataset) {
     sink.string(&output.name);
     sink.boolean(output.log);
     sink.string(&output.token);
+}
+
+pub(super) fn read_description(at: &mut Cursor<'_>) -> Result<JobDescription, Fault> {
+    Ok(JobDescription {
+        text: text(at)?,
+        server_dialect: at.boolean()?,
+        job: count(at)?,
+        clusters: list(at, text)?,
+        index_servers: list(at, text)?,
+        uploads: list(at, |at| Ok(Upload { name: text(at)?, bytes: option(at, amount)? }))?,
+    })
+}
+
+pub(super) fn write_description(sink: &mut Sink<'_>, description: &JobDescription) {
+    sink.string(&description.text);
+    sink.boolean(description.server_dialect);
+    sink.count(description.job);
+    texts(sink, &description.clusters);
+    texts(sink, &description.index_servers);
+    sink.array(&description.uploads, |sink, upload| {
+        sink.string(&upload.name);
+        sink.option(upload.bytes, Sink::amount);
+    });
 }

@@ -33,6 +33,8 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let ended_at = at.long()?;
     let input_bytes = amount(at)?;
     let output_bytes = amount(at)?;
+    let cpu_time_s = count(at)?;
+    let wall_time_s = count(at)?;
     at.end()?;
     Ok(JobState {
         job,
@@ -60,6 +62,8 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
         ended_at,
         input_bytes,
         output_bytes,
+        cpu_time_s,
+        wall_time_s,
     })
 }
 
@@ -91,6 +95,8 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
     sink.long(job.ended_at);
     sink.amount(job.input_bytes);
     sink.amount(job.output_bytes);
+    sink.count(job.cpu_time_s);
+    sink.count(job.wall_time_s);
 }
 
 #[inline(always)]

@@ -7,6 +7,7 @@
 //! malformed.
 
 mod account;
+mod cluster;
 mod command;
 mod config;
 mod counter;
@@ -17,6 +18,7 @@ mod job;
 mod outcome;
 mod person;
 mod pilot;
+mod placed;
 pub(crate) mod progress;
 mod replica;
 mod software;
@@ -38,8 +40,8 @@ pub use transfer::write_transfer;
 
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Configuration, Configured, Event, Garbled, Link, Parameter, Queue, Quota, Release, Replica,
-    Share, Site, Storage, User, each_configuration,
+    Configuration, Configured, Event, Garbled, Link, Parameter, Queue, Quota, Registration,
+    Release, Replica, Share, Site, Storage, User, UserShare, each_configuration,
 };
 use crate::core::id::Key;
 use crate::core::output::Output;

@@ -74,6 +74,7 @@ fn read_fields(at: &mut Cursor<'_>) -> Result<Task, Fault> {
         options: detail::read_options(at)?,
         input: detail::read_input(at)?,
         output: list(at, detail::read_output)?,
+        description: option(at, detail::read_description)?,
         impossible: Vec::new(),
     })
 }
@@ -140,6 +141,7 @@ pub fn write_task(out: &mut Vec<u8>, task: &Task) {
     detail::write_options(&mut sink, &task.options);
     detail::write_input(&mut sink, &task.input);
     sink.array(&task.output, detail::write_output);
+    sink.option(task.description.as_ref(), detail::write_description);
 }
 
 fn write_replica(sink: &mut Sink<'_>, replica: &ReplicaSummary) {

@@ -113,7 +113,8 @@ impl Topology {
         let registry = root.get("registry").and_then(|it| registry::registry(&mut reader, it));
         let pseudonyms = pseudonyms::pseudonyms(&mut reader, root.get("pseudonyms"));
         let placed = policy::policies(&mut reader, root.get("policy"));
-        let policies = placed.into_iter().map(|placed| placed.policy).collect();
+        let policies: Vec<_> = placed.into_iter().map(|placed| placed.policy).collect();
+        topic::complain_of_missing(&mut reader, root.get("topics"), &topics, &policies);
         let commands = rule::commands(&mut reader, root.get("rule"), root.get("governor"));
         let topology = Topology {
             domain,
@@ -137,10 +138,15 @@ impl Topology {
         Topology::parse("topology/atlas.toml", ATLAS).expect("the shipped topology is right")
     }
 
-    /// The settings of a topic.
+    /// The settings of a topic; of one that it does not have those that would hold if nothing were
+    /// stated.
     pub fn topic(&self, topic: Topic) -> &TopicSettings {
-        // cannot fail: `parse` refuses a file without all topics.
-        &self.topics[&topic]
+        self.topics.get(&topic).unwrap_or_else(|| topic::absent(topic))
+    }
+
+    /// Topics that processes read and that it has, in order of their numbers.
+    pub fn read_topics(&self) -> impl Iterator<Item = Topic> {
+        Topic::read().filter(|topic| self.topics.contains_key(topic))
     }
 
     /// The topic of a name on the bus.

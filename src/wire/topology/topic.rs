@@ -2,8 +2,11 @@
 
 use super::read::{Reader, Value};
 use crate::core::cut::Topic;
+use crate::core::policy::{PolicySpec, kind};
+use crate::core::topic::Need;
 use crate::core::unit::{HOUR, Millis, SECOND};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What the broker does with old records of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,13 +156,13 @@ const HOURS_MAX: i64 = 87_600;
 /// A year.
 const STALE_MAX_S: i64 = 31_536_000;
 
-/// Reads all topics. Every one must be there: a forgotten one would be silence, not an error.
+/// Reads all topics. Every one that the policies need must be there: a forgotten one would be
+/// silence, not an error. [`complain_of_missing`] looks for those.
 pub(super) fn topics(
     reader: &mut Reader,
     value: Option<&Value<'_>>,
 ) -> BTreeMap<Topic, TopicSettings> {
     let words: Vec<&str> = Topic::ALL.iter().map(|topic| topic.name()).collect();
-    let line = value.map_or(1, |value| reader.line(&value.span()));
     let table = value.and_then(|value| reader.table(value, "topics"));
     let mut topics = BTreeMap::new();
     if let Some(table) = table {
@@ -170,16 +173,40 @@ pub(super) fn topics(
             }
         }
     }
-    for topic in Topic::ALL.iter().filter(|topic| !topics.contains_key(topic)) {
-        let word = topic.name();
-        reader.complain(line, format!("no [topics.{word}]"), "one table for each topic word");
-    }
     topics
 }
 
-fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -> TopicSettings {
-    let word = topic.name();
-    let mut settings = TopicSettings {
+/// Complains of topics that are not there and that some policy needs.
+pub(super) fn complain_of_missing(
+    reader: &mut Reader,
+    value: Option<&Value<'_>>,
+    topics: &BTreeMap<Topic, TopicSettings>,
+    policies: &[PolicySpec],
+) {
+    let line = value.map_or(1, |value| reader.line(&value.span()));
+    let kinds = || policies.iter().filter_map(|policy| kind(&policy.kind));
+    for topic in Topic::ALL.iter().filter(|topic| !topics.contains_key(topic)) {
+        let word = topic.name();
+        let is_needed = match topic.need() {
+            Need::All => true,
+            Need::Targets => kinds().any(|kind| kind.judges_targets()),
+        };
+        if is_needed {
+            reader.complain(line, format!("no [topics.{word}]"), "one table for each topic word");
+        }
+    }
+}
+
+/// What holds for a topic that a topology does not have: it is not read.
+pub(super) fn absent(topic: Topic) -> &'static TopicSettings {
+    static ABSENT: LazyLock<Vec<TopicSettings>> =
+        LazyLock::new(|| Topic::ALL.iter().map(|topic| unstated(*topic, 1)).collect());
+    &ABSENT[topic as usize]
+}
+
+/// What holds for a topic of which nothing is stated.
+fn unstated(topic: Topic, line: usize) -> TopicSettings {
+    TopicSettings {
         name: default_name(topic),
         partitions: 1,
         cleanup: Cleanup::Delete,
@@ -190,7 +217,12 @@ fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -
         silence_limit_ms: None,
         stale_after_ms: None,
         line,
-    };
+    }
+}
+
+fn settings(reader: &mut Reader, topic: Topic, value: &Value<'_>, line: usize) -> TopicSettings {
+    let word = topic.name();
+    let mut settings = unstated(topic, line);
     let Some(table) = reader.table(value, &format!("topics.{word}")) else { return settings };
     reader.only(table, &format!("[topics.{word}]"), &KEYS);
     for required in ["partitions", "cleanup"] {

@@ -156,7 +156,15 @@ fn begin(twins: &mut Twins, theme: &Theme, chance: &mut Chance) {
             false => String::new(),
         };
         let (name, changed_at, tier) = (name.to_owned(), now, 1);
-        let site = Site { name, changed_at, nucleus: true, active: true, tier, output_endpoint };
+        let site = Site {
+            name,
+            changed_at,
+            nucleus: true,
+            active: true,
+            tier,
+            output_endpoint,
+            cluster: None,
+        };
         twins.read(Topic::Site, Event::from(site));
     }
 }

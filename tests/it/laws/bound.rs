@@ -17,6 +17,7 @@ fn site(state: &mut State, name: &str, output: &str) {
         active: true,
         tier: 1,
         output_endpoint: output.into(),
+        cluster: None,
     };
     fold(state, &published(lane(Topic::Site, 0), Event::from(site)));
 }

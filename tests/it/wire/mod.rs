@@ -10,6 +10,7 @@ pub mod records;
 mod resolve;
 pub mod roundtrip;
 mod schemas;
+pub mod targets;
 
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;

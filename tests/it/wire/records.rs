@@ -1,7 +1,7 @@
 //! Random values of every struct that has a record.
 
 use super::dice::Dice;
-use super::facts;
+use super::{facts, targets};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
     ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeAbout,
@@ -49,6 +49,8 @@ pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {
         ended_at: dice.long(),
         input_bytes: dice.amount(),
         output_bytes: dice.amount(),
+        cpu_time_s: dice.count(),
+        wall_time_s: dice.count(),
     }
 }
 
@@ -160,6 +162,7 @@ pub fn task(dice: &mut Dice<'_>) -> Task {
             bytes: dice.amount(),
             tape: dice.flag(),
         }),
+        description: dice.option(targets::description),
         impossible: Vec::new(),
     }
 }
@@ -216,6 +219,7 @@ pub fn queue(dice: &mut Dice<'_>) -> Queue {
         analysis_endpoints: Endpoints { read: dice.list(Dice::text), write: dice.list(Dice::text) },
         unified_cores: dice.count(),
         facility: dice.text(),
+        batch: dice.option(targets::batch),
     }
 }
 
@@ -227,6 +231,7 @@ pub fn site(dice: &mut Dice<'_>) -> Site {
         active: dice.flag(),
         tier: dice.count(),
         output_endpoint: dice.text(),
+        cluster: dice.option(targets::cluster),
     }
 }
 
@@ -328,6 +333,8 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         fates_cut: dice.count(),
         notes: dice.list(Dice::text),
         dry_run: dice.flag(),
+        placed: dice.option(targets::placed),
+        limits: dice.list(targets::limit),
     }
 }
 

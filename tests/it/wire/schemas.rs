@@ -92,7 +92,12 @@ fn every_field_is_documented_with_its_unit() {
 fn no_schema_lies_about_unnoticed() {
     let mut words: Vec<String> = all().iter().map(|(name, _)| format!("{name}.avsc")).collect();
     words.sort();
-    for place in ["", "released/1"] {
+    let is_new = |word: &String| {
+        let topic = Topic::from_name(word.trim_end_matches(".avsc"));
+        topic.is_some_and(|topic| released(topic).is_empty())
+    };
+    let first: Vec<String> = words.iter().filter(|word| !is_new(word)).cloned().collect();
+    for (place, words) in [("", words), ("released/1", first)] {
         let entries = std::fs::read_dir(folder().join(place)).expect("a folder");
         let names = entries.map(|it| it.expect("an entry").file_name().into_string());
         let mut found: Vec<String> = names.map(|it| it.expect("a name")).collect();
@@ -119,7 +124,6 @@ fn reads(writer: &str, reader: &str) -> Result<(), String> {
 fn every_schema_reads_every_released_one() {
     for topic in Topic::ALL {
         let versions = released(*topic);
-        assert!(!versions.is_empty(), "{} was never released", topic.name());
         for (index, version) in versions.iter().enumerate() {
             for (later, reader) in
                 versions[index..].iter().chain([&schema_text(*topic)]).enumerate()
