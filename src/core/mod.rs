@@ -21,3 +21,4 @@ pub mod request;
 pub mod state;
 pub mod topic;
 pub mod unit;
+pub mod xrsl;

@@ -1,0 +1,118 @@
+//! What can be wrong with an xRSL text.
+
+use std::fmt;
+
+/// Whether the text breaks the grammar or an attribute has no meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The text does not follow the grammar.
+    Syntax,
+    /// The text follows the grammar; an attribute cannot be taken as it stands.
+    Meaning,
+}
+
+impl ErrorKind {
+    /// Its name in records and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Syntax => "syntax",
+            ErrorKind::Meaning => "meaning",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($kind:ident $code:ident $name:literal $expected:literal;)*) => {
+        /// What is wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ErrorCode { $(#[doc = $expected] $code,)* }
+
+        impl ErrorCode {
+            /// Every code.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$code,)*];
+
+            /// Its name in records and answers.
+            pub fn name(self) -> &'static str {
+                match self { $(ErrorCode::$code => $name,)* }
+            }
+
+            /// Whether it is an error of syntax or of meaning.
+            pub fn kind(self) -> ErrorKind {
+                match self { $(ErrorCode::$code => ErrorKind::$kind,)* }
+            }
+
+            /// What is expected instead.
+            pub fn expected(self) -> &'static str {
+                match self { $(ErrorCode::$code => $expected,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    Syntax MissingParenthesis "missing_parenthesis" "a parenthesis `(` or `)` is expected here";
+    Syntax NoAttribute "no_attribute" "the name of an attribute, or `&`, `|` or `+`, is expected here";
+    Syntax NoOperator "no_operator" "one of = != < <= > >= is expected after an attribute's name";
+    Syntax TextAfterEnd "text_after_end" "the description is complete before this; remove what follows, or \
+        enclose all conditions as &(...)(...)";
+    Syntax PlusInside "plus_inside" "`+` joins whole jobs and may stand only at the top, not below `&` \
+        or `|`";
+    Syntax UnterminatedString "unterminated_string" "the string that begins here has no closing delimiter";
+    Syntax UnterminatedComment "unterminated_comment" "the comment that begins here has no closing `*)`";
+    Syntax NoValue "no_value" "`#` joins two values; one is expected here";
+    Syntax BadVariable "bad_variable" "a variable is written $(NAME)";
+    Syntax TooLong "too_long" "the text is longer than a description may be";
+    Syntax TooDeep "too_deep" "parentheses are nested deeper than is read";
+    Meaning NotInteger "not_integer" "a whole number in decimal digits is expected";
+    Meaning OutOfRange "out_of_range" "the number is outside its range";
+    Meaning BadTime "bad_time" "a time is expected: minutes, or figures with units as in `2 hours 30 \
+        minutes`, `600s`, `PT10M`";
+    Meaning BadValue "bad_value" "the value has the wrong shape or is an unknown word";
+    Meaning BadOperator "bad_operator" "the attribute does not take this relation";
+    Meaning BadOption "bad_option" "an option of a file is written name=value, with a value that the \
+        option takes";
+    Meaning BadJoin "bad_join" "`#` joins strings and variables, not lists";
+    Meaning BadSubstitution "bad_substitution" "variables are defined as rsl_substitution = (NAME \
+        \"value\")";
+    Meaning MultiplyDefined "multiply_defined" "the attribute may stand once in each alternative";
+    Meaning ActionNotAllowed "action_not_allowed" "`action` is for the server; remove it";
+    Meaning GridtimeConflict "gridtime_conflict" "gridtime may not stand beside cputime or walltime; \
+        give one of them";
+    Meaning JoinConflict "join_conflict" "join needs stdout, and no stderr that differs from it";
+    Meaning CountMissing "count_missing" "countpernode needs count";
+    Meaning ExecutableNotStaged "executable_not_staged" "every name in executables must be one of \
+        inputfiles";
+    Meaning TooManyAlternatives "too_many_alternatives" "`|` multiplies to more alternatives than are \
+        read; write fewer";
+}
+
+/// The first thing that is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XrslError {
+    /// What is wrong.
+    pub code: ErrorCode,
+    /// Line, from 1; a line ends with a line feed.
+    pub line: u64,
+    /// Column, from 1, in characters (code points). The end of the text is one past the last.
+    pub column: u64,
+    /// The attribute with its value, or the text that stands there; for people.
+    pub subject: String,
+}
+
+impl XrslError {
+    /// Whether it is an error of syntax or of meaning.
+    pub fn kind(&self) -> ErrorKind {
+        self.code.kind()
+    }
+}
+
+impl fmt::Display for XrslError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let XrslError { code, line, column, subject } = self;
+        let (kind, name, expected) = (code.kind().name(), code.name(), code.expected());
+        write!(f, "xRSL, line {line}, column {column}: found {subject}: {expected}")?;
+        write!(f, " ({kind} error {name})")
+    }
+}
+
+impl std::error::Error for XrslError {}
