@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// How much of the text an error shows; characters.
+const SHOWN_CHARACTERS: usize = 40;
+
 /// Whether the text breaks the grammar or an attribute has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -82,6 +85,8 @@ codes! {
     Meaning CountMissing "count_missing" "countpernode needs count";
     Meaning ExecutableNotStaged "executable_not_staged" "every name in executables must be one of \
         inputfiles";
+    Meaning TooLarge "too_large" "the description grows beyond what is read once variables are put in \
+        and alternatives are written out";
     Meaning TooManyAlternatives "too_many_alternatives" "`|` multiplies to more alternatives than are \
         read; write fewer";
 }
@@ -95,8 +100,38 @@ pub struct XrslError {
     pub line: u64,
     /// Column, from 1, in characters (code points). The end of the text is one past the last.
     pub column: u64,
-    /// The attribute with its value, or the text that stands there; for people.
+    /// What stands there, for people: the rest of the line, cut.
     pub subject: String,
+}
+
+/// An error where it was found: a code and a place in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) code: ErrorCode,
+    /// Where it stands; bytes.
+    pub(super) at: usize,
+}
+
+impl Fault {
+    pub(super) fn new(code: ErrorCode, at: usize) -> Fault {
+        Fault { code, at }
+    }
+
+    /// The error with line and column, and what stands there.
+    pub(super) fn located(self, text: &str) -> XrslError {
+        let (before, after) = text.split_at_checked(self.at).unwrap_or((text, ""));
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() as u64 + 1;
+        let column = before.get(line_start..).unwrap_or_default().chars().count() as u64 + 1;
+        let here = after.lines().next().unwrap_or_default();
+        let subject = match here.char_indices().nth(SHOWN_CHARACTERS) {
+            Some((end, _)) => format!("`{} ...`", here.get(..end).unwrap_or_default()),
+            None if after.is_empty() => "the end of the text".to_owned(),
+            None if here.is_empty() => "the end of the line".to_owned(),
+            None => format!("`{here}`"),
+        };
+        XrslError { code: self.code, line, column, subject }
+    }
 }
 
 impl XrslError {
