@@ -5,6 +5,7 @@ pub mod command;
 pub mod content;
 pub mod cut;
 pub mod dice;
+pub mod draw;
 pub mod engine;
 pub mod event;
 pub mod explain;

@@ -12,6 +12,9 @@ mod grid;
 mod json;
 mod judge;
 mod judged;
+mod nordugrid;
+mod nordugrid_answer;
+mod nordugrid_facts;
 mod nucleus;
 mod parts;
 mod request;
@@ -31,7 +34,7 @@ pub struct Recorded {
     /// Its name.
     pub id: String,
     /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`; or of reading a job
-    /// description: `xrsl`.
+    /// description: `xrsl`; or of NorduGrid's broker: `nordugrid`.
     pub kind: String,
     /// All of it.
     pub whole: Value,
