@@ -24,7 +24,7 @@ const MATCH_ARCHITECTURE: Reason =
 const MATCH_MIDDLEWARE: Reason =
     Reason::new("match:middleware", "the cluster does not publish the middleware wanted");
 const MATCH_RUNTIME_ENVIRONMENT: Reason = Reason::new(
-    "match_runtimeenvironment",
+    "match:runtimeenvironment",
     "the cluster does not publish the runtime environments wanted",
 );
 const MATCH_OPSYS: Reason =

@@ -9,15 +9,15 @@ use crate::core::policy::verdict::object;
 use crate::core::policy::{Applies, Filter, Judge, Reason, Values, Verdict};
 
 const MATCH_CPU_TIME: Reason = Reason::new(
-    "match_cputime",
+    "match:cputime",
     "the job wants {measured} s of CPU time, the limit that it misses is {limit} s",
 );
 const MATCH_GRID_TIME: Reason = Reason::new(
-    "match_gridtime",
+    "match:gridtime",
     "the job wants {measured} s of CPU time on this cluster, the limit that it misses is {limit} s",
 );
 const MATCH_WALL_TIME: Reason = Reason::new(
-    "match_walltime",
+    "match:walltime",
     "the job wants {measured} s of wall time, the limit that it misses is {limit} s",
 );
 
