@@ -76,7 +76,7 @@ impl Policy {
                 Judge::After(judge) => after.push(Late { at, judge }),
                 Judge::Last(judge) => last.push(Together { at, behind, judge }),
                 Judge::Kept(judge) => kept.push(Together { at, behind, judge }),
-                Judge::Nuclei(_) => {}
+                Judge::Nuclei(_) | Judge::Target(_) | Judge::Staged(_) => {}
             }
         }
         Applicable { before, whole, after, last, kept }
@@ -98,7 +98,7 @@ impl Policy {
         match self.filters[at].applies {
             Applies::Always => true,
             Applies::ToTask(applies) => applies(case, &resolved.filters[at]),
-            Applies::ToCase(_) => false,
+            Applies::ToCase(_) | Applies::ToJob(_) => false,
         }
     }
 }
@@ -107,6 +107,6 @@ fn applies(applies: Applies, case: &Case<'_>, values: &Values) -> bool {
     match applies {
         Applies::Always => true,
         Applies::ToCase(applies) => applies(case, values),
-        Applies::ToTask(_) => false,
+        Applies::ToTask(_) | Applies::ToJob(_) => false,
     }
 }

@@ -36,7 +36,12 @@
 
 use super::candidate::{Candidate, Row};
 use super::case::Case;
+use super::nordugrid::case::JobCase;
+use super::nordugrid::figures::TargetFigures;
+use super::nordugrid::staging::Staging;
+use super::nordugrid::target::TargetCandidate;
 use super::param::Param;
+use super::rank::RankKey;
 use super::task::{Course, NucleusCandidate, NucleusRow, TaskCase};
 use super::values::{Reader, Values};
 use super::verdict::{Reason, Verdict};
@@ -94,6 +99,8 @@ pub enum Applies {
     ToCase(fn(&Case<'_>, &Values) -> bool),
     /// The same in a policy whose candidates are nuclei.
     ToTask(fn(&TaskCase<'_>, &Values) -> bool),
+    /// The same in a policy whose candidates are targets.
+    ToJob(fn(&JobCase<'_>, &Values) -> bool),
 }
 
 /// How a filter judges: before weighing, or with the weight known.
@@ -111,13 +118,17 @@ pub enum Judge {
     Kept(Whole),
     /// All nuclei that are left, in a policy whose candidates are nuclei.
     Nuclei(Nuclei),
+    /// One target, in a policy whose candidates are targets.
+    Target(Target),
+    /// One target with the sums of the job's input files there.
+    Staged(Staged),
 }
 
 impl Judge {
     /// Whether the filter sees all candidates: its verdict on one depends on the others.
     pub fn is_joint(self) -> bool {
         match self {
-            Judge::Before(_) | Judge::After(_) => false,
+            Judge::Before(_) | Judge::After(_) | Judge::Target(_) | Judge::Staged(_) => false,
             Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => true,
         }
     }
@@ -134,6 +145,15 @@ pub type After = fn(&Case<'_>, &Candidate<'_>, &Weighed, &Values) -> Verdict;
 
 /// A judgement of all nuclei that are left.
 pub type Nuclei = fn(&TaskCase<'_>, &mut [NucleusRow<'_>], &mut Course, &Values);
+
+/// A judgement of one target.
+pub type Target = fn(&JobCase<'_>, &TargetCandidate<'_>, &Values) -> Verdict;
+
+/// A judgement of one target by the job's input files there.
+pub type Staged = fn(&JobCase<'_>, &TargetCandidate<'_>, &Staging, &Values) -> Verdict;
+
+/// A key of a target's rank.
+pub type RankWeigh = fn(&TargetFigures, &Values) -> RankKey;
 
 /// A factor of a nucleus's weight: finite, not negative.
 pub type NucleusFactor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Course, &Values) -> f64;
@@ -169,6 +189,8 @@ pub enum Weigh {
     Whole(Whole),
     /// A factor of a nucleus's weight, in a policy whose candidates are nuclei.
     Nucleus(NucleusFactor),
+    /// A key of a target's rank, in a policy whose candidates are targets.
+    Rank(RankWeigh),
 }
 
 /// What a filter or a weight without parameters declares.

@@ -48,6 +48,8 @@ pub enum Style {
         /// The filters of job brokerage that its dry run has (spec atlas N7).
         dry_run: &'static [&'static Filter],
     },
+    /// A job description, and the queues of clusters that it may be sent to.
+    Targets,
 }
 
 /// The steps of a kind whose candidates are queues.
@@ -185,7 +187,7 @@ impl Flavour {
     pub(super) fn queues(&self) -> &QueueStyle {
         match &self.style {
             Style::Queues(style) => style,
-            Style::Nuclei { .. } => &NO_QUEUES,
+            Style::Nuclei { .. } | Style::Targets => &NO_QUEUES,
         }
     }
 
@@ -199,7 +201,7 @@ impl Flavour {
         let mut spec = PolicySpec { weights: Vec::new(), ..jobs.clone() };
         let kept: &[&Filter] = match self.style {
             Style::Nuclei { dry_run } => dry_run,
-            Style::Queues(_) => &[],
+            Style::Queues(_) | Style::Targets => &[],
         };
         spec.filters.retain(|step| kept.iter().any(|filter| filter.name == step.name));
         spec

@@ -5,6 +5,7 @@ use super::analysis::ANALYSIS_JOB;
 use super::atlas::PRODUCTION_JOB;
 use super::declare::{Filter, Weigh, Weight};
 use super::flavour::Flavour;
+use super::nordugrid::NORDUGRID;
 use super::param::{Rules, Step};
 use super::spec::{PolicySpec, Wake};
 use super::task::PRODUCTION_TASK;
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// Those built in, in order of their names.
-static BUILT_IN: [&Flavour; 3] = [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK];
+static BUILT_IN: [&Flavour; 4] = [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK, &NORDUGRID];
 
 /// All there are, from the first time they are asked for.
 static KINDS: OnceLock<Vec<&'static Flavour>> = OnceLock::new();

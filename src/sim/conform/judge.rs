@@ -22,11 +22,17 @@ fn kind_of(kind: &str) -> Option<(&'static str, &'static str)> {
 
 pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
-    if recorded.kind == "prod_task" {
-        return super::nucleus::judge(recorded, rules);
+    match recorded.kind.as_str() {
+        "prod_task" => return super::nucleus::judge(recorded, rules),
+        "xrsl" => return super::xrsl::judge(recorded),
+        "nordugrid" => return super::nordugrid::judge(recorded),
+        _ => {}
     }
     let (name, kind_name) = kind_of(&recorded.kind).ok_or_else(|| {
-        format!("field `kind`: found {:?}, wants prod_job, anal_job, prod_task", recorded.kind)
+        format!(
+            "field `kind`: found {:?}, wants prod_job, anal_job, prod_task, nordugrid, xrsl",
+            recorded.kind
+        )
     })?;
     let flavour = kind(kind_name).ok_or_else(|| format!("no policy of kind {kind_name}"))?;
     let spec = PolicySpec::full(name, flavour, rules);

@@ -28,11 +28,17 @@ pub struct Judged {
     pub weighed: BTreeMap<String, f64>,
     /// Tasks that were judged after it in the same cycle.
     pub more: Vec<Judged>,
+    /// The whole result in the shape of `expected`, of a kind of case that is compared field by
+    /// field; nothing else of this is shown then.
+    pub result: Option<Value>,
 }
 
 impl Judged {
     /// The same as JSON, in the shape of `expected`.
     pub fn to_json(&self) -> Value {
+        if let Some(result) = &self.result {
+            return result.clone();
+        }
         let candidates: Vec<Value> = self
             .candidates
             .iter()

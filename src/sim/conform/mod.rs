@@ -6,15 +6,21 @@
 
 mod analysis;
 mod compare;
+mod depth;
 mod figures;
 mod grid;
 mod json;
 mod judge;
 mod judged;
+mod nordugrid;
+mod nordugrid_answer;
+mod nordugrid_facts;
 mod nucleus;
 mod parts;
 mod request;
+mod result;
 mod ties;
+mod xrsl;
 
 pub use compare::{Agreement, Summary};
 pub use judged::Judged;
@@ -27,7 +33,8 @@ use serde_json::Value;
 pub struct Recorded {
     /// Its name.
     pub id: String,
-    /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`.
+    /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`; or of reading a job
+    /// description: `xrsl`; or of NorduGrid's broker: `nordugrid`.
     pub kind: String,
     /// All of it.
     pub whole: Value,
@@ -39,7 +46,7 @@ impl Recorded {
     /// # Errors
     /// What is wrong with it, and what it should be.
     pub fn read(line: &str) -> Result<Recorded, String> {
-        let whole: Value = serde_json::from_str(line)
+        let whole = depth::parse(line)
             .map_err(|error| format!("no JSON: {error}; a case is one object a line"))?;
         let text = |name: &str| {
             whole[name].as_str().map(str::to_owned).ok_or_else(|| {
@@ -47,16 +54,19 @@ impl Recorded {
             })
         };
         let (id, kind) = (text("id")?, text("kind")?);
-        if !whole["scenario"].is_object() {
+        if kind != "xrsl" && !whole["scenario"].is_object() {
             let found = json::show(&whole["scenario"]);
             return Err(format!("case {id}: field `scenario`: found {found}, wants an object"));
         }
         Ok(Recorded { id, kind, whole })
     }
 
-    /// The rule it is a case of.
+    /// The rule it is a case of, or several.
     pub fn rule(&self) -> String {
-        json::text(&self.whole["rule"])
+        match &self.whole["rules"] {
+            rules @ Value::Array(_) => json::texts(rules).join(", "),
+            _ => json::text(&self.whole["rule"]),
+        }
     }
 
     /// Why the case is out of scope, if it is: collaborators were made to fail, or PanDA's own code
@@ -97,6 +107,9 @@ impl Recorded {
     /// Compares a judgement with what was recorded, by the same reading of the rules. `None`: there
     /// is nothing to compare with.
     pub fn compare(&self, judged: &Judged, rules: Rules) -> Option<Agreement> {
+        if let Some(result) = &judged.result {
+            return result::with_result(&self.whole["expected"], result);
+        }
         match rules {
             Rules::Panda => compare::with_panda(&self.whole, judged),
             Rules::Documented => compare::with_document(&self.whole, judged),

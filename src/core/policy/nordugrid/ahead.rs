@@ -1,0 +1,258 @@
+//! Jobs in front: what was sent to a target and is not yet in its published facts (N-08, N-09).
+//!
+//! Every figure is the sum of what each job contributes, and what a job contributes follows from its
+//! record and its reservations alone. Nothing is counted by hand.
+
+use super::facts::{JobRecord, Share, Submission, TargetReservation};
+use super::job_state::JobState;
+use super::windows::{Needed, UNLIMITED_S};
+use crate::core::unit::Millis;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// Until when a job counts as being in front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Until {
+    /// Until facts that are not older than this moment, at which it reached the batch system.
+    FactsOf(Millis),
+    /// Until something is published of it: it did not reach the batch system.
+    News,
+}
+
+/// How long a job needs its CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeNeeded {
+    /// As long as the queue's default says.
+    Default,
+    /// So many seconds; [`UNLIMITED_S`]: no limit.
+    Stated(u64),
+}
+
+/// What one job contributes to the figures of one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contribution {
+    /// Number of the target.
+    pub target: u32,
+    /// Until when it counts.
+    pub until: Until,
+    /// How long its CPUs are needed.
+    pub time: TimeNeeded,
+    /// How much.
+    pub amount: Amount,
+}
+
+/// Amounts of some jobs. Wider than what one job can state, so that sums are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Jobs.
+    pub jobs: u64,
+    /// CPUs.
+    pub slots: u128,
+    /// Reserved space of session directories; bytes.
+    pub disk_bytes: u128,
+    /// Reserved space of the cluster's cache; bytes.
+    pub cache_bytes: u128,
+}
+
+/// All that is known of one job.
+#[derive(Clone, Debug, Default)]
+struct KnownJob {
+    record: Option<(u32, JobRecord)>,
+    reservations: Vec<(u32, TargetReservation)>,
+}
+
+/// Jobs with their contributions, and the sums of these for each target.
+#[derive(Clone, Debug, Default)]
+pub struct Ahead {
+    jobs: BTreeMap<String, KnownJob>,
+    /// By the number of the target.
+    sums: Vec<BTreeMap<(Until, TimeNeeded), Amount>>,
+}
+
+/// What a job contributes: at the target of its record, and at those where it has a reservation that
+/// was not refused. Once at each target; a reservation's figures count before the record's.
+pub fn contributions(
+    record: Option<&(u32, JobRecord)>,
+    reservations: &[(u32, TargetReservation)],
+) -> Vec<Contribution> {
+    let mut found: Vec<Contribution> = Vec::new();
+    for (target, reservation) in reservations {
+        let record = record.filter(|(at, _)| at == target).map(|(_, record)| record);
+        let Some(until) = until(record, Some(reservation.decided_at)) else { continue };
+        if reservation.outcome != Some(Submission::Failed) {
+            found.retain(|earlier| earlier.target != *target);
+            found.push(Contribution {
+                target: *target,
+                until,
+                time: TimeNeeded::Stated(reservation.time_s.unwrap_or(UNLIMITED_S)),
+                amount: Amount {
+                    jobs: 1,
+                    slots: reservation.count.into(),
+                    disk_bytes: reservation.disk_bytes.into(),
+                    cache_bytes: reservation.cache_bytes.into(),
+                },
+            });
+        }
+    }
+    let Some((target, record)) = record else { return found };
+    let is_counted = found.iter().any(|earlier| earlier.target == *target);
+    if let Some(until) = until(Some(record), None).filter(|_| !is_counted) {
+        let time = record.cpu_time_s.or(record.wall_time_s);
+        let time = time.map_or(TimeNeeded::Default, TimeNeeded::Stated);
+        let amount = Amount { jobs: 1, slots: record.count.into(), ..Amount::default() };
+        found.push(Contribution { target: *target, until, time, amount });
+    }
+    found
+}
+
+/// Until when a job counts as being in front; `None`: it does not. One that is in the batch system
+/// since a moment that nobody stated got there after it was decided, if we did decide it.
+fn until(record: Option<&JobRecord>, decided_at: Option<Millis>) -> Option<Until> {
+    let Some(record) = record else { return decided_at.map(|_| Until::News) };
+    match record.state {
+        JobState::PreBatch => Some(Until::News),
+        JobState::InBatch => record.reached_batch_at.or(decided_at).map(Until::FactsOf),
+        JobState::Leaving | JobState::Ended => None,
+    }
+}
+
+impl Ahead {
+    /// Takes the newest record of a job.
+    pub fn put_record(&mut self, target: u32, record: JobRecord) {
+        self.change(record.job_id.clone(), |job| job.record = Some((target, record)));
+    }
+
+    /// Takes a reservation, in the place of an earlier one of the job at the same target.
+    pub fn put_reservation(&mut self, target: u32, reservation: TargetReservation) {
+        self.change(reservation.job_id.clone(), |job| {
+            job.reservations.retain(|(at, _)| *at != target);
+            job.reservations.push((target, reservation));
+        });
+    }
+
+    /// Takes what became of a submission. One that was never reserved has no effect.
+    pub fn put_outcome(&mut self, job_id: &str, target: u32, outcome: Submission) {
+        self.change(job_id.to_owned(), |job| {
+            for (_, reservation) in job.reservations.iter_mut().filter(|(at, _)| *at == target) {
+                reservation.outcome = Some(outcome);
+            }
+        });
+    }
+
+    /// Forgets a job.
+    pub fn remove(&mut self, job_id: &str) {
+        self.change(job_id.to_owned(), |job| *job = KnownJob::default());
+    }
+
+    /// The newest record of a job.
+    pub fn record(&self, job_id: &str) -> Option<&JobRecord> {
+        self.jobs.get(job_id)?.record.as_ref().map(|(_, record)| record)
+    }
+
+    /// What became of the submission of a job to a target.
+    pub fn outcome(&self, job_id: &str, target: u32) -> Option<Submission> {
+        let job = self.jobs.get(job_id)?;
+        job.reservations.iter().find(|(at, _)| *at == target)?.1.outcome
+    }
+
+    /// Amounts at a target, added up, of the jobs that facts of a moment do not contain.
+    pub fn amount(&self, target: u32, as_of: Millis) -> Amount {
+        self.since(target, as_of).fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount))
+    }
+
+    /// CPUs that jobs in front need at a target, by the time needed.
+    pub fn needed(&self, target: u32, as_of: Millis, share: &Share, needed: &mut Vec<Needed>) {
+        needed.clear();
+        let default = share.default_cpu_time_s.or(share.default_wall_time_s);
+        for ((_, time), amount) in self.since(target, as_of) {
+            let time_s = match time {
+                TimeNeeded::Default => default.unwrap_or(UNLIMITED_S),
+                TimeNeeded::Stated(time_s) => *time_s,
+            };
+            let slots = u64::try_from(amount.slots).unwrap_or(u64::MAX);
+            needed.push(Needed { slots, time_s });
+        }
+    }
+
+    /// The sums as they would be if every contribution were added up again: equal to the sums kept.
+    pub fn recount(&self) -> Ahead {
+        let mut again = Ahead { jobs: self.jobs.clone(), sums: Vec::new() };
+        for job in self.jobs.values() {
+            again.add(&contributions(job.record.as_ref(), &job.reservations));
+        }
+        again
+    }
+
+    /// Whether the sums are the same.
+    pub fn has_sums_of(&self, other: &Ahead) -> bool {
+        let targets = self.sums.len().max(other.sums.len());
+        let none = BTreeMap::new();
+        (0..targets)
+            .all(|at| self.sums.get(at).unwrap_or(&none) == other.sums.get(at).unwrap_or(&none))
+    }
+
+    fn since(
+        &self,
+        target: u32,
+        as_of: Millis,
+    ) -> impl Iterator<Item = (&(Until, TimeNeeded), &Amount)> {
+        let contained = (Until::FactsOf(as_of), TimeNeeded::Stated(u64::MAX));
+        let range = (Bound::Excluded(contained), Bound::Unbounded);
+        self.sums.get(target as usize).into_iter().flat_map(move |sums| sums.range(range))
+    }
+
+    /// Changes what is known of a job: what it contributed is taken away, what it contributes now is
+    /// added.
+    fn change(&mut self, job_id: String, change: impl FnOnce(&mut KnownJob)) {
+        let mut job = self.jobs.remove(&job_id).unwrap_or_default();
+        self.take_away(&contributions(job.record.as_ref(), &job.reservations));
+        change(&mut job);
+        self.add(&contributions(job.record.as_ref(), &job.reservations));
+        if job.record.is_some() || !job.reservations.is_empty() {
+            self.jobs.insert(job_id, job);
+        }
+    }
+
+    fn add(&mut self, contributions: &[Contribution]) {
+        for Contribution { target, until, time, amount } in contributions {
+            let target = *target as usize;
+            if self.sums.len() <= target {
+                self.sums.resize_with(target + 1, BTreeMap::new);
+            }
+            let sum = self.sums[target].entry((*until, *time)).or_default();
+            *sum = sum.plus(*amount);
+        }
+    }
+
+    fn take_away(&mut self, contributions: &[Contribution]) {
+        for Contribution { target, until, time, amount } in contributions {
+            let Some(sums) = self.sums.get_mut(*target as usize) else { continue };
+            if let Some(sum) = sums.get_mut(&(*until, *time)) {
+                *sum = sum.minus(*amount);
+                if sum.jobs == 0 {
+                    sums.remove(&(*until, *time));
+                }
+            }
+        }
+    }
+}
+
+impl Amount {
+    fn plus(self, other: Amount) -> Amount {
+        Amount {
+            jobs: self.jobs.saturating_add(other.jobs),
+            slots: self.slots.saturating_add(other.slots),
+            disk_bytes: self.disk_bytes.saturating_add(other.disk_bytes),
+            cache_bytes: self.cache_bytes.saturating_add(other.cache_bytes),
+        }
+    }
+
+    fn minus(self, other: Amount) -> Amount {
+        Amount {
+            jobs: self.jobs.saturating_sub(other.jobs),
+            slots: self.slots.saturating_sub(other.slots),
+            disk_bytes: self.disk_bytes.saturating_sub(other.disk_bytes),
+            cache_bytes: self.cache_bytes.saturating_sub(other.cache_bytes),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Filters that compare what the job asks for with what a target publishes (N-14): the eleven
+//! attributes of the seed in its order, then `walltime`. An attribute that the description does not
+//! have is not compared.
+
+use super::case::JobCase;
+use super::declared::target_filter;
+use super::limits::{cpu_time, grid_time, wall_time};
+use super::software::Wanted;
+use super::target::TargetCandidate;
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::core::xrsl::{NameCondition, Relation};
+
+const MATCH_CLUSTER: Reason =
+    Reason::new("match:cluster", "the cluster is not one that the job may go to");
+const MATCH_QUEUE: Reason =
+    Reason::new("match:queue", "the queue is not one that the job may go to");
+const MATCH_COUNT: Reason =
+    Reason::new("match:count", "the job wants {limit} CPUs, it may have at most {measured}");
+const MATCH_MEMORY: Reason =
+    Reason::new("match:memory", "the job wants {limit} MB, {measured} MB are published (0: none)");
+const MATCH_ARCHITECTURE: Reason =
+    Reason::new("match:architecture", "the cluster does not publish the architecture wanted");
+const MATCH_MIDDLEWARE: Reason =
+    Reason::new("match:middleware", "the cluster does not publish the middleware wanted");
+const MATCH_RUNTIME_ENVIRONMENT: Reason = Reason::new(
+    "match:runtimeenvironment",
+    "the cluster does not publish the runtime environments wanted",
+);
+const MATCH_OPSYS: Reason =
+    Reason::new("match:opsys", "the cluster does not publish the operating system wanted");
+const MATCH_NODE_ACCESS: Reason =
+    Reason::new("match:nodeaccess", "the cluster's nodes have not the network access wanted");
+
+pub(super) static CLUSTER: Filter = target_filter(
+    "match_cluster",
+    "cms-nordugrid N-14",
+    "cluster: name or second name, whatever the case of letters",
+    &[&MATCH_CLUSTER],
+    Applies::ToJob(|case, _| !case.clusters.is_empty()),
+    Judge::Target(|case, candidate, _| cluster(case, candidate)),
+);
+
+pub(super) static QUEUE: Filter = target_filter(
+    "match_queue",
+    "cms-nordugrid N-14",
+    "queue: the queue's name",
+    &[&MATCH_QUEUE],
+    Applies::ToJob(|case, _| !case.job.queue.is_empty()),
+    Judge::Target(|case, candidate, _| queue(case, candidate)),
+);
+
+pub(super) static COUNT: Filter = target_filter(
+    "match_count",
+    "cms-nordugrid N-14",
+    "count: CPUs of the queue and of the cluster, and the most that one job may have",
+    &[&MATCH_COUNT],
+    Applies::ToJob(|case, _| case.job.count_given),
+    Judge::Target(|case, candidate, _| count(case, candidate)),
+);
+
+pub(super) static CPU_TIME: Filter = cpu_time();
+pub(super) static GRID_TIME: Filter = grid_time();
+pub(super) static WALL_TIME: Filter = wall_time();
+
+pub(super) static MEMORY: Filter = target_filter(
+    "match_memory",
+    "cms-nordugrid N-14",
+    "memory: what the queue publishes, else a node of the cluster",
+    &[&MATCH_MEMORY],
+    Applies::ToJob(|case, _| case.job.memory_mb.is_some()),
+    Judge::Target(|case, candidate, _| memory(case, candidate)),
+);
+
+pub(super) static ARCHITECTURE: Filter = target_filter(
+    "match_architecture",
+    "cms-nordugrid N-14",
+    "architecture: that of the cluster",
+    &[&MATCH_ARCHITECTURE],
+    Applies::ToJob(|case, _| !case.job.architecture.is_empty()),
+    Judge::Target(|case, candidate, _| architecture(case, candidate)),
+);
+
+pub(super) static MIDDLEWARE: Filter = target_filter(
+    "match_middleware",
+    "cms-nordugrid N-14",
+    "middleware: names and versions that the cluster publishes",
+    &[&MATCH_MIDDLEWARE],
+    Applies::ToJob(|case, _| !case.middleware.is_empty()),
+    Judge::Target(|case, candidate, _| {
+        software(&case.middleware, &candidate.cluster.middleware, &MATCH_MIDDLEWARE)
+    }),
+);
+
+pub(super) static RUNTIME_ENVIRONMENT: Filter = target_filter(
+    "match_runtimeenvironment",
+    "cms-nordugrid N-14",
+    "runtimeenvironment: names and versions that the cluster publishes",
+    &[&MATCH_RUNTIME_ENVIRONMENT],
+    Applies::ToJob(|case, _| !case.runtime_environment.is_empty()),
+    Judge::Target(|case, candidate, _| {
+        let published = &candidate.cluster.runtime_environments;
+        software(&case.runtime_environment, published, &MATCH_RUNTIME_ENVIRONMENT)
+    }),
+);
+
+pub(super) static OPERATING_SYSTEM: Filter = target_filter(
+    "match_opsys",
+    "cms-nordugrid N-14",
+    "opsys: names and versions that the cluster publishes",
+    &[&MATCH_OPSYS],
+    Applies::ToJob(|case, _| !case.operating_system.is_empty()),
+    Judge::Target(|case, candidate, _| {
+        software(&case.operating_system, &candidate.cluster.operating_systems, &MATCH_OPSYS)
+    }),
+);
+
+pub(super) static NODE_ACCESS: Filter = target_filter(
+    "match_nodeaccess",
+    "cms-nordugrid N-14",
+    "nodeaccess: connections that nodes take and make",
+    &[&MATCH_NODE_ACCESS],
+    Applies::ToJob(|case, _| case.job.node_access.is_some()),
+    Judge::Target(|case, candidate, _| node_access(case, candidate)),
+);
+
+fn cluster(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+    let names = &candidate.cluster.lower_names;
+    let holds = |(is_refused, name): &(bool, String)| names.contains(name) != *is_refused;
+    pass_if(case.clusters.iter().all(holds), &MATCH_CLUSTER)
+}
+
+fn queue(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+    let published = &candidate.share.facts.queue;
+    pass_if(case.job.queue.iter().all(|it| is_named(it, published)), &MATCH_QUEUE)
+}
+
+fn count(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+    let (share, count) = (&candidate.share.facts, case.job.count);
+    let known = [share.total_slots, candidate.cluster.facts.total_slots];
+    let most = known.into_iter().flatten().min();
+    let most = most.map(|most| most.min(share.max_slots_per_job.unwrap_or(u64::MAX)));
+    match most {
+        Some(most) if count <= most => Verdict::Pass,
+        most => object(&MATCH_COUNT, most.unwrap_or(0) as f64, count as f64),
+    }
+}
+
+fn memory(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+    let Some(wanted) = case.job.memory_mb else { return Verdict::Pass };
+    let published = candidate.share.facts.max_memory_mb;
+    let published = published.or(candidate.cluster.facts.node_memory_mb);
+    match published {
+        Some(published) if wanted <= published => Verdict::Pass,
+        published => object(&MATCH_MEMORY, published.unwrap_or(0) as f64, wanted as f64),
+    }
+}
+
+fn architecture(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+    let published = candidate.cluster.facts.architecture.as_ref();
+    let holds = published.is_some_and(|published| {
+        case.job.architecture.iter().all(|condition| is_named(condition, published))
+    });
+    pass_if(holds, &MATCH_ARCHITECTURE)
+}
+
+fn node_access(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+    let published = &candidate.cluster.facts.node_access;
+    let wanted = case.job.node_access.as_ref();
+    pass_if(wanted.is_none_or(|wanted| wanted.is_subset(published)), &MATCH_NODE_ACCESS)
+}
+
+fn software(wanted: &[Wanted], published: &[u32], reason: &'static Reason) -> Verdict {
+    pass_if(wanted.iter().all(|condition| condition.is_met_by(published)), reason)
+}
+
+fn is_named(condition: &NameCondition, name: &str) -> bool {
+    (condition.name == name) != (condition.relation == Relation::NotEqual)
+}
+
+fn pass_if(holds: bool, reason: &'static Reason) -> Verdict {
+    if holds { Verdict::Pass } else { object(reason, 0.0, 0.0) }
+}

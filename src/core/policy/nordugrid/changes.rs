@@ -1,0 +1,105 @@
+//! What an assignment changes (N-27), and how it is folded: the decision is a fact like any other, so
+//! that a rebuild which folds it gives the same state.
+
+use super::case::JobCase;
+use super::choice::Choice;
+use super::facts::{CacheTag, Submission, TargetReservation};
+use super::grid_facts::{GridFacts, split_target};
+use super::staging::{FileClass, Staging, left};
+use super::target::TargetCandidate;
+use super::windows::{Needed, UNLIMITED_S, Windows};
+use crate::core::unit::{Bytes, Millis};
+use std::collections::BTreeSet;
+
+/// What an assignment changes at its target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetChanges {
+    /// The target, `cluster/queue`.
+    pub target: String,
+    /// CPUs held.
+    pub count: u64,
+    /// For how long, rounded up; s. `None`: no limit.
+    pub time_s: Option<u64>,
+    /// Free CPUs that are left.
+    pub free_slots_after: Windows,
+    /// Bytes held of the user's disk.
+    pub disk_bytes: Bytes,
+    /// Bytes that are left there; `None`: not known.
+    pub disk_free_bytes_after: Option<Bytes>,
+    /// Bytes held of the cluster's cache.
+    pub cache_bytes: Bytes,
+    /// Bytes that are left there; `None`: it has no cache.
+    pub cache_free_bytes_after: Option<Bytes>,
+    /// Files that will be in the cache.
+    pub tags: BTreeSet<String>,
+    /// Jobs by which its queue grows: 1 if it has not enough free CPUs, else 0. The job is in front
+    /// from now on and counts there once.
+    pub queued_jobs_delta: u64,
+}
+
+impl TargetChanges {
+    /// What the assignment of a job by a choice changes; `None`: it is not assigned.
+    pub fn of(case: &JobCase<'_>, choice: &Choice) -> Option<TargetChanges> {
+        let figures = &choice.ranked.get(choice.chosen.as_ref()?.at)?.figures;
+        let candidate = TargetCandidate::of(case, case.facts.share(figures.target)?)?;
+        let staging = Staging::of(case, candidate.cluster);
+        let (disk_bytes, cache_bytes) = (staging.disk_sum(), staging.cached_sum());
+        let time_s = candidate.needed_time_s(case);
+        let mut needed = Vec::new();
+        candidate.needed_ahead(case, &mut needed);
+        needed.push(Needed { slots: case.job.count, time_s });
+        let windows = candidate.user.map_or_else(Windows::default, |user| user.windows.clone());
+        let after = |free: Bytes, held: Bytes| left(free, held.into());
+        Some(TargetChanges {
+            target: candidate.id(case).to_owned(),
+            count: case.job.count,
+            time_s: Some(time_s).filter(|time_s| *time_s != UNLIMITED_S),
+            free_slots_after: windows.after(&needed),
+            disk_bytes,
+            disk_free_bytes_after: candidate.disk_free(case).map(|free| after(free, disk_bytes)),
+            cache_bytes,
+            cache_free_bytes_after: staging.cache_free.map(|free| after(free, cache_bytes)),
+            tags: tags(case, staging.cluster, staging.cache_free.is_some()),
+            queued_jobs_delta: u64::from(!figures.is_free),
+        })
+    }
+}
+
+/// Files that come through the cache.
+fn tags(case: &JobCase<'_>, cluster: u32, has_cache: bool) -> BTreeSet<String> {
+    let inputs = case.inputs.iter().zip(&case.job.input_files);
+    let through_cache =
+        inputs.filter(|(input, _)| FileClass::of(input, cluster, has_cache).is_for_cache());
+    through_cache.filter(|_| has_cache).map(|(_, file)| file.source.clone()).collect()
+}
+
+impl GridFacts {
+    /// Folds an assignment: what it holds, until its outcome, its job's record or newer facts of the
+    /// target say otherwise.
+    pub fn fold_assignment(&mut self, job_id: &str, changes: &TargetChanges, decided_at: Millis) {
+        self.put_reservation(TargetReservation {
+            job_id: job_id.to_owned(),
+            target: changes.target.clone(),
+            count: changes.count,
+            time_s: changes.time_s,
+            disk_bytes: changes.disk_bytes,
+            cache_bytes: changes.cache_bytes,
+            decided_at,
+            outcome: None,
+        });
+        let (cluster, _) = split_target(&changes.target);
+        for source in &changes.tags {
+            self.put_tag(&CacheTag {
+                cluster: cluster.to_owned(),
+                source: source.clone(),
+                job_id: job_id.to_owned(),
+                tagged_at: decided_at,
+            });
+        }
+    }
+
+    /// Folds what became of a submission: see [`GridFacts::put_outcome`].
+    pub fn fold_outcome(&mut self, job_id: &str, target: &str, outcome: Submission) {
+        self.put_outcome(job_id, target, outcome);
+    }
+}

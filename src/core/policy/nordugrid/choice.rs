@@ -1,0 +1,226 @@
+//! One job, one alternative: targets through the filters, ranked, one chosen (B.8).
+
+use super::case::JobCase;
+use super::figures::TargetFigures;
+use super::names::Numbers;
+use super::ranking::NOT_FREE;
+use super::staging::Staging;
+use super::target::TargetCandidate;
+use crate::core::draw::{Draw, Seed};
+use crate::core::policy::declare::{Judge, Weigh};
+use crate::core::policy::rank::{RankKey, RankVector, best};
+use crate::core::policy::walk::bounded;
+use crate::core::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
+
+/// Name and version of the draw (B.10).
+pub const DRAW: &str = "ngbroker.v1";
+
+/// What became of the targets of one alternative.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Targets that a filter objects to, in the order of their names.
+    pub refused: Vec<RefusedTarget>,
+    /// Targets that are left, in the order of their names.
+    pub ranked: Vec<RankedTarget>,
+    /// The one chosen; `None`: none is left.
+    pub chosen: Option<ChosenTarget>,
+}
+
+/// A target that a filter objects to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RefusedTarget {
+    /// Number of the target.
+    pub target: u32,
+    /// The filter, by its index in the policy.
+    pub filter: u16,
+    /// Why.
+    pub objection: Objection,
+}
+
+/// A target that no filter objects to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedTarget {
+    /// What it is ranked by.
+    pub figures: TargetFigures,
+    /// Its keys, in the order of the policy's weights.
+    pub rank: RankVector,
+}
+
+/// The target that was chosen, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenTarget {
+    /// Its place among the ranked targets.
+    pub at: usize,
+    /// What decided.
+    pub rule: ChoiceRule,
+    /// Places of the targets that are tied when all keys are used up; one if a key decided.
+    pub tied: Vec<usize>,
+    /// The draw among them, if there are several.
+    pub draw: Option<Draw>,
+}
+
+/// What decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChoiceRule {
+    /// There was one target in the free set, or one at all.
+    OnlyCandidate,
+    /// A key, by its name.
+    Key(&'static str),
+    /// A draw among targets with enough free CPUs.
+    Draw,
+    /// A draw among targets of which none has enough.
+    QueueRatioDraw,
+}
+
+impl ChoiceRule {
+    /// Its name in records and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ChoiceRule::OnlyCandidate => "only_candidate",
+            ChoiceRule::Key(name) => name,
+            ChoiceRule::Draw => "draw",
+            ChoiceRule::QueueRatioDraw => "queue_ratio_draw",
+        }
+    }
+}
+
+/// The filters of a policy that apply to a case, with their indices.
+struct TargetFilters(Vec<(u16, Judge)>);
+
+impl Policy {
+    /// Chooses a target for a job: among the queues of some clusters that answered, in the order of
+    /// their names. `seed` is what a draw is made from.
+    pub fn choose_target(
+        &self,
+        case: &JobCase<'_>,
+        clusters: &Numbers,
+        resolved: &Resolved,
+        seed: &Seed<'_>,
+    ) -> Choice {
+        let mut choice = Choice::default();
+        let filters = self.target_filters(case, resolved);
+        let (mut staging, mut room) = (None, Vec::new());
+        for share in case.facts.shares().filter(|share| clusters.has(share.cluster)) {
+            let Some(candidate) = TargetCandidate::of(case, share) else { continue };
+            if !candidate.cluster.facts.answered {
+                continue;
+            }
+            match filters.objection(case, &candidate, resolved, &mut staging) {
+                Some((filter, objection)) => {
+                    choice.refused.push(RefusedTarget { target: share.target, filter, objection });
+                }
+                None => {
+                    let staging = staged(case, &candidate, &mut staging);
+                    let figures = TargetFigures::of(case, &candidate, staging, &mut room);
+                    let rank = self.rank(&figures, resolved);
+                    choice.ranked.push(RankedTarget { figures, rank });
+                }
+            }
+        }
+        choice.chosen = self.select(case, &choice.ranked, seed);
+        choice
+    }
+
+    /// The keys of a target, in the order of the policy's weights.
+    fn rank(&self, figures: &TargetFigures, resolved: &Resolved) -> RankVector {
+        let weights = self.weights.iter().zip(&resolved.weights);
+        let key = |(weight, values): (&&'static Weight, _)| match weight.weigh {
+            Weigh::Rank(rank) => Some(rank(figures, values)),
+            Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) | Weigh::Nucleus(_) => None,
+        };
+        weights.filter_map(key).collect()
+    }
+
+    /// The first by rank; ties by a draw.
+    fn select(
+        &self,
+        case: &JobCase<'_>,
+        ranked: &[RankedTarget],
+        seed: &Seed<'_>,
+    ) -> Option<ChosenTarget> {
+        let vectors: Vec<&[RankKey]> = ranked.iter().map(|it| it.rank.as_slice()).collect();
+        let best = best(&vectors);
+        let name = |at: &usize| case.facts.targets.name(ranked[*at].figures.target).to_owned();
+        let weight = |at: &usize| (name(at), ranked[*at].figures.draw_weight());
+        let draw = match best.left.len() {
+            0 | 1 => None,
+            _ => seed.draw(best.left.iter().map(weight).collect()),
+        };
+        let winner = draw.as_ref().map(Draw::winner);
+        let is_winner = |at: &&usize| winner.is_none_or(|winner| name(at) == winner);
+        let at = *best.left.iter().find(is_winner)?;
+        let is_free = ranked[at].figures.is_free;
+        let rule = match (&draw, best.decided_by.and_then(|key| self.weights.get(key))) {
+            (Some(_), _) if is_free => ChoiceRule::Draw,
+            (Some(_), _) => ChoiceRule::QueueRatioDraw,
+            (None, Some(weight)) if weight.name != NOT_FREE.name => ChoiceRule::Key(weight.name),
+            (None, Some(_) | None) => ChoiceRule::OnlyCandidate,
+        };
+        Some(ChosenTarget { at, rule, tied: best.left, draw })
+    }
+
+    /// The filters that apply to a job; the same for all targets.
+    fn target_filters(&self, case: &JobCase<'_>, resolved: &Resolved) -> TargetFilters {
+        let filters = (0u16..).zip(self.filters.iter().zip(&resolved.filters));
+        let applying = filters.filter(|(_, (filter, values))| match filter.applies {
+            Applies::Always => true,
+            Applies::ToJob(applies) => applies(case, values),
+            Applies::ToCase(_) | Applies::ToTask(_) => false,
+        });
+        TargetFilters(applying.map(|(at, (filter, _))| (at, filter.judge)).collect())
+    }
+
+    /// The first objection to one target, with the filter's index, whatever became of the others.
+    pub fn object_to_target(
+        &self,
+        case: &JobCase<'_>,
+        candidate: &TargetCandidate<'_>,
+        resolved: &Resolved,
+    ) -> Option<(u16, Objection)> {
+        self.target_filters(case, resolved).objection(case, candidate, resolved, &mut None)
+    }
+}
+
+impl TargetFilters {
+    fn objection(
+        &self,
+        case: &JobCase<'_>,
+        candidate: &TargetCandidate<'_>,
+        resolved: &Resolved,
+        staging: &mut Option<Staging>,
+    ) -> Option<(u16, Objection)> {
+        self.0.iter().find_map(|(at, judge)| {
+            let values = &resolved.filters[usize::from(*at)];
+            let verdict = match judge {
+                Judge::Target(judge) => judge(case, candidate, values),
+                Judge::Staged(judge) => {
+                    judge(case, candidate, staged(case, candidate, staging), values)
+                }
+                Judge::Before(_)
+                | Judge::After(_)
+                | Judge::Whole(_)
+                | Judge::Last(_)
+                | Judge::Kept(_)
+                | Judge::Nuclei(_) => Verdict::Pass,
+            };
+            match verdict {
+                Verdict::Object(objection) => Some((*at, bounded(objection))),
+                Verdict::Pass => None,
+            }
+        })
+    }
+}
+
+/// The input files at a candidate's cluster; found once for queues of one cluster that follow each
+/// other.
+fn staged<'s>(
+    case: &JobCase<'_>,
+    candidate: &TargetCandidate<'_>,
+    staging: &'s mut Option<Staging>,
+) -> &'s Staging {
+    let cluster = candidate.cluster.number;
+    if staging.as_ref().is_some_and(|known| known.cluster != cluster) {
+        *staging = None;
+    }
+    staging.get_or_insert_with(|| Staging::of(case, candidate.cluster))
+}

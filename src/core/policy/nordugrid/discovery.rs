@@ -1,0 +1,191 @@
+//! Which clusters a job may go to (N-01 to N-06).
+
+use super::facts::{ChildKind, Registration};
+use super::names::{Names, Numbers};
+use crate::core::unit::{Millis, SECOND};
+use std::collections::BTreeSet;
+
+/// Registrations of all index servers.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    /// By the number of the index server.
+    children: Vec<Vec<Child>>,
+}
+
+#[derive(Clone, Debug)]
+struct Child {
+    number: u32,
+    kind: ChildKind,
+    is_purged: bool,
+    refreshed_at: Option<Millis>,
+    ttl_s: Option<u64>,
+    announced_refresh_s: u64,
+}
+
+/// What the user asked for beside the job: which clusters, and where to look for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// Names of clusters, from `-c` and `-C` of a submission or `-k` and `-K` of a resubmission; one
+    /// with a leading minus is rejected.
+    pub clusters: Vec<String>,
+    /// Index servers from `-g` and `-G`.
+    pub index_servers: Vec<String>,
+    /// Index servers of the user's list, the toolkit's and the machine's; `None`: that list does not
+    /// exist.
+    pub lists: [Option<Vec<String>>; 3],
+}
+
+/// How clusters were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The user named them.
+    Explicit,
+    /// Index servers were read.
+    Index,
+}
+
+impl Mode {
+    /// Its name in records and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Explicit => "explicit",
+            Mode::Index => "index",
+        }
+    }
+}
+
+/// Clusters that were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// How.
+    pub mode: Mode,
+    /// Index servers that were read, each once, in the order of the walk.
+    pub index_servers: Vec<String>,
+    /// Clusters, after the reject list, by their numbers.
+    pub clusters: Numbers,
+    /// Clusters that the user named and nobody else ever did.
+    pub unknown: BTreeSet<String>,
+}
+
+/// There is neither an index server in the options nor a list of them (N-03).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoIndexServer;
+
+impl Registry {
+    /// Takes a registration in the place of an earlier one of the same child. One that lacks its
+    /// kind or its address is skipped, and so are storage elements (N-04).
+    pub fn put(&mut self, names: &mut Names, registration: &Registration) {
+        let registry = names.number(&registration.registry_id) as usize;
+        let number = names.number(&registration.child_id);
+        if self.children.len() <= registry {
+            self.children.resize_with(registry + 1, Vec::new);
+        }
+        let children = &mut self.children[registry];
+        let Some(kind) = registration.child_kind else {
+            children.retain(|child| child.number != number);
+            return;
+        };
+        children.retain(|child| (child.number, child.kind) != (number, kind));
+        if registration.has_address && kind != ChildKind::Storage {
+            children.push(Child {
+                number,
+                kind,
+                is_purged: registration.is_purged,
+                refreshed_at: registration.refreshed_at,
+                ttl_s: registration.ttl_s,
+                announced_refresh_s: registration.announced_refresh_s,
+            });
+        }
+    }
+
+    /// Finds clusters. `ttl_min_s` is the least time to live of a registration that states none.
+    ///
+    /// # Errors
+    /// If there is no index server to begin with.
+    pub fn discover(
+        &self,
+        names: &Names,
+        start: &Start,
+        now: Millis,
+        ttl_min_s: u64,
+    ) -> Result<Discovery, NoIndexServer> {
+        let named = |name: &&String| !name.starts_with('-');
+        let mut found = match start.clusters.iter().any(|name| named(&name)) {
+            true => explicit(names, start.clusters.iter().filter(named)),
+            false => self.walk(names, roots(start)?, now, ttl_min_s),
+        };
+        for rejected in start.clusters.iter().filter_map(|name| name.strip_prefix('-')) {
+            found.unknown.remove(rejected);
+            if let Some(number) = names.find(rejected) {
+                found.clusters.remove(number);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads every index server once, beginning with some (N-04).
+    fn walk(&self, names: &Names, roots: &[String], now: Millis, ttl_min_s: u64) -> Discovery {
+        let (mut seen, mut clusters) = (Numbers::default(), Numbers::default());
+        let (mut index_servers, mut unknown) = (Vec::new(), BTreeSet::new());
+        let mut unread = Vec::new();
+        for root in roots {
+            match names.find(root) {
+                Some(number) if seen.insert_new(number) => unread.push(number),
+                None if unknown.insert(root) => index_servers.push(root.clone()),
+                Some(_) | None => {}
+            }
+        }
+        let mut at = 0;
+        while let Some(registry) = unread.get(at).copied() {
+            at += 1;
+            for child in self.children.get(registry as usize).into_iter().flatten() {
+                if child.is_purged || !child.is_live(now, ttl_min_s) {
+                    continue;
+                }
+                match child.kind {
+                    ChildKind::Registry if seen.insert_new(child.number) => {
+                        unread.push(child.number)
+                    }
+                    ChildKind::Computing => clusters.insert(child.number),
+                    ChildKind::Registry | ChildKind::Storage => {}
+                }
+            }
+        }
+        index_servers.extend(unread.into_iter().map(|number| names.name(number).to_owned()));
+        Discovery { mode: Mode::Index, index_servers, clusters, unknown: BTreeSet::new() }
+    }
+}
+
+impl Child {
+    /// Whether it was refreshed within its time to live: the stated one, else twice the announced
+    /// time between refreshes and no less than `ttl_min_s` (ND-02).
+    fn is_live(&self, now: Millis, ttl_min_s: u64) -> bool {
+        let Some(refreshed_at) = self.refreshed_at else { return true };
+        let default = || self.announced_refresh_s.saturating_mul(2).max(ttl_min_s);
+        let ttl_s = self.ttl_s.unwrap_or_else(default);
+        let ttl = Millis::try_from(ttl_s).unwrap_or(Millis::MAX).saturating_mul(SECOND);
+        now.saturating_sub(refreshed_at) <= ttl
+    }
+}
+
+/// The clusters that the user named (N-02).
+fn explicit<'a>(names: &Names, named: impl Iterator<Item = &'a String>) -> Discovery {
+    let (mut clusters, mut unknown) = (Numbers::default(), BTreeSet::new());
+    for name in named {
+        match names.find(name) {
+            Some(number) => clusters.insert(number),
+            None => {
+                unknown.insert(name.clone());
+            }
+        }
+    }
+    Discovery { mode: Mode::Explicit, index_servers: Vec::new(), clusters, unknown }
+}
+
+/// The index servers to begin with (N-03).
+fn roots(start: &Start) -> Result<&[String], NoIndexServer> {
+    if !start.index_servers.is_empty() {
+        return Ok(&start.index_servers);
+    }
+    start.lists.iter().flatten().next().map(Vec::as_slice).ok_or(NoIndexServer)
+}

@@ -1,0 +1,103 @@
+//! Files: their sizes, their replicas, and the caches that have them (N-15, N-16, N-27).
+
+use super::facts::{CacheReport, CacheTag};
+use super::names::Names;
+use crate::core::unit::{Bytes, Millis, SECOND};
+
+/// What is known of files.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    sources: Names,
+    rows: Vec<FileRow>,
+}
+
+/// What is known of one file.
+#[derive(Clone, Debug, Default)]
+pub struct FileRow {
+    /// Size; `None`: not known.
+    pub size_bytes: Option<Bytes>,
+    /// Numbers of the storage elements and clusters that have it.
+    pub replicas: Vec<u32>,
+    /// What is known of it in caches, one entry for each cluster.
+    pub caches: Vec<CacheRow>,
+}
+
+/// What is known of a file in the cache of one cluster.
+#[derive(Clone, Debug)]
+pub struct CacheRow {
+    /// Number of the cluster.
+    pub cluster: u32,
+    /// The newest report: whether it is there, and when that was so.
+    report: Option<(Millis, bool)>,
+    /// Jobs that bring it there, and when each was decided.
+    tags: Vec<(String, Millis)>,
+}
+
+impl Files {
+    /// What is known of a file.
+    pub fn find(&self, source: &str) -> Option<&FileRow> {
+        self.rows.get(self.sources.find(source)? as usize)
+    }
+
+    /// Takes the size and the replicas of a file.
+    pub fn put(&mut self, source: &str, size_bytes: Option<Bytes>, replicas: Vec<u32>) {
+        let row = self.row(source);
+        (row.size_bytes, row.replicas) = (size_bytes, replicas);
+    }
+
+    /// Takes a report of a cluster's cache, unless a newer one is known. It ends the tags that are
+    /// not newer.
+    pub fn put_report(&mut self, cluster: u32, report: &CacheReport) {
+        let as_of = report.as_of.unwrap_or(Millis::MIN);
+        let row = self.row(&report.source).cache(cluster);
+        if row.report.is_none_or(|(newest, _)| newest <= as_of) {
+            row.report = Some((as_of, report.is_present));
+        }
+    }
+
+    /// Takes a tag, in the place of an earlier one of the same job.
+    pub fn put_tag(&mut self, cluster: u32, tag: &CacheTag) {
+        let row = self.row(&tag.source).cache(cluster);
+        row.tags.retain(|(job_id, _)| *job_id != tag.job_id);
+        row.tags.push((tag.job_id.clone(), tag.tagged_at));
+    }
+
+    /// Ends the tag of a job.
+    pub fn remove_tag(&mut self, cluster: u32, source: &str, job_id: &str) {
+        self.row(source).cache(cluster).tags.retain(|(other, _)| other != job_id);
+    }
+
+    fn row(&mut self, source: &str) -> &mut FileRow {
+        let number = self.sources.number(source) as usize;
+        if self.rows.len() <= number {
+            self.rows.resize_with(number + 1, FileRow::default);
+        }
+        &mut self.rows[number]
+    }
+}
+
+impl FileRow {
+    fn cache(&mut self, cluster: u32) -> &mut CacheRow {
+        let at = match self.caches.iter().position(|row| row.cluster == cluster) {
+            Some(at) => at,
+            None => {
+                self.caches.push(CacheRow { cluster, report: None, tags: Vec::new() });
+                self.caches.len() - 1
+            }
+        };
+        &mut self.caches[at]
+    }
+}
+
+impl CacheRow {
+    /// Whether the cache has the file: as the newest report states, or because of a tag that is
+    /// newer than the report and younger than `tag_ttl_s`.
+    pub fn has_file(&self, now: Millis, tag_ttl_s: u64) -> bool {
+        let ttl = Millis::try_from(tag_ttl_s).unwrap_or(Millis::MAX).saturating_mul(SECOND);
+        let counts = |(_, tagged_at): &(String, Millis)| {
+            let is_newer = self.report.is_none_or(|(as_of, _)| as_of < *tagged_at);
+            is_newer && now.saturating_sub(*tagged_at) < ttl
+        };
+        self.report.is_some_and(|(_, is_present)| is_present) || self.tags.iter().any(counts)
+    }
+}

@@ -1,0 +1,39 @@
+//! NorduGrid brokering (spec cms-nordugrid, Part B): for one job description, the best queue of a
+//! cluster.
+//!
+//! From below: facts as records state them (`facts`) and what they come to (`names`, `discovery`,
+//! `windows`, `ahead`, `software`, `files`, `grid_facts`); one job and one target under judgement
+//! (`case`, `target`, `staging`, `figures`); filters (`prechecks`, `attributes`, `limits`, `space`)
+//! and keys of the rank (`ranking`); the choice (`choice`), the whole decision (`decide`) and what it
+//! changes (`changes`).
+
+mod ahead;
+mod attributes;
+pub mod case;
+pub mod changes;
+pub mod choice;
+pub mod decide;
+mod declared;
+pub mod discovery;
+pub mod facts;
+pub mod figures;
+mod files;
+pub mod grid_facts;
+pub mod job_state;
+mod kind;
+mod limits;
+pub mod names;
+mod params;
+mod prechecks;
+mod ranking;
+mod software;
+mod space;
+pub mod staging;
+pub mod target;
+pub mod windows;
+
+#[cfg(test)]
+mod tests;
+
+pub use ahead::{Ahead, Amount, Contribution, TimeNeeded, Until, contributions};
+pub(super) use kind::NORDUGRID;

@@ -1,0 +1,154 @@
+//! Input files at one cluster: their classes and sums (N-16 to N-18), and the cache they go to.
+
+use super::case::{Input, JobCase};
+use super::grid_facts::ClusterRow;
+use super::target::facts_as_of;
+use crate::core::unit::Bytes;
+use crate::core::xrsl::CacheOption;
+
+/// How a file comes to a job at a cluster (N-16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileClass {
+    /// From far away, through the cache.
+    Remote,
+    /// From close by, through the cache.
+    Local,
+    /// From far away, to the session directory.
+    RemoteNoCache,
+    /// From close by, to the session directory.
+    LocalNoCache,
+    /// It is in the cache.
+    Cached,
+    /// It cannot come.
+    NoLocation,
+}
+
+/// The input files of a job at one cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Staging {
+    /// Number of the cluster.
+    pub cluster: u32,
+    /// Files that cannot come.
+    pub not_located: u64,
+    /// Bytes that go to the cache (N-18).
+    pub cache_sum: Bytes,
+    /// Bytes that go to the session directory, with what the job writes (N-18).
+    pub session_sum: Bytes,
+    /// Bytes from far away (N-21).
+    pub remote_bytes: Bytes,
+    /// Bytes from close by (N-22).
+    pub local_bytes: Bytes,
+    /// Free space of the cache, less what earlier decisions reserve. `None`: there is no cache.
+    pub cache_free: Option<Bytes>,
+}
+
+impl FileClass {
+    /// Its name in records and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileClass::Remote => "REMOTE",
+            FileClass::Local => "LOCAL",
+            FileClass::RemoteNoCache => "REMOTENOCACHE",
+            FileClass::LocalNoCache => "LOCALNOCACHE",
+            FileClass::Cached => "CACHED",
+            FileClass::NoLocation => "NOLOCATION",
+        }
+    }
+
+    /// Whether the file goes to the cache.
+    pub const fn is_for_cache(self) -> bool {
+        matches!(self, FileClass::Remote | FileClass::Local)
+    }
+
+    /// The class of a file at a cluster; the first line of N-16 that matches.
+    #[inline]
+    pub fn of(input: &Input, cluster: u32, has_cache: bool) -> FileClass {
+        let uses_cache = input.kind.cache != CacheOption::No;
+        let takes_cached = uses_cache && input.kind.cache != CacheOption::Renew;
+        if input.kind.is_uploaded {
+            FileClass::RemoteNoCache
+        } else if takes_cached && has_cache && input.cached.has(cluster) {
+            FileClass::Cached
+        } else if input.local.has(cluster) {
+            if uses_cache { FileClass::Local } else { FileClass::LocalNoCache }
+        } else if input.kind.is_local || !input.kind.has_replica {
+            FileClass::NoLocation
+        } else if uses_cache {
+            FileClass::Remote
+        } else {
+            FileClass::RemoteNoCache
+        }
+    }
+}
+
+impl Staging {
+    /// The input files of a job at a cluster.
+    pub fn of(case: &JobCase<'_>, cluster: &ClusterRow) -> Staging {
+        let has_cache = cluster.facts.cache_free_bytes.is_some();
+        let mut sums = Staging {
+            cluster: cluster.number,
+            session_sum: case.job.disk_bytes,
+            cache_free: cache_free(case, cluster),
+            ..Staging::default()
+        };
+        for (at, input) in case.inputs.iter().enumerate() {
+            let class = FileClass::of(input, cluster.number, has_cache);
+            if class.is_for_cache() && is_in_cache_sum(case, at, cluster.number, has_cache) {
+                continue;
+            }
+            sums.add(class, input.size_bytes);
+        }
+        sums
+    }
+
+    fn add(&mut self, class: FileClass, size: Bytes) {
+        let (goes_to, comes_from) = match class {
+            FileClass::Remote => (&mut self.cache_sum, &mut self.remote_bytes),
+            FileClass::Local => (&mut self.cache_sum, &mut self.local_bytes),
+            FileClass::RemoteNoCache => (&mut self.session_sum, &mut self.remote_bytes),
+            FileClass::LocalNoCache => (&mut self.session_sum, &mut self.local_bytes),
+            FileClass::Cached => return,
+            FileClass::NoLocation => return self.not_located += 1,
+        };
+        *goes_to = goes_to.saturating_add(size);
+        *comes_from = comes_from.saturating_add(size);
+    }
+
+    /// Bytes that go to the user's disk: without a cache, all of them (N-19).
+    pub fn disk_sum(&self) -> Bytes {
+        match self.cache_free {
+            Some(_) => self.session_sum,
+            None => self.session_sum.saturating_add(self.cache_sum),
+        }
+    }
+
+    /// Bytes that go to the cache; none without one.
+    pub fn cached_sum(&self) -> Bytes {
+        self.cache_free.map_or(0, |_| self.cache_sum)
+    }
+}
+
+/// Whether an earlier input of the same source goes to the cache already: it counts once there.
+fn is_in_cache_sum(case: &JobCase<'_>, at: usize, cluster: u32, has_cache: bool) -> bool {
+    let Some(first) = case.inputs[at].same_as else { return false };
+    let is_same =
+        |(before, input): (usize, &Input)| before == first || input.same_as == Some(first);
+    let earlier = case.inputs.iter().enumerate().take(at).filter(|it| is_same((it.0, it.1)));
+    earlier.map(|(_, input)| FileClass::of(input, cluster, has_cache)).any(FileClass::is_for_cache)
+}
+
+/// Free space of a cluster's cache, less what jobs in front at all its queues reserve.
+fn cache_free(case: &JobCase<'_>, cluster: &ClusterRow) -> Option<Bytes> {
+    let free = cluster.facts.cache_free_bytes?;
+    let targets = case.facts.targets_of(cluster.number).iter();
+    let reserved = targets.map(|target| {
+        let as_of = facts_as_of(case, *target);
+        case.facts.ahead.amount(*target, as_of).cache_bytes
+    });
+    Some(left(free, reserved.sum()))
+}
+
+/// What is left of an amount; never below 0.
+pub fn left(free: Bytes, reserved: u128) -> Bytes {
+    free.saturating_sub(Bytes::try_from(reserved).unwrap_or(Bytes::MAX))
+}

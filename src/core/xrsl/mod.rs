@@ -1,0 +1,39 @@
+//! xRSL, the language in which NorduGrid users describe jobs (spec cms-nordugrid B.9): from text to
+//! jobs with alternatives, or to an error with line, column and what was expected there.
+//!
+//! A text is read in four steps: `parser` makes the tree of what is written; `evaluate` puts in
+//! variables and gives each attribute its meaning; `expand` writes out alternatives; `alternative`
+//! checks that the attributes of each go together. Any text is answered: what a hostile one could
+//! make grow is bounded by `bounds`.
+
+mod alternative;
+mod bounds;
+mod cursor;
+mod description;
+mod dialect;
+mod error;
+mod evaluate;
+mod expand;
+mod known;
+mod parser;
+mod read;
+mod relation;
+mod term;
+#[cfg(test)]
+mod tests;
+mod time;
+mod tree;
+mod variables;
+mod version;
+
+pub use bounds::{ALTERNATIVES_MAX, DEPTH_MAX, EXPANDED_BYTES_MAX, TEXT_BYTES_MAX};
+pub use description::{
+    Alternative, Attribute, CacheOption, Description, InputFile, NameCondition, NodeAccess,
+    SoftwareCondition, Value,
+};
+pub use dialect::Dialect;
+pub use error::{ErrorCode, ErrorKind, XrslError};
+pub use read::{read, tree};
+pub use relation::Relation;
+pub use tree::{Condition, Expression, Item, Operator};
+pub use version::{Software, compare_versions};

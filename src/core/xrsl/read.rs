@@ -1,0 +1,56 @@
+//! From text to description, and the first error in it.
+
+use super::alternative::alternative;
+use super::error::Fault;
+use super::evaluate::{Branch, Evaluated, Evaluation};
+use super::expand::Expansion;
+use super::parser::parse;
+use super::tree::Item;
+use super::{Alternative, Description, Dialect, XrslError};
+
+/// Reads a job description.
+///
+/// # Errors
+/// The first error in the text, those of syntax before those of meaning.
+pub fn read(text: &str, dialect: Dialect) -> Result<Description, XrslError> {
+    let item = parse(text).map_err(|fault| fault.located(text))?;
+    description(&item, dialect).map_err(|fault| fault.located(text))
+}
+
+/// Reads a text as a tree, in which nothing is evaluated.
+///
+/// # Errors
+/// The first error of syntax.
+pub fn tree(text: &str) -> Result<Item, XrslError> {
+    parse(text).map_err(|fault| fault.located(text))
+}
+
+fn description(item: &Item, dialect: Dialect) -> Result<Description, Fault> {
+    let (jobs, evaluation) = Evaluation::jobs(item, dialect);
+    let read = alternatives(&jobs, &evaluation.conditions);
+    let of_single = evaluation.faults.iter().copied();
+    let first = of_single.chain(read.as_ref().err().copied()).min_by_key(|fault| fault.at);
+    match (first, read) {
+        (None, Ok(jobs)) => Ok(Description { jobs }),
+        (Some(fault), _) | (None, Err(fault)) => Err(fault),
+    }
+}
+
+/// The alternatives of every job, or the first place at which any of them is wrong.
+fn alternatives(jobs: &[Branch], conditions: &[Evaluated]) -> Result<Vec<Vec<Alternative>>, Fault> {
+    let mut expansion = Expansion::new(conditions);
+    let mut first: Option<Fault> = None;
+    let mut read = Vec::new();
+    for job in jobs {
+        let mut alternatives = Vec::new();
+        for choice in expansion.job(job)? {
+            let held = choice.conditions.iter().filter_map(|place| conditions.get(*place));
+            match alternative(held) {
+                Ok(it) => alternatives.push(it),
+                Err(fault) => first = first.into_iter().chain([fault]).min_by_key(|it| it.at),
+            }
+        }
+        read.push(alternatives);
+    }
+    first.map_or(Ok(read), Err)
+}
