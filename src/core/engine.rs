@@ -249,6 +249,9 @@ impl Engine {
         let Output::Decision(decision) = output else { return };
         self.state.touched.subjects.remove(&decision.subject);
         let Engine { state, policies, grid, work, requests, cycle, .. } = self;
+        if decision.placed.is_some() {
+            grid.note_placed(state, &decision.subject);
+        }
         let judging = Judging { view: grid.view(state), policies, work };
         judging.note_work(decision);
         requests.note_answer(&decision.subject, judging);

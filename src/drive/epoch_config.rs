@@ -68,7 +68,6 @@ impl EpochConfig {
         let hash = hash_of(&text);
         let (domain, limits) = (topology.domain.clone(), topology.limits.clone());
         let commands = topology.commands.clone();
-        let setting = Setting { domain, limits, silence, stale_after, commands };
         let mut policies = Vec::new();
         for spec in &topology.policies {
             let policy = Policy::compile(spec).map_err(|mistakes| {
@@ -77,6 +76,8 @@ impl EpochConfig {
             })?;
             policies.push(policy);
         }
+        let judges_targets = policies.iter().any(|policy: &Policy| policy.flavour.judges_targets());
+        let setting = Setting { domain, limits, silence, stale_after, commands, judges_targets };
         Ok(EpochConfig {
             text,
             hash,

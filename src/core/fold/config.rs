@@ -85,7 +85,7 @@ impl State {
         }
         match oddity {
             Some(oddity) => self.odd(event.topic(), oddity),
-            None => self.touch(&name, touches),
+            None => self.touch(event.topic(), &name, touches),
         }
     }
 
@@ -103,11 +103,14 @@ impl State {
         if let Some(before) = before {
             self.end_replica(name, before);
         }
-        self.touch(name, touches);
+        self.touch(topic, name, touches);
     }
 
     /// Notes what a changed or removed record is part of.
-    fn touch(&mut self, name: &str, touches: Touches) {
+    fn touch(&mut self, topic: Topic, name: &str, touches: Touches) {
+        if self.setting.judges_targets {
+            self.touched.facts.insert((topic, name.to_owned()));
+        }
         match touches {
             Touches::Queues => self.touched.queues = true,
             Touches::Settings => self.touched.settings = true,
@@ -126,9 +129,8 @@ impl State {
                 self.touched.accounts.insert((kind, owner));
             }
             Touches::AllOwners => self.touched.everyone = true,
-            Touches::Targets => self.touched.targets = true,
             // Noted where the index of replicas is brought up to date.
-            Touches::Locations | Touches::Nothing => {}
+            Touches::Locations | Touches::Targets | Touches::Nothing => {}
         }
     }
 }

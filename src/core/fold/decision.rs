@@ -6,7 +6,7 @@ use crate::core::oddity::Oddity;
 use crate::core::output::decision::{Decision, DecisionId, Outcome, request_name};
 use crate::core::request::blockers::{BlockerTable, Blockers};
 use crate::core::state::State;
-use crate::core::state::record::{Answer, Reservation, ReservedJobs};
+use crate::core::state::record::{Answer, Placement, Reservation, ReservedJobs};
 use crate::core::state::reserve::ReservedAt;
 use std::collections::BTreeMap;
 
@@ -30,6 +30,7 @@ impl State {
         let answer = answer(decision, before, &mut self.blockers);
         let Some(request) = self.request_at(&decision.subject) else { return };
         request.answer = Some(answer);
+        request.placements.extend(placement(decision));
         let reservation = reservation(decision, clock).filter(|reservation| {
             age < lifetime && !request.outcomes.contains_key(&reservation.decision)
         });
@@ -100,6 +101,16 @@ fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable)
         policy_hash: decision.policy_hash.clone(),
         blockers,
     }
+}
+
+/// Where an assignment of a single job places it.
+fn placement(decision: &Decision) -> Option<Placement> {
+    let (Outcome::Assign(ranked), Some(placed)) = (&decision.outcome, &decision.placed) else {
+        return None;
+    };
+    let target = ranked.first()?.queue.clone();
+    let (attempt, now, placed) = (decision.attempt, decision.now, placed.clone());
+    (!decision.dry_run).then_some(Placement { decision: decision.id, attempt, target, now, placed })
 }
 
 fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {

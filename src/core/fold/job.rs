@@ -122,6 +122,9 @@ impl State {
             None => self.ledger.job(new, 1),
         }
         self.touched.load.add(self.ledger.queue_of(new));
+        if self.setting.judges_targets {
+            self.touched.jobs.insert(new.key);
+        }
         let was_over = old.filter(|old| old.status.is_some_and(Status::is_ended));
         if new.status.is_some_and(Status::is_ended)
             && was_over.is_none_or(|old| old.over_at() != new.over_at())
@@ -202,6 +205,8 @@ impl State {
             ended_at: event.ended_at.min(bound),
             input_bytes: event.input_bytes,
             output_bytes: event.output_bytes,
+            cpu_time_s: event.cpu_time_s,
+            wall_time_s: event.wall_time_s,
             heartbeat: old.map_or_else(LastHeartbeat::default, |old| old.heartbeat),
             attempt: event.attempt,
             revision: event.revision,
@@ -263,6 +268,7 @@ impl State {
             (text(job.workflow), text(job.label), text(job.sub_status)),
             (job.created_at, job.started_at, job.ended_at, job.cores, job.priority),
             (job.input_bytes, job.output_bytes, job.activated_at, job.sample),
+            (job.cpu_time_s, job.wall_time_s),
         )
     }
 

@@ -15,7 +15,7 @@ use crate::core::output::throttle::key;
 use crate::core::policy::note::Note;
 use crate::core::policy::rule::RuleText;
 use crate::core::policy::{Candidates, Judgement, Policy, Wait};
-use crate::core::request::admit::{Refusal, is_open};
+use crate::core::request::admit::{Refusal, asked_attempt, is_open};
 use crate::core::state::record::{Answer, RequestState};
 use std::borrow::Cow;
 
@@ -52,8 +52,12 @@ impl Judging<'_> {
         if let Some(refusal) = self.view.state.refusal(request) {
             return Some(self.refuse(task, request.answer.as_ref(), number, &refusal));
         }
-        let before = request.answer.as_ref().filter(|answer| answer.attempt == task.attempt);
-        let tagged = self.view.tagged(task);
+        let attempt = asked_attempt(request, task);
+        let before = request.answer.as_ref().filter(|answer| answer.attempt == attempt);
+        let mut tagged = self.view.tagged(task);
+        if attempt != task.attempt {
+            tagged.to_mut().attempt = attempt;
+        }
         let task = &*tagged;
         if self.view.has_no_share(task) {
             return Some(self.plain(task, before, number, NO_SHARE.to_owned()));
@@ -66,6 +70,9 @@ impl Judging<'_> {
             return Some(self.plain(task, before, number, reason));
         };
         let blank = self.blank(task, before, number);
+        if self.policies.at(at).flavour.judges_targets() {
+            return Some(self.place(at, request, task, blank));
+        }
         match evaluation {
             Some(Evaluation::Nuclei(found)) => self.assign(at, task, blank, Some(found)),
             None if self.policies.at(at).flavour.judges_nuclei() => {

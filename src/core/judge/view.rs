@@ -4,6 +4,7 @@
 use crate::core::event::Task;
 use crate::core::judge::caches::Caches;
 use crate::core::judge::inputs::Inputs;
+use crate::core::judge::targets::Targets;
 use crate::core::judge::world::World;
 use crate::core::state::State;
 use crate::core::state::record::RequestState;
@@ -14,6 +15,7 @@ pub struct Grid {
     world: World,
     caches: Caches,
     inputs: Inputs,
+    targets: Targets,
 }
 
 /// All that judging reads at a cut.
@@ -27,6 +29,8 @@ pub struct CutView<'a> {
     pub(in crate::core) caches: &'a Caches,
     /// Requests whose input lies where records say.
     pub(in crate::core) inputs: &'a Inputs,
+    /// What is known of targets; nothing where no policy judges them.
+    pub(in crate::core) targets: &'a Targets,
 }
 
 impl Grid {
@@ -36,6 +40,7 @@ impl Grid {
         let is_other = everything || state.touched.queues || state.touched.settings;
         self.world.update(state, everything);
         self.inputs.update(state, everything);
+        self.targets.update(state, everything);
         self.caches.begin_cut(state, is_other);
     }
 
@@ -47,7 +52,15 @@ impl Grid {
     /// What judging reads. The state must be the one of the last update, or differ from it only by
     /// outputs that were folded since.
     pub fn view<'a>(&'a self, state: &'a State) -> CutView<'a> {
-        CutView { state, world: &self.world, caches: &self.caches, inputs: &self.inputs }
+        let Grid { world, caches, inputs, targets } = self;
+        CutView { state, world, caches, inputs, targets }
+    }
+
+    /// A decision on a single job was folded: what it takes at its target counts from now on.
+    pub(in crate::core) fn note_placed(&mut self, state: &State, subject: &str) {
+        if state.setting.judges_targets {
+            self.targets.put_job(state, subject);
+        }
     }
 
     /// A request has its final answer: nothing is known of its input any more.

@@ -179,7 +179,7 @@ impl Flavour {
 
     /// Whether its candidates are targets: queues of clusters that take single jobs.
     pub fn judges_targets(&self) -> bool {
-        false
+        matches!(self.style, Style::Targets)
     }
 
     /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are

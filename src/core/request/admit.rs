@@ -5,9 +5,9 @@
 //! the cut alone, so that a refusal replays like any other decision. A refused request takes its
 //! place in the order of judgement and counts in `judgements_per_cycle`.
 
-use crate::core::event::{Task, TaskPhase};
+use crate::core::event::{OutcomeKind, Task, TaskPhase};
 use crate::core::state::State;
-use crate::core::state::record::RequestState;
+use crate::core::state::record::{Placement, RequestState};
 use crate::core::unit::{DAY, Millis};
 
 /// The smallest plausible time of a request; ms since 1970 (March 1973). A time in seconds stays
@@ -116,10 +116,40 @@ impl Age {
     }
 }
 
+/// The attempt that was answered last, if it placed a single job at a target that did not take it:
+/// another target is chosen, in the attempt after it (spec cms-nordugrid N-25).
+fn refused_attempt(request: &RequestState) -> Option<u32> {
+    let placement = request.placements.last()?;
+    let is_last = request.answer.as_ref()?.attempt == placement.attempt;
+    let outcome = request.outcomes.get(&placement.decision)?;
+    (is_last && *outcome != OutcomeKind::Accepted).then_some(placement.attempt)
+}
+
+/// The attempt that is asked for: the record's, or the one after that which a target refused.
+pub fn asked_attempt(request: &RequestState, task: &Task) -> u32 {
+    refused_attempt(request).map_or(task.attempt, |refused| task.attempt.max(refused + 1))
+}
+
+/// Targets that refused a single job (spec cms-nordugrid N-25).
+pub fn refusing_targets(request: &RequestState) -> Vec<String> {
+    let is_refused = |placement: &&Placement| {
+        let outcome = request.outcomes.get(&placement.decision);
+        outcome.is_some_and(|outcome| *outcome != OutcomeKind::Accepted)
+    };
+    let mut targets: Vec<String> =
+        request.placements.iter().filter(is_refused).map(|it| it.target.clone()).collect();
+    targets.sort();
+    targets.dedup();
+    targets
+}
+
 /// Whether a subject still waits for a final answer: it asks and has none, or it was deferred and
 /// then took its request back or raised its attempt.
 pub fn is_open(request: &RequestState) -> bool {
     let Some(task) = &request.task else { return false };
+    if refused_attempt(request).is_some() {
+        return task.phase == TaskPhase::Asking;
+    }
     match &request.answer {
         Some(answer) if answer.attempt > task.attempt => false,
         Some(answer) if answer.attempt == task.attempt => !answer.is_final,

@@ -3,7 +3,7 @@
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
 use crate::core::judge::world::World;
-use crate::core::request::admit::{Refusal, is_open};
+use crate::core::request::admit::{Refusal, asked_attempt, is_open};
 use crate::core::request::touch::{Kinds, TouchLog, kinds};
 use crate::core::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
 use crate::core::state::State;
@@ -219,7 +219,7 @@ fn standing(request: &RequestState, state: &State, policies: &Policies) -> Stand
     }
     match &request.answer {
         None => Standing::Ready,
-        Some(answer) if answer.attempt < task.attempt => Standing::Ready,
+        Some(answer) if answer.attempt < asked_attempt(request, task) => Standing::Ready,
         Some(answer) if answer.until <= state.now => Standing::Ready,
         Some(answer) => match policies.index(&task.policy) {
             Some(at) if policies.at(at).hash() == answer.policy_hash => Standing::Waiting,

@@ -84,6 +84,7 @@ impl State {
             } else if job.over_at() <= horizon && met.binary_search(&key).is_ok() {
                 self.touched.load.add(self.ledger.queue_of(&job));
                 self.ledger.job(&job, -1);
+                self.touch_job(key);
                 self.jobs.remove(slot);
                 self.job_names.remove(&key);
             } else {
@@ -101,8 +102,15 @@ impl State {
             self.touched.load.add(self.ledger.queue_of(job));
         }
         self.ledger.job_left(job);
+        self.touch_job(job.key);
         self.jobs.remove(slot);
         self.job_names.remove(&job.key);
+    }
+
+    fn touch_job(&mut self, key: Key) {
+        if self.setting.judges_targets {
+            self.touched.jobs.insert(key);
+        }
     }
 
     /// Stubs that are too old, and the oldest beyond the limit on their number.

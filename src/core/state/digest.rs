@@ -176,6 +176,7 @@ impl<'a> Sink<'a> {
             job.sample as i64,
             job.input_bytes as i64,
             job.output_bytes as i64,
+            i64::from(job.cpu_time_s) << 32 | i64::from(job.wall_time_s),
             job.heartbeat.at,
             i64::from(job.heartbeat.attempt) << 32 | i64::from(job.heartbeat.events),
             i64::from(job.heartbeat.cpu_s) << 32 | i64::from(job.heartbeat.disk_io_kbps),

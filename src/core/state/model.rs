@@ -42,6 +42,8 @@ pub struct Setting {
     pub stale_after: [Option<Millis>; Topic::ALL.len()],
     /// Rules that give commands, and what bounds them.
     pub commands: CommandSetting,
+    /// Whether any policy judges targets: queues of clusters that take single jobs.
+    pub judges_targets: bool,
 }
 
 /// Records of one kind, found by number.
@@ -324,8 +326,6 @@ pub struct Touched {
     pub queues: bool,
     /// A site or parameter was.
     pub settings: bool,
-    /// A registration, or what is free for a user at a queue, was.
-    pub targets: bool,
     /// Storage endpoints that were.
     pub storages: BTreeSet<String>,
     /// Whether any was.
@@ -352,6 +352,10 @@ pub struct Touched {
     pub throttles: BTreeSet<String>,
     /// Commands that are due to be repeated.
     pub commands: BTreeSet<CommandId>,
+    /// Configuration records that changed, by topic and name; kept where targets are judged.
+    pub facts: BTreeSet<(Topic, String)>,
+    /// Jobs that changed or were forgotten; kept where targets are judged.
+    pub jobs: BTreeSet<Key>,
     /// Datasets of which it changed where they lie, without scope.
     pub datasets: BTreeSet<String>,
 }

@@ -8,6 +8,7 @@ use crate::core::cut::Lane;
 use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferStatus};
 use crate::core::id::{Key, Name};
 use crate::core::output::decision::DecisionId;
+use crate::core::output::placed::Placed;
 use crate::core::request::blockers::Blockers;
 use crate::core::unit::Millis;
 use std::collections::BTreeMap;
@@ -82,6 +83,10 @@ pub struct Job {
     pub output_bytes: u64,
     /// When a pilot could first take it; 0 before.
     pub activated_at: Millis,
+    /// CPU time that it asked for; s; 0: not known.
+    pub cpu_time_s: u32,
+    /// Wall time that it asked for; s; 0: not known.
+    pub wall_time_s: u32,
 }
 
 /// The sub-state of a closed job whose input goes back to be brokered again.
@@ -188,6 +193,8 @@ impl Job {
             status: None,
             sample: Sample::None,
             activated_at: 0,
+            cpu_time_s: 0,
+            wall_time_s: 0,
             counts_closed: true,
             awaits_heartbeat: false,
             look: 0,
@@ -291,8 +298,25 @@ pub struct RequestState {
     pub reservations: Vec<Reservation>,
     /// What became of its decisions.
     pub outcomes: BTreeMap<DecisionId, OutcomeKind>,
+    /// Where a single job was placed, attempt by attempt; empty for a chunk of jobs.
+    pub placements: Vec<Placement>,
     /// When an answer or outcome was last read.
     pub heard_at: Millis,
+}
+
+/// Where one attempt of a single job was placed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    /// The assignment.
+    pub decision: DecisionId,
+    /// Attempt of the request.
+    pub attempt: u32,
+    /// Target, `cluster/queue`.
+    pub target: String,
+    /// The decision's now.
+    pub now: Millis,
+    /// What it takes there.
+    pub placed: Placed,
 }
 
 /// The newest answer to a subject, as far as later judgements need it.
@@ -368,7 +392,8 @@ impl<T: Contained> Contained for Fact<T> {
         self.held.put(to);
     }
 }
-content!(RequestState { subject, task, answer, reservations, outcomes, heard_at });
+content!(RequestState { subject, task, answer, reservations, outcomes, placements, heard_at });
+content!(Placement { decision, attempt, target, now, placed });
 content!(Answer {
     attempt,
     ordinal,

@@ -33,6 +33,7 @@ pub use job::{write_heartbeat, write_job_state};
 pub use outcome::write_outcome;
 pub(crate) use person::person;
 pub use pilot::write_pilot;
+pub(crate) use placed::{read as read_placed, write as write_placed};
 pub use progress::write_progress;
 pub use task::write_task;
 pub use throttle::write_throttle;

@@ -4,7 +4,7 @@ use super::{amount, count, list, option, text, texts};
 use crate::core::output::placed::{Draw, LimitUse, Placed};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
-pub(super) fn read(at: &mut Cursor<'_>) -> Result<Placed, Fault> {
+pub(crate) fn read(at: &mut Cursor<'_>) -> Result<Placed, Fault> {
     Ok(Placed {
         alternative: count(at)?,
         count: amount(at)?,
@@ -28,7 +28,7 @@ fn read_draw(at: &mut Cursor<'_>) -> Result<Draw, Fault> {
     })
 }
 
-pub(super) fn write(sink: &mut Sink<'_>, placed: &Placed) {
+pub(crate) fn write(sink: &mut Sink<'_>, placed: &Placed) {
     sink.count(placed.alternative);
     sink.amount(placed.count);
     sink.option(placed.time_s, Sink::amount);

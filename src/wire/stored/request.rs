@@ -7,7 +7,7 @@ use crate::core::id::Key;
 use crate::core::output::decision::DecisionId;
 use crate::core::request::blockers::{BlockerTable, Blockers, QueueList};
 use crate::core::state::answered::Answered;
-use crate::core::state::record::{Answer, RequestState, Reservation, ReservedJobs};
+use crate::core::state::record::{Answer, Placement, RequestState, Reservation, ReservedJobs};
 use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::wire::record;
 
@@ -31,6 +31,14 @@ pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
     for (id, kind) in &request.outcomes {
         sink.raw(&id.0);
         sink.index(*kind as usize);
+    }
+    sink.index(request.placements.len());
+    for Placement { decision, attempt, target, now, placed } in &request.placements {
+        sink.raw(&decision.0);
+        sink.count(*attempt);
+        sink.string(target);
+        sink.long(*now);
+        record::write_placed(sink, placed);
     }
 }
 
@@ -144,6 +152,15 @@ pub(super) fn read(
     for _ in 0..at.index()? {
         let id = DecisionId(at.fixed16()?);
         request.outcomes.insert(id, *OUTCOMES.get(at.index()?).ok_or(Fault::Malformed)?);
+    }
+    for _ in 0..at.index()? {
+        request.placements.push(Placement {
+            decision: DecisionId(at.fixed16()?),
+            attempt: count(at)?,
+            target: text(at)?,
+            now: at.long()?,
+            placed: record::read_placed(at)?,
+        });
     }
     Ok(request)
 }

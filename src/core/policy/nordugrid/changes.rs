@@ -12,7 +12,7 @@ use crate::core::unit::{Bytes, Millis};
 use std::collections::BTreeSet;
 
 /// What an assignment changes at its target.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetChanges {
     /// The target, `cluster/queue`.
     pub target: String,

@@ -172,6 +172,12 @@ impl GridFacts {
         self.ahead.put_record(target, record);
     }
 
+    /// Forgets a job: its record, its reservations, its tags.
+    pub fn forget_job(&mut self, job_id: &str) {
+        self.ahead.remove(job_id);
+        self.remove_tags(job_id, None);
+    }
+
     /// Takes a reservation.
     pub fn put_reservation(&mut self, reservation: TargetReservation) {
         let target = self.target(&reservation.target);

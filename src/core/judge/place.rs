@@ -1,0 +1,212 @@
+//! From a single job that wants a target to its answer (spec cms-nordugrid B.8).
+
+use crate::core::event::{JobDescription, Task};
+use crate::core::judge::judging::Judging;
+use crate::core::judge::notes::time_notes;
+use crate::core::judge::size::limit;
+use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::core::output::placed::{Draw, LimitUse, Placed};
+use crate::core::policy::nordugrid::case::JobCase;
+use crate::core::policy::nordugrid::changes::TargetChanges;
+use crate::core::policy::nordugrid::choice::Choice;
+use crate::core::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
+use crate::core::policy::nordugrid::discovery::Start;
+use crate::core::policy::nordugrid::grid_facts::split_target;
+use crate::core::policy::{Policy, Resolved};
+use crate::core::request::admit::refusing_targets;
+use crate::core::state::record::RequestState;
+use crate::core::xrsl::{Alternative, Dialect, read};
+use std::borrow::Cow;
+
+/// Most targets of a draw that are listed in a decision.
+const DRAW_LISTED: usize = 1_000;
+
+impl Judging<'_> {
+    /// The target of a single job, or why there is none.
+    pub(crate) fn place(
+        self,
+        at: usize,
+        request: &RequestState,
+        task: &Task,
+        mut decision: Decision,
+    ) -> Decision {
+        let (state, targets) = (self.view.state, self.view.targets);
+        let policy = self.policies.at(at);
+        let ready = self.policies.ready(at, &task.gshare, self.view);
+        decision.policy_hash = policy.hash().to_owned();
+        decision.dry_run = policy.spec.dry_run;
+        decision.notes = ready.resolved.notes.clone();
+        decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));
+        match submission(task, request, decision.now, &targets.cut_id) {
+            Ok(submission) => {
+                let found = policy.decide_target(&targets.facts, &submission, &ready.resolved);
+                self.state_found(&mut decision, policy, &ready.resolved, &submission, &found);
+            }
+            Err(reason) => decision.outcome = Outcome::Reject { reason },
+        }
+        limit(&mut decision, state.setting.limits.max_output_bytes);
+        decision
+    }
+
+    /// Puts what was found in a decision.
+    fn state_found(
+        self,
+        decision: &mut Decision,
+        policy: &Policy,
+        resolved: &Resolved,
+        submission: &JobSubmission,
+        found: &TargetDecision,
+    ) {
+        let facts = &self.view.targets.facts;
+        if let Some(discovery) = &found.discovery {
+            let clusters = discovery.clusters.all().count();
+            decision
+                .notes
+                .push(format!("discovery({}, {clusters} clusters)", discovery.mode.name()));
+        }
+        if !found.no_information.is_empty() {
+            let names: Vec<&str> = found.no_information.iter().map(String::as_str).collect();
+            decision.notes.push(format!("no_information({})", names.join(", ")));
+        }
+        if let Some(choice) = found.tried.last() {
+            add_fates(decision, policy, choice, |target| facts.targets.name(target).to_owned());
+        }
+        let tried = found.tried.len().checked_sub(1);
+        decision.outcome = match (found.rejection, tried) {
+            (None, Some(alternative)) => {
+                let case = submission.case(facts, &submission.alternatives[alternative], resolved);
+                assign(decision, policy, &case, &found.tried[alternative], alternative, submission)
+            }
+            (Some(rejection), _) => reject(rejection),
+            (None, None) => reject(Rejection::NoTargetLeft),
+        };
+    }
+}
+
+fn reject(rejection: Rejection) -> Outcome {
+    Outcome::Reject { reason: rejection.code().to_owned() }
+}
+
+/// The answer that places a job, with what it takes at its target.
+fn assign(
+    decision: &mut Decision,
+    policy: &Policy,
+    case: &JobCase<'_>,
+    choice: &Choice,
+    alternative: usize,
+    submission: &JobSubmission,
+) -> Outcome {
+    let (Some(changes), Some(chosen)) = (TargetChanges::of(case, choice), &choice.chosen) else {
+        return reject(Rejection::NoTargetLeft);
+    };
+    let ranked = &choice.ranked[chosen.at];
+    decision.factor_names = policy.factor_names().to_vec();
+    decision.limits = limits(case, &changes);
+    decision.placed = Some(Placed {
+        alternative: u32::try_from(alternative).unwrap_or(u32::MAX),
+        count: changes.count,
+        time_s: changes.time_s,
+        disk_bytes: changes.disk_bytes,
+        cache_bytes: changes.cache_bytes,
+        tags: changes.tags.iter().cloned().collect(),
+        rule: chosen.rule.name().to_owned(),
+        draw: chosen.draw.as_ref().map(|draw| Draw {
+            algorithm: draw.algorithm.to_owned(),
+            cut_id: submission.cut_id.clone(),
+            round: draw.round,
+            digest: hex::encode(draw.digest),
+            x: u64::try_from(draw.drawn).unwrap_or(u64::MAX),
+            weights: draw.weights.iter().take(DRAW_LISTED).cloned().collect(),
+        }),
+    });
+    Outcome::Assign(vec![Ranked {
+        queue: changes.target.clone(),
+        unified: changes.target,
+        weight: 1.0,
+        jobs: 1,
+        cores: u32::try_from(changes.count).unwrap_or(u32::MAX),
+        factors: ranked.rank.iter().map(|key| key.shown()).collect(),
+        platform: String::new(),
+    }])
+}
+
+/// Limits on disk and cache at the target, with their use before and after (TS-07).
+fn limits(case: &JobCase<'_>, changes: &TargetChanges) -> Vec<LimitUse> {
+    let facts = case.facts;
+    let Some(target) = facts.targets.find(&changes.target) else { return Vec::new() };
+    let user = case.user.get(target as usize).and_then(Option::as_ref);
+    let disk = user.and_then(|user| user.disk_free_bytes);
+    let (name, _) = split_target(&changes.target);
+    let cluster = facts.names.find(name).and_then(|number| facts.cluster(number));
+    let cache = cluster.and_then(|cluster| cluster.facts.cache_free_bytes);
+    let of = |name: &str, of: &str, max: Option<u64>, left: Option<u64>, takes: u64| {
+        let (max, left) = (max?, left?);
+        let after = max.saturating_sub(left);
+        let before = after.saturating_sub(takes);
+        Some(LimitUse { name: name.to_owned(), of: of.to_owned(), before, after, max })
+    };
+    let (disk_left, cache_left) = (changes.disk_free_bytes_after, changes.cache_free_bytes_after);
+    let disk = of("disk_bytes", &changes.target, disk, disk_left, changes.disk_bytes);
+    let cache = of("cache_bytes", name, cache, cache_left, changes.cache_bytes);
+    disk.into_iter().chain(cache).collect()
+}
+
+/// A job as it was submitted; else why its description cannot be used.
+fn submission(
+    task: &Task,
+    request: &RequestState,
+    now: i64,
+    cut_id: &str,
+) -> Result<JobSubmission, String> {
+    let stated = task.description.as_ref().ok_or("no_description: a job for targets wants one")?;
+    let uploads = stated.uploads.iter().filter_map(|it| Some((it.name.clone(), it.bytes?)));
+    Ok(JobSubmission {
+        job_id: task.subject.clone(),
+        attempt: task.attempt,
+        cut_id: cut_id.to_owned(),
+        now,
+        user: task.user.clone(),
+        alternatives: alternatives(stated)?,
+        start: Start {
+            clusters: stated.clusters.clone(),
+            index_servers: stated.index_servers.clone(),
+            lists: [None, None, None],
+        },
+        uploads: uploads.collect(),
+        excluded_targets: refusing_targets(request),
+    })
+}
+
+/// The alternatives of the job that a description is about.
+fn alternatives(stated: &JobDescription) -> Result<Vec<Alternative>, String> {
+    let dialect = if stated.server_dialect { Dialect::Server } else { Dialect::User };
+    let read = read(&stated.text, dialect).map_err(|error| format!("bad_description: {error}"))?;
+    let (jobs, job) = (read.jobs.len(), stated.job as usize);
+    read.jobs.into_iter().nth(job).ok_or_else(|| {
+        format!("bad_description: it has {jobs} jobs, and job {job} is asked for (from 0)")
+    })
+}
+
+/// What became of each target that was refused.
+fn add_fates(
+    decision: &mut Decision,
+    policy: &Policy,
+    choice: &Choice,
+    name: impl Fn(u32) -> String,
+) {
+    let filter = |at: u16| policy.filter(usize::from(at)).map_or("", |filter| filter.name);
+    let mut counts = vec![0u32; policy.filter_count()];
+    for refused in &choice.refused {
+        counts[usize::from(refused.filter)] += 1;
+        decision.fates.push(Fate {
+            queue: name(refused.target),
+            filter: Cow::Borrowed(filter(refused.filter)),
+            reason: Cow::Borrowed(refused.objection.reason.name),
+            measured: refused.objection.measured,
+            limit: refused.objection.limit,
+        });
+    }
+    for (at, rejected) in (0u16..).zip(counts).filter(|(_, count)| *count > 0) {
+        decision.counts.push(FilterCount { filter: filter(at).to_owned(), rejected });
+    }
+}
