@@ -64,14 +64,18 @@ codes! {
     Syntax UnterminatedComment "unterminated_comment" "the comment that begins here has no closing `*)`";
     Syntax NoValue "no_value" "`#` joins two values; one is expected here";
     Syntax BadVariable "bad_variable" "a variable is written $(NAME)";
-    Syntax TooLong "too_long" "the text is longer than a description may be";
-    Syntax TooDeep "too_deep" "parentheses are nested deeper than is read";
+    Syntax TooLong "too_long" "the text is longer than 1,048,576 bytes, the most that is read";
+    Syntax TooDeep "too_deep" "parentheses are nested deeper than 256 levels, the most that are read";
     Meaning NotInteger "not_integer" "a whole number in decimal digits is expected";
-    Meaning OutOfRange "out_of_range" "the number is outside its range";
+    Meaning OutOfRange "out_of_range" "the number is outside its range: count and countpernode are \
+        at least 1, memory and disk at least 0, ftpthreads 1 to 10";
     Meaning BadTime "bad_time" "a time is expected: minutes, or figures with units as in `2 hours 30 \
         minutes`, `600s`, `PT10M`";
-    Meaning BadValue "bad_value" "the value has the wrong shape or is an unknown word";
-    Meaning BadOperator "bad_operator" "the attribute does not take this relation";
+    Meaning BadValue "bad_value" "the value has the wrong shape or is an unknown word: most attributes \
+        take one string, inputfiles and outputfiles lists (name source option=value ...), nodeaccess inbound and \
+        outbound, cache yes, no, copy, renew, check or invariant, join and exclusiveexecution yes or no";
+    Meaning BadOperator "bad_operator" "the attribute does not take this relation: runtimeenvironment, \
+        middleware and opsys take all, cluster, queue and architecture = and !=, others =";
     Meaning BadOption "bad_option" "an option of a file is written name=value, with a value that the \
         option takes";
     Meaning BadJoin "bad_join" "`#` joins strings and variables, not lists";
@@ -85,10 +89,10 @@ codes! {
     Meaning CountMissing "count_missing" "countpernode needs count";
     Meaning ExecutableNotStaged "executable_not_staged" "every name in executables must be one of \
         inputfiles";
-    Meaning TooLarge "too_large" "the description grows beyond what is read once variables are put in \
-        and alternatives are written out";
-    Meaning TooManyAlternatives "too_many_alternatives" "`|` multiplies to more alternatives than are \
-        read; write fewer";
+    Meaning TooLarge "too_large" "the description grows beyond 16 MiB, the most that is read, once \
+        variables are put in and alternatives are written out";
+    Meaning TooManyAlternatives "too_many_alternatives" "there are more than 4,096 alternatives of all jobs together, the \
+        most that are read; write fewer";
 }
 
 /// The first thing that is wrong with a text.
