@@ -1,10 +1,16 @@
 //! What is read of xRSL (spec cms-nordugrid B.9; of B.14 the scenarios TN-41 and TN-42).
 
+#[cfg(test)]
 mod errors;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
 mod laws;
+#[cfg(test)]
 mod meaning;
+#[cfg(test)]
 mod times;
+#[cfg(test)]
 mod versions;
 
 use super::{Alternative, Description, Dialect, Value, read};
