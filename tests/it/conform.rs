@@ -191,3 +191,73 @@ fn any_choice_among_equal_weights_at_the_cut_is_right() {
     let agreement = recorded(last, &unequal);
     assert!(!agreement.candidates && !agreement.skipped, "{:?}", agreement.differences);
 }
+
+/// A case of xRSL: `expected` has every field that is compared.
+fn description(text: &str, expected: &Value) -> Recorded {
+    read(&json!({
+        "id": "xr-1", "kind": "xrsl", "rules": ["B.9"], "text": text, "expected": expected
+    }))
+}
+
+#[test]
+fn a_description_is_compared_field_by_field() {
+    let condition = |name: &str, value: &str| json!({"attribute": name, "written": name, "relation": "=", "values": [value]});
+    let tree = json!({
+        "operator": "&", "items": [condition("executable", "a"), condition("count", "4")]
+    });
+    let judge = |expected: &Value| {
+        let case = description("&(executable=a)(count=4)", expected);
+        assert_eq!(case.rule(), "B.9");
+        let judged = case.judge(Rules::Documented).expect("a judgement");
+        let agreement = case.compare(&judged, Rules::Documented).expect("something to compare");
+        (agreement.is_whole(), agreement.differences.join("; "), judged.to_json())
+    };
+    let (agrees, differences, result) = judge(&json!({"ok": true, "tree": tree}));
+    assert!(agrees, "{differences}");
+    assert_eq!(result["jobs"][0][0]["count"], json!(4));
+    let mut whole = json!({"ok": true, "tree": tree, "jobs": result["jobs"]});
+    assert!(judge(&whole).0);
+    whole["jobs"][0][0]["memory_mb"] = json!(5);
+    let (agrees, differences, _) = judge(&whole);
+    assert!(!agrees);
+    assert_eq!(differences, "jobs[0][0].memory_mb: ours null, theirs 5");
+    let error = json!({"kind": "syntax", "code": "no_operator", "line": 1, "column": 3});
+    let (agrees, differences, _) = judge(&json!({"ok": false, "error": error}));
+    assert!(!agrees && differences.contains("ok: ours true, theirs false"), "{differences}");
+}
+
+#[test]
+fn an_error_in_a_description_is_compared_with_its_place() {
+    let error = |column: u64| {
+        let error = json!({"kind": "meaning", "code": "not_integer", "line": 2, "column": column});
+        let case = description("&(executable=a)\n(count=x)", &json!({"ok": false, "error": error}));
+        let judged = case.judge(Rules::Documented).expect("a judgement");
+        case.compare(&judged, Rules::Documented).expect("something to compare").is_whole()
+    };
+    assert!(error(2));
+    assert!(!error(3));
+}
+
+/// JSON of the tree nests twice as deeply as the description.
+#[test]
+fn a_description_of_many_levels_is_read() {
+    let condition = json!({"attribute": "a", "written": "a", "relation": "=", "values": []});
+    let tree = (0..200).fold(condition, |inner, _| json!({"operator": "&", "items": [inner]}));
+    let text = format!("{}a={}", "&(".repeat(200), ")".repeat(200));
+    let case = description(&text, &json!({"ok": true, "tree": tree}));
+    let judged = case.judge(Rules::Documented).expect("a judgement");
+    let agreement = case.compare(&judged, Rules::Documented).expect("something to compare");
+    assert!(agreement.is_whole(), "{:?}", agreement.differences);
+    let deep = format!("{}{}", "[".repeat(2_000), "]".repeat(2_000));
+    let error = Recorded::read(&deep).expect_err("too deep");
+    assert!(error.contains("nests 2000 levels deep, at most 1000"), "{error}");
+}
+
+#[test]
+fn a_case_of_a_description_needs_its_text_and_a_dialect() {
+    let error = |case: Value| read(&case).judge(Rules::Documented).expect_err("no case");
+    let case = json!({"id": "xr-1", "kind": "xrsl"});
+    assert!(error(case).contains("case xr-1: field `text`: found null"));
+    let case = json!({"id": "xr-1", "kind": "xrsl", "text": "a=1", "dialect": "martian"});
+    assert!(error(case).contains("field `dialect`: found \"martian\", wants user or server"));
+}

@@ -53,42 +53,70 @@ macro_rules! codes {
 }
 
 codes! {
-    Syntax MissingParenthesis "missing_parenthesis" "a parenthesis `(` or `)` is expected here";
-    Syntax NoAttribute "no_attribute" "the name of an attribute, or `&`, `|` or `+`, is expected here";
-    Syntax NoOperator "no_operator" "one of = != < <= > >= is expected after an attribute's name";
-    Syntax TextAfterEnd "text_after_end" "the description is complete before this; remove what follows, or \
-        enclose all conditions as &(...)(...)";
-    Syntax PlusInside "plus_inside" "`+` joins whole jobs and may stand only at the top, not below `&` \
-        or `|`";
-    Syntax UnterminatedString "unterminated_string" "the string that begins here has no closing delimiter";
-    Syntax UnterminatedComment "unterminated_comment" "the comment that begins here has no closing `*)`";
-    Syntax NoValue "no_value" "`#` joins two values; one is expected here";
-    Syntax BadVariable "bad_variable" "a variable is written $(NAME)";
-    Syntax TooLong "too_long" "the text is longer than a description may be";
-    Syntax TooDeep "too_deep" "parentheses are nested deeper than is read";
-    Meaning NotInteger "not_integer" "a whole number in decimal digits is expected";
-    Meaning OutOfRange "out_of_range" "the number is outside its range";
-    Meaning BadTime "bad_time" "a time is expected: minutes, or figures with units as in `2 hours 30 \
-        minutes`, `600s`, `PT10M`";
-    Meaning BadValue "bad_value" "the value has the wrong shape or is an unknown word";
-    Meaning BadOperator "bad_operator" "the attribute does not take this relation";
-    Meaning BadOption "bad_option" "an option of a file is written name=value, with a value that the \
-        option takes";
-    Meaning BadJoin "bad_join" "`#` joins strings and variables, not lists";
-    Meaning BadSubstitution "bad_substitution" "variables are defined as rsl_substitution = (NAME \
-        \"value\")";
-    Meaning MultiplyDefined "multiply_defined" "the attribute may stand once in each alternative";
-    Meaning ActionNotAllowed "action_not_allowed" "`action` is for the server; remove it";
-    Meaning GridtimeConflict "gridtime_conflict" "gridtime may not stand beside cputime or walltime; \
-        give one of them";
-    Meaning JoinConflict "join_conflict" "join needs stdout, and no stderr that differs from it";
-    Meaning CountMissing "count_missing" "countpernode needs count";
-    Meaning ExecutableNotStaged "executable_not_staged" "every name in executables must be one of \
-        inputfiles";
-    Meaning TooLarge "too_large" "the description grows beyond what is read once variables are put in \
-        and alternatives are written out";
-    Meaning TooManyAlternatives "too_many_alternatives" "`|` multiplies to more alternatives than are \
-        read; write fewer";
+    Syntax MissingParenthesis "missing_parenthesis"
+        "a parenthesis `(` or `)` is expected here; a value with any of +&|()=<>!\"'^#$ or blanks \
+         in it is written in quotes";
+    Syntax NoAttribute "no_attribute"
+        "the name of an attribute, or `&`, `|` or `+`, is expected here";
+    Syntax NoOperator "no_operator"
+        "one of = != < <= > >= is expected after an attribute's name";
+    Syntax TextAfterEnd "text_after_end"
+        "the description is complete before this; remove what follows, or enclose all conditions \
+         as &(...)(...)";
+    Syntax PlusInside "plus_inside"
+        "`+` joins whole jobs and may stand only at the top, not below `&` or `|`";
+    Syntax UnterminatedString "unterminated_string"
+        "the string that begins here has no closing delimiter";
+    Syntax UnterminatedComment "unterminated_comment"
+        "the comment that begins here has no closing `*)`";
+    Syntax NoValue "no_value"
+        "`#` joins two values; one is expected here";
+    Syntax BadVariable "bad_variable"
+        "a variable is written $(NAME)";
+    Syntax TooLong "too_long"
+        "the text is longer than 1,048,576 bytes, the most that is read";
+    Syntax TooDeep "too_deep"
+        "parentheses are nested deeper than 256 levels, the most that are read";
+    Meaning NotInteger "not_integer"
+        "a whole number in decimal digits is expected";
+    Meaning OutOfRange "out_of_range"
+        "the number is outside its range: count and countpernode are at least 1, memory and disk \
+         at least 0, ftpthreads 1 to 10, and no count of slots or bytes takes more than 64 bits";
+    Meaning BadTime "bad_time"
+        "a time is expected: minutes, or figures with units as in `2 hours 30 minutes`, `600s`, \
+         `PT10M`";
+    Meaning BadValue "bad_value"
+        "the value has the wrong shape or is an unknown word: most attributes take one string, \
+         inputfiles and outputfiles lists (name source option=value ...), nodeaccess inbound and \
+         outbound, cache yes, no, copy, renew, check or invariant, join and exclusiveexecution \
+         yes or no";
+    Meaning BadOperator "bad_operator"
+        "the attribute does not take this relation: runtimeenvironment, middleware and opsys take \
+         all, cluster, queue and architecture = and !=, others =";
+    Meaning BadOption "bad_option"
+        "an option of a file is written name=value, with a value that the option takes";
+    Meaning BadJoin "bad_join"
+        "`#` joins strings and variables, not lists";
+    Meaning BadSubstitution "bad_substitution"
+        "variables are defined as rsl_substitution = (NAME \"value\")";
+    Meaning MultiplyDefined "multiply_defined"
+        "the attribute may stand once in each alternative";
+    Meaning ActionNotAllowed "action_not_allowed"
+        "`action` is for the server; remove it";
+    Meaning GridtimeConflict "gridtime_conflict"
+        "gridtime may not stand beside cputime or walltime; give one of them";
+    Meaning JoinConflict "join_conflict"
+        "join needs stdout, and no stderr that differs from it";
+    Meaning CountMissing "count_missing"
+        "countpernode needs count";
+    Meaning ExecutableNotStaged "executable_not_staged"
+        "every name in executables must be one of inputfiles";
+    Meaning TooLarge "too_large"
+        "the description grows beyond 16 MiB, the most that is read, once variables are put in \
+         and alternatives are written out";
+    Meaning TooManyAlternatives "too_many_alternatives"
+        "there are more than 4,096 alternatives of all jobs together, the most that are read; \
+         write fewer";
 }
 
 /// The first thing that is wrong with a text.

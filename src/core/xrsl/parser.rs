@@ -84,27 +84,21 @@ impl Parser<'_> {
         loop {
             self.cursor.skip_blanks()?;
             let at = self.cursor.at;
-            let is_joined = self.cursor.accept("#");
-            if is_joined {
+            let (left, right) = if self.cursor.accept("#") {
+                let left = values.pop().ok_or(Fault::new(ErrorCode::NoValue, at))?;
                 self.cursor.skip_blanks()?;
-            }
-            let right_at = self.cursor.at;
-            let left = if is_joined {
-                Some(values.pop().ok_or(Fault::new(ErrorCode::NoValue, at))?)
+                let right_at = self.cursor.at;
+                (Some(left), self.value()?.ok_or(Fault::new(ErrorCode::NoValue, right_at))?)
             } else {
-                None
+                let Some(value) = self.value()? else { return Ok(values) };
+                let is_touching = touching == Some(at) && !is_list(&value);
+                (if is_touching { values.pop() } else { None }, value)
             };
-            let Some(right) = self.value()? else {
-                let missing = Fault::new(ErrorCode::NoValue, right_at);
-                return if is_joined { Err(missing) } else { Ok(values) };
-            };
-            let is_list = matches!(right, Expression::List(_));
-            let touched = if touching == Some(at) && !is_list { values.pop() } else { None };
-            values.push(match left.or(touched) {
+            touching = Some(self.cursor.at).filter(|_| !is_list(&right));
+            values.push(match left {
                 Some(left) => joined(left, right),
                 None => right,
             });
-            touching = Some(self.cursor.at).filter(|_| !is_list);
         }
     }
 
@@ -135,6 +129,10 @@ impl Parser<'_> {
         self.depth -= 1;
         self.cursor.parenthesis(")")
     }
+}
+
+fn is_list(value: &Expression) -> bool {
+    matches!(value, Expression::List(_))
 }
 
 /// Joins two values; joins are flat.

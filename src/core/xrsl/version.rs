@@ -28,9 +28,9 @@ impl Software {
 }
 
 impl SoftwareCondition {
-    /// Whether what a cluster publishes satisfies it. `!=` is the contrary of `=`: no published item
-    /// may be the one refused. Any other relation needs one item for which it holds. If nothing is
-    /// published no relation holds, not even `!=`.
+    /// Whether what a cluster publishes satisfies it. `!=` is the contrary of `=`: no published
+    /// item may be the one refused. Any other relation needs one item for which it holds. If
+    /// nothing is published no relation holds, not even `!=`.
     pub fn holds(&self, published: &[Software]) -> bool {
         let asked = Software { name: self.name.clone(), version: self.version.clone() };
         let is_met = |it: &Software| self.relation.holds(it.compare(&asked));
