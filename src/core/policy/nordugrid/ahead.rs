@@ -59,6 +59,9 @@ pub struct Amount {
 struct KnownJob {
     record: Option<(u32, JobRecord)>,
     reservations: Vec<(u32, TargetReservation)>,
+    /// What became of submissions, by the number of the target: known before the reservation if the
+    /// two records come in that order.
+    outcomes: BTreeMap<u32, Submission>,
 }
 
 /// Jobs with their contributions, and the sums of these for each target.
@@ -122,17 +125,24 @@ impl Ahead {
         self.change(record.job_id.clone(), |job| job.record = Some((target, record)));
     }
 
-    /// Takes a reservation, in the place of an earlier one of the job at the same target.
-    pub fn put_reservation(&mut self, target: u32, reservation: TargetReservation) {
+    /// Takes a reservation. Of several of a job at one target the latest counts.
+    pub fn put_reservation(&mut self, target: u32, mut reservation: TargetReservation) {
         self.change(reservation.job_id.clone(), |job| {
-            job.reservations.retain(|(at, _)| *at != target);
+            let decided_at = reservation.decided_at;
+            let is_same = |(at, _): &(u32, TargetReservation)| *at == target;
+            if job.reservations.iter().any(|it| is_same(it) && it.1.decided_at > decided_at) {
+                return;
+            }
+            reservation.outcome = reservation.outcome.or(job.outcomes.get(&target).copied());
+            job.reservations.retain(|it| !is_same(it));
             job.reservations.push((target, reservation));
         });
     }
 
-    /// Takes what became of a submission. One that was never reserved has no effect.
+    /// Takes what became of a submission.
     pub fn put_outcome(&mut self, job_id: &str, target: u32, outcome: Submission) {
         self.change(job_id.to_owned(), |job| {
+            job.outcomes.insert(target, outcome);
             for (_, reservation) in job.reservations.iter_mut().filter(|(at, _)| *at == target) {
                 reservation.outcome = Some(outcome);
             }
@@ -151,8 +161,7 @@ impl Ahead {
 
     /// What became of the submission of a job to a target.
     pub fn outcome(&self, job_id: &str, target: u32) -> Option<Submission> {
-        let job = self.jobs.get(job_id)?;
-        job.reservations.iter().find(|(at, _)| *at == target)?.1.outcome
+        self.jobs.get(job_id)?.outcomes.get(&target).copied()
     }
 
     /// Amounts at a target, added up, of the jobs that facts of a moment do not contain.
@@ -208,7 +217,7 @@ impl Ahead {
         self.take_away(&contributions(job.record.as_ref(), &job.reservations));
         change(&mut job);
         self.add(&contributions(job.record.as_ref(), &job.reservations));
-        if job.record.is_some() || !job.reservations.is_empty() {
+        if job.record.is_some() || !job.reservations.is_empty() || !job.outcomes.is_empty() {
             self.jobs.insert(job_id, job);
         }
     }

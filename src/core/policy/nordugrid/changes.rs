@@ -3,7 +3,7 @@
 
 use super::case::JobCase;
 use super::choice::Choice;
-use super::facts::{CacheTag, Submission, TargetReservation};
+use super::facts::{CacheTag, TargetReservation};
 use super::grid_facts::{GridFacts, split_target};
 use super::staging::{FileClass, Staging, left};
 use super::target::TargetCandidate;
@@ -93,13 +93,9 @@ impl GridFacts {
                 cluster: cluster.to_owned(),
                 source: source.clone(),
                 job_id: job_id.to_owned(),
+                target: Some(changes.target.clone()),
                 tagged_at: decided_at,
             });
         }
-    }
-
-    /// Folds what became of a submission: see [`GridFacts::put_outcome`].
-    pub fn fold_outcome(&mut self, job_id: &str, target: &str, outcome: Submission) {
-        self.put_outcome(job_id, target, outcome);
     }
 }
