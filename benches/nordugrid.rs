@@ -3,7 +3,6 @@
 //! `cargo bench --no-default-features --bench nordugrid`.
 
 use divan::{Bencher, black_box};
-use yardmaster::core::policy::nordugrid::changes::TargetChanges;
 use yardmaster::core::policy::nordugrid::decide::JobSubmission;
 use yardmaster::core::policy::nordugrid::discovery::Start;
 use yardmaster::core::policy::nordugrid::facts::*;
@@ -33,10 +32,7 @@ fn choice(bencher: Bencher<'_, '_>, (queues, clusters): (usize, usize)) {
     assert_eq!(tried.ranked.len() + tried.refused.len(), queues);
     assert!(tried.chosen.is_some() && tried.ranked.len() > queues * 3 / 4);
     bencher.bench_local(|| {
-        let submission = black_box(&grid.submission);
-        let decision = grid.policy.decide_target(&grid.facts, submission, &grid.resolved);
-        let case = submission.case(&grid.facts, &submission.alternatives[0], &grid.resolved);
-        TargetChanges::of(&case, &decision.tried[0])
+        grid.policy.decide_target(&grid.facts, black_box(&grid.submission), &grid.resolved)
     });
 }
 
@@ -45,9 +41,7 @@ fn choice(bencher: Bencher<'_, '_>, (queues, clusters): (usize, usize)) {
 fn fold(bencher: Bencher<'_, '_>) {
     let mut grid = Grid::new(300, 300);
     let decision = grid.policy.decide_target(&grid.facts, &grid.submission, &grid.resolved);
-    let (submission, resolved) = (&grid.submission, &grid.resolved);
-    let case = submission.case(&grid.facts, &submission.alternatives[0], resolved);
-    let changes = TargetChanges::of(&case, &decision.tried[0]).expect("a target");
+    let changes = decision.changes.expect("a target");
     bencher.bench_local(|| {
         grid.facts.fold_assignment("gsid-1", &changes, 0);
         grid.facts.put_outcome("gsid-1", &changes.target, Submission::Failed);

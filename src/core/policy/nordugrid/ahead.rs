@@ -8,7 +8,6 @@ use super::job_state::JobState;
 use super::windows::{Needed, UNLIMITED_S};
 use crate::core::unit::Millis;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 /// Until when a job counts as being in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,12 +63,15 @@ struct KnownJob {
     outcomes: BTreeMap<u32, Submission>,
 }
 
+/// Sums at one target by until when they count and how long the CPUs are needed, ascending.
+type Sums = Vec<((Until, TimeNeeded), Amount)>;
+
 /// Jobs with their contributions, and the sums of these for each target.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
     jobs: BTreeMap<String, KnownJob>,
     /// By the number of the target.
-    sums: Vec<BTreeMap<(Until, TimeNeeded), Amount>>,
+    sums: Vec<Sums>,
 }
 
 /// What a job contributes: at the target of its record, and at those where it has a reservation that
@@ -166,7 +168,8 @@ impl Ahead {
 
     /// Amounts at a target, added up, of the jobs that facts of a moment do not contain.
     pub fn amount(&self, target: u32, as_of: Millis) -> Amount {
-        self.since(target, as_of).fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount))
+        let amounts = self.since(target, as_of).iter();
+        amounts.fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount))
     }
 
     /// CPUs that jobs in front need at a target, by the time needed.
@@ -195,19 +198,22 @@ impl Ahead {
     /// Whether the sums are the same.
     pub fn has_sums_of(&self, other: &Ahead) -> bool {
         let targets = self.sums.len().max(other.sums.len());
-        let none = BTreeMap::new();
+        let none = Sums::new();
         (0..targets)
             .all(|at| self.sums.get(at).unwrap_or(&none) == other.sums.get(at).unwrap_or(&none))
     }
 
-    fn since(
-        &self,
-        target: u32,
-        as_of: Millis,
-    ) -> impl Iterator<Item = (&(Until, TimeNeeded), &Amount)> {
-        let contained = (Until::FactsOf(as_of), TimeNeeded::Stated(u64::MAX));
-        let range = (Bound::Excluded(contained), Bound::Unbounded);
-        self.sums.get(target as usize).into_iter().flat_map(move |sums| sums.range(range))
+    /// Sums of the jobs that facts of a moment do not contain.
+    #[inline]
+    fn since(&self, target: u32, as_of: Millis) -> &[((Until, TimeNeeded), Amount)] {
+        let Some(sums) = self.sums.get(target as usize) else { return &[] };
+        let is_contained = |until: Until| until <= Until::FactsOf(as_of);
+        match sums.first() {
+            Some(((until, _), _)) if is_contained(*until) => {
+                &sums[sums.partition_point(|((until, _), _)| is_contained(*until))..]
+            }
+            Some(_) | None => sums,
+        }
     }
 
     /// Changes what is known of a job: what it contributed is taken away, what it contributes now is
@@ -226,20 +232,24 @@ impl Ahead {
         for Contribution { target, until, time, amount } in contributions {
             let target = *target as usize;
             if self.sums.len() <= target {
-                self.sums.resize_with(target + 1, BTreeMap::new);
+                self.sums.resize_with(target + 1, Sums::new);
             }
-            let sum = self.sums[target].entry((*until, *time)).or_default();
-            *sum = sum.plus(*amount);
+            let (sums, key) = (&mut self.sums[target], (*until, *time));
+            match sums.binary_search_by_key(&key, |(key, _)| *key) {
+                Ok(at) => sums[at].1 = sums[at].1.plus(*amount),
+                Err(at) => sums.insert(at, (key, *amount)),
+            }
         }
     }
 
     fn take_away(&mut self, contributions: &[Contribution]) {
         for Contribution { target, until, time, amount } in contributions {
             let Some(sums) = self.sums.get_mut(*target as usize) else { continue };
-            if let Some(sum) = sums.get_mut(&(*until, *time)) {
-                *sum = sum.minus(*amount);
-                if sum.jobs == 0 {
-                    sums.remove(&(*until, *time));
+            let key = (*until, *time);
+            if let Ok(at) = sums.binary_search_by_key(&key, |(key, _)| *key) {
+                sums[at].1 = sums[at].1.minus(*amount);
+                if sums[at].1.jobs == 0 {
+                    sums.remove(at);
                 }
             }
         }

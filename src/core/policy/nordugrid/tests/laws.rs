@@ -158,8 +158,8 @@ fn text(world: &World) -> String {
     let figures: Vec<String> = figures
         .iter()
         .map(|it| {
-            let name = world.facts.targets.name(it.figures.target);
-            let shown = format!("{:?}", it.figures);
+            let name = world.facts.targets.name(it.target);
+            let shown = format!("{it:?}");
             let (_, behind) = shown.split_once(',').expect("figures");
             format!("{name}{behind}")
         })
@@ -252,8 +252,10 @@ fn disk_and_cache_are_never_overdrawn() {
             let xrsl = JOB.replacen("40", &(10 * (job % 9)).to_string(), 1) + "(disk=3)";
             let before = world.decide(&format!("gsid-{job:04}"), &xrsl);
             let Some(changes) = before.changes else { break };
-            let disk = world.look(&changes.target, &xrsl, |it, _, case| it.disk_free(case));
+            let disk = world.look(&changes.target, &xrsl, |it, _, _| it.disk_free());
             let cache = world.look(&changes.target, &xrsl, |_, staging, _| staging.cache_free);
+            assert_eq!(changes.limits.len(), 1 + usize::from(cache.is_some()));
+            assert!(changes.limits.iter().all(|it| it.after <= u128::from(it.max)), "{job}");
             assert!(disk.is_none_or(|free| changes.disk_bytes <= free));
             assert!(cache.map_or(changes.cache_bytes == 0, |free| changes.cache_bytes <= free));
             world.facts.fold_assignment(&format!("gsid-{job:04}"), &changes, NOON);

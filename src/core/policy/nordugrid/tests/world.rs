@@ -215,23 +215,20 @@ impl World {
         let decision = self.policy.decide_target(&self.facts, &submission, &resolved);
         let name = |at: u32| self.facts.targets.name(at).to_owned();
         let last = decision.tried.len().checked_sub(1);
-        let changes = last.and_then(|at| {
-            let case = submission.case(&self.facts, &submission.alternatives[at], &resolved);
-            TargetChanges::of(&case, &decision.tried[at])
-        });
+        let changes = decision.changes.clone();
         let none = Choice::default();
         let choice = last.map_or(&none, |at| &decision.tried[at]);
         let chosen = choice.chosen.as_ref();
-        let target = |it: &ChosenTarget| name(choice.ranked[it.at].figures.target);
+        let target = |it: &ChosenTarget| name(choice.ranked[it.at].target);
         let rejection = decision.rejection.map(Rejection::code).unwrap_or_default();
         let refused =
             choice.refused.iter().map(|it| (name(it.target), it.objection.reason.name)).collect();
-        let free = choice.ranked.iter().filter(|it| it.figures.is_free);
+        let free = choice.ranked.iter().filter(|it| it.is_free);
         Answer {
             verdict: chosen.map_or_else(|| rejection.to_owned(), target),
             rule: chosen.map_or("", |it| it.rule.name()),
             refused,
-            free_set: free.map(|it| name(it.figures.target)).collect(),
+            free_set: free.map(|it| name(it.target)).collect(),
             changes,
             decision,
         }
