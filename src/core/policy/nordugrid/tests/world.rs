@@ -33,6 +33,9 @@ pub(super) struct World {
     clusters: BTreeMap<String, Cluster>,
 }
 
+/// A draw: the number drawn, the sum of the weights, and each target with its weight.
+type Drawn<'a> = (u128, u128, Vec<(&'a str, u64)>);
+
 /// The answer to a job.
 pub(super) struct Answer {
     pub decision: TargetDecision,
@@ -280,7 +283,7 @@ impl World {
 
 impl Answer {
     /// The draw: the number drawn, the sum of weights, and each target with its weight.
-    pub fn draw(&self) -> Option<(u128, u128, Vec<(&str, u64)>)> {
+    pub fn draw(&self) -> Option<Drawn<'_>> {
         let draw = self.decision.tried.last()?.chosen.as_ref()?.draw.as_ref()?;
         let weights = draw.weights.iter().map(|(name, weight)| (name.as_str(), *weight));
         Some((draw.drawn, draw.total, weights.collect()))
