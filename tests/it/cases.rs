@@ -111,6 +111,9 @@ const NOT_REACHED: [[&str; 3]; 5] = [
     ["atlas-analysis-job", "walltime_day", "longwalltime"],
 ];
 
+/// Kinds whose reasons have tests beside their filters: cases here are grids of PanDA queues.
+const TESTED_BESIDE: [&str; 1] = ["nordugrid"];
+
 /// Every reason that a filter of a kind declares is given in some case.
 #[test]
 fn every_reason_is_given_in_some_case() {
@@ -120,7 +123,7 @@ fn every_reason_is_given_in_some_case() {
         .map(|reason| reason.each_ref().map(String::as_str))
         .collect();
     let mut missing = Vec::new();
-    for kind in kinds() {
+    for kind in kinds().iter().filter(|kind| !TESTED_BESIDE.contains(&kind.name)) {
         for filter in kind.filters {
             for reason in filter.reasons {
                 let wanted = [kind.name, filter.name, reason.name];

@@ -261,3 +261,77 @@ fn a_case_of_a_description_needs_its_text_and_a_dialect() {
     let case = json!({"id": "xr-1", "kind": "xrsl", "text": "a=1", "dialect": "martian"});
     assert!(error(case).contains("field `dialect`: found \"martian\", wants user or server"));
 }
+
+/// A grid of one cluster with a full queue and an open one, as recorded cases have it.
+fn nordugrid_case() -> Value {
+    let queue = |free_slots: &str, most: u64| {
+        json!({
+            "status": "active", "total_slots": 100, "grid_queued_jobs": 4,
+            "max_queuable_jobs": most, "user": {"free_slots": free_slots, "disk_free_bytes": 900}
+        })
+    };
+    json!({
+        "id": "ng-1", "kind": "nordugrid", "rules": ["N-12", "N-27"],
+        "scenario": {
+            "now": "2026-03-01T12:00:00Z", "cut_id": "c000000000000001", "job_id": "gsid-0001",
+            "xrsl": "&(executable=run)(count=2)(cputime=60)(inputfiles=(\"a\" \"u:a\"))",
+            "clusters": {"ce-a": {
+                "cache_free_bytes": 100,
+                "queues": {"full": queue("9", 4), "open": queue("6:600 10:60", 5)}
+            }},
+            "files": {"u:a": {"size_bytes": 40, "replicas": ["se1"]}}
+        },
+        "expected": {
+            "verdict": "assign", "code": null, "alternative_index": 0,
+            "discovery": {
+                "mode": "index", "index_servers_read": ["index-1"], "clusters": ["ce-a"],
+                "no_information": []
+            },
+            "choice": {
+                "target": "ce-a/open", "rule": "only_candidate", "has_free_slots": true,
+                "free_set": ["ce-a/open"], "tied": ["ce-a/open"], "draw": null
+            },
+            "changes": {
+                "target": "ce-a/open", "count": 2, "time_s": 3600,
+                "free_slots_after": [[3600, 8], [36000, 6]], "disk_bytes": 0,
+                "disk_free_bytes_after": 900, "cache_bytes": 40, "cache_free_bytes_after": 60,
+                "tags": ["u:a"], "queued_jobs_delta": 0
+            }
+        }
+    })
+}
+
+#[test]
+fn a_case_of_nordugrid_is_compared_whole() {
+    let agreement = |whole: &Value| {
+        let case = Recorded::read(&whole.to_string()).expect("a case");
+        let judged = case.judge(Rules::Documented).expect("a judgement");
+        let queues = &judged.to_json()["alternatives"][0]["queues"];
+        assert_eq!(queues["ce-a/full"], json!({"rejected": "queue_full"}));
+        assert_eq!(queues["ce-a/open"]["classes"], json!({"a": "REMOTE"}));
+        case.compare(&judged, Rules::Documented).expect("something to compare with")
+    };
+    let mut whole = nordugrid_case();
+    assert_eq!(agreement(&whole).differences, Vec::<String>::new());
+    whole["expected"]["changes"]["free_slots_after"][1][1] = json!(5);
+    assert_eq!(agreement(&whole).differences.len(), 1);
+}
+
+#[test]
+fn a_draw_and_a_bad_description_are_answered() {
+    let answer = |scenario: Value| {
+        let whole = json!({"id": "ng-2", "kind": "nordugrid", "scenario": scenario});
+        Recorded::read(&whole.to_string()).expect("a case").judge(Rules::Documented)
+    };
+    let drawn = answer(json!({
+        "question": "draw", "job_id": "gsid-0001", "attempt": 0, "cut_id": "c000000000000001",
+        "weights": [["c", 60], ["a", 10], ["b", 30]]
+    }));
+    let drawn = drawn.expect("a draw").to_json();
+    assert_eq!((&drawn["x"], &drawn["chosen"]), (&json!(52), &json!("c")));
+    let rejected = answer(json!({"xrsl": "&(executable=run"})).expect("an answer").to_json();
+    assert_eq!(rejected["code"], "bad_description");
+    assert_eq!(rejected["error"]["code"], "missing_parenthesis");
+    let error = answer(json!({"question": "why"})).expect_err("no such question");
+    assert!(error.contains("wants decide, draw, cut_id"), "{error}");
+}

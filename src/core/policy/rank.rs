@@ -67,8 +67,9 @@ pub fn best(vectors: &[&[RankKey]]) -> Best {
         if left.len() < 2 {
             break;
         }
-        let Some(least) = left.iter().map(|at| vectors[*at][key]).min() else { break };
-        left.retain(|at| vectors[*at][key] == least);
+        let key_of = |at: &usize| vectors[*at].get(key);
+        let least = left.iter().map(key_of).min().flatten();
+        left.retain(|at| key_of(at) == least);
         if left.len() == 1 {
             return Best { left, decided_by: Some(key) };
         }

@@ -24,7 +24,7 @@ pub(super) fn answer(
     decision: &TargetDecision,
 ) -> Value {
     let discovery = decision.discovery.as_ref();
-    let (mut alternatives, mut chosen, mut changes) = (Vec::new(), Value::Null, Value::Null);
+    let (mut alternatives, mut chosen) = (Vec::new(), Value::Null);
     for (tried, written) in decision.tried.iter().zip(&submission.alternatives) {
         let case = submission.case(facts, written, resolved);
         let queues: Map<String, Value> = candidates(&case, tried)
@@ -43,7 +43,6 @@ pub(super) fn answer(
             .collect();
         alternatives.push(json!({"job": alternative(written), "queues": queues}));
         chosen = choice(&case, tried);
-        changes = TargetChanges::of(&case, tried).as_ref().map_or(Value::Null, changed);
     }
     let rejection = decision.rejection.map(|rejection| rejection.code());
     json!({
@@ -54,7 +53,7 @@ pub(super) fn answer(
         "alternative_index": rejection.is_none().then(|| decision.tried.len() - 1),
         "alternatives": alternatives,
         "choice": chosen,
-        "changes": changes,
+        "changes": decision.changes.as_ref().map(changed),
     })
 }
 
@@ -79,7 +78,7 @@ fn candidates<'c>(
         let reason = it.objection.reason.name;
         (it.target, Some((it.filter, reason)))
     });
-    let ranked = choice.ranked.iter().map(|it| (it.figures.target, None));
+    let ranked = choice.ranked.iter().map(|it| (it.target, None));
     refused.chain(ranked).filter_map(|(target, refused)| {
         Some((TargetCandidate::of(case, case.facts.share(target)?)?, refused))
     })
@@ -93,7 +92,7 @@ fn queue(case: &JobCase<'_>, candidate: &TargetCandidate<'_>, reason: Option<&st
     let files = case.job.input_files.iter().zip(&case.inputs);
     let classes: Map<String, Value> =
         files.map(|(file, input)| (file.name.clone(), json!(class(input)))).collect();
-    let disk_free = candidate.disk_free(case);
+    let disk_free = candidate.disk_free();
     let flags = [("size_unknown", case.is_size_unknown), ("disk_unknown", disk_free.is_none())];
     let flags: Vec<&str> = flags.iter().filter(|(_, is_set)| *is_set).map(|it| it.0).collect();
     json!({
@@ -107,7 +106,7 @@ fn queue(case: &JobCase<'_>, candidate: &TargetCandidate<'_>, reason: Option<&st
         "free_slots": windows(&candidate.windows(case)),
         "free_slots_for_job": candidate.free_slots(case, &mut Vec::new()),
         "needed_time_s": limited(candidate.needed_time_s(case)),
-        "queued_jobs": candidate.queued_jobs(case),
+        "queued_jobs": candidate.queued_jobs(),
         "total_slots": candidate.total_slots(),
         "cache_free_bytes": staging.cache_free,
         "disk_free_bytes": disk_free,
@@ -117,8 +116,8 @@ fn queue(case: &JobCase<'_>, candidate: &TargetCandidate<'_>, reason: Option<&st
 fn choice(case: &JobCase<'_>, choice: &Choice) -> Value {
     let Some(chosen) = &choice.chosen else { return Value::Null };
     let ranked = &choice.ranked;
-    let name = |at: &usize| case.facts.targets.name(ranked[*at].figures.target);
-    let is_free = |at: &usize| ranked[*at].figures.is_free;
+    let name = |at: &usize| case.facts.targets.name(ranked[*at].target);
+    let is_free = |at: &usize| ranked[*at].is_free;
     let every: Vec<usize> = (0..ranked.len()).collect();
     json!({
         "target": name(&chosen.at),

@@ -53,6 +53,7 @@ pub(super) fn facts(scenario: &Value) -> Result<GridFacts, String> {
             cluster: text(&it["cluster"]),
             source: text(&it["file"]),
             job_id: text(&it["job_id"]),
+            target: None,
             tagged_at: moment(&it["tagged_at"]),
         });
     }

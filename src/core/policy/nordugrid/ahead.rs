@@ -8,7 +8,6 @@ use super::job_state::JobState;
 use super::windows::{Needed, UNLIMITED_S};
 use crate::core::unit::Millis;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 /// Until when a job counts as being in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,14 +58,20 @@ pub struct Amount {
 struct KnownJob {
     record: Option<(u32, JobRecord)>,
     reservations: Vec<(u32, TargetReservation)>,
+    /// What became of submissions, by the number of the target: known before the reservation if the
+    /// two records come in that order.
+    outcomes: BTreeMap<u32, Submission>,
 }
+
+/// Sums at one target by until when they count and how long the CPUs are needed, ascending.
+type Sums = Vec<((Until, TimeNeeded), Amount)>;
 
 /// Jobs with their contributions, and the sums of these for each target.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
     jobs: BTreeMap<String, KnownJob>,
     /// By the number of the target.
-    sums: Vec<BTreeMap<(Until, TimeNeeded), Amount>>,
+    sums: Vec<Sums>,
 }
 
 /// What a job contributes: at the target of its record, and at those where it has a reservation that
@@ -122,17 +127,24 @@ impl Ahead {
         self.change(record.job_id.clone(), |job| job.record = Some((target, record)));
     }
 
-    /// Takes a reservation, in the place of an earlier one of the job at the same target.
-    pub fn put_reservation(&mut self, target: u32, reservation: TargetReservation) {
+    /// Takes a reservation. Of several of a job at one target the latest counts.
+    pub fn put_reservation(&mut self, target: u32, mut reservation: TargetReservation) {
         self.change(reservation.job_id.clone(), |job| {
-            job.reservations.retain(|(at, _)| *at != target);
+            let decided_at = reservation.decided_at;
+            let is_same = |(at, _): &(u32, TargetReservation)| *at == target;
+            if job.reservations.iter().any(|it| is_same(it) && it.1.decided_at > decided_at) {
+                return;
+            }
+            reservation.outcome = reservation.outcome.or(job.outcomes.get(&target).copied());
+            job.reservations.retain(|it| !is_same(it));
             job.reservations.push((target, reservation));
         });
     }
 
-    /// Takes what became of a submission. One that was never reserved has no effect.
+    /// Takes what became of a submission.
     pub fn put_outcome(&mut self, job_id: &str, target: u32, outcome: Submission) {
         self.change(job_id.to_owned(), |job| {
+            job.outcomes.insert(target, outcome);
             for (_, reservation) in job.reservations.iter_mut().filter(|(at, _)| *at == target) {
                 reservation.outcome = Some(outcome);
             }
@@ -151,13 +163,13 @@ impl Ahead {
 
     /// What became of the submission of a job to a target.
     pub fn outcome(&self, job_id: &str, target: u32) -> Option<Submission> {
-        let job = self.jobs.get(job_id)?;
-        job.reservations.iter().find(|(at, _)| *at == target)?.1.outcome
+        self.jobs.get(job_id)?.outcomes.get(&target).copied()
     }
 
     /// Amounts at a target, added up, of the jobs that facts of a moment do not contain.
     pub fn amount(&self, target: u32, as_of: Millis) -> Amount {
-        self.since(target, as_of).fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount))
+        let amounts = self.since(target, as_of).iter();
+        amounts.fold(Amount::default(), |sum, (_, amount)| sum.plus(*amount))
     }
 
     /// CPUs that jobs in front need at a target, by the time needed.
@@ -186,19 +198,22 @@ impl Ahead {
     /// Whether the sums are the same.
     pub fn has_sums_of(&self, other: &Ahead) -> bool {
         let targets = self.sums.len().max(other.sums.len());
-        let none = BTreeMap::new();
+        let none = Sums::new();
         (0..targets)
             .all(|at| self.sums.get(at).unwrap_or(&none) == other.sums.get(at).unwrap_or(&none))
     }
 
-    fn since(
-        &self,
-        target: u32,
-        as_of: Millis,
-    ) -> impl Iterator<Item = (&(Until, TimeNeeded), &Amount)> {
-        let contained = (Until::FactsOf(as_of), TimeNeeded::Stated(u64::MAX));
-        let range = (Bound::Excluded(contained), Bound::Unbounded);
-        self.sums.get(target as usize).into_iter().flat_map(move |sums| sums.range(range))
+    /// Sums of the jobs that facts of a moment do not contain.
+    #[inline]
+    fn since(&self, target: u32, as_of: Millis) -> &[((Until, TimeNeeded), Amount)] {
+        let Some(sums) = self.sums.get(target as usize) else { return &[] };
+        let is_contained = |until: Until| until <= Until::FactsOf(as_of);
+        match sums.first() {
+            Some(((until, _), _)) if is_contained(*until) => {
+                &sums[sums.partition_point(|((until, _), _)| is_contained(*until))..]
+            }
+            Some(_) | None => sums,
+        }
     }
 
     /// Changes what is known of a job: what it contributed is taken away, what it contributes now is
@@ -208,7 +223,7 @@ impl Ahead {
         self.take_away(&contributions(job.record.as_ref(), &job.reservations));
         change(&mut job);
         self.add(&contributions(job.record.as_ref(), &job.reservations));
-        if job.record.is_some() || !job.reservations.is_empty() {
+        if job.record.is_some() || !job.reservations.is_empty() || !job.outcomes.is_empty() {
             self.jobs.insert(job_id, job);
         }
     }
@@ -217,20 +232,24 @@ impl Ahead {
         for Contribution { target, until, time, amount } in contributions {
             let target = *target as usize;
             if self.sums.len() <= target {
-                self.sums.resize_with(target + 1, BTreeMap::new);
+                self.sums.resize_with(target + 1, Sums::new);
             }
-            let sum = self.sums[target].entry((*until, *time)).or_default();
-            *sum = sum.plus(*amount);
+            let (sums, key) = (&mut self.sums[target], (*until, *time));
+            match sums.binary_search_by_key(&key, |(key, _)| *key) {
+                Ok(at) => sums[at].1 = sums[at].1.plus(*amount),
+                Err(at) => sums.insert(at, (key, *amount)),
+            }
         }
     }
 
     fn take_away(&mut self, contributions: &[Contribution]) {
         for Contribution { target, until, time, amount } in contributions {
             let Some(sums) = self.sums.get_mut(*target as usize) else { continue };
-            if let Some(sum) = sums.get_mut(&(*until, *time)) {
-                *sum = sum.minus(*amount);
-                if sum.jobs == 0 {
-                    sums.remove(&(*until, *time));
+            let key = (*until, *time);
+            if let Ok(at) = sums.binary_search_by_key(&key, |(key, _)| *key) {
+                sums[at].1 = sums[at].1.minus(*amount);
+                if sums[at].1.jobs == 0 {
+                    sums.remove(at);
                 }
             }
         }

@@ -34,6 +34,8 @@ pub struct JobCase<'a> {
     pub operating_system: Vec<Wanted>,
     /// Input files in written order.
     pub inputs: Vec<Input>,
+    /// Clusters with any of the input files close by or in the cache.
+    pub holders: Numbers,
     /// Whether the size of any input is not known.
     pub is_size_unknown: bool,
     /// Whether it is rejected for that (N-15).
@@ -118,6 +120,7 @@ impl<'a> JobCase<'a> {
             middleware: wanted(&job.middleware),
             runtime_environment: wanted(&job.runtime_environment),
             operating_system: wanted(&job.operating_system),
+            holders: holders(&inputs),
             inputs,
             is_size_unknown,
             rejects_unknown_sizes: own.size_unknown == SizeUnknown::Reject,
@@ -156,6 +159,15 @@ impl<'a> JobCase<'a> {
 
 fn in_lower_case(condition: &NameCondition) -> (bool, String) {
     (condition.relation == Relation::NotEqual, condition.name.to_lowercase())
+}
+
+fn holders(inputs: &[Input]) -> Numbers {
+    let mut holders = Numbers::default();
+    for input in inputs {
+        holders.add(&input.local);
+        holders.add(&input.cached);
+    }
+    holders
 }
 
 /// Input files, each looked up once; and whether the size of any is not known.

@@ -3,9 +3,9 @@
 
 use super::case::JobCase;
 use super::choice::Choice;
-use super::facts::{CacheTag, Submission, TargetReservation};
+use super::facts::{CacheTag, TargetReservation};
 use super::grid_facts::{GridFacts, split_target};
-use super::staging::{FileClass, Staging, left};
+use super::staging::{FileClass, Staging, cache_reserved, left};
 use super::target::TargetCandidate;
 use super::windows::{Needed, UNLIMITED_S, Windows};
 use crate::core::unit::{Bytes, Millis};
@@ -35,12 +35,30 @@ pub struct TargetChanges {
     /// Jobs by which its queue grows: 1 if it has not enough free CPUs, else 0. The job is in front
     /// from now on and counts there once.
     pub queued_jobs_delta: u64,
+    /// The limits that apply to what is held (TS-07): of a disk or cache of which the size is not
+    /// known there is none.
+    pub limits: Vec<TargetLimit>,
+}
+
+/// A limit that applies to an assignment: `after <= max`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetLimit {
+    /// `disk` or `cache`.
+    pub name: &'static str,
+    /// The target whose disk, or the cluster whose cache.
+    pub of: String,
+    /// Bytes that earlier decisions hold.
+    pub before: u128,
+    /// The same with this one.
+    pub after: u128,
+    /// Bytes that are published as free.
+    pub max: Bytes,
 }
 
 impl TargetChanges {
     /// What the assignment of a job by a choice changes; `None`: it is not assigned.
     pub fn of(case: &JobCase<'_>, choice: &Choice) -> Option<TargetChanges> {
-        let figures = &choice.ranked.get(choice.chosen.as_ref()?.at)?.figures;
+        let figures = choice.ranked.get(choice.chosen.as_ref()?.at)?;
         let candidate = TargetCandidate::of(case, case.facts.share(figures.target)?)?;
         let staging = Staging::of(case, candidate.cluster);
         let (disk_bytes, cache_bytes) = (staging.disk_sum(), staging.cached_sum());
@@ -56,13 +74,32 @@ impl TargetChanges {
             time_s: Some(time_s).filter(|time_s| *time_s != UNLIMITED_S),
             free_slots_after: windows.after(&needed),
             disk_bytes,
-            disk_free_bytes_after: candidate.disk_free(case).map(|free| after(free, disk_bytes)),
+            disk_free_bytes_after: candidate.disk_free().map(|free| after(free, disk_bytes)),
             cache_bytes,
             cache_free_bytes_after: staging.cache_free.map(|free| after(free, cache_bytes)),
             tags: tags(case, staging.cluster, staging.cache_free.is_some()),
             queued_jobs_delta: u64::from(!figures.is_free),
+            limits: limits(case, &candidate, &staging),
         })
     }
+}
+
+/// The limits of disk and cache.
+fn limits(
+    case: &JobCase<'_>,
+    candidate: &TargetCandidate<'_>,
+    staging: &Staging,
+) -> Vec<TargetLimit> {
+    let disk_free = candidate.user.and_then(|user| user.disk_free_bytes);
+    let disk = (candidate.ahead.disk_bytes, staging.disk_sum(), disk_free);
+    let cache_free = candidate.cluster.facts.cache_free_bytes;
+    let cache = (cache_reserved(case, candidate.cluster), staging.cached_sum(), cache_free);
+    let cluster = candidate.cluster.facts.name.clone();
+    let all = [("disk", candidate.id(case).to_owned(), disk), ("cache", cluster, cache)];
+    let known = all.into_iter().filter_map(|(name, of, (before, held, max))| {
+        Some(TargetLimit { name, of, before, after: before + u128::from(held), max: max? })
+    });
+    known.collect()
 }
 
 /// Files that come through the cache.
@@ -93,13 +130,9 @@ impl GridFacts {
                 cluster: cluster.to_owned(),
                 source: source.clone(),
                 job_id: job_id.to_owned(),
+                target: Some(changes.target.clone()),
                 tagged_at: decided_at,
             });
         }
-    }
-
-    /// Folds what became of a submission: see [`GridFacts::put_outcome`].
-    pub fn fold_outcome(&mut self, job_id: &str, target: &str, outcome: Submission) {
-        self.put_outcome(job_id, target, outcome);
     }
 }

@@ -8,7 +8,7 @@ use super::staging::Staging;
 use super::target::TargetCandidate;
 use crate::core::draw::{Draw, Seed};
 use crate::core::policy::declare::{Judge, Weigh};
-use crate::core::policy::rank::{RankKey, RankVector, best};
+use crate::core::policy::rank::{RankKey, best};
 use crate::core::policy::walk::bounded;
 use crate::core::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
 
@@ -21,7 +21,9 @@ pub struct Choice {
     /// Targets that a filter objects to, in the order of their names.
     pub refused: Vec<RefusedTarget>,
     /// Targets that are left, in the order of their names.
-    pub ranked: Vec<RankedTarget>,
+    pub ranked: Vec<TargetFigures>,
+    /// The keys of the ranked targets, one after the other.
+    keys: Vec<RankKey>,
     /// The one chosen; `None`: none is left.
     pub chosen: Option<ChosenTarget>,
 }
@@ -37,13 +39,12 @@ pub struct RefusedTarget {
     pub objection: Objection,
 }
 
-/// A target that no filter objects to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RankedTarget {
-    /// What it is ranked by.
-    pub figures: TargetFigures,
-    /// Its keys, in the order of the policy's weights.
-    pub rank: RankVector,
+impl Choice {
+    /// The keys of a ranked target by its place, in the order of the policy's weights.
+    pub fn rank(&self, at: usize) -> &[RankKey] {
+        let keys = self.keys.len().checked_div(self.ranked.len()).unwrap_or(0);
+        self.keys.get(at * keys..(at + 1) * keys).unwrap_or(&[])
+    }
 }
 
 /// The target that was chosen, and how.
@@ -99,7 +100,7 @@ impl Policy {
     ) -> Choice {
         let mut choice = Choice::default();
         let filters = self.target_filters(case, resolved);
-        let (mut staging, mut room) = (None, Vec::new());
+        let (mut staging, mut room) = (LastStaging::of(case), Vec::new());
         for share in case.facts.shares().filter(|share| clusters.has(share.cluster)) {
             let Some(candidate) = TargetCandidate::of(case, share) else { continue };
             if !candidate.cluster.facts.answered {
@@ -110,38 +111,34 @@ impl Policy {
                     choice.refused.push(RefusedTarget { target: share.target, filter, objection });
                 }
                 None => {
-                    let staging = staged(case, &candidate, &mut staging);
+                    let staging = staging.at(case, &candidate);
                     let figures = TargetFigures::of(case, &candidate, staging, &mut room);
-                    let rank = self.rank(&figures, resolved);
-                    choice.ranked.push(RankedTarget { figures, rank });
+                    self.rank(&figures, resolved, &mut choice.keys);
+                    choice.ranked.push(figures);
                 }
             }
         }
-        choice.chosen = self.select(case, &choice.ranked, seed);
+        choice.chosen = self.select(case, &choice, seed);
         choice
     }
 
-    /// The keys of a target, in the order of the policy's weights.
-    fn rank(&self, figures: &TargetFigures, resolved: &Resolved) -> RankVector {
+    /// Adds the keys of a target, in the order of the policy's weights.
+    fn rank(&self, figures: &TargetFigures, resolved: &Resolved, keys: &mut Vec<RankKey>) {
         let weights = self.weights.iter().zip(&resolved.weights);
         let key = |(weight, values): (&&'static Weight, _)| match weight.weigh {
             Weigh::Rank(rank) => Some(rank(figures, values)),
             Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) | Weigh::Nucleus(_) => None,
         };
-        weights.filter_map(key).collect()
+        keys.extend(weights.filter_map(key));
     }
 
     /// The first by rank; ties by a draw.
-    fn select(
-        &self,
-        case: &JobCase<'_>,
-        ranked: &[RankedTarget],
-        seed: &Seed<'_>,
-    ) -> Option<ChosenTarget> {
-        let vectors: Vec<&[RankKey]> = ranked.iter().map(|it| it.rank.as_slice()).collect();
+    fn select(&self, case: &JobCase<'_>, choice: &Choice, seed: &Seed<'_>) -> Option<ChosenTarget> {
+        let ranked = &choice.ranked;
+        let vectors: Vec<&[RankKey]> = (0..ranked.len()).map(|at| choice.rank(at)).collect();
         let best = best(&vectors);
-        let name = |at: &usize| case.facts.targets.name(ranked[*at].figures.target).to_owned();
-        let weight = |at: &usize| (name(at), ranked[*at].figures.draw_weight());
+        let name = |at: &usize| case.facts.targets.name(ranked[*at].target).to_owned();
+        let weight = |at: &usize| (name(at), ranked[*at].draw_weight());
         let draw = match best.left.len() {
             0 | 1 => None,
             _ => seed.draw(best.left.iter().map(weight).collect()),
@@ -149,7 +146,7 @@ impl Policy {
         let winner = draw.as_ref().map(Draw::winner);
         let is_winner = |at: &&usize| winner.is_none_or(|winner| name(at) == winner);
         let at = *best.left.iter().find(is_winner)?;
-        let is_free = ranked[at].figures.is_free;
+        let is_free = ranked[at].is_free;
         let rule = match (&draw, best.decided_by.and_then(|key| self.weights.get(key))) {
             (Some(_), _) if is_free => ChoiceRule::Draw,
             (Some(_), _) => ChoiceRule::QueueRatioDraw,
@@ -177,7 +174,12 @@ impl Policy {
         candidate: &TargetCandidate<'_>,
         resolved: &Resolved,
     ) -> Option<(u16, Objection)> {
-        self.target_filters(case, resolved).objection(case, candidate, resolved, &mut None)
+        self.target_filters(case, resolved).objection(
+            case,
+            candidate,
+            resolved,
+            &mut LastStaging::of(case),
+        )
     }
 }
 
@@ -187,15 +189,13 @@ impl TargetFilters {
         case: &JobCase<'_>,
         candidate: &TargetCandidate<'_>,
         resolved: &Resolved,
-        staging: &mut Option<Staging>,
+        staging: &mut LastStaging,
     ) -> Option<(u16, Objection)> {
         self.0.iter().find_map(|(at, judge)| {
             let values = &resolved.filters[usize::from(*at)];
             let verdict = match judge {
                 Judge::Target(judge) => judge(case, candidate, values),
-                Judge::Staged(judge) => {
-                    judge(case, candidate, staged(case, candidate, staging), values)
-                }
+                Judge::Staged(judge) => judge(case, candidate, staging.at(case, candidate), values),
                 Judge::Before(_)
                 | Judge::After(_)
                 | Judge::Whole(_)
@@ -211,16 +211,23 @@ impl TargetFilters {
     }
 }
 
-/// The input files at a candidate's cluster; found once for queues of one cluster that follow each
-/// other.
-fn staged<'s>(
-    case: &JobCase<'_>,
-    candidate: &TargetCandidate<'_>,
-    staging: &'s mut Option<Staging>,
-) -> &'s Staging {
-    let cluster = candidate.cluster.number;
-    if staging.as_ref().is_some_and(|known| known.cluster != cluster) {
-        *staging = None;
+/// The input files at the cluster that was looked at last: queues of one cluster follow each other.
+struct LastStaging {
+    /// What holds at clusters that have none of the files.
+    elsewhere: Staging,
+    last: Option<Staging>,
+}
+
+impl LastStaging {
+    fn of(case: &JobCase<'_>) -> LastStaging {
+        LastStaging { elsewhere: Staging::elsewhere(case), last: None }
     }
-    staging.get_or_insert_with(|| Staging::of(case, candidate.cluster))
+
+    /// The input files at a candidate's cluster.
+    fn at(&mut self, case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> &Staging {
+        if self.last.as_ref().is_some_and(|last| last.cluster != candidate.cluster.number) {
+            self.last = None;
+        }
+        self.last.get_or_insert_with(|| Staging::from(case, candidate.cluster, &self.elsewhere))
+    }
 }

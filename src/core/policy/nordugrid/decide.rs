@@ -2,6 +2,7 @@
 //! or the job rejected (B.8, N-26).
 
 use super::case::{JobCase, Stated};
+use super::changes::TargetChanges;
 use super::choice::{Choice, DRAW};
 use super::discovery::{Discovery, Start};
 use super::grid_facts::GridFacts;
@@ -65,6 +66,8 @@ pub struct TargetDecision {
     pub no_information: BTreeSet<String>,
     /// What became of each alternative that was tried, in written order.
     pub tried: Vec<Choice>,
+    /// What the assignment changes; `None`: there is none.
+    pub changes: Option<TargetChanges>,
     /// Why the job is rejected; `None`: the last alternative tried has a target.
     pub rejection: Option<Rejection>,
 }
@@ -109,6 +112,7 @@ impl Policy {
             discovery: None,
             no_information: BTreeSet::new(),
             tried: Vec::new(),
+            changes: None,
             rejection: Some(Rejection::NoIndexServer),
         };
         let Ok(discovery) = found else { return decision };
@@ -119,9 +123,9 @@ impl Policy {
             let case = submission.case(facts, alternative, resolved);
             let seed = submission.seed();
             let choice = self.choose_target(&case, &discovery.clusters, resolved, &seed);
-            let is_chosen = choice.chosen.is_some();
+            decision.changes = TargetChanges::of(&case, &choice);
             decision.tried.push(choice);
-            if is_chosen {
+            if decision.changes.is_some() {
                 decision.rejection = None;
                 break;
             }

@@ -212,6 +212,9 @@ pub struct CacheTag {
     pub source: String,
     /// Name of the job.
     pub job_id: String,
+    /// The target that the job was sent to, `cluster/queue`: a refusal there ends the tag. `None`:
+    /// not stated.
+    pub target: Option<String>,
     /// When it was tagged.
     pub tagged_at: Millis,
 }

@@ -40,7 +40,7 @@ impl TargetFigures {
             is_free: free_slots >= case.job.count,
             remote_bytes: staging.remote_bytes,
             local_bytes: staging.local_bytes,
-            queued_jobs: candidate.queued_jobs(case),
+            queued_jobs: candidate.queued_jobs(),
             total_slots: candidate.total_slots().unwrap_or(0),
         }
     }

@@ -29,8 +29,16 @@ pub struct CacheRow {
     pub cluster: u32,
     /// The newest report: whether it is there, and when that was so.
     report: Option<(Millis, bool)>,
-    /// Jobs that bring it there, and when each was decided.
-    tags: Vec<(String, Millis)>,
+    /// Jobs that bring it there.
+    tags: Vec<TagRow>,
+}
+
+/// A job that brings a file into a cache.
+#[derive(Clone, Debug)]
+struct TagRow {
+    job_id: String,
+    target: Option<u32>,
+    tagged_at: Millis,
 }
 
 impl Files {
@@ -55,16 +63,24 @@ impl Files {
         }
     }
 
-    /// Takes a tag, in the place of an earlier one of the same job.
-    pub fn put_tag(&mut self, cluster: u32, tag: &CacheTag) {
+    /// Takes a tag. Of several of one job and target the latest counts.
+    pub fn put_tag(&mut self, cluster: u32, target: Option<u32>, tag: &CacheTag) {
         let row = self.row(&tag.source).cache(cluster);
-        row.tags.retain(|(job_id, _)| *job_id != tag.job_id);
-        row.tags.push((tag.job_id.clone(), tag.tagged_at));
+        let is_same = |it: &&mut TagRow| it.job_id == tag.job_id && it.target == target;
+        match row.tags.iter_mut().find(is_same) {
+            Some(known) => known.tagged_at = tag.tagged_at.max(known.tagged_at),
+            None => {
+                let (job_id, tagged_at) = (tag.job_id.clone(), tag.tagged_at);
+                row.tags.push(TagRow { job_id, target, tagged_at });
+            }
+        }
     }
 
-    /// Ends the tag of a job.
-    pub fn remove_tag(&mut self, cluster: u32, source: &str, job_id: &str) {
-        self.row(source).cache(cluster).tags.retain(|(other, _)| other != job_id);
+    /// Ends tags of a job: those of one target, or all.
+    pub fn remove_tags(&mut self, cluster: u32, source: &str, job_id: &str, target: Option<u32>) {
+        let is_ended =
+            |it: &TagRow| it.job_id == job_id && (target.is_none() || it.target == target);
+        self.row(source).cache(cluster).tags.retain(|tag| !is_ended(tag));
     }
 
     fn row(&mut self, source: &str) -> &mut FileRow {
@@ -94,9 +110,9 @@ impl CacheRow {
     /// newer than the report and younger than `tag_ttl_s`.
     pub fn has_file(&self, now: Millis, tag_ttl_s: u64) -> bool {
         let ttl = Millis::try_from(tag_ttl_s).unwrap_or(Millis::MAX).saturating_mul(SECOND);
-        let counts = |(_, tagged_at): &(String, Millis)| {
-            let is_newer = self.report.is_none_or(|(as_of, _)| as_of < *tagged_at);
-            is_newer && now.saturating_sub(*tagged_at) < ttl
+        let counts = |tag: &TagRow| {
+            let is_newer = self.report.is_none_or(|(as_of, _)| as_of < tag.tagged_at);
+            is_newer && now.saturating_sub(tag.tagged_at) < ttl
         };
         self.report.is_some_and(|(_, is_present)| is_present) || self.tags.iter().any(counts)
     }

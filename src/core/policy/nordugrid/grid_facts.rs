@@ -43,8 +43,8 @@ pub struct GridFacts {
     pub ahead: Ahead,
     /// Files.
     pub files: Files,
-    /// Files that a job brings into caches: (job, cluster, source).
-    tags: BTreeSet<(String, u32, String)>,
+    /// Files that a job brings into caches: (job, cluster, source), and when each was last tagged.
+    tags: BTreeMap<(String, u32, String), Millis>,
 }
 
 /// A cluster's facts, prepared to be compared.
@@ -184,15 +184,13 @@ impl GridFacts {
         self.ahead.put_reservation(target, reservation);
     }
 
-    /// Takes what became of a submission: a refusal releases the reservation and ends the tags of
-    /// the job at that cluster (N-25).
+    /// Takes what became of a submission: a refusal releases the reservation and ends the tags that
+    /// it made (N-25).
     pub fn put_outcome(&mut self, job_id: &str, target: &str, outcome: Submission) {
         let number = self.target(target);
         self.ahead.put_outcome(job_id, number, outcome);
         if outcome == Submission::Failed {
-            let (cluster, _) = split_target(target);
-            let cluster = self.names.number(cluster);
-            self.remove_tags(job_id, Some(cluster));
+            self.remove_tags(job_id, Some(number));
         }
     }
 
@@ -208,28 +206,60 @@ impl GridFacts {
         self.files.put_report(cluster, report);
     }
 
-    /// Takes a tag, unless its job is known to have ended before its inputs were staged.
+    /// Takes a tag, unless its job is known to have ended before its inputs were staged, or its
+    /// target to have refused the job.
     pub fn put_tag(&mut self, tag: &CacheTag) {
         let is_over = |job: &JobRecord| job.state == JobState::Ended && !job.is_staged;
-        if self.ahead.record(&tag.job_id).is_some_and(is_over) {
+        let is_refused = |target: &String| self.is_refused(&tag.job_id, target);
+        if self.ahead.record(&tag.job_id).is_some_and(is_over)
+            || tag.target.as_ref().is_some_and(is_refused)
+        {
             return;
         }
         let cluster = self.names.number(&tag.cluster);
-        self.tags.insert((tag.job_id.clone(), cluster, tag.source.clone()));
-        self.files.put_tag(cluster, tag);
+        let target = tag.target.as_ref().map(|target| self.target(target));
+        let key = (tag.job_id.clone(), cluster, tag.source.clone());
+        let tagged_at = self.tags.entry(key).or_insert(tag.tagged_at);
+        *tagged_at = tag.tagged_at.max(*tagged_at);
+        self.files.put_tag(cluster, target, tag);
     }
 
-    /// Ends the tags of a job, at one cluster or at all.
-    fn remove_tags(&mut self, job_id: &str, at: Option<u32>) {
+    /// Forgets tags that are older than any time to live. Changes no decision; looks at all tags.
+    pub fn forget_tags(&mut self, tagged_before: Millis) {
+        let (files, is_old) = (&mut self.files, |at: &Millis| *at < tagged_before);
+        self.tags.retain(|(job_id, cluster, source), tagged_at| {
+            if is_old(tagged_at) {
+                files.remove_tags(*cluster, source, job_id, None);
+            }
+            !is_old(tagged_at)
+        });
+    }
+
+    /// Forgets a job that is over: its record, its reservations and what became of them.
+    pub fn remove_job(&mut self, job_id: &str) {
+        self.ahead.remove(job_id);
+    }
+
+    /// Ends tags of a job: those of one target, or all.
+    fn remove_tags(&mut self, job_id: &str, target: Option<u32>) {
         let first = (job_id.to_owned(), 0, String::new());
-        let of_job = self.tags.range(first..).take_while(|(job, _, _)| job == job_id);
-        let ended = of_job.filter(|(_, cluster, _)| at.is_none_or(|at| at == *cluster));
-        let ended: Vec<(String, u32, String)> = ended.cloned().collect();
-        for tag in ended {
-            self.tags.remove(&tag);
-            let (job_id, cluster, source) = tag;
-            self.files.remove_tag(cluster, &source, &job_id);
+        let keys = self.tags.range(first..).map(|(key, _)| key);
+        let of_job = keys.take_while(|(job, _, _)| job == job_id);
+        let of_job: Vec<(String, u32, String)> = of_job.cloned().collect();
+        for (_, cluster, source) in &of_job {
+            self.files.remove_tags(*cluster, source, job_id, target);
         }
+        if target.is_none() {
+            for tag in &of_job {
+                self.tags.remove(tag);
+            }
+        }
+    }
+
+    /// Whether a target refused a job.
+    fn is_refused(&self, job_id: &str, target: &str) -> bool {
+        let outcome = self.targets.find(target).and_then(|at| self.ahead.outcome(job_id, at));
+        outcome == Some(Submission::Failed)
     }
 
     /// The number of a target, which takes its place in the order of names when it is first seen.

@@ -69,6 +69,16 @@ impl Numbers {
         is_new
     }
 
+    /// Adds all numbers of another set.
+    pub fn add(&mut self, other: &Numbers) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            *word |= more;
+        }
+    }
+
     /// Removes a number.
     pub fn remove(&mut self, number: u32) {
         if let Some(word) = self.0.get_mut(number as usize / 64) {
@@ -105,6 +115,9 @@ mod tests {
     fn a_set_has_what_was_added_and_not_removed() {
         let mut set = Numbers::default();
         assert!(set.insert_new(3) && set.insert_new(200) && !set.insert_new(3));
+        let mut more = Numbers::default();
+        more.add(&set);
+        assert_eq!(more, set);
         set.remove(3);
         set.remove(9_000);
         assert_eq!(set.all().collect::<Vec<_>>(), [200]);

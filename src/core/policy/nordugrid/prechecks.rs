@@ -52,7 +52,7 @@ pub(super) static FULL: Filter = target_filter(
     "fewer jobs are queued than the queue takes, those in front counted",
     &[&QUEUE_FULL],
     Applies::Always,
-    Judge::Target(|case, candidate, _| full(case, candidate)),
+    Judge::Target(|_, candidate, _| full(candidate)),
 );
 
 pub(super) static CPUS: Filter = target_filter(
@@ -97,9 +97,9 @@ fn authorised(candidate: &TargetCandidate<'_>) -> Verdict {
     }
 }
 
-fn full(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
+fn full(candidate: &TargetCandidate<'_>) -> Verdict {
     let Some(most) = candidate.share.facts.max_queuable_jobs else { return Verdict::Pass };
-    let queued = candidate.queued_jobs(case);
+    let queued = candidate.queued_jobs();
     if queued < most { Verdict::Pass } else { object(&QUEUE_FULL, queued as f64, most as f64) }
 }
 

@@ -1,6 +1,5 @@
 //! Filters that look at the job's input files (N-15, N-17, N-19).
 
-use super::case::JobCase;
 use super::declared::target_filter;
 use super::staging::Staging;
 use super::target::TargetCandidate;
@@ -52,7 +51,7 @@ pub(super) static DISK: Filter = target_filter(
     "what the job stages and writes fits into what is free of the user's disk, if that is known",
     &[&DISK_SPACE],
     Applies::Always,
-    Judge::Staged(|case, candidate, staging, _| disk(case, candidate, staging)),
+    Judge::Staged(|_, candidate, staging, _| disk(candidate, staging)),
 );
 
 fn location(staging: &Staging) -> Verdict {
@@ -71,9 +70,9 @@ fn cache(staging: &Staging) -> Verdict {
     }
 }
 
-fn disk(case: &JobCase<'_>, candidate: &TargetCandidate<'_>, staging: &Staging) -> Verdict {
+fn disk(candidate: &TargetCandidate<'_>, staging: &Staging) -> Verdict {
     let wanted = staging.disk_sum();
-    match candidate.disk_free(case) {
+    match candidate.disk_free() {
         Some(free) if wanted > free => object(&DISK_SPACE, free as f64, wanted as f64),
         Some(_) | None => Verdict::Pass,
     }

@@ -2,7 +2,7 @@
 
 use super::case::{Input, JobCase};
 use super::grid_facts::ClusterRow;
-use super::target::facts_as_of;
+use super::target::amount_ahead;
 use crate::core::unit::Bytes;
 use crate::core::xrsl::CacheOption;
 
@@ -85,15 +85,30 @@ impl Staging {
     /// The input files of a job at a cluster.
     pub fn of(case: &JobCase<'_>, cluster: &ClusterRow) -> Staging {
         let has_cache = cluster.facts.cache_free_bytes.is_some();
-        let mut sums = Staging {
-            cluster: cluster.number,
-            session_sum: case.job.disk_bytes,
-            cache_free: cache_free(case, cluster),
-            ..Staging::default()
-        };
+        let (cluster, cache_free) = (cluster.number, cache_free(case, cluster));
+        Staging { cache_free, ..Staging::sums(case, cluster, has_cache) }
+    }
+
+    /// The same at a cluster that has a file of the job neither close by nor in its cache: equal at
+    /// all of these but for the free space of the cache.
+    pub fn elsewhere(case: &JobCase<'_>) -> Staging {
+        Staging::sums(case, u32::MAX, false)
+    }
+
+    /// The same at a cluster, where `elsewhere` is what holds at all that have none of the files.
+    pub fn from(case: &JobCase<'_>, cluster: &ClusterRow, elsewhere: &Staging) -> Staging {
+        if case.holders.has(cluster.number) {
+            return Staging::of(case, cluster);
+        }
+        let cache_free = cache_free(case, cluster);
+        Staging { cluster: cluster.number, cache_free, ..elsewhere.clone() }
+    }
+
+    fn sums(case: &JobCase<'_>, cluster: u32, has_cache: bool) -> Staging {
+        let mut sums = Staging { cluster, session_sum: case.job.disk_bytes, ..Staging::default() };
         for (at, input) in case.inputs.iter().enumerate() {
-            let class = FileClass::of(input, cluster.number, has_cache);
-            if class.is_for_cache() && is_in_cache_sum(case, at, cluster.number, has_cache) {
+            let class = FileClass::of(input, cluster, has_cache);
+            if class.is_for_cache() && is_in_cache_sum(case, at, cluster, has_cache) {
                 continue;
             }
             sums.add(class, input.size_bytes);
@@ -137,15 +152,16 @@ fn is_in_cache_sum(case: &JobCase<'_>, at: usize, cluster: u32, has_cache: bool)
     earlier.map(|(_, input)| FileClass::of(input, cluster, has_cache)).any(FileClass::is_for_cache)
 }
 
-/// Free space of a cluster's cache, less what jobs in front at all its queues reserve.
+/// Free space of a cluster's cache, less what jobs in front reserve.
 fn cache_free(case: &JobCase<'_>, cluster: &ClusterRow) -> Option<Bytes> {
     let free = cluster.facts.cache_free_bytes?;
+    Some(left(free, cache_reserved(case, cluster)))
+}
+
+/// Bytes of a cluster's cache that jobs in front at all its queues reserve.
+pub fn cache_reserved(case: &JobCase<'_>, cluster: &ClusterRow) -> u128 {
     let targets = case.facts.targets_of(cluster.number).iter();
-    let reserved = targets.map(|target| {
-        let as_of = facts_as_of(case, *target);
-        case.facts.ahead.amount(*target, as_of).cache_bytes
-    });
-    Some(left(free, reserved.sum()))
+    targets.map(|target| amount_ahead(case, *target).cache_bytes).sum()
 }
 
 /// What is left of an amount; never below 0.

@@ -16,14 +16,23 @@ pub struct TargetCandidate<'a> {
     pub share: &'a ShareRow,
     /// The user's facts there; `None`: the user is not in the queue's list.
     pub user: Option<&'a UserRow>,
+    /// When the facts were true by which it is known which jobs its figures contain.
+    pub as_of: Millis,
+    /// Amounts of the jobs in front.
+    pub ahead: Amount,
 }
 
 /// When the facts were true by which it is known which jobs a target's figures contain: those of the
 /// user, else those of the queue. If there are none, they contain no job.
-pub fn facts_as_of(case: &JobCase<'_>, target: u32) -> Millis {
-    let user = case.user.get(target as usize).and_then(Option::as_ref);
+fn facts_as_of(user: Option<&UserRow>, share: Option<&ShareRow>) -> Millis {
     let of_user = user.and_then(|user| user.as_of);
-    of_user.or_else(|| Some(case.facts.share(target)?.facts.as_of)).unwrap_or(Millis::MIN)
+    of_user.or(share.map(|share| share.facts.as_of)).unwrap_or(Millis::MIN)
+}
+
+/// Amounts of the jobs in front at a target, whether anything is known of its queue or not.
+pub fn amount_ahead(case: &JobCase<'_>, target: u32) -> Amount {
+    let user = case.user.get(target as usize).and_then(Option::as_ref);
+    case.facts.ahead.amount(target, facts_as_of(user, case.facts.share(target)))
 }
 
 impl<'a> TargetCandidate<'a> {
@@ -31,19 +40,16 @@ impl<'a> TargetCandidate<'a> {
     pub fn of(case: &JobCase<'a>, share: &'a ShareRow) -> Option<TargetCandidate<'a>> {
         let cluster = case.facts.cluster(share.cluster)?;
         let user = case.user.get(share.target as usize).and_then(Option::as_ref);
-        Some(TargetCandidate { cluster, share, user })
-    }
-
-    /// Amounts of the jobs in front.
-    pub fn ahead(&self, case: &JobCase<'_>) -> Amount {
-        case.facts.ahead.amount(self.share.target, facts_as_of(case, self.share.target))
+        let as_of = facts_as_of(user, Some(share));
+        let ahead = case.facts.ahead.amount(share.target, as_of);
+        Some(TargetCandidate { cluster, share, user, as_of, ahead })
     }
 
     /// Jobs that are queued: as published, and those in front; jobs (N-12, N-24).
-    pub fn queued_jobs(&self, case: &JobCase<'_>) -> u64 {
+    pub fn queued_jobs(&self) -> u64 {
         let published = &self.share.facts;
         let published = published.grid_queued_jobs.saturating_add(published.local_queued_jobs);
-        published.saturating_add(self.ahead(case).jobs)
+        published.saturating_add(self.ahead.jobs)
     }
 
     /// CPUs of the queue, else of the cluster.
@@ -73,16 +79,14 @@ impl<'a> TargetCandidate<'a> {
 
     /// CPUs that jobs in front need.
     pub fn needed_ahead(&self, case: &JobCase<'_>, needed: &mut Vec<Needed>) {
-        let target = self.share.target;
-        let as_of = facts_as_of(case, target);
-        case.facts.ahead.needed(target, as_of, &self.share.facts, needed);
+        case.facts.ahead.needed(self.share.target, self.as_of, &self.share.facts, needed);
     }
 
     /// Free space for the user's session directories, less what jobs in front reserve. `None`: not
     /// known.
-    pub fn disk_free(&self, case: &JobCase<'_>) -> Option<Bytes> {
+    pub fn disk_free(&self) -> Option<Bytes> {
         let free = self.user?.disk_free_bytes?;
-        Some(left(free, self.ahead(case).disk_bytes))
+        Some(left(free, self.ahead.disk_bytes))
     }
 
     /// Its name, `cluster/queue`.

@@ -79,8 +79,7 @@ impl Windows {
         let mut least = u64::MAX;
         let mut shorter = None;
         for (at, Window { duration_s, slots }) in self.0.iter().enumerate() {
-            // A job takes from this window if the window before it is too short for none of those
-            // that follow: its own window is this one or a longer one.
+            // Its own window is this one or a longer one, since every shorter one is too short.
             let takes = |job: &&Needed| {
                 job.time_s <= longest && shorter.is_none_or(|shorter| job.time_s > shorter)
             };
