@@ -108,13 +108,18 @@ impl PartialOrd for InWorkflow {
     }
 }
 
-/// Pending jobs of one signature.
+/// Pending jobs of one signature. What a look reads of every autocluster lies in it, not behind a
+/// pointer.
 #[derive(Clone, Debug)]
 pub struct Autocluster {
     /// What they have in common.
     pub signature: Signature,
-    /// When the first of them was queued.
-    oldest_at_s: Seconds,
+    /// A bit for each site of the whitelist, by its name's number modulo 64; all for no whitelist.
+    listed: u64,
+    /// The first of `by_age`.
+    oldest: Option<Place>,
+    /// The first of `by_seq`.
+    lowest: Option<Place>,
     /// First come, first served: the order of system jobs and of the normal band.
     by_age: BTreeSet<Place>,
     /// By place in the workflow, of test jobs alone: the order of the test band.
@@ -124,8 +129,17 @@ pub struct Autocluster {
 impl Autocluster {
     /// An empty one.
     pub fn new(signature: Signature) -> Autocluster {
+        let listed = signature
+            .whitelist
+            .as_ref()
+            .map_or(u64::MAX, |sites| sites.iter().fold(0, |listed, site| listed | bit_of(*site)));
         let (by_age, by_seq) = (BTreeSet::new(), BTreeSet::new());
-        Autocluster { signature, oldest_at_s: Seconds::MAX, by_age, by_seq }
+        Autocluster { signature, listed, oldest: None, lowest: None, by_age, by_seq }
+    }
+
+    /// Whether its jobs may run at a site without overflow (C-34, C-35).
+    pub fn is_local_to(&self, site: Name) -> bool {
+        self.listed & bit_of(site) != 0 && self.signature.is_local_to(site)
     }
 
     /// Adds a job.
@@ -133,8 +147,8 @@ impl Autocluster {
         if self.signature.test_member {
             self.by_seq.insert(InWorkflow(place.clone()));
         }
-        self.oldest_at_s = self.oldest_at_s.min(place.queued_at_s);
         self.by_age.insert(place);
+        self.find_first();
     }
 
     /// Removes a job.
@@ -143,7 +157,14 @@ impl Autocluster {
             self.by_seq.remove(&InWorkflow(place.clone()));
         }
         self.by_age.remove(place);
-        self.oldest_at_s = self.by_age.first().map_or(Seconds::MAX, |first| first.queued_at_s);
+        self.find_first();
+    }
+
+    fn find_first(&mut self) {
+        if self.oldest.as_ref() != self.by_age.first() {
+            self.oldest = self.by_age.first().cloned();
+        }
+        self.lowest = self.by_seq.first().map(|first| first.0.clone());
     }
 
     /// How many jobs.
@@ -156,18 +177,17 @@ impl Autocluster {
         self.by_age.is_empty()
     }
 
-    /// When the first of them was queued.
-    pub fn oldest_at_s(&self) -> Seconds {
-        self.oldest_at_s
-    }
-
     /// The job that was queued first.
     pub fn oldest(&self) -> Option<&Place> {
-        self.by_age.first()
+        self.oldest.as_ref()
     }
 
     /// The first job in the order of the workflow among those queued no later than a moment.
     pub fn first_in_workflow(&self, queued_by_s: Seconds) -> Option<&Place> {
+        let lowest = self.lowest.as_ref()?;
+        if lowest.queued_at_s <= queued_by_s {
+            return Some(lowest);
+        }
         let mut places = self.by_seq.iter().map(|it| &it.0);
         places.find(|place| place.queued_at_s <= queued_by_s)
     }
@@ -181,4 +201,8 @@ impl Autocluster {
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.by_age.iter()
     }
+}
+
+fn bit_of(site: Name) -> u64 {
+    1 << (site.0 % 64)
 }

@@ -99,7 +99,8 @@ impl Judges {
         let mut best: Option<Bid<'a>> = None;
         let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
         for cluster in look.pool.clusters() {
-            let pending = Pending::new(look, cluster, cluster.oldest_at_s());
+            let Some(oldest) = cluster.oldest() else { continue };
+            let pending = Pending::new(look, cluster, oldest.queued_at_s);
             let bid = match self.first_objection(look, &pending) {
                 None => {
                     eligible += cluster.len() as u64;

@@ -198,7 +198,7 @@ impl<'a> Pending<'a> {
             workflow: entry.and_then(|entry| entry.record.as_ref()),
             queued_at_s,
             is_drained_for: false,
-            is_local: signature.is_local_to(look.site),
+            is_local: cluster.is_local_to(look.site),
             band: OnceCell::new(),
             allocation: OnceCell::new(),
             source: OnceCell::new(),

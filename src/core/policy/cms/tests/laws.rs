@@ -7,7 +7,7 @@ use crate::core::policy::cms::cut::{Cut, in_order, next, run};
 use crate::core::policy::cms::decision::{Action, fold, fold_action};
 use crate::core::policy::cms::entry::Standing;
 use crate::core::policy::cms::facts::{Band, Class};
-use crate::core::policy::cms::judge::Judges;
+use crate::core::policy::cms::judge::{Explained, Judges};
 use crate::core::policy::cms::look::OpenOffer;
 use crate::core::policy::cms::pool::Pool;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -174,17 +174,22 @@ proptest! {
     }
 
     #[test]
-    fn every_job_is_assigned_or_has_a_reason_or_lost(seed in any::<u64>(), jobs in 1i64..50) {
+    fn every_job_before_an_offer_passes_or_has_a_reason(seed in any::<u64>(), jobs in 1i64..50) {
         let records = Records::of(seed, jobs);
         let mut pool = records.pool();
         let found = cut(&records, &mut pool);
-        for served in &found.served {
-            let refused: usize = served.first_look.not_eligible.values().map(Vec::len).sum();
-            let first = served.first_look.eligible as usize + refused;
-            let full = found.served[0].first_look.not_eligible.values().map(Vec::len).sum::<usize>();
-            prop_assert!(first <= full + found.served[0].first_look.eligible as usize);
-            if served.first_look.eligible > 0 {
-                prop_assert!(found.assignments.iter().any(|it| it.offer == served.open.offer.offer));
+        let mut waiting = pool.clusters().iter().map(|it| it.len()).sum::<usize>();
+        for served in found.served.iter().rev() {
+            let offer = &served.open.offer.offer;
+            let taken = found.assignments.iter().filter(|it| it.offer == *offer).count();
+            waiting += taken;
+            let looked_at = |look: &Explained| {
+                look.eligible as usize + look.not_eligible.values().map(Vec::len).sum::<usize>()
+            };
+            prop_assert_eq!(looked_at(&served.first_look), waiting);
+            prop_assert_eq!(served.first_look.eligible > 0, taken > 0);
+            for last in &served.last_look {
+                prop_assert_eq!((looked_at(last), last.eligible), (waiting - taken, 0));
             }
         }
     }
