@@ -60,7 +60,7 @@ fn users(pool: &mut Pool, numbers: &mut Numbers) {
             roles: Vec::new(),
             decayed_usage: Some((numbers.below(900_000) as i64, NOW_S - 3_600)),
         });
-        if at % 20 == 0 {
+        if at.is_multiple_of(20) {
             grants.push((Principal::User(user), GrantScope::Site(site_name(at % SITES)), None));
         }
     }
@@ -89,7 +89,7 @@ fn workflows(pool: &mut Pool, numbers: &mut Numbers, count: u64) {
         let mut workflow = Workflow::new(&format!("w{at:05}"), class, &user);
         workflow.priority.priority = numbers.below(1_000) as i64 * 100;
         workflow.total_jobs = Some(1_000);
-        workflow.allow_overflow = at % 2 == 0;
+        workflow.allow_overflow = at.is_multiple_of(2);
         workflow.injected_at_s = NOW_S - numbers.below(500_000) as i64;
         pool.put_workflow(workflow);
     }
@@ -102,10 +102,10 @@ fn job(numbers: &mut Numbers, at: u64, workflows: u64) -> PendingJob {
     let name = format!("w{workflow:05}");
     let mut job = PendingJob::new(&format!("j{at:07}"), &name, seq, queued);
     let listed = 1 + workflow % 8;
-    job.site_whitelist = (workflow % 10 > 0)
+    job.site_whitelist = (!workflow.is_multiple_of(10))
         .then(|| (0..listed).map(|it| site_name((workflow * 13 + it * 7) % SITES)).collect());
-    job.cores_min = if workflow % 7 == 0 { 4 } else { 1 };
-    job.cores_max = (workflow % 14 == 0).then_some(CoresMax::Cores(8));
+    job.cores_min = if workflow.is_multiple_of(7) { 4 } else { 1 };
+    job.cores_max = workflow.is_multiple_of(14).then_some(CoresMax::Cores(8));
     job.max_wall_time_s = Some(3_600 * (1 + (workflow % 20) as i64));
     job.high_io = workflow % 11 == 1;
     job.system_job = workflow % 50 == 1 && seq % 20 == 0;

@@ -1,5 +1,5 @@
-//! The counters of the policy: sums of contributions of jobs (spec cms A.2). A contribution is a
-//! pure function of a record; nothing else changes a counter.
+//! The counters of the policy: sums of contributions of jobs (spec cms-nordugrid A.2). A
+//! contribution is a pure function of a record; nothing else changes a counter.
 
 use super::facts::{Band, Class, HeldJob, MilliWeight, PerClass};
 use super::settings::Settings;

@@ -6,6 +6,12 @@ use super::entry::Standing;
 use super::pool::{Pool, slot};
 use std::sync::Arc;
 
+/// Where a job stands among the autoclusters, if it waits, and what it contributes.
+struct Figures {
+    place: Option<(Signature, Place)>,
+    contributions: Vec<Contribution>,
+}
+
 impl Pool {
     /// A job in place of what was known of it.
     pub(super) fn put_job(&mut self, name: Arc<str>, standing: Standing) {
@@ -24,7 +30,7 @@ impl Pool {
 
     /// Takes a job into the autoclusters and counters.
     pub(super) fn list(&mut self, job: &Arc<str>) {
-        let Some((place, contributions)) = self.figures(job) else { return };
+        let Some(Figures { place, contributions }) = self.figures(job) else { return };
         if let Some((signature, place)) = place {
             let at = match self.by_signature.get(&signature) {
                 Some(at) => *at,
@@ -42,7 +48,7 @@ impl Pool {
 
     /// Takes a job out of the autoclusters and counters; the record stays.
     pub(super) fn unlist(&mut self, job: &Arc<str>) {
-        let Some((place, contributions)) = self.figures(job) else { return };
+        let Some(Figures { place, contributions }) = self.figures(job) else { return };
         if let Some((signature, place)) = place
             && let Some(at) = self.by_signature.get(&signature)
         {
@@ -71,10 +77,7 @@ impl Pool {
     }
 
     /// Where a job stands among the autoclusters, and what it contributes.
-    fn figures(
-        &mut self,
-        job: &Arc<str>,
-    ) -> Option<(Option<(Signature, Place)>, Vec<Contribution>)> {
+    fn figures(&mut self, job: &Arc<str>) -> Option<Figures> {
         match self.jobs.get(job)? {
             Standing::Pending(pending) => {
                 let workflow = self.names.intern(&pending.workflow);
@@ -85,7 +88,8 @@ impl Pool {
                 let (queued_at_s, seq) = (pending.queued_at_s, pending.seq);
                 let place = Place { queued_at_s, seq, job: Arc::clone(job) };
                 let contribution = Contribution::Pending(workflow, pending.cores_min);
-                Some((Some((signature, place)), vec![contribution]))
+                let contributions = vec![contribution];
+                Some(Figures { place: Some((signature, place)), contributions })
             }
             Standing::Held(held) => {
                 let source = held.overflow_source.as_ref();
@@ -97,7 +101,8 @@ impl Pool {
                 };
                 let groups = self.users.get(names.user.index());
                 let groups = groups.map_or(&[][..], |user| &user.groups);
-                Some((None, of_held(held, &names, groups, &self.settings, &self.decay)))
+                let contributions = of_held(held, &names, groups, &self.settings, &self.decay);
+                Some(Figures { place: None, contributions })
             }
         }
     }

@@ -1,5 +1,6 @@
-//! The CMS global queue: a pilot offers slots, and the pending jobs are the candidates (spec cms,
-//! Part A). System jobs go first, then test jobs, then the class that is further below its quota.
+//! The CMS global queue: a pilot offers slots, and the pending jobs are the candidates (spec
+//! cms-nordugrid, Part A). System jobs go first, then test jobs, then the class that is further
+//! below its quota.
 //!
 //! Facts come in (`facts`, `admission`), the pool keeps them indexed (`pool`, `autocluster`,
 //! `counters`, `quota`, `usage`), an offer is looked at (`look`, `level`, `pools`), filters and

@@ -1,4 +1,5 @@
-//! The parameters of the kind (spec cms A.6, A.13 7; the choices CD-01..CD-11 are among them).
+//! The parameters of the kind (spec cms-nordugrid A.6, A.13 7; the choices CD-01..CD-11
+//! are among them).
 
 use super::facts::{MilliWeight, PerClass, Seconds};
 use crate::core::policy::typed::{params, read, words};

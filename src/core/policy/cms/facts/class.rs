@@ -3,7 +3,7 @@
 /// A moment or a span, in seconds.
 pub type Seconds = i64;
 
-/// Weight in thousandths: one core of the reference power is 1000 (spec cms A.1).
+/// Weight in thousandths: one core of the reference power is 1000 (spec cms-nordugrid A.1).
 pub type MilliWeight = i64;
 
 /// The class of a workflow and of its jobs (C-01).

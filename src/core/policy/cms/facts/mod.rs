@@ -1,5 +1,5 @@
-//! The facts that the policy of the CMS global queue decides by (spec cms A.2). Times are seconds
-//! since the epoch; weights are thousandths of a core of the reference power; memory is MB.
+//! The facts that the policy of the CMS global queue decides by (spec cms-nordugrid A.2). Times are
+//! seconds since the epoch; weights are thousandths of a core of the reference power; memory is MB.
 
 mod class;
 mod job;

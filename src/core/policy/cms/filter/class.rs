@@ -18,7 +18,7 @@ const TOO_MUCH: Reason = Reason::new(
 
 pub(super) const NOT_ADMITTED: Filter = job_filter!(
     "class_not_admitted",
-    "cms C-28, C-48",
+    "cms-nordugrid C-28, C-48",
     "a class without quota runs only where its surplus is accepted; system jobs always do",
     &NOT_AT_ALL,
     not_admitted,
@@ -36,7 +36,7 @@ fn not_admitted(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const OVER_QUOTA: Filter = job_filter!(
     "class_over_quota",
-    "cms C-28, A.13 6",
+    "cms-nordugrid C-28, A.13 6",
     "a class at its quota goes on only where its surplus is accepted, and never onto blocks that \
      are for the other class alone",
     &TOO_MUCH,

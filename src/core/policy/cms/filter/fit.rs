@@ -18,7 +18,7 @@ const DRAINING: Reason = Reason::new(
 
 pub(super) const CORES: Filter = job_filter!(
     "cores",
-    "cms C-52, C-53, C-54",
+    "cms-nordugrid C-52, C-53, C-54",
     "the offer has the fewest cores that the job uses; a whole node must be free",
     &TOO_FEW,
     cores,
@@ -36,7 +36,7 @@ fn cores(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const WALL: Filter = job_filter!(
     "wall",
-    "cms C-22, F-6",
+    "cms-nordugrid C-22, F-6",
     "the job ends before the offer does, with the cores it would get",
     &TOO_SHORT,
     wall,
@@ -49,7 +49,7 @@ fn wall(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const MEM: Filter = job_filter!(
     "mem",
-    "cms C-22, F-6",
+    "cms-nordugrid C-22, F-6",
     "the offer has the memory left that the job takes, with the cores it would get",
     &TOO_SMALL,
     mem,
@@ -62,7 +62,7 @@ fn mem(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const DRAINING_NODE: Filter = job_filter!(
     "draining_node",
-    "cms C-56",
+    "cms-nordugrid C-56",
     "on a node that is drained, jobs must end before it is expected to be ready",
     &DRAINING,
     draining_node,

@@ -10,7 +10,7 @@ const FULL: Reason =
 
 pub(super) const LIMIT: Filter = job_filter!(
     "highio_limit",
-    "cms C-44, C-45, C-46",
+    "cms-nordugrid C-44, C-45, C-46",
     "the storage of the run site, or of the host where a job overflows, serves one more HighIO job",
     &FULL,
     limit,

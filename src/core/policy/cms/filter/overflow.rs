@@ -27,7 +27,7 @@ const FAILED: Reason = Reason::new(
 
 pub(super) const OFF: Filter = job_filter!(
     "overflow_off",
-    "cms C-06, C-45",
+    "cms-nordugrid C-06, C-45",
     "system jobs and HighIO jobs do not overflow unless the parameters allow it",
     &IS_OFF,
     off,
@@ -42,7 +42,7 @@ fn off(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const LIMIT: Filter = job_filter!(
     "overflow_limit",
-    "cms C-38, C-39, C-43",
+    "cms-nordugrid C-38, C-39, C-43",
     "the hosts of the input have overflow slots left in sum, and the one that is booked has",
     &NO_SLOTS,
     limit,
@@ -62,7 +62,7 @@ fn limit(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const MAX_SITES: Filter = job_filter!(
     "overflow_max_sites",
-    "cms C-40",
+    "cms-nordugrid C-40",
     "a workflow overflows to the sites of its list, else to so many sites at most",
     &TOO_MANY,
     max_sites,
@@ -95,7 +95,7 @@ fn max_sites(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const IDLE: Filter = job_filter!(
     "overflow_idle",
-    "cms C-41",
+    "cms-nordugrid C-41",
     "a job overflows only after it has waited",
     &TOO_EARLY,
     idle,
@@ -112,7 +112,7 @@ fn idle(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const FAILED_BEFORE: Filter = job_filter!(
     "overflow_failed_before",
-    "cms C-42",
+    "cms-nordugrid C-42",
     "a job that failed on opening remote data does not overflow again",
     &FAILED,
     failed_before,

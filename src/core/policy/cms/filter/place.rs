@@ -15,7 +15,7 @@ const OFF_LIST: Reason =
 
 pub(super) const SITE_STATUS: Filter = job_filter!(
     "site_status",
-    "cms C-36",
+    "cms-nordugrid C-36",
     "a site in drain or offline takes no jobs, a site in test those of site tests alone",
     &STATUS,
     site_status,
@@ -32,7 +32,7 @@ fn site_status(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const WORKFLOW_UNKNOWN: Filter = job_filter!(
     "workflow_unknown",
-    "cms C-02",
+    "cms-nordugrid C-02",
     "a job waits for the record of its workflow",
     &UNKNOWN,
     workflow_unknown,
@@ -47,7 +47,7 @@ fn workflow_unknown(_: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const NO_KNOWN_SITE: Filter = job_filter!(
     "no_known_site",
-    "cms C-03",
+    "cms-nordugrid C-03",
     "a whitelist of unknown sites alone fits nowhere yet",
     &NO_SITE,
     no_known_site,
@@ -63,7 +63,7 @@ fn no_known_site(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 
 pub(super) const WHITELIST: Filter = job_filter!(
     "whitelist",
-    "cms C-34, C-06",
+    "cms-nordugrid C-34, C-06",
     "a job with a whitelist runs at these sites, unless it may overflow",
     &OFF_LIST,
     whitelist,

@@ -14,7 +14,7 @@ const NO_ROOM: Reason = Reason::new(
 
 pub(super) const POOL: Filter = job_filter!(
     "restricted_pool",
-    "cms C-30",
+    "cms-nordugrid C-30",
     "a job is charged to its group's pool while that has room, else to what all share",
     &NO_ROOM,
     pool,

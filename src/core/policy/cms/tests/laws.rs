@@ -188,7 +188,7 @@ proptest! {
             };
             prop_assert_eq!(looked_at(&served.first_look), waiting);
             prop_assert_eq!(served.first_look.eligible > 0, taken > 0);
-            for last in &served.last_look {
+            if let Some(last) = &served.last_look {
                 prop_assert_eq!((looked_at(last), last.eligible), (waiting - taken, 0));
             }
         }
