@@ -12,6 +12,7 @@ mod cases;
 #[cfg(feature = "shell")]
 mod compose;
 mod conform;
+mod conform_cms;
 mod contract;
 mod crash;
 #[cfg(feature = "shell")]

@@ -76,7 +76,7 @@ impl Policy {
                 Judge::After(judge) => after.push(Late { at, judge }),
                 Judge::Last(judge) => last.push(Together { at, behind, judge }),
                 Judge::Kept(judge) => kept.push(Together { at, behind, judge }),
-                Judge::Nuclei(_) | Judge::Target(_) | Judge::Staged(_) => {}
+                Judge::Nuclei(_) | Judge::Target(_) | Judge::Staged(_) | Judge::Job(_) => {}
             }
         }
         Applicable { before, whole, after, last, kept }

@@ -36,6 +36,8 @@
 
 use super::candidate::{Candidate, Row};
 use super::case::Case;
+use super::cms::key::JobKey;
+use super::cms::look::{Look, Pending};
 use super::nordugrid::case::JobCase;
 use super::nordugrid::figures::TargetFigures;
 use super::nordugrid::staging::Staging;
@@ -122,13 +124,19 @@ pub enum Judge {
     Target(Target),
     /// One target with the sums of the job's input files there.
     Staged(Staged),
+    /// A pending job before a slot offer, in a policy whose candidates are jobs.
+    Job(JobJudge),
 }
 
 impl Judge {
     /// Whether the filter sees all candidates: its verdict on one depends on the others.
     pub fn is_joint(self) -> bool {
         match self {
-            Judge::Before(_) | Judge::After(_) | Judge::Target(_) | Judge::Staged(_) => false,
+            Judge::Before(_)
+            | Judge::After(_)
+            | Judge::Target(_)
+            | Judge::Staged(_)
+            | Judge::Job(_) => false,
             Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => true,
         }
     }
@@ -154,6 +162,9 @@ pub type Staged = fn(&JobCase<'_>, &TargetCandidate<'_>, &Staging, &Values) -> V
 
 /// A key of a target's rank.
 pub type RankWeigh = fn(&TargetFigures, &Values) -> RankKey;
+
+/// A judgement of a pending job before a slot offer.
+pub type JobJudge = fn(&Look<'_>, &Pending<'_>) -> Verdict;
 
 /// A factor of a nucleus's weight: finite, not negative.
 pub type NucleusFactor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Course, &Values) -> f64;
@@ -191,6 +202,9 @@ pub enum Weigh {
     Nucleus(NucleusFactor),
     /// A key of a target's rank, in a policy whose candidates are targets.
     Rank(RankWeigh),
+    /// A key of the rank vector of a pending job, in a policy whose candidates are jobs; smaller
+    /// goes first.
+    JobKey(JobKey),
 }
 
 /// What a filter or a weight without parameters declares.

@@ -50,6 +50,9 @@ pub enum Style {
     },
     /// A job description, and the queues of clusters that it may be sent to.
     Targets,
+    /// A slot offer of a pilot, and the pending jobs that may get it: repeated until the offer is
+    /// full.
+    Jobs,
 }
 
 /// The steps of a kind whose candidates are queues.
@@ -187,7 +190,7 @@ impl Flavour {
     pub(super) fn queues(&self) -> &QueueStyle {
         match &self.style {
             Style::Queues(style) => style,
-            Style::Nuclei { .. } | Style::Targets => &NO_QUEUES,
+            Style::Nuclei { .. } | Style::Targets | Style::Jobs => &NO_QUEUES,
         }
     }
 
@@ -201,7 +204,7 @@ impl Flavour {
         let mut spec = PolicySpec { weights: Vec::new(), ..jobs.clone() };
         let kept: &[&Filter] = match self.style {
             Style::Nuclei { dry_run } => dry_run,
-            Style::Queues(_) | Style::Targets => &[],
+            Style::Queues(_) | Style::Targets | Style::Jobs => &[],
         };
         spec.filters.retain(|step| kept.iter().any(|filter| filter.name == step.name));
         spec

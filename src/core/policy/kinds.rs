@@ -3,6 +3,7 @@
 
 use super::analysis::ANALYSIS_JOB;
 use super::atlas::PRODUCTION_JOB;
+use super::cms::CMS;
 use super::declare::{Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::nordugrid::NORDUGRID;
@@ -14,7 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// Those built in, in order of their names.
-static BUILT_IN: [&Flavour; 4] = [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK, &NORDUGRID];
+static BUILT_IN: [&Flavour; 5] =
+    [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK, &CMS, &NORDUGRID];
 
 /// All there are, from the first time they are asked for.
 static KINDS: OnceLock<Vec<&'static Flavour>> = OnceLock::new();

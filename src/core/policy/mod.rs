@@ -15,6 +15,7 @@ mod candidate;
 mod caps;
 mod case;
 mod class;
+pub mod cms;
 mod compile;
 mod declare;
 mod divide;

@@ -275,7 +275,7 @@ impl Policy {
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
         match self.filters[usize::from(filter)].judge {
             Judge::Before(_) | Judge::Whole(_) | Judge::Nuclei(_) => 0.0,
-            Judge::Target(_) | Judge::Staged(_) => 0.0,
+            Judge::Target(_) | Judge::Staged(_) | Judge::Job(_) => 0.0,
             Judge::After(_) | Judge::Last(_) | Judge::Kept(_) => weighed.total,
         }
     }

@@ -63,7 +63,7 @@ impl Policy {
             // Its verdict depends on the others, too.
             Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => return None,
             // Of a kind that does not judge queues.
-            Judge::Target(_) | Judge::Staged(_) => return None,
+            Judge::Target(_) | Judge::Staged(_) | Judge::Job(_) => return None,
         };
         match verdict {
             Verdict::Pass => None,
@@ -141,7 +141,7 @@ impl Policy {
                 }
                 Weigh::Factor(factor) => factor(case, candidate, values, weighed),
                 Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
-                Weigh::Nucleus(_) | Weigh::Rank(_) => 1.0,
+                Weigh::Nucleus(_) | Weigh::Rank(_) | Weigh::JobKey(_) => 1.0,
             };
             weighed.total *= value;
             if weighed.kept {

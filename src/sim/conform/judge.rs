@@ -26,11 +26,12 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
         "prod_task" => return super::nucleus::judge(recorded, rules),
         "xrsl" => return super::xrsl::judge(recorded),
         "nordugrid" => return super::nordugrid::judge(recorded),
+        "cms" => return super::cms::judge(recorded),
         _ => {}
     }
     let (name, kind_name) = kind_of(&recorded.kind).ok_or_else(|| {
         format!(
-            "field `kind`: found {:?}, wants prod_job, anal_job, prod_task, nordugrid, xrsl",
+            "field `kind`: found {:?}, wants prod_job, anal_job, prod_task, cms, nordugrid, xrsl",
             recorded.kind
         )
     })?;

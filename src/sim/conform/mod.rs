@@ -5,6 +5,10 @@
 //! over the candidates as the facts they are.
 
 mod analysis;
+mod cms;
+mod cms_compare;
+mod cms_read;
+mod cms_show;
 mod compare;
 mod depth;
 mod figures;
@@ -34,7 +38,7 @@ pub struct Recorded {
     /// Its name.
     pub id: String,
     /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`; or of reading a job
-    /// description: `xrsl`; or of NorduGrid's broker: `nordugrid`.
+    /// description: `xrsl`; or of NorduGrid's broker: `nordugrid`; or of CMS's: `cms`.
     pub kind: String,
     /// All of it.
     pub whole: Value,
@@ -107,6 +111,9 @@ impl Recorded {
     /// Compares a judgement with what was recorded, by the same reading of the rules. `None`: there
     /// is nothing to compare with.
     pub fn compare(&self, judged: &Judged, rules: Rules) -> Option<Agreement> {
+        if self.kind == "cms" {
+            return cms_compare::compare(&self.whole, judged.result.as_ref()?);
+        }
         if let Some(result) = &judged.result {
             return result::with_result(&self.whole["expected"], result);
         }

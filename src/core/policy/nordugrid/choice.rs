@@ -127,7 +127,11 @@ impl Policy {
         let weights = self.weights.iter().zip(&resolved.weights);
         let key = |(weight, values): (&&'static Weight, _)| match weight.weigh {
             Weigh::Rank(rank) => Some(rank(figures, values)),
-            Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) | Weigh::Nucleus(_) => None,
+            Weigh::Figure(_)
+            | Weigh::Factor(_)
+            | Weigh::Whole(_)
+            | Weigh::Nucleus(_)
+            | Weigh::JobKey(_) => None,
         };
         keys.extend(weights.filter_map(key));
     }
@@ -201,7 +205,8 @@ impl TargetFilters {
                 | Judge::Whole(_)
                 | Judge::Last(_)
                 | Judge::Kept(_)
-                | Judge::Nuclei(_) => Verdict::Pass,
+                | Judge::Nuclei(_)
+                | Judge::Job(_) => Verdict::Pass,
             };
             match verdict {
                 Verdict::Object(objection) => Some((*at, bounded(objection))),

@@ -1,0 +1,215 @@
+//! One cut (A.5): expired reservations, tails, offers in order, each until it is full or nothing
+//! fits, verdicts on test jobs, drains.
+
+use super::decision::{Action, Assignment, HardLimit, fold, fold_action, take};
+use super::entry::Standing;
+use super::facts::{Band, Seconds, SlotOffer, Tier};
+use super::judge::{Explained, Judges, Refusals};
+use super::look::{Bid, Comparison, Look, OpenOffer};
+use super::pool::Pool;
+use super::pools::{Charge, charge};
+use super::{drain, tail, verdict};
+
+/// The next job for an offer, given what was folded already; changes nothing.
+pub fn next(
+    judges: &Judges,
+    pool: &Pool,
+    open: &OpenOffer,
+    now_s: Seconds,
+) -> (Option<Assignment>, Refusals) {
+    if open.cores_left <= 0 {
+        return (None, Refusals::default());
+    }
+    let look = Look::new(pool, open, now_s);
+    let (best, refusals) = judges.best(&look);
+    (best.map(|bid| assignment(judges, &look, &bid)), refusals)
+}
+
+/// Whether an offer is over (A.5 1).
+pub fn is_expired(offer: &SlotOffer, now_s: Seconds) -> bool {
+    offer.expires_at_s.is_some_and(|end| end <= now_s)
+}
+
+/// Offers that are live, in the order in which they are served (C-17).
+pub fn in_order(pool: &Pool, offers: &[SlotOffer], now_s: Seconds) -> Vec<SlotOffer> {
+    let tier =
+        |offer: &SlotOffer| -> Option<Tier> { Some(pool.site(pool.name(&offer.site)?)?.tier) };
+    let mut live: Vec<(bool, Option<Tier>, &SlotOffer)> = offers
+        .iter()
+        .filter(|offer| !is_expired(offer, now_s))
+        .map(|offer| (tier(offer).is_none(), tier(offer), offer))
+        .collect();
+    live.sort_by(|a, b| {
+        let key = |it: &(bool, Option<Tier>, &SlotOffer)| {
+            (it.0, it.1, it.2.site.clone(), it.2.wall_left_s, it.2.mem_free_mb, it.2.offer.clone())
+        };
+        key(a).cmp(&key(b))
+    });
+    live.into_iter().map(|(_, _, offer)| offer.clone()).collect()
+}
+
+/// Reservations that were not taken up in time (C-58), by job.
+pub fn expired(pool: &Pool, now_s: Seconds) -> Vec<Action> {
+    let ttl = pool.settings().reservation_ttl_s;
+    let held = pool.jobs().filter_map(|standing| match standing {
+        Standing::Held(held) => Some(held),
+        Standing::Pending(_) => None,
+    });
+    held.filter(|held| held.reserved_at_s.is_some_and(|at| now_s - at >= ttl))
+        .map(|held| Action::ReservationExpired { job: held.job.job.clone() })
+        .collect()
+}
+
+/// What became of an offer in a cut.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Served {
+    /// The offer, with what is left of it.
+    pub open: OpenOffer,
+    /// Every job before it at first.
+    pub first_look: Explained,
+    /// Every job before it at last, where a job was matched and cores are left.
+    pub last_look: Option<Explained>,
+}
+
+/// All of a cut.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cut {
+    /// Assignments in the order made.
+    pub assignments: Vec<Assignment>,
+    /// Offers in the order served.
+    pub served: Vec<Served>,
+    /// Actions in the order made.
+    pub actions: Vec<Action>,
+}
+
+/// Decides a whole cut and lets it take effect. Looks are explained where asked for: this reads
+/// every job.
+pub fn run(
+    judges: &Judges,
+    pool: &mut Pool,
+    offers: &[SlotOffer],
+    now_s: Seconds,
+    explains: bool,
+) -> Cut {
+    pool.pass_time(now_s);
+    let mut cut = Cut::default();
+    let before: [fn(&Pool, Seconds) -> Vec<Action>; 2] = [expired, |pool, _| tail::boosts(pool)];
+    before.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
+    for offer in in_order(pool, offers, now_s) {
+        let served = serve(judges, pool, offer, now_s, explains, &mut cut.assignments);
+        cut.served.push(served);
+    }
+    let after: [fn(&Pool, Seconds) -> Vec<Action>; 3] =
+        [|pool, _| verdict::verdicts(pool), |pool, _| drain::cancelled(pool), drain::drains];
+    after.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
+    cut
+}
+
+fn act(pool: &mut Pool, cut: &mut Cut, actions: Vec<Action>) {
+    actions.iter().for_each(|action| fold_action(pool, action));
+    cut.actions.extend(actions);
+}
+
+fn serve(
+    judges: &Judges,
+    pool: &mut Pool,
+    offer: SlotOffer,
+    now_s: Seconds,
+    explains: bool,
+    assignments: &mut Vec<Assignment>,
+) -> Served {
+    let mut open = OpenOffer::new(offer);
+    let explain = |pool: &Pool, open: &OpenOffer| match explains {
+        true => judges.explain(&Look::new(pool, open, now_s)),
+        false => Explained::default(),
+    };
+    let first_look = explain(pool, &open);
+    let mut matched = false;
+    while let (Some(assignment), _) = next(judges, pool, &open, now_s) {
+        fold(pool, &assignment);
+        take(&mut open, &assignment);
+        assignments.push(assignment);
+        matched = true;
+    }
+    let last_look = (matched && open.cores_left > 0).then(|| explain(pool, &open));
+    Served { open, first_look, last_look }
+}
+
+fn assignment(judges: &Judges, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
+    let (pool, pending) = (look.pool, &bid.pending);
+    let signature = &pending.cluster.signature;
+    let source = pending.source(look);
+    let text = |name| pool.text(name).to_owned();
+    let storage = source.map_or(look.site, |source| source.site);
+    let comparison: Option<Comparison> =
+        (pending.band(look) == Band::Normal).then_some(look.comparison);
+    Assignment {
+        offer: look.open.offer.offer.clone(),
+        job: bid.place.job.clone(),
+        workflow: text(pending.workflow_name),
+        user: text(pending.user()),
+        class: pending.class(),
+        site: look.open.offer.site.clone(),
+        node: look.open.offer.node.clone(),
+        band: pending.band(look),
+        cores: pending.allocation(look).cores,
+        weight_milli: pending.weight_milli(look),
+        wall_time_s: pending.allocation(look).wall_s,
+        rss_mb: pending.allocation(look).rss_mb,
+        rank: judges.rank(look, bid),
+        overflow_source: source.map(|source| text(source.site)),
+        charged_group: bid.charged.map(text),
+        io_source_site: signature.high_io.then(|| text(storage)),
+        comparison,
+        limits: limits(look, bid),
+        decided_at_s: look.now_s,
+    }
+}
+
+/// The hard limits that apply to a job, before and after it (TS-07).
+fn limits(look: &Look<'_>, bid: &Bid<'_>) -> Vec<HardLimit> {
+    let (pool, pending) = (look.pool, &bid.pending);
+    let mut limits = Vec::new();
+    let source = pending.source(look);
+    if let Some(source) = source {
+        let used = pool.counters().site(source.site).overflow;
+        limits.push(HardLimit {
+            name: "overflow",
+            key: pool.text(source.site).to_owned(),
+            before: used,
+            after: used + source.cost,
+            max: used + source.spare,
+        });
+    }
+    if pending.cluster.signature.high_io {
+        let storage = source.map_or(look.site, |source| source.site);
+        let used = pool.counters().site(storage).high_io;
+        limits.push(HardLimit {
+            name: "high_io",
+            key: pool.text(storage).to_owned(),
+            before: used,
+            after: used + 1,
+            max: pool.site(storage).map_or(0, |terms| terms.high_io_slots),
+        });
+    }
+    let weight = pending.weight_milli(look);
+    let site = pool.text(look.site);
+    match charge(look, pending) {
+        Charge::Pool(group, used, size) => limits.push(HardLimit {
+            name: "restricted_pool",
+            key: format!("{site}/{}", pool.text(group)),
+            before: used,
+            after: used + weight,
+            max: size,
+        }),
+        Charge::Shared => limits.push(HardLimit {
+            name: "shared_capacity",
+            key: site.to_owned(),
+            before: look.shared_used,
+            after: look.shared_used + weight,
+            max: look.terms.map_or(0, |terms| terms.shared_milli),
+        }),
+        Charge::Free | Charge::NoRoom => {}
+    }
+    limits
+}

@@ -1,0 +1,202 @@
+//! What a cut decides: assignments of jobs to offers, and actions on workflows and nodes (A.8).
+//! Both are facts: folding them changes the pool, making them does not.
+
+use super::entry::Standing;
+use super::facts::{
+    Band, Class, Drain, DrainStart, HeldJob, MilliWeight, Profile, Seconds, WorkflowStatus,
+};
+use super::judge::RankValue;
+use super::look::{Comparison, OpenOffer};
+use super::pool::Pool;
+use std::sync::Arc;
+
+/// A hard limit that applied to an assignment (TS-07): used after is never above the maximum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HardLimit {
+    /// Which: `overflow`, `high_io`, `restricted_pool`, `shared_capacity`.
+    pub name: &'static str,
+    /// Of what: a site, or a site and a group.
+    pub key: String,
+    /// Used before.
+    pub before: i64,
+    /// Used after.
+    pub after: i64,
+    /// Maximum.
+    pub max: i64,
+}
+
+/// A job gets a place of an offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// Offer.
+    pub offer: String,
+    /// Job.
+    pub job: Arc<str>,
+    /// Its workflow.
+    pub workflow: String,
+    /// Its user.
+    pub user: String,
+    /// Its class.
+    pub class: Class,
+    /// Site.
+    pub site: String,
+    /// Node, if known.
+    pub node: Option<String>,
+    /// Band it was chosen in.
+    pub band: Band,
+    /// Cores.
+    pub cores: i64,
+    /// Weight (F-1).
+    pub weight_milli: MilliWeight,
+    /// Run time at so many cores.
+    pub wall_time_s: Seconds,
+    /// Memory at so many cores, MB.
+    pub rss_mb: i64,
+    /// The rank vector: key and value, in order.
+    pub rank: Vec<(&'static str, RankValue)>,
+    /// The host that serves its data, where it overflows (C-39).
+    pub overflow_source: Option<String>,
+    /// The restricted pool that is charged (C-30, CD-10).
+    pub charged_group: Option<String>,
+    /// The storage that a HighIO job reads (C-44).
+    pub io_source_site: Option<String>,
+    /// Use and quota before, and the class that was preferred; in the normal band.
+    pub comparison: Option<Comparison>,
+    /// The hard limits that applied.
+    pub limits: Vec<HardLimit>,
+    /// The moment of the cut.
+    pub decided_at_s: Seconds,
+}
+
+/// What is done beside assigning jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A reservation was not taken up; its job waits again (C-58).
+    ReservationExpired {
+        /// Job.
+        job: Arc<str>,
+    },
+    /// The tail of a workflow goes first (C-16).
+    Boosted {
+        /// Workflow.
+        workflow: String,
+        /// Its priority from now on.
+        effective_priority: i64,
+    },
+    /// All test jobs of a workflow failed: what waits is removed (C-49).
+    Kill {
+        /// Workflow.
+        workflow: String,
+        /// Why.
+        reason: &'static str,
+        /// Its jobs that wait, sorted.
+        pending_jobs: Vec<Arc<str>>,
+    },
+    /// The same where operations are to decide (C-49).
+    Alert {
+        /// Workflow.
+        workflow: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A test job of a workflow succeeded (C-50).
+    TestPassed {
+        /// Workflow.
+        workflow: String,
+    },
+    /// What the test jobs of a workflow needed is known (C-50).
+    ProfileUpdated {
+        /// Workflow.
+        workflow: String,
+        /// What its jobs need.
+        profile: Profile,
+    },
+    /// A node is kept free for a job (C-55).
+    DrainNode {
+        /// Node, site, job and when it is expected to be ready.
+        drain: Drain,
+        /// Cores the job waits for.
+        need_cores: i64,
+        /// Core-seconds that idle until then (F-7).
+        idle_core_s: i64,
+        /// The moment of the cut.
+        decided_at_s: Seconds,
+    },
+    /// A node is not drained any longer (C-55).
+    DrainCancelled {
+        /// Node.
+        node: String,
+        /// The job it was drained for.
+        job: Arc<str>,
+    },
+}
+
+/// Lets an assignment take effect: the job holds a reservation, and the offer has less left. One of
+/// a job that does not wait changes no counter (C-09).
+pub fn fold(pool: &mut Pool, assignment: &Assignment) {
+    let Some(Standing::Pending(job)) = pool.job(&assignment.job) else { return };
+    let held = HeldJob {
+        job: job.clone(),
+        class: assignment.class,
+        user: assignment.user.clone(),
+        run_site: assignment.site.clone(),
+        cores: assignment.cores,
+        weight_milli: assignment.weight_milli,
+        band: assignment.band,
+        overflow_source: assignment.overflow_source.clone(),
+        charged_group: assignment.charged_group.clone(),
+        node: assignment.node.clone(),
+        reserved_at_s: Some(assignment.decided_at_s),
+        counts_from_s: assignment.decided_at_s,
+        started_at_s: None,
+        expected_end_s: Some(assignment.decided_at_s + assignment.wall_time_s),
+    };
+    pool.put_held(held);
+}
+
+/// Takes an assignment out of what is left of its offer.
+pub fn take(open: &mut OpenOffer, assignment: &Assignment) {
+    open.cores_left -= assignment.cores;
+    open.mem_left_mb -= assignment.rss_mb;
+}
+
+/// Lets an action take effect.
+pub fn fold_action(pool: &mut Pool, action: &Action) {
+    match action {
+        Action::ReservationExpired { job } => {
+            let Some(Standing::Held(held)) = pool.job(job) else { return };
+            if held.reserved_at_s.is_some() {
+                pool.put_pending(held.job.clone());
+            }
+        }
+        Action::Boosted { workflow, .. } => change(pool, workflow, |it| it.boosted = true),
+        Action::Kill { workflow, pending_jobs, .. } => {
+            for job in pending_jobs {
+                if matches!(pool.job(job), Some(Standing::Pending(_))) {
+                    pool.remove_job(job);
+                }
+            }
+            change(pool, workflow, |it| it.status = WorkflowStatus::Killed);
+        }
+        Action::Alert { workflow, .. } => change(pool, workflow, |it| it.alerted = true),
+        Action::TestPassed { workflow } => {
+            change(pool, workflow, |it| it.status = WorkflowStatus::TestPassed);
+        }
+        Action::ProfileUpdated { workflow, profile } => {
+            change(pool, workflow, |it| it.profile = Some(*profile));
+        }
+        Action::DrainNode { drain, decided_at_s, .. } => {
+            let (site, started_at_s) = (drain.site.clone(), *decided_at_s);
+            pool.put_drain_start(DrainStart { site, started_at_s });
+            pool.put_drain(drain.clone());
+        }
+        Action::DrainCancelled { node, .. } => pool.remove_drain(node),
+    }
+}
+
+fn change(pool: &mut Pool, workflow: &str, change: impl FnOnce(&mut super::facts::Workflow)) {
+    let entry = pool.name(workflow).and_then(|name| pool.workflow(name));
+    let Some(mut record) = entry.and_then(|entry| entry.record.clone()) else { return };
+    change(&mut record);
+    pool.put_workflow(record);
+}

@@ -1,0 +1,25 @@
+//! What of a workflow's record is in force (C-14, C-16, C-47).
+
+use super::facts::{Class, Workflow};
+use super::settings::Settings;
+
+/// How many of a workflow's jobs are test jobs (C-47).
+pub fn effective_test_jobs(record: &Workflow, settings: &Settings) -> i64 {
+    let own = record.test_jobs.unwrap_or(settings.test_jobs.of(record.class));
+    record.total_jobs.map_or(own, |total| own.min(total)).max(0)
+}
+
+/// The priority of a workflow as its jobs have it: a boosted tail has at least that of tails
+/// (C-14, C-16).
+pub fn effective_priority(record: &Workflow, settings: &Settings) -> i64 {
+    let newest = record.newest_priority();
+    match is_boosted(record) {
+        true => newest.priority.max(settings.tail_priority),
+        false => newest.priority,
+    }
+}
+
+/// Whether a boost is in force: operations may have ended it (C-16).
+pub fn is_boosted(record: &Workflow) -> bool {
+    record.boosted && record.class == Class::Central && !record.newest_priority().override_tail
+}

@@ -1,0 +1,16 @@
+//! The facts that the policy of the CMS global queue decides by (spec cms-nordugrid A.2). Times are
+//! seconds since the epoch; weights are thousandths of a core of the reference power; memory is MB.
+
+mod class;
+mod job;
+mod node;
+mod principal;
+mod site;
+mod workflow;
+
+pub use class::{Class, MilliWeight, PerClass, Seconds};
+pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
+pub use node::{Drain, DrainStart, NodeRecord, SlotOffer};
+pub use principal::{Grant, GrantScope, GroupRecord, Principal, UserRecord};
+pub use site::{ExtraBlock, SiteConfig, SiteStatus, Tier};
+pub use workflow::{PriorityChange, Profile, Workflow, WorkflowStatus};

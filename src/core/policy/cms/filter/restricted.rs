@@ -1,0 +1,31 @@
+//! Resources for one group alone, and what is left for all others (C-30).
+
+use crate::core::policy::cms::declare::job_filter;
+use crate::core::policy::cms::look::{Look, Pending};
+use crate::core::policy::cms::pools::{Charge, charge};
+use crate::core::policy::verdict::object;
+use crate::core::policy::{Filter, Reason, Verdict};
+
+const NO_ROOM: Reason = Reason::new(
+    "restricted_pool",
+    "what is left of the site is for a group that the job's user is not in: {measured} \
+     thousandths are used of the {limit} that all share",
+);
+
+pub(super) const POOL: Filter = job_filter!(
+    "restricted_pool",
+    "cms-nordugrid C-30",
+    "a job is charged to its group's pool while that has room, else to what all share",
+    &NO_ROOM,
+    pool,
+);
+
+fn pool(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
+    match charge(look, pending) {
+        Charge::Free | Charge::Pool(..) | Charge::Shared => Verdict::Pass,
+        Charge::NoRoom => {
+            let shared = look.terms.map_or(0, |terms| terms.shared_milli);
+            object(&NO_ROOM, look.shared_used as f64, shared as f64)
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Judging the pending jobs before an offer: filters, then rank keys (A.5 2).
+
+use super::autocluster::{Autocluster, Place};
+use super::effective::effective_priority;
+use super::entry::Standing;
+use super::facts::{Band, Seconds};
+use super::filter::FILTERS;
+use super::key::{JobKey, Key};
+use super::level::level;
+use super::look::{Bid, Look, Pending};
+use super::pools::{Charge, charge};
+use super::rank::KEYS;
+use crate::core::policy::declare::JobJudge;
+use crate::core::policy::{Filter, Judge, Objection, Verdict, Weigh, Weight};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The filters and rank keys of a policy, in order.
+#[derive(Clone)]
+pub struct Judges {
+    filters: Vec<(&'static Filter, JobJudge)>,
+    keys: Vec<(&'static str, JobKey)>,
+}
+
+/// Why the jobs of a look were refused.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Refusals {
+    /// Jobs that passed.
+    pub eligible: u64,
+    /// Jobs that were refused, by the filter that objects to the first of their autocluster.
+    pub refused: BTreeMap<&'static str, u64>,
+}
+
+/// Every job of a look: those that passed, and those that did not with the reason.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explained {
+    /// Jobs that passed.
+    pub eligible: u64,
+    /// Jobs that did not, sorted, by the code of the reason.
+    pub not_eligible: BTreeMap<&'static str, Vec<Arc<str>>>,
+    /// Test jobs that the cap moved to the normal band, sorted (C-51).
+    pub test_cap: Vec<Arc<str>>,
+}
+
+impl Judges {
+    /// Those of some filters and rank keys; others than those of jobs are left out.
+    pub fn of(filters: &[&'static Filter], weights: &[&'static Weight]) -> Judges {
+        let judge = |filter: &&'static Filter| match filter.judge {
+            Judge::Job(judge) => Some((*filter, judge)),
+            Judge::Before(_)
+            | Judge::After(_)
+            | Judge::Whole(_)
+            | Judge::Last(_)
+            | Judge::Kept(_)
+            | Judge::Nuclei(_)
+            | Judge::Target(_)
+            | Judge::Staged(_) => None,
+        };
+        let key = |weight: &&'static Weight| match weight.weigh {
+            Weigh::JobKey(key) => Some((weight.name, key)),
+            Weigh::Figure(_)
+            | Weigh::Factor(_)
+            | Weigh::Whole(_)
+            | Weigh::Nucleus(_)
+            | Weigh::Rank(_) => None,
+        };
+        Judges {
+            filters: filters.iter().filter_map(judge).collect(),
+            keys: weights.iter().filter_map(key).collect(),
+        }
+    }
+
+    /// All filters and rank keys of the kind.
+    pub fn full() -> Judges {
+        Judges::of(FILTERS, KEYS)
+    }
+
+    /// The first objection to a job, if there is one.
+    pub fn objection(&self, look: &Look<'_>, pending: &Pending<'_>) -> Option<Objection> {
+        self.first_objection(look, pending).map(|(_, objection)| objection)
+    }
+
+    /// The number of the first filter that objects, with its objection.
+    fn first_objection(
+        &self,
+        look: &Look<'_>,
+        pending: &Pending<'_>,
+    ) -> Option<(usize, Objection)> {
+        let mut filters = self.filters.iter().enumerate();
+        filters.find_map(|(at, (_, judge))| match judge(look, pending) {
+            Verdict::Pass => None,
+            Verdict::Object(objection) => Some((at, objection)),
+        })
+    }
+
+    /// The job that gets the offer, if one does, and how many were refused.
+    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Bid<'a>>, Refusals) {
+        let mut best: Option<Bid<'a>> = None;
+        let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
+        for cluster in look.pool.clusters() {
+            let Some(oldest) = cluster.oldest() else { continue };
+            let pending = Pending::new(look, cluster, oldest.queued_at_s);
+            let bid = match self.first_objection(look, &pending) {
+                None => {
+                    eligible += cluster.len() as u64;
+                    head(look, pending)
+                }
+                Some((at, _)) => {
+                    refused[at] += cluster.len() as u64;
+                    self.drained_for(look, cluster)
+                }
+            };
+            let Some(bid) = bid else { continue };
+            if best.as_ref().is_none_or(|best| self.order(look, &bid, best) == Ordering::Less) {
+                best = Some(bid);
+            }
+        }
+        let refused = self.filters.iter().zip(refused).filter(|(_, jobs)| *jobs > 0);
+        let refused = refused.map(|((filter, _), jobs)| (filter.name, jobs)).collect();
+        (best, Refusals { eligible, refused })
+    }
+
+    /// The job that the offer's node is drained for, if it is in an autocluster whose other jobs
+    /// were refused and it passes (C-56).
+    fn drained_for<'a>(&self, look: &Look<'a>, cluster: &'a Autocluster) -> Option<Bid<'a>> {
+        let place = cluster.find(&place_of_drained_for(look)?)?;
+        let mut pending = Pending::new(look, cluster, place.queued_at_s);
+        pending.is_drained_for = true;
+        match self.objection(look, &pending) {
+            None => Some(bid(look, pending, place)),
+            Some(_) => None,
+        }
+    }
+
+    /// The order of two jobs that passed: key by key, then by name.
+    pub fn order(&self, look: &Look<'_>, a: &Bid<'_>, b: &Bid<'_>) -> Ordering {
+        for (_, key) in &self.keys {
+            let order = match (key(look, a), key(look, b)) {
+                (Some(a), Some(b)) => a.order(&b),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => Ordering::Equal,
+            };
+            if order != Ordering::Equal {
+                return order;
+            }
+        }
+        a.place.job.cmp(&b.place.job)
+    }
+
+    /// The rank vector of a job: keys that apply, in order.
+    pub fn rank(&self, look: &Look<'_>, bid: &Bid<'_>) -> Vec<(&'static str, RankValue)> {
+        let values = self.keys.iter().map(|(name, key)| (*name, key(look, bid)));
+        values.filter_map(|(name, value)| Some((name, RankValue::of(value?)))).collect()
+    }
+
+    /// Every job before the offer, with the reason where it does not pass (C-60).
+    pub fn explain(&self, look: &Look<'_>) -> Explained {
+        let mut explained = Explained::default();
+        let drained_for = place_of_drained_for(look);
+        for cluster in look.pool.clusters() {
+            for place in cluster.places() {
+                let mut pending = Pending::new(look, cluster, place.queued_at_s);
+                pending.is_drained_for = drained_for.as_ref() == Some(place);
+                let job = Arc::clone(&place.job);
+                if cluster.signature.test_member && pending.band(look) == Band::Normal {
+                    explained.test_cap.push(Arc::clone(&job));
+                }
+                match self.objection(look, &pending) {
+                    None => explained.eligible += 1,
+                    Some(objection) => {
+                        let code = objection.reason.name;
+                        explained.not_eligible.entry(code).or_default().push(job);
+                    }
+                }
+            }
+        }
+        explained.not_eligible.values_mut().for_each(|jobs| jobs.sort());
+        explained.test_cap.sort();
+        explained
+    }
+}
+
+/// Where the job that the offer's node is drained for stands, if it waits.
+fn place_of_drained_for(look: &Look<'_>) -> Option<Place> {
+    match look.pool.job(&look.drain?.job)? {
+        Standing::Pending(job) => {
+            Some(Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) })
+        }
+        Standing::Held(_) => None,
+    }
+}
+
+/// The first job of an autocluster that passed, in the order of its band.
+fn head<'a>(look: &Look<'a>, pending: Pending<'a>) -> Option<Bid<'a>> {
+    let cluster = pending.cluster;
+    let place = match pending.band(look) {
+        Band::Test => cluster.first_in_workflow(queued_by(look, &pending))?,
+        Band::System | Band::Normal => cluster.oldest()?,
+    };
+    Some(bid(look, pending, place))
+}
+
+/// When the jobs of an autocluster must have been queued to be eligible (C-41).
+fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
+    match (pending.is_local, look.pool.settings().overflow_idle_s) {
+        (true, _) | (_, 0) => Seconds::MAX,
+        (false, idle) => look.now_s - idle,
+    }
+}
+
+/// The figures that rank a job which passed.
+fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -> Bid<'a> {
+    let charged = match charge(look, &pending) {
+        Charge::Pool(group, _, _) => Some(group),
+        Charge::Free | Charge::Shared | Charge::NoRoom => None,
+    };
+    let (mut own_level, mut share, mut priority) = (0, 0, 0);
+    match pending.class() {
+        super::facts::Class::Analysis => {
+            own_level = level(look, &pending);
+            share = look.pool.counters().user(pending.user()).usage.scaled(look.growth);
+        }
+        super::facts::Class::Central => {
+            let settings = look.pool.settings();
+            priority = pending.workflow.map_or(0, |record| effective_priority(record, settings));
+        }
+    }
+    Bid { pending, place, level: own_level, share, priority, charged }
+}
+
+/// A value of a rank vector, as published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RankValue {
+    /// A number.
+    Number(i128),
+    /// A text.
+    Text(String),
+}
+
+impl RankValue {
+    fn of(key: Key<'_>) -> RankValue {
+        match key {
+            Key::Number(value) => RankValue::Number(i128::from(value)),
+            Key::Text(text) => RankValue::Text(text.to_owned()),
+            Key::Share(dividend, divisor) => RankValue::Number(dividend.div_euclid(divisor)),
+        }
+    }
+}

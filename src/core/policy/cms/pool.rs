@@ -1,0 +1,193 @@
+//! What is known at a moment: the records, the pending jobs as autoclusters, and the counters.
+//!
+//! Records may come in any order: a job before its workflow, a whitelist before its sites. Equal
+//! records give equal pools, whatever the order.
+
+use super::autocluster::{Autocluster, Signature};
+use super::counters::Counters;
+use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
+use super::facts::{
+    Drain, DrainStart, GroupRecord, HeldJob, NodeRecord, Seconds, SiteConfig, Workflow,
+};
+use super::quota::SiteTerms;
+use super::settings::Settings;
+use super::usage::Decay;
+use crate::core::id::{Name, Names};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    pub(super) settings: Settings,
+    pub(super) decay: Decay,
+    pub(super) names: Names,
+    pub(super) configs: BTreeMap<Name, SiteConfig>,
+    pub(super) terms: Vec<Option<SiteTerms>>,
+    pub(super) workflows: Vec<WorkflowEntry>,
+    pub(super) users: Vec<UserEntry>,
+    pub(super) groups: BTreeMap<String, GroupRecord>,
+    pub(super) grants: Vec<GrantEntry>,
+    pub(super) group_grants: BTreeMap<Name, Vec<usize>>,
+    pub(super) jobs: BTreeMap<Arc<str>, Standing>,
+    pub(super) clusters: Vec<Autocluster>,
+    pub(super) by_signature: BTreeMap<Signature, usize>,
+    pub(super) nodes: BTreeMap<String, NodeRecord>,
+    pub(super) on_node: BTreeMap<String, BTreeSet<Arc<str>>>,
+    pub(super) drains: BTreeMap<String, Drain>,
+    pub(super) drain_starts: BTreeSet<DrainStart>,
+    pub(super) counters: Counters,
+}
+
+impl Pool {
+    /// An empty pool at a moment.
+    pub fn new(settings: Settings, now_s: Seconds) -> Pool {
+        Pool {
+            decay: Decay::at(settings.half_life_s, now_s),
+            settings,
+            names: Names::default(),
+            configs: BTreeMap::new(),
+            terms: Vec::new(),
+            workflows: Vec::new(),
+            users: Vec::new(),
+            groups: BTreeMap::new(),
+            grants: Vec::new(),
+            group_grants: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            clusters: Vec::new(),
+            by_signature: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            on_node: BTreeMap::new(),
+            drains: BTreeMap::new(),
+            drain_starts: BTreeSet::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The parameters in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The clock of decay.
+    pub fn decay(&self) -> &Decay {
+        &self.decay
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The text of a name.
+    pub fn text(&self, name: Name) -> &str {
+        self.names.text(name)
+    }
+
+    /// The number of a name, if anything has it.
+    pub fn name(&self, text: &str) -> Option<Name> {
+        self.names.find(text)
+    }
+
+    /// What holds at a site, if it is known (C-24).
+    pub fn site(&self, site: Name) -> Option<&SiteTerms> {
+        self.terms.get(site.index()).and_then(Option::as_ref)
+    }
+
+    /// The known sites.
+    pub fn sites(&self) -> impl Iterator<Item = (Name, &SiteTerms)> {
+        self.configs.keys().filter_map(|name| Some((*name, self.site(*name)?)))
+    }
+
+    /// Overflow slots left of each known site, by its name's number (C-38).
+    pub fn overflow_spare(&self) -> Vec<Option<i64>> {
+        let mut spare = vec![None; self.terms.len()];
+        for (name, terms) in self.sites() {
+            spare[name.index()] = Some(terms.overflow_slots - self.counters.site(name).overflow);
+        }
+        spare
+    }
+
+    /// A workflow, with its record or without.
+    pub fn workflow(&self, workflow: Name) -> Option<&WorkflowEntry> {
+        self.workflows.get(workflow.index())
+    }
+
+    /// The workflows whose records were seen.
+    pub fn workflows(&self) -> impl Iterator<Item = (Name, &WorkflowEntry, &Workflow)> {
+        let all = (0u32..).zip(&self.workflows);
+        all.filter_map(|(at, entry)| Some((Name(at), entry, entry.record.as_ref()?)))
+    }
+
+    /// A user, if anything is known of it.
+    pub fn user(&self, user: Name) -> Option<&UserEntry> {
+        self.users.get(user.index())
+    }
+
+    /// The grant of a number.
+    pub fn grant(&self, at: usize) -> &GrantEntry {
+        &self.grants[at]
+    }
+
+    /// The grants of a group.
+    pub fn grants_of_group(&self, group: Name) -> &[usize] {
+        self.group_grants.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// A job, if it waits or is held.
+    pub fn job(&self, job: &str) -> Option<&Standing> {
+        self.jobs.get(job)
+    }
+
+    /// All jobs that wait or are held, by name.
+    pub fn jobs(&self) -> impl Iterator<Item = &Standing> {
+        self.jobs.values()
+    }
+
+    /// The autoclusters; each has a job.
+    pub fn clusters(&self) -> &[Autocluster] {
+        &self.clusters
+    }
+
+    /// The nodes, by name.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeRecord> {
+        self.nodes.values()
+    }
+
+    /// The jobs held on a node.
+    pub fn held_on(&self, node: &str) -> impl Iterator<Item = &HeldJob> {
+        let jobs = self.on_node.get(node).into_iter().flatten();
+        jobs.filter_map(|job| match self.jobs.get(job)? {
+            Standing::Held(held) => Some(&**held),
+            Standing::Pending(_) => None,
+        })
+    }
+
+    /// The drain of a node, if it is drained.
+    pub fn drain(&self, node: &str) -> Option<&Drain> {
+        self.drains.get(node)
+    }
+
+    /// The drains, by node.
+    pub fn drains(&self) -> impl Iterator<Item = &Drain> {
+        self.drains.values()
+    }
+
+    /// Drains begun lately.
+    pub fn drain_starts(&self) -> impl Iterator<Item = &DrainStart> {
+        self.drain_starts.iter()
+    }
+
+    /// Largest number of cores of a known node; 0 if none is known.
+    pub fn largest_node(&self) -> i64 {
+        self.nodes.values().map(|node| node.cores_total).max().unwrap_or(0)
+    }
+}
+
+/// The entry of a name, made if it is not there.
+pub(super) fn slot<T: Default>(all: &mut Vec<T>, name: Name) -> &mut T {
+    if all.len() <= name.index() {
+        all.resize_with(name.index() + 1, T::default);
+    }
+    &mut all[name.index()]
+}

@@ -1,0 +1,37 @@
+//! Who pays for a job at a site with a restricted block (C-30).
+
+use super::facts::MilliWeight;
+use super::look::{Look, Pending};
+use crate::core::id::Name;
+
+/// What a job is charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charge {
+    /// The site has no restricted block: nothing is counted.
+    Free,
+    /// The pool of a group, with what it holds before and its size.
+    Pool(Name, MilliWeight, MilliWeight),
+    /// The part that all share.
+    Shared,
+    /// Nothing: there is no room, or the offer is for another group.
+    NoRoom,
+}
+
+/// What a job would be charged to.
+pub fn charge(look: &Look<'_>, pending: &Pending<'_>) -> Charge {
+    if look.pools.is_empty() {
+        return Charge::Free;
+    }
+    let groups = look.pool.user(pending.user()).map_or(&[][..], |user| &user.groups);
+    if look.only_group.is_some_and(|group| !groups.contains(&group)) {
+        return Charge::NoRoom;
+    }
+    let weight = pending.weight_milli(look);
+    let own = look.pools.iter().filter(|(group, _)| groups.contains(group));
+    let mut with_room = own.filter(|(group, size)| look.held_by_group(*group) + weight <= *size);
+    if let Some((group, size)) = with_room.next() {
+        return Charge::Pool(*group, look.held_by_group(*group), *size);
+    }
+    let shared = look.terms.map_or(0, |terms| terms.shared_milli);
+    if look.shared_used + weight <= shared { Charge::Shared } else { Charge::NoRoom }
+}

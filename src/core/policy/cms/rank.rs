@@ -1,0 +1,162 @@
+//! The keys that rank jobs before an offer, in the order of comparison, smaller first (C-11..C-23).
+//! A key that does not apply to a job is absent; jobs that differ in this differ in a key before.
+
+use super::declare::job_key;
+use super::facts::{Band, Class};
+use super::key::Key;
+use super::look::{Bid, Look};
+use crate::core::policy::Weight;
+
+/// All of them, in order.
+pub const KEYS: &[&Weight] = &[
+    &BAND,
+    &INJECTED_AT,
+    &CLASS_ORDER,
+    &MINUS_LEVEL,
+    &FAIR_SHARE,
+    &USER,
+    &MINUS_USER_PRIORITY,
+    &MINUS_PRIORITY,
+    &OVERFLOW,
+    &BUCKET,
+    &WALL_GAP,
+    &MEM_GAP,
+    &QUEUED_AT,
+    &WORKFLOW,
+    &SEQ,
+];
+
+fn number(value: i64) -> Option<Key<'static>> {
+    Some(Key::Number(value))
+}
+
+fn is_normal(look: &Look<'_>, bid: &Bid<'_>) -> bool {
+    bid.pending.band(look) == Band::Normal
+}
+
+/// Whether the keys of analysis rank a job (C-18), else those of central jobs (C-13).
+fn is_shared(look: &Look<'_>, bid: &Bid<'_>) -> bool {
+    is_normal(look, bid) && bid.pending.class() == Class::Analysis
+}
+
+const BAND: Weight = job_key!(
+    "band",
+    "cms-nordugrid C-11",
+    "system jobs, then test jobs, then all others",
+    |look, bid| { number(bid.pending.band(look).number()) },
+);
+
+const INJECTED_AT: Weight = job_key!(
+    "injected_at_s",
+    "cms-nordugrid C-48",
+    "test jobs: of the workflow that was injected first",
+    |look, bid| {
+        let injected = bid.pending.workflow.map_or(0, |workflow| workflow.injected_at_s);
+        (bid.pending.band(look) == Band::Test).then_some(Key::Number(injected))
+    },
+);
+
+const CLASS_ORDER: Weight = job_key!(
+    "class_order",
+    "cms-nordugrid C-27, C-28",
+    "the class that has the lower ratio of use to quota, then the other",
+    |look, bid| {
+        let is_other = bid.pending.class() != look.comparison.preferred;
+        is_normal(look, bid).then_some(Key::Number(i64::from(is_other)))
+    },
+);
+
+const MINUS_LEVEL: Weight = job_key!(
+    "minus_level",
+    "cms-nordugrid C-18, C-19",
+    "analysis: the highest level",
+    |look, bid| { is_shared(look, bid).then_some(Key::Number(-bid.level)) },
+);
+
+const FAIR_SHARE: Weight = job_key!(
+    "fair_share_milli",
+    "cms-nordugrid C-18, C-20",
+    "analysis: the user with the least decayed usage and weight held",
+    |look, bid| is_shared(look, bid).then_some(Key::Share(bid.share, look.growth)),
+);
+
+const USER: Weight =
+    job_key!("user", "cms-nordugrid C-18", "analysis: the user's name", |look, bid| is_shared(
+        look, bid
+    )
+    .then(|| Key::Text(look.pool.text(bid.pending.user()))),);
+
+const MINUS_USER_PRIORITY: Weight = job_key!(
+    "minus_user_priority",
+    "cms-nordugrid C-21",
+    "analysis: the highest priority among the user's own jobs",
+    |look, bid| {
+        let priority = bid.pending.cluster.signature.user_priority;
+        is_shared(look, bid).then_some(Key::Number(-priority))
+    },
+);
+
+const MINUS_PRIORITY: Weight = job_key!(
+    "minus_priority",
+    "cms-nordugrid C-13, C-14, C-16",
+    "central: the highest effective priority of the workflow",
+    |look, bid| (is_normal(look, bid) && !is_shared(look, bid))
+        .then_some(Key::Number(-bid.priority)),
+);
+
+const OVERFLOW: Weight = job_key!(
+    "overflow",
+    "cms-nordugrid C-13, C-21, C-41",
+    "jobs that run where their input is, then those that overflow",
+    |look, bid| is_normal(look, bid).then_some(Key::Number(i64::from(!bid.pending.is_local))),
+);
+
+/// Whether closeness counts: not where first come is first served (C-23).
+fn counts_closeness(look: &Look<'_>, bid: &Bid<'_>) -> bool {
+    is_normal(look, bid) && look.pool.settings().fifo_bucket_s > 0
+}
+
+const BUCKET: Weight = job_key!(
+    "bucket",
+    "cms-nordugrid C-23",
+    "the earlier span of time in which it was queued",
+    |look, bid| {
+        let bucket = look.pool.settings().fifo_bucket_s.max(1);
+        let number = bid.place.queued_at_s.div_euclid(bucket);
+        counts_closeness(look, bid).then_some(Key::Number(number))
+    },
+);
+
+const WALL_GAP: Weight =
+    job_key!("wall_gap_s", "cms-nordugrid C-22", "the least time left over", |look, bid| {
+        let gap = look.open.offer.wall_left_s - bid.pending.allocation(look).wall_s;
+        counts_closeness(look, bid).then_some(Key::Number(gap))
+    },);
+
+const MEM_GAP: Weight =
+    job_key!("mem_gap_mb", "cms-nordugrid C-22", "the least memory left over", |look, bid| {
+        let gap = look.open.mem_left_mb - bid.pending.allocation(look).rss_mb;
+        counts_closeness(look, bid).then_some(Key::Number(gap))
+    },);
+
+const QUEUED_AT: Weight = job_key!(
+    "queued_at_s",
+    "cms-nordugrid C-12, C-23, C-61",
+    "the job that was queued first",
+    |look, bid| (bid.pending.band(look) != Band::Test)
+        .then_some(Key::Number(bid.place.queued_at_s)),
+);
+
+const WORKFLOW: Weight = job_key!(
+    "workflow",
+    "cms-nordugrid C-12, C-23, C-48",
+    "the workflow's name",
+    |look, bid| Some(Key::Text(look.pool.text(bid.pending.workflow_name))),
+);
+
+const SEQ: Weight = job_key!(
+    "seq",
+    "cms-nordugrid C-12, C-23, C-48",
+    "the place in the workflow",
+    |_, bid| number(bid.place.seq),
+);

@@ -1,0 +1,239 @@
+//! Records that come into the pool. Putting a record again replaces it.
+
+use super::counters::Contribution;
+use super::effective::effective_test_jobs;
+use super::entry::{GrantEntry, Standing};
+use super::facts::{
+    Drain, DrainStart, EndedJob, Grant, GrantScope, GroupRecord, HeldJob, MilliWeight, NodeRecord,
+    PendingJob, Principal, Seconds, SiteConfig, UserRecord, Workflow,
+};
+use super::pool::{Pool, slot};
+use super::quota::{BadConfig, terms};
+use super::settings::Settings;
+use super::usage::Usage;
+use crate::core::id::Name;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What became of a site's configuration that arrived (C-24).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// It is in force.
+    Accepted,
+    /// One as new or newer is in force.
+    Ignored,
+    /// It cannot be in force.
+    Rejected(BadConfig),
+}
+
+impl Pool {
+    /// A site's configuration: in force if it is valid and newer (C-24, C-26).
+    pub fn put_site(&mut self, config: SiteConfig) -> Arrived {
+        let name = self.names.intern(&config.site);
+        let terms = match terms(&config, &self.settings) {
+            Ok(terms) => terms,
+            Err(bad) => return Arrived::Rejected(bad),
+        };
+        if self.site(name).is_some_and(|old| old.revision >= config.revision) {
+            return Arrived::Ignored;
+        }
+        *slot(&mut self.terms, name) = Some(terms);
+        self.configs.insert(name, config);
+        Arrived::Accepted
+    }
+
+    /// A workflow's record.
+    pub fn put_workflow(&mut self, record: Workflow) {
+        let name = self.names.intern(&record.workflow);
+        let test_jobs = effective_test_jobs(&record, &self.settings);
+        let changed = slot(&mut self.workflows, name).test_jobs != test_jobs;
+        let jobs: Vec<Arc<str>> = match changed {
+            true => {
+                let jobs = slot(&mut self.workflows, name).jobs.iter();
+                jobs.map(|(_, job)| Arc::clone(job)).collect()
+            }
+            false => Vec::new(),
+        };
+        jobs.iter().for_each(|job| self.unlist(job));
+        let user = self.names.intern(&record.user);
+        let group = record.working_group.as_ref().map(|group| self.names.intern(group));
+        let mut named = |sites: &[String]| -> Vec<Name> {
+            let mut sites: Vec<Name> = sites.iter().map(|site| self.names.intern(site)).collect();
+            sites.sort_unstable();
+            sites.dedup();
+            sites
+        };
+        let overflow_list = record.overflow_sites_list.as_deref().map(&mut named);
+        let overflow_used = named(&record.overflow_sites_used);
+        let entry = slot(&mut self.workflows, name);
+        (entry.user, entry.group, entry.test_jobs) = (user, group, test_jobs);
+        (entry.overflow_list, entry.overflow_used) = (overflow_list, overflow_used);
+        entry.record = Some(record);
+        jobs.iter().for_each(|job| self.list(job));
+    }
+
+    /// A user's record: groups, roles, decayed usage. What the user holds counts for the new groups
+    /// from then on.
+    pub fn put_user(&mut self, record: UserRecord) {
+        let user = self.names.intern(&record.user);
+        let old = slot(&mut self.users, user).record.as_ref().and_then(|old| old.decayed_usage);
+        self.book_decayed(user, old, -1);
+        self.book_decayed(user, record.decayed_usage, 1);
+        slot(&mut self.users, user).record = Some(record);
+        self.regroup(user);
+    }
+
+    fn book_decayed(&mut self, user: Name, stated: Option<(MilliWeight, Seconds)>, sign: i64) {
+        let Some((milli, at_s)) = stated else { return };
+        let x = i128::from(milli) * self.decay.growth(at_s);
+        let usage = Usage { x, ..Usage::default() };
+        self.counters.book(&[Contribution::Usage(user, usage)], sign);
+    }
+
+    /// A site-defined group.
+    pub fn put_group(&mut self, record: GroupRecord) {
+        let old = self.groups.insert(record.group.clone(), record.clone());
+        let members = record.members.iter().chain(old.iter().flat_map(|old| &old.members));
+        let members: BTreeSet<Name> = members.map(|user| self.names.intern(user)).collect();
+        members.into_iter().for_each(|user| self.regroup(user));
+    }
+
+    /// Finds the groups of a user again, and moves what it holds to them.
+    fn regroup(&mut self, user: Name) {
+        let text = self.names.text(user).to_owned();
+        let entry = slot(&mut self.users, user);
+        let voms = entry.record.as_ref().map(|record| record.groups.clone()).unwrap_or_default();
+        let listed = self.groups.values().filter(|group| group.members.contains(&text));
+        let listed: Vec<String> = listed.map(|group| group.group.clone()).collect();
+        let mut groups: Vec<Name> =
+            voms.iter().chain(&listed).map(|group| self.names.intern(group)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let old = std::mem::replace(&mut slot(&mut self.users, user).groups, groups.clone());
+        for (site, milli) in self.counters.sites_of_user(user) {
+            let of = |groups: &[Name]| -> Vec<Contribution> {
+                groups.iter().map(|group| Contribution::Group(*group, site, milli)).collect()
+            };
+            self.counters.book(&of(&old), -1);
+            self.counters.book(&of(&groups), 1);
+        }
+    }
+
+    /// The grants in force, all of them (C-19).
+    pub fn set_grants(&mut self, grants: Vec<Grant>) {
+        self.users.iter_mut().for_each(|user| user.grants.clear());
+        self.group_grants.clear();
+        self.grants.clear();
+        for (at, grant) in grants.into_iter().enumerate() {
+            let principal = match &grant.principal {
+                Principal::User(user) => {
+                    let user = self.names.intern(user);
+                    slot(&mut self.users, user).grants.push(at);
+                    user
+                }
+                Principal::Group(group) => {
+                    let group = self.names.intern(group);
+                    self.group_grants.entry(group).or_default().push(at);
+                    group
+                }
+            };
+            let group = grant.only_with_group.as_ref();
+            let only_with_group = group.map(|group| self.names.intern(group));
+            let site = match &grant.scope {
+                GrantScope::Site(site) => Some(self.names.intern(site)),
+                GrantScope::Global | GrantScope::Region(_) => None,
+            };
+            self.grants.push(GrantEntry { grant, principal, only_with_group, site });
+        }
+    }
+
+    /// A node.
+    pub fn put_node(&mut self, record: NodeRecord) {
+        self.nodes.insert(record.node.clone(), record);
+    }
+
+    /// That a node is drained.
+    pub fn put_drain(&mut self, drain: Drain) {
+        self.drains.insert(drain.node.clone(), drain);
+    }
+
+    /// That a node is drained no longer.
+    pub fn remove_drain(&mut self, node: &str) {
+        self.drains.remove(node);
+    }
+
+    /// That a drain was begun.
+    pub fn put_drain_start(&mut self, start: DrainStart) {
+        self.drain_starts.insert(start);
+    }
+
+    /// A job that waits, in place of what was known of it.
+    pub fn put_pending(&mut self, job: PendingJob) {
+        let name = Arc::clone(&job.job);
+        self.put_job(name, Standing::Pending(job));
+    }
+
+    /// A job that is held, in place of what was known of it.
+    pub fn put_held(&mut self, held: HeldJob) {
+        let name = Arc::clone(&held.job.job);
+        self.put_job(name, Standing::Held(Box::new(held)));
+    }
+
+    /// A test job that ended; what else is known of jobs of this name stays.
+    pub fn put_ended(&mut self, ended: EndedJob) {
+        let workflow = self.names.intern(&ended.workflow);
+        slot(&mut self.workflows, workflow).ended.insert((ended.seq, ended.attempt), ended);
+    }
+
+    /// A job is gone: it was removed, or ended.
+    pub fn remove_job(&mut self, job: &str) -> Option<Standing> {
+        let (name, _) = self.jobs.get_key_value(job)?;
+        let name = Arc::clone(name);
+        self.unlist(&name);
+        let standing = self.jobs.remove(&name)?;
+        let workflow = self.names.intern(&standing.job().workflow);
+        slot(&mut self.workflows, workflow).jobs.remove(&(standing.job().seq, name));
+        Some(standing)
+    }
+
+    /// Time that ended use adds to a user's decayed usage for good (F-2, F-3): a job of this weight
+    /// that ran from then until then.
+    pub fn add_past_use(&mut self, user: &str, milli: MilliWeight, from_s: Seconds, to_s: Seconds) {
+        let user = self.names.intern(user);
+        let grown = self.decay.growth(to_s) - self.decay.growth(from_s);
+        let usage = Usage { x: i128::from(milli) * grown, ..Usage::default() };
+        self.counters.book(&[Contribution::Usage(user, usage)], 1);
+    }
+
+    /// Time passes: the landmark of decay follows (F-3), and drains begun more than an hour ago are
+    /// forgotten.
+    pub fn pass_time(&mut self, now_s: Seconds) {
+        let digits = self.decay.rebase(now_s);
+        if digits > 0 {
+            self.counters.shrink(digits);
+        }
+        self.drain_starts.retain(|start| now_s - start.started_at_s < super::drain::HOUR_S);
+    }
+
+    /// The same records under other parameters: everything that follows is derived again.
+    pub fn with_settings(&self, settings: Settings, now_s: Seconds) -> Pool {
+        let mut pool = Pool::new(settings, now_s);
+        self.configs.values().for_each(|config| {
+            pool.put_site(config.clone());
+        });
+        self.workflows().for_each(|(_, _, record)| pool.put_workflow(record.clone()));
+        let users = self.users.iter().filter_map(|user| user.record.as_ref());
+        users.for_each(|record| pool.put_user(record.clone()));
+        self.groups.values().for_each(|record| pool.put_group(record.clone()));
+        pool.set_grants(self.grants.iter().map(|entry| entry.grant.clone()).collect());
+        self.nodes.values().for_each(|node| pool.put_node(node.clone()));
+        self.drains.values().for_each(|drain| pool.put_drain(drain.clone()));
+        self.drain_starts.iter().for_each(|start| pool.put_drain_start(start.clone()));
+        for standing in self.jobs.values() {
+            pool.put_job(Arc::clone(&standing.job().job), standing.clone());
+        }
+        let ended = self.workflows.iter().flat_map(|entry| entry.ended.values());
+        ended.for_each(|ended| pool.put_ended(ended.clone()));
+        pool
+    }
+}

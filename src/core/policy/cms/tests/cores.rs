@@ -1,0 +1,151 @@
+//! Jobs of many cores, and nodes that are drained for them (C-52..C-56, F-6, F-7).
+
+use super::world::{World, central, job, jobs, offer, reason};
+use crate::core::policy::cms::decision::Action;
+use crate::core::policy::cms::facts::{CoresMax, Drain, NodeRecord, PendingJob, SlotOffer};
+
+const HOUR_S: i64 = 3_600;
+
+fn world() -> World {
+    let mut world = World::new();
+    world.t2("T2_Y", 200);
+    world.central("w", 100);
+    world.central("v", 0);
+    world
+}
+
+#[test]
+fn tc_39_a_whole_node() {
+    let mut world = world();
+    let whole = PendingJob { whole_node: true, cores_min: 8, ..job("whole", "w", 1) };
+    world.pending(whole);
+    world.put_offer(SlotOffer { cores_total: 8, ..offer("o1", "T2_Y", 7) });
+    world.put_offer(offer("o2", "T2_Y", 8));
+    let cut = world.cut();
+    let taken: Vec<_> =
+        cut.assignments.iter().map(|it| (&*it.offer, it.cores, it.weight_milli)).collect();
+    assert_eq!(taken, [("o2", 8, 8_000)]);
+    assert_eq!(cut.served[0].first_look.not_eligible["cores"].len(), 1);
+}
+
+#[test]
+fn tc_40_a_range_of_cores() {
+    let expected = [
+        (1, None),
+        (2, Some((2, 975, 2_000))),
+        (8, Some((8, 255, 5_000))),
+        (16, Some((8, 255, 5_000))),
+    ];
+    for (cores, found) in expected {
+        let mut world = world();
+        world.pending(PendingJob {
+            cores_min: 2,
+            cores_max: Some(CoresMax::Cores(8)),
+            base_cores: Some(4),
+            max_wall_time_s: Some(480 * 60),
+            max_rss_mb: Some(3_000),
+            ..job("range", "w", 1)
+        });
+        world.offer("o", "T2_Y", cores);
+        let cut = world.cut();
+        let taken = cut.assignments.first().map(|it| (it.cores, it.wall_time_s / 60, it.rss_mb));
+        assert_eq!(taken, found, "{cores} cores");
+    }
+}
+
+/// Nodes A, B and C of WE-8, and a job of so many cores that fits nowhere.
+fn drained(need: i64) -> World {
+    let mut world = world();
+    for node in ["A", "B", "C"] {
+        let (node, site) = (node.to_owned(), "T2_Y".to_owned());
+        world.pool.put_node(NodeRecord { node, site, cores_total: 8 });
+    }
+    let mut run = |node: &str, cores, half_hours: i64| {
+        let name = format!("{node}{half_hours}");
+        let mut held = world.held(&name, "v", "T2_Y", cores);
+        held.node = Some(node.to_owned());
+        held.expected_end_s = Some(world.now_s + half_hours * HOUR_S / 2);
+        world.pool.put_held(held);
+    };
+    run("A", 4, 12);
+    run("A", 4, 2);
+    (1..=8).for_each(|half_hours| run("B", 1, half_hours));
+    run("C", 6, 6);
+    world.pending(PendingJob { cores_min: need, ..job("big", "w", 1) });
+    world
+}
+
+/// Node, hours until it is ready, idle core hours.
+fn plan(world: &mut World) -> Option<(String, i64, i64)> {
+    let now_s = world.now_s;
+    world.cut().actions.iter().find_map(|action| match action {
+        Action::DrainNode { drain, idle_core_s, .. } => {
+            Some((drain.node.clone(), (drain.until_s - now_s) / HOUR_S, idle_core_s / HOUR_S))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn tc_44_the_node_that_idles_least() {
+    let mut world = drained(8);
+    assert_eq!(plan(&mut world), Some(("C".to_owned(), 3, 6)));
+    assert_eq!(plan(&mut world), None, "one drain for a job");
+    let of_hours = |name: &str, seq, hours: i64| PendingJob {
+        max_wall_time_s: Some(hours * HOUR_S),
+        ..job(name, "v", seq)
+    };
+    world.pending(of_hours("two", 1, 2));
+    world.pending(of_hours("three", 2, 3));
+    let node = Some("C".to_owned());
+    world.put_offer(SlotOffer { node, cores_total: 8, ..offer("o", "T2_Y", 2) });
+    let cut = world.cut();
+    assert_eq!(
+        (jobs(&cut), reason(&cut, "three")),
+        (vec!["two".to_owned()], Some("draining_node"))
+    );
+    assert_eq!(plan(&mut drained(4)), Some(("A".to_owned(), 1, 0)));
+}
+
+#[test]
+fn c_55_a_drain_whose_job_is_gone_is_cancelled() {
+    let mut world = drained(8);
+    plan(&mut world);
+    world.pool.remove_job("big");
+    let (node, job) = ("C".to_owned(), "big".into());
+    assert_eq!(world.cut().actions, [Action::DrainCancelled { node, job }]);
+    assert!(world.pool.drain("C").is_none());
+}
+
+#[test]
+fn c_55_neither_too_early_nor_too_many() {
+    let mut early = drained(8);
+    let mut young = early.pool.job("big").expect("it").job().clone();
+    young.not_fitted_since_s = Some(early.now_s - 3_599);
+    early.pending(young);
+    assert_eq!(plan(&mut early), None);
+    let mut world = drained(8);
+    plan(&mut world);
+    world.pending(PendingJob { cores_min: 8, ..job("second", "w", 2) });
+    assert_eq!(plan(&mut world), None, "one drain an hour at a site");
+    world.now_s += HOUR_S;
+    assert!(plan(&mut world).is_some());
+    let mut low = drained(8);
+    low.workflow(central("urgent", 101));
+    low.many("urgent", 1);
+    assert_eq!(plan(&mut low), None, "jobs of the highest priority alone");
+}
+
+#[test]
+fn c_56_the_job_itself_starts_on_its_node() {
+    let mut world = world();
+    world.pending(PendingJob { cores_min: 8, ..job("big", "w", 1) });
+    world.pending(PendingJob { cores_min: 8, ..job("other", "w", 2) });
+    let (node, site, until_s) = ("n".to_owned(), "T2_Y".to_owned(), world.now_s + 100);
+    world.pool.put_drain(Drain { node, site, job: "other".into(), until_s });
+    world.put_offer(SlotOffer { node: Some("n".to_owned()), ..offer("o", "T2_Y", 8) });
+    let cut = world.cut();
+    assert_eq!(jobs(&cut), ["other"]);
+    assert!(cut.actions.is_empty(), "not cancelled: it is there");
+    assert_eq!(reason(&cut, "big"), Some("draining_node"));
+}

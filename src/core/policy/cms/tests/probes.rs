@@ -1,0 +1,157 @@
+//! Test jobs of workflows (C-47..C-51).
+
+use super::world::{World, analysis, central, job, jobs, killed};
+use crate::core::policy::cms::decision::Action;
+use crate::core::policy::cms::facts::{
+    Band, EndedJob, FailureClass, PerClass, Profile, Workflow, WorkflowStatus,
+};
+use crate::core::policy::cms::settings::Settings;
+use FailureClass::{Infrastructure, Payload};
+
+fn world() -> World {
+    let mut world = World::new();
+    world.t2("Y", 200);
+    world.t2("Z", 200);
+    world
+}
+
+/// A workflow of analysis with so many test jobs.
+fn probe(name: &str, test_jobs: i64, total: i64) -> Workflow {
+    Workflow { test_jobs: Some(test_jobs), total_jobs: Some(total), ..analysis(name, "ann") }
+}
+
+#[test]
+fn tc_35_a_test_job_before_the_highest_priority() {
+    let mut world = world();
+    world.workflow(Workflow { test_jobs: Some(1), ..central("new", 0) });
+    world.central("urgent", 999_999);
+    world.many("new", 2);
+    world.many("urgent", 1);
+    assert_eq!(world.one_by_one("Y", 3), ["new1", "urgent1", "new2"]);
+}
+
+#[test]
+fn tc_36_all_test_jobs_failed() {
+    let mut world = world();
+    world.workflow(probe("w", 5, 8));
+    for seq in 1..=4 {
+        world.failed("w", seq, if seq < 3 { "Y" } else { "Z" }, Payload);
+    }
+    for seq in 5..=8 {
+        world.pending(job(&format!("w{seq}"), "w", seq));
+    }
+    assert!(world.cut().actions.is_empty());
+    world.pool.remove_job("w5");
+    world.failed("w", 5, "Z", Payload);
+    let cut = world.cut();
+    let expected = Action::Kill {
+        workflow: "w".to_owned(),
+        reason: "test_failed_100pct",
+        pending_jobs: ["w6", "w7", "w8"].map(Into::into).to_vec(),
+    };
+    assert_eq!(cut.actions, [expected]);
+    assert!((6..=8).all(|seq| world.pool.job(&format!("w{seq}")).is_none()));
+    assert!(world.cut().actions.is_empty(), "once");
+}
+
+#[test]
+fn tc_37_failures_of_the_infrastructure_do_not_count() {
+    let mut world = world();
+    world.workflow(probe("w", 5, 8));
+    for seq in 1..=5 {
+        world.failed("w", seq, "Y", if seq <= 2 { Payload } else { Infrastructure });
+    }
+    assert!(world.cut().actions.is_empty());
+    for seq in 3..=5 {
+        let mut retry = job(&format!("w{seq}"), "w", seq);
+        retry.attempt = 1;
+        world.pending(retry);
+    }
+    world.central("urgent", 999_999);
+    world.many("urgent", 1);
+    world.offer("o", "Z", 3);
+    let cut = world.cut();
+    assert_eq!(jobs(&cut), ["w3", "w4", "w5"]);
+    assert!(cut.assignments.iter().all(|it| it.band == Band::Test), "still test jobs");
+}
+
+#[test]
+fn tc_38_a_workflow_smaller_than_its_tests() {
+    let mut world = world();
+    world.workflow(probe("w", 5, 3));
+    for (seq, site) in [(1, "Y"), (2, "Z"), (3, "Y")] {
+        world.failed("w", seq, site, Payload);
+    }
+    assert_eq!(killed(&world.cut()), ["w"]);
+    let entry = world.pool.name("w").and_then(|it| world.pool.workflow(it)).expect("it");
+    assert_eq!(entry.record.as_ref().expect("it").status, WorkflowStatus::Killed);
+}
+
+#[test]
+fn c_49_failures_at_one_site_are_not_enough_where_others_are_possible() {
+    let mut world = world();
+    world.workflow(probe("w", 2, 8));
+    world.failed("w", 1, "Y", Payload);
+    world.failed("w", 2, "Y", Payload);
+    world.pending(job("w3", "w", 3));
+    assert!(killed(&world.cut()).is_empty());
+    world.workflow(probe("one", 1, 8));
+    world.failed("one", 1, "Y", Payload);
+    assert_eq!(killed(&world.cut()), ["one"], "waived where there is one test job");
+}
+
+#[test]
+fn c_49_an_alert_where_nothing_is_killed() {
+    let auto_kill = PerClass { central: true, analysis: false };
+    let mut world = World::with(Settings { auto_kill, ..Settings::default() });
+    world.t2("Y", 20);
+    world.workflow(probe("w", 1, 8));
+    world.failed("w", 1, "Y", Payload);
+    let (workflow, reason) = ("w".to_owned(), "test_failed_100pct");
+    assert_eq!(world.cut().actions, [Action::Alert { workflow, reason }]);
+    assert!(world.cut().actions.is_empty(), "once");
+}
+
+#[test]
+fn c_50_needs_are_learnt() {
+    let mut world = world();
+    world.workflow(probe("w", 2, 8));
+    let ended = |seq, wall_s, rss_mb| EndedJob {
+        job: format!("w{seq}").into(),
+        workflow: "w".to_owned(),
+        seq,
+        attempt: 0,
+        failure: None,
+        run_site: "Y".to_owned(),
+        wall_s,
+        rss_mb,
+        site_whitelist: None,
+    };
+    world.pool.put_ended(ended(1, 50_000, 1_000));
+    let workflow = || "w".to_owned();
+    assert_eq!(world.cut().actions, [Action::TestPassed { workflow: workflow() }]);
+    world.pool.put_ended(ended(2, 1_000, 3_000));
+    let profile = Profile { wall_s: 60_000, rss_mb: 3_300 };
+    let expected = Action::ProfileUpdated { workflow: workflow(), profile };
+    assert_eq!(world.cut().actions, [expected]);
+    world.pending(job("w3", "w", 3));
+    world.offer("o", "Y", 1);
+    let cut = world.cut();
+    assert_eq!((cut.assignments[0].wall_time_s, cut.assignments[0].rss_mb), (60_000, 3_300));
+}
+
+#[test]
+fn tc_53_a_user_has_so_many_test_jobs_at_once() {
+    let mut world = world();
+    for at in 1..=60 {
+        let name = format!("w{at:02}");
+        world.workflow(probe(&name, 1, 1));
+        world.many(&name, 1);
+    }
+    for at in 0..60 {
+        world.offer(&format!("o{at}"), "Y", 1);
+    }
+    let cut = world.cut();
+    let of_band = |band| cut.assignments.iter().filter(|it| it.band == band).count();
+    assert_eq!((of_band(Band::Test), of_band(Band::Normal)), (50, 10));
+}

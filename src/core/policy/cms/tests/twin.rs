@@ -1,0 +1,359 @@
+//! The same rules without an index: every job is looked at for every core, every counter is counted
+//! again. Slow, short, and written of the specification's sentences one by one.
+
+use super::random::{Put, Records};
+use super::world::NOW_S;
+use crate::core::policy::cms::facts::{
+    Class, CoresMax, FailureClass, GrantScope, HeldJob, PendingJob, Principal, SiteConfig,
+    SiteStatus, UserRecord, Workflow,
+};
+use crate::core::policy::cms::look::OpenOffer;
+use crate::core::policy::cms::quota::{SiteTerms, terms};
+use crate::core::policy::cms::settings::Settings;
+use crate::core::policy::cms::usage::Decay;
+use std::collections::BTreeSet;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Number(i128),
+    Text(String),
+}
+
+/// Records as lists.
+pub struct Twin {
+    settings: Settings,
+    records: Records,
+    sites: Vec<SiteConfig>,
+    workflows: Vec<Workflow>,
+    users: Vec<UserRecord>,
+    groups: Vec<(String, Vec<String>)>,
+    pub pending: Vec<PendingJob>,
+    pub held: Vec<HeldJob>,
+}
+
+/// What a job would get, where it passes.
+struct Match {
+    job: usize,
+    keys: Vec<Key>,
+    held: HeldJob,
+    rss_mb: i64,
+}
+
+impl Twin {
+    pub fn new(records: &Records) -> Twin {
+        let mut twin = Twin {
+            settings: records.settings.clone(),
+            records: records.clone(),
+            sites: Vec::new(),
+            workflows: Vec::new(),
+            users: Vec::new(),
+            groups: Vec::new(),
+            pending: Vec::new(),
+            held: Vec::new(),
+        };
+        for put in records.puts.clone() {
+            match put {
+                Put::Site(site) => twin.sites.push(site),
+                Put::Workflow(workflow) => twin.workflows.push(workflow),
+                Put::User(user) => twin.users.push(user),
+                Put::Group(group) => twin.groups.push((group.group, group.members)),
+                Put::Pending(job) => twin.pending.push(job),
+                Put::Held(held) => twin.held.push(held),
+            }
+        }
+        twin.expire();
+        twin
+    }
+
+    /// Reservations of 900 s are over (C-58).
+    fn expire(&mut self) {
+        let is_over = |held: &HeldJob| held.reserved_at_s.is_some_and(|at| NOW_S - at >= 900);
+        let (over, kept) = self.held.drain(..).partition(is_over);
+        self.held = kept;
+        self.pending.extend(Vec::into_iter(over).map(|held: HeldJob| held.job));
+    }
+
+    /// Fills an offer; the jobs in the order taken.
+    pub fn fill(&mut self, open: &mut OpenOffer) -> Vec<String> {
+        let mut taken = Vec::new();
+        while open.cores_left > 0 {
+            let all = (0..self.pending.len()).filter_map(|job| self.matching(job, open));
+            let Some(best) = all.min_by(|a, b| a.keys.cmp(&b.keys)) else { break };
+            open.cores_left -= best.held.cores;
+            open.mem_left_mb -= best.rss_mb;
+            taken.push(self.pending.remove(best.job).job.to_string());
+            self.held.push(best.held);
+        }
+        taken
+    }
+
+    fn terms(&self, site: &str) -> Option<SiteTerms> {
+        let config = self.sites.iter().find(|config| config.site == site)?;
+        terms(config, &self.settings).ok()
+    }
+
+    fn groups_of(&self, user: &str) -> BTreeSet<String> {
+        let own = self.users.iter().filter(|it| it.user == user).flat_map(|it| it.groups.clone());
+        let listed = self.groups.iter().filter(|(_, members)| members.iter().any(|it| it == user));
+        own.chain(listed.map(|(group, _)| group.clone())).collect()
+    }
+
+    fn weight(&self, counts: impl Fn(&HeldJob) -> bool) -> i64 {
+        self.held.iter().filter(|held| counts(held)).map(|held| held.weight_milli).sum()
+    }
+
+    fn cost(&self, cores: i64) -> i64 {
+        if self.settings.overflow_in_cores { cores } else { 1 }
+    }
+
+    fn spare(&self, host: &str) -> i64 {
+        let slots = self.terms(host).map_or(0, |terms| terms.overflow_slots);
+        let read = self.held.iter().filter(|held| held.overflow_source.as_deref() == Some(host));
+        slots - read.map(|held| self.cost(held.cores)).sum::<i64>()
+    }
+
+    fn matching(&self, at: usize, open: &OpenOffer) -> Option<Match> {
+        let (job, settings, site) = (&self.pending[at], &self.settings, &open.offer.site);
+        let terms = self.terms(site)?;
+        let workflow = self.workflows.iter().find(|it| it.workflow == job.workflow)?;
+        let class = workflow.class;
+        match terms.status {
+            SiteStatus::Online => {}
+            SiteStatus::Test if workflow.site_test => {}
+            SiteStatus::Test | SiteStatus::Drain | SiteStatus::Offline => return None,
+        }
+        let cores = match job.most_cores() {
+            _ if job.whole_node => open.cores_left,
+            CoresMax::Node => open.cores_left,
+            CoresMax::Cores(most) => most.min(open.cores_left),
+        };
+        let is_local = job.site_whitelist.as_ref().is_none_or(|sites| sites.contains(site));
+        let source = if is_local { None } else { Some(self.host(job, workflow, site, cores)?) };
+        if open.cores_left < job.cores_min
+            || job.whole_node && open.cores_left != open.offer.cores_total
+        {
+            return None;
+        }
+        let (mut wall, mut rss) = (job.max_wall_time_s?, job.max_rss_mb?);
+        if cores != job.base() {
+            wall = (wall * job.base() + cores - 1) / cores + 900;
+            rss += 500 * (cores - job.base());
+        }
+        if wall > open.offer.wall_left_s || rss > open.mem_left_mb {
+            return None;
+        }
+        let high_io =
+            job.high_io && (job.site_whitelist.is_some() || !settings.ignores_bare_high_io);
+        let storage = |held: &HeldJob| {
+            let counts = held.job.high_io
+                && (held.job.site_whitelist.is_some() || !settings.ignores_bare_high_io);
+            counts.then(|| held.overflow_source.clone().unwrap_or(held.run_site.clone()))
+        };
+        let read_at = source.clone().unwrap_or(site.clone());
+        let readers = self.held.iter().filter(|held| storage(held).as_ref() == Some(&read_at));
+        if high_io && readers.count() as i64 >= self.terms(&read_at)?.high_io_slots {
+            return None;
+        }
+        let kappa =
+            open.offer.corepower_mhs06.map_or(terms.kappa_milli, |it| settings.kappa_milli(it));
+        let weight = cores * kappa;
+        let charged = self.charged(workflow, &terms, open, weight)?;
+        let is_member = job.seq <= workflow.test_jobs.unwrap_or(0);
+        let of_user = |held: &&HeldJob| held.user == workflow.user;
+        let in_band = |held: &&HeldJob| held.band == crate::core::policy::cms::facts::Band::Test;
+        let tests = self.held.iter().filter(of_user).filter(in_band).count() as i64;
+        let band = match (job.system_job, is_member && tests < settings.test_band_user_cap) {
+            (true, _) => crate::core::policy::cms::facts::Band::System,
+            (false, true) => crate::core::policy::cms::facts::Band::Test,
+            (false, false) => crate::core::policy::cms::facts::Band::Normal,
+        };
+        let used = |class| self.weight(|it| it.run_site == *site && it.class == class);
+        let (quota, accepts) = (terms.quota.of(class), terms.accept_surplus.of(class));
+        if band.number() > 0 && quota == 0 && !accepts {
+            return None;
+        }
+        if band.number() == 2 && quota > 0 && used(class) >= quota && !accepts {
+            return None;
+        }
+        if let (Some(ceiling), None) = (terms.ceiling.of(class), &charged) {
+            let inside = |it: &HeldJob| it.run_site == *site && it.class == class;
+            if self.weight(|it| inside(it) && it.charged_group.is_none()) + weight > ceiling {
+                return None;
+            }
+        }
+        let ratio = |class: Class| match terms.quota.of(class) {
+            0 => (1, 0),
+            quota => (i128::from(used(class)), i128::from(quota)),
+        };
+        let (central, analysis) = (ratio(Class::Central), ratio(Class::Analysis));
+        let prefers_central =
+            analysis.1 == 0 || central.1 > 0 && central.0 * analysis.1 <= analysis.0 * central.1;
+        let preferred = if prefers_central { Class::Central } else { Class::Analysis };
+        let number = |value: i64| Key::Number(i128::from(value));
+        let mut keys = vec![number(band.number())];
+        match band.number() {
+            0 => keys.push(number(job.queued_at_s)),
+            1 => keys.push(number(workflow.injected_at_s)),
+            _ => {
+                keys.push(number(i64::from(class != preferred)));
+                if class == Class::Analysis {
+                    keys.push(number(-self.level(workflow, &terms, site)));
+                    keys.push(Key::Number(self.fair_share(&workflow.user)));
+                    keys.push(Key::Text(workflow.user.clone()));
+                    keys.push(number(-job.user_priority));
+                } else {
+                    keys.push(number(-workflow.priority.priority));
+                }
+                keys.push(number(i64::from(!is_local)));
+                if settings.fifo_bucket_s > 0 {
+                    keys.push(number(job.queued_at_s / settings.fifo_bucket_s));
+                    keys.push(number(open.offer.wall_left_s - wall));
+                    keys.push(number(open.mem_left_mb - rss));
+                }
+                keys.push(number(job.queued_at_s));
+            }
+        }
+        keys.push(Key::Text(job.workflow.clone()));
+        keys.push(number(job.seq));
+        keys.push(Key::Text(job.job.to_string()));
+        let held = HeldJob {
+            job: job.clone(),
+            class,
+            user: workflow.user.clone(),
+            run_site: site.clone(),
+            cores,
+            weight_milli: weight,
+            band,
+            overflow_source: source,
+            charged_group: charged,
+            node: None,
+            reserved_at_s: Some(NOW_S),
+            counts_from_s: NOW_S,
+            started_at_s: None,
+            expected_end_s: None,
+        };
+        Some(Match { job: at, keys, held, rss_mb: rss })
+    }
+
+    /// The host of an overflow job, where it may overflow (C-37..C-42).
+    fn host(
+        &self,
+        job: &PendingJob,
+        workflow: &Workflow,
+        site: &str,
+        cores: i64,
+    ) -> Option<String> {
+        let settings = &self.settings;
+        if !job.allow_overflow.unwrap_or(workflow.allow_overflow)
+            || job.system_job && !settings.system_overflow
+            || job.high_io && !settings.high_io_overflow
+            || job.last_failure == Some(FailureClass::RemoteOpen)
+            || NOW_S - job.queued_at_s < settings.overflow_idle_s
+        {
+            return None;
+        }
+        let hosts: BTreeSet<&String> = job.site_whitelist.iter().flatten().collect();
+        let known: Vec<&String> =
+            hosts.into_iter().filter(|host| self.terms(host).is_some()).collect();
+        let cost = self.cost(cores.max(job.cores_min));
+        let sum: i64 = known.iter().map(|host| self.spare(host)).sum();
+        let best = known
+            .into_iter()
+            .max_by(|a, b| self.spare(a).cmp(&self.spare(b)).then_with(|| b.cmp(a)))?;
+        if sum < cost || self.spare(best) < cost {
+            return None;
+        }
+        let live = self
+            .held
+            .iter()
+            .filter(|held| held.job.workflow == job.workflow && held.overflow_source.is_some());
+        let mut spread: BTreeSet<&str> = live.map(|held| held.run_site.as_str()).collect();
+        spread.extend(workflow.overflow_sites_used.iter().map(String::as_str));
+        let default = settings.max_overflow_sites.of(workflow.class);
+        let most = workflow.max_overflow_sites.unwrap_or(default);
+        let is_full = most.is_some_and(|most| spread.len() as i64 >= most);
+        (spread.contains(site) || !is_full).then(|| best.clone())
+    }
+
+    /// The pool a job is charged to; `None` where there is no room (C-30).
+    fn charged(
+        &self,
+        workflow: &Workflow,
+        terms: &SiteTerms,
+        open: &OpenOffer,
+        weight: i64,
+    ) -> Option<Option<String>> {
+        if terms.restricted.is_empty() {
+            return Some(None);
+        }
+        let (own, site) = (self.groups_of(&workflow.user), &open.offer.site);
+        let label =
+            terms.restricted_labels.iter().find(|(it, _)| Some(it) == open.offer.block.as_ref());
+        if label.is_some_and(|(_, group)| !own.contains(group)) {
+            return None;
+        }
+        let held = |group: &str| {
+            self.weight(|it| it.run_site == *site && self.groups_of(&it.user).contains(group))
+        };
+        let has_room = |it: &&crate::core::policy::cms::quota::RestrictedPool| {
+            own.contains(&it.group) && held(&it.group) + weight <= it.milli
+        };
+        if let Some(pool) = terms.restricted.iter().find(has_room) {
+            return Some(Some(pool.group.clone()));
+        }
+        let in_pools: i64 = terms.restricted.iter().map(|it| held(&it.group).min(it.milli)).sum();
+        let shared = self.weight(|it| it.run_site == *site) - in_pools;
+        (shared + weight <= terms.shared_milli).then_some(None)
+    }
+
+    fn level(&self, workflow: &Workflow, terms: &SiteTerms, site: &str) -> i64 {
+        let own = self.groups_of(&workflow.user);
+        let mut level = 0;
+        for grant in &self.records.grants {
+            let is_principal = |user: &str| match &grant.principal {
+                Principal::User(name) => name == user,
+                Principal::Group(group) => self.groups_of(user).contains(group),
+            };
+            let covers = |site: &str| match &grant.scope {
+                GrantScope::Global => true,
+                GrantScope::Site(name) => name == site,
+                GrantScope::Region(region) => {
+                    self.terms(site).is_some_and(|terms| terms.region.as_ref() == Some(region))
+                }
+            };
+            let held = self.weight(|it| covers(&it.run_site) && is_principal(&it.user));
+            let only = grant.only_with_group.as_ref();
+            let holds = is_principal(&workflow.user)
+                && covers(site)
+                && only.is_none_or(|only| workflow.working_group.as_ref() == Some(only))
+                && grant.valid_to_s.is_none_or(|to| NOW_S < to)
+                && grant.cap_weight_milli.is_none_or(|cap| held < cap);
+            level = level.max(if holds { grant.level } else { 0 });
+        }
+        for part in &terms.regional {
+            let held = self
+                .weight(|it| it.run_site == site && self.groups_of(&it.user).contains(&part.group));
+            if own.contains(&part.group) && held < part.milli {
+                level = level.max(self.settings.regional_level);
+            }
+        }
+        level
+    }
+
+    /// E of a user, times growth (F-4).
+    fn fair_share(&self, user: &str) -> i128 {
+        let decay = Decay::at(self.settings.half_life_s, NOW_S);
+        let growth = decay.growth(NOW_S);
+        let stated = self.users.iter().find(|it| it.user == user).and_then(|it| it.decayed_usage);
+        let mut share = stated.map_or(0, |(milli, at_s)| i128::from(milli) * decay.growth(at_s));
+        for held in self.held.iter().filter(|held| held.user == user) {
+            let weight =
+                self.settings.charge_milli(held.weight_milli, held.charged_group.is_some());
+            share += match held.reserved_at_s {
+                Some(_) => i128::from(weight) * growth,
+                None => i128::from(weight) * (2 * growth - decay.growth(held.counts_from_s)),
+            };
+        }
+        share
+    }
+}

@@ -1,0 +1,239 @@
+//! Short words for building a pool and reading a cut.
+
+use crate::core::policy::cms::admission::{Admission, admit};
+use crate::core::policy::cms::cut::{Cut, run};
+use crate::core::policy::cms::decision::Action;
+use crate::core::policy::cms::entry::Standing;
+use crate::core::policy::cms::facts::{
+    Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig,
+    SlotOffer, Tier, UserRecord, Workflow,
+};
+use crate::core::policy::cms::judge::Judges;
+use crate::core::policy::cms::pool::Pool;
+use crate::core::policy::cms::settings::Settings;
+
+/// The moment of every cut, unless a test says otherwise.
+pub const NOW_S: Seconds = 1_000_000;
+/// When jobs were queued, unless a test says otherwise: long ago.
+pub const LONG_AGO_S: Seconds = 100_000;
+
+/// A pool with offers that wait for a cut.
+pub struct World {
+    pub pool: Pool,
+    pub now_s: Seconds,
+    offers: Vec<SlotOffer>,
+}
+
+impl World {
+    pub fn new() -> World {
+        World::with(Settings::default())
+    }
+
+    pub fn with(settings: Settings) -> World {
+        World { pool: Pool::new(settings, NOW_S), now_s: NOW_S, offers: Vec::new() }
+    }
+
+    /// A T2 with so many pledged slots, half for each class.
+    pub fn t2(&mut self, name: &str, slots: i64) {
+        self.site(SiteConfig { pledged_slots: slots, ..SiteConfig::new(name, Tier::T2) });
+    }
+
+    pub fn site(&mut self, config: SiteConfig) {
+        self.pool.put_site(config);
+    }
+
+    /// A central workflow without test jobs.
+    pub fn central(&mut self, name: &str, priority: i64) {
+        self.workflow(central(name, priority));
+    }
+
+    /// A workflow of analysis without test jobs.
+    pub fn analysis(&mut self, name: &str, user: &str) {
+        self.workflow(analysis(name, user));
+    }
+
+    pub fn workflow(&mut self, workflow: Workflow) {
+        self.pool.put_workflow(workflow);
+    }
+
+    /// A user in a group or none, with a decayed usage.
+    pub fn user(&mut self, name: &str, group: &str, decayed_milli: MilliWeight) {
+        self.pool.put_user(UserRecord {
+            user: name.to_owned(),
+            groups: group.split(' ').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
+            roles: Vec::new(),
+            decayed_usage: Some((decayed_milli, self.now_s)),
+        });
+    }
+
+    pub fn pending(&mut self, job: PendingJob) {
+        self.pool.put_pending(job);
+    }
+
+    /// So many jobs of a workflow that fit anywhere, queued in order.
+    pub fn many(&mut self, workflow: &str, count: i64) {
+        for seq in 1..=count {
+            self.pending(job(&format!("{workflow}{seq}"), workflow, seq));
+        }
+    }
+
+    /// A job of a workflow that runs.
+    pub fn running(&mut self, name: &str, workflow: &str, site: &str, cores: i64) {
+        let held = self.held(name, workflow, site, cores);
+        self.pool.put_held(held);
+    }
+
+    /// A job that runs, to be changed by a test.
+    pub fn held(&self, name: &str, workflow: &str, site: &str, cores: i64) -> HeldJob {
+        let entry = self.pool.name(workflow).and_then(|it| self.pool.workflow(it));
+        let record = entry.and_then(|it| it.record.clone()).expect("a workflow");
+        let site_name = self.pool.name(site).expect("a site");
+        let kappa = self.pool.site(site_name).expect("a site").kappa_milli;
+        HeldJob {
+            job: job(name, workflow, 1_000),
+            class: record.class,
+            user: record.user,
+            run_site: site.to_owned(),
+            cores,
+            weight_milli: cores * kappa,
+            band: Band::Normal,
+            overflow_source: None,
+            charged_group: None,
+            node: None,
+            reserved_at_s: None,
+            counts_from_s: self.now_s,
+            started_at_s: None,
+            expected_end_s: None,
+        }
+    }
+
+    /// A test job that failed.
+    pub fn failed(&mut self, workflow: &str, seq: i64, site: &str, failure: FailureClass) {
+        self.pool.put_ended(EndedJob {
+            job: format!("{workflow}{seq}").into(),
+            workflow: workflow.to_owned(),
+            seq,
+            attempt: 0,
+            failure: Some(failure),
+            run_site: site.to_owned(),
+            wall_s: 100,
+            rss_mb: 100,
+            site_whitelist: None,
+        });
+    }
+
+    /// An offer of so many cores.
+    pub fn offer(&mut self, name: &str, site: &str, cores: i64) {
+        self.offers.push(offer(name, site, cores));
+    }
+
+    pub fn put_offer(&mut self, offer: SlotOffer) {
+        self.offers.push(offer);
+    }
+
+    /// One cut over the offers so far.
+    pub fn cut(&mut self) -> Cut {
+        let offers = std::mem::take(&mut self.offers);
+        run(&Judges::full(), &mut self.pool, &offers, self.now_s, true)
+    }
+
+    /// The jobs of one cut in the order in which they were matched.
+    pub fn matched(&mut self) -> Vec<String> {
+        jobs(&self.cut())
+    }
+
+    /// The jobs matched by so many offers of one core, each in a cut of its own.
+    pub fn one_by_one(&mut self, site: &str, count: usize) -> Vec<String> {
+        let each = (0..count).map(|at| {
+            self.offer(&format!("o{at}"), site, 1);
+            self.matched().concat()
+        });
+        each.collect()
+    }
+
+    pub fn admit(&self, job: &PendingJob) -> Admission {
+        admit(&self.pool, job, self.now_s, self.now_s)
+    }
+
+    pub fn is_pending(&self, job: &str) -> bool {
+        matches!(self.pool.job(job), Some(Standing::Pending(_)))
+    }
+
+    /// Weight of a class at a site.
+    pub fn used(&self, site: &str, class: Class) -> MilliWeight {
+        let site = self.pool.name(site).expect("a site");
+        self.pool.counters().site(site).used.of(class)
+    }
+
+    /// Overflow slots of a host in use.
+    pub fn overflow(&self, site: &str) -> i64 {
+        self.pool.counters().site(self.pool.name(site).expect("a site")).overflow
+    }
+
+    /// HighIO jobs on a storage.
+    pub fn high_io(&self, site: &str) -> i64 {
+        self.pool.counters().site(self.pool.name(site).expect("a site")).high_io
+    }
+}
+
+pub fn central(name: &str, priority: i64) -> Workflow {
+    let mut workflow = Workflow::new(name, Class::Central, "production");
+    (workflow.test_jobs, workflow.total_jobs) = (Some(0), Some(1_000));
+    workflow.priority.priority = priority;
+    workflow
+}
+
+pub fn analysis(name: &str, user: &str) -> Workflow {
+    Workflow { test_jobs: Some(0), ..Workflow::new(name, Class::Analysis, user) }
+}
+
+/// A job of one core that may run anywhere.
+pub fn job(name: &str, workflow: &str, seq: i64) -> PendingJob {
+    PendingJob::new(name, workflow, seq, LONG_AGO_S + seq)
+}
+
+/// A job of one core with a whitelist.
+pub fn listed(name: &str, workflow: &str, seq: i64, sites: &[&str]) -> PendingJob {
+    let sites = sites.iter().map(|site| (*site).to_owned()).collect();
+    PendingJob { site_whitelist: Some(sites), ..job(name, workflow, seq) }
+}
+
+pub fn offer(name: &str, site: &str, cores: i64) -> SlotOffer {
+    SlotOffer::new(name, site, cores, 172_800, 4_000 * cores)
+}
+
+/// The matched jobs of a cut, in order.
+pub fn jobs(cut: &Cut) -> Vec<String> {
+    cut.assignments.iter().map(|it| it.job.to_string()).collect()
+}
+
+/// The matches of a cut, in order: `offer job`.
+pub fn matches(cut: &Cut) -> Vec<String> {
+    cut.assignments.iter().map(|it| format!("{} {}", it.offer, it.job)).collect()
+}
+
+/// The code of the reason for which a job was refused at the last look of a cut.
+pub fn reason(cut: &Cut, job: &str) -> Option<&'static str> {
+    let served = cut.served.last()?;
+    let look = served.last_look.as_ref().unwrap_or(&served.first_look);
+    let found = look.not_eligible.iter().find(|(_, jobs)| jobs.iter().any(|it| &**it == job));
+    found.map(|(code, _)| *code)
+}
+
+/// The workflows boosted in a cut.
+pub fn boosted(cut: &Cut) -> Vec<&str> {
+    let each = cut.actions.iter().filter_map(|action| match action {
+        Action::Boosted { workflow, .. } => Some(workflow.as_str()),
+        _ => None,
+    });
+    each.collect()
+}
+
+/// The workflows killed in a cut.
+pub fn killed(cut: &Cut) -> Vec<&str> {
+    let each = cut.actions.iter().filter_map(|action| match action {
+        Action::Kill { workflow, .. } => Some(workflow.as_str()),
+        _ => None,
+    });
+    each.collect()
+}
