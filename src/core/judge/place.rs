@@ -11,7 +11,6 @@ use crate::core::policy::nordugrid::changes::TargetChanges;
 use crate::core::policy::nordugrid::choice::Choice;
 use crate::core::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
 use crate::core::policy::nordugrid::discovery::Start;
-use crate::core::policy::nordugrid::grid_facts::split_target;
 use crate::core::policy::{Policy, Resolved};
 use crate::core::request::admit::refusing_targets;
 use crate::core::state::record::RequestState;
@@ -99,9 +98,19 @@ fn assign(
     let (Some(changes), Some(chosen)) = (TargetChanges::of(case, choice), &choice.chosen) else {
         return reject(Rejection::NoTargetLeft);
     };
-    let ranked = &choice.ranked[chosen.at];
     decision.factor_names = policy.factor_names().to_vec();
-    decision.limits = limits(case, &changes);
+    let amount = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
+    decision.limits = changes
+        .limits
+        .iter()
+        .map(|limit| LimitUse {
+            name: limit.name.to_owned(),
+            of: limit.of.clone(),
+            before: amount(limit.before),
+            after: amount(limit.after),
+            max: limit.max,
+        })
+        .collect();
     decision.placed = Some(Placed {
         alternative: u32::try_from(alternative).unwrap_or(u32::MAX),
         count: changes.count,
@@ -125,30 +134,9 @@ fn assign(
         weight: 1.0,
         jobs: 1,
         cores: u32::try_from(changes.count).unwrap_or(u32::MAX),
-        factors: ranked.rank.iter().map(|key| key.shown()).collect(),
+        factors: choice.rank(chosen.at).iter().map(|key| key.shown()).collect(),
         platform: String::new(),
     }])
-}
-
-/// Limits on disk and cache at the target, with their use before and after (TS-07).
-fn limits(case: &JobCase<'_>, changes: &TargetChanges) -> Vec<LimitUse> {
-    let facts = case.facts;
-    let Some(target) = facts.targets.find(&changes.target) else { return Vec::new() };
-    let user = case.user.get(target as usize).and_then(Option::as_ref);
-    let disk = user.and_then(|user| user.disk_free_bytes);
-    let (name, _) = split_target(&changes.target);
-    let cluster = facts.names.find(name).and_then(|number| facts.cluster(number));
-    let cache = cluster.and_then(|cluster| cluster.facts.cache_free_bytes);
-    let of = |name: &str, of: &str, max: Option<u64>, left: Option<u64>, takes: u64| {
-        let (max, left) = (max?, left?);
-        let after = max.saturating_sub(left);
-        let before = after.saturating_sub(takes);
-        Some(LimitUse { name: name.to_owned(), of: of.to_owned(), before, after, max })
-    };
-    let (disk_left, cache_left) = (changes.disk_free_bytes_after, changes.cache_free_bytes_after);
-    let disk = of("disk_bytes", &changes.target, disk, disk_left, changes.disk_bytes);
-    let cache = of("cache_bytes", name, cache, cache_left, changes.cache_bytes);
-    disk.into_iter().chain(cache).collect()
 }
 
 /// A job as it was submitted; else why its description cannot be used.

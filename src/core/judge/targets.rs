@@ -186,7 +186,7 @@ impl Targets {
                         Submission::Failed
                     }
                 };
-                self.facts.fold_outcome(name, &placement.target, outcome);
+                self.facts.put_outcome(name, &placement.target, outcome);
             }
         }
     }

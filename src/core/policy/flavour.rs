@@ -185,6 +185,11 @@ impl Flavour {
         matches!(self.style, Style::Targets)
     }
 
+    /// Whether its subjects are slot offers, and its candidates jobs.
+    pub fn judges_offers(&self) -> bool {
+        matches!(self.style, Style::Jobs)
+    }
+
     /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are
     /// something else.
     pub(super) fn queues(&self) -> &QueueStyle {

@@ -70,6 +70,7 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
         found.push(placed);
     }
     for placed in &found {
+        complain_of_offers(reader, placed);
         let Err(mistakes) = Policy::compile(&placed.policy) else { continue };
         for Mistake { place, found, allowed } in mistakes {
             let line = placed.line_of(&place);
@@ -84,6 +85,16 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
         }
     }
     found
+}
+
+/// Slot offers are judged by [recorded cases](crate::sim::conform) alone so far: a domain of them
+/// cannot be led.
+fn complain_of_offers(reader: &mut Reader, placed: &Placed) {
+    if kind(&placed.policy.kind).is_some_and(|kind| kind.judges_offers()) {
+        let PolicySpec { name, kind, .. } = &placed.policy;
+        let found = format!("policy {name}, kind: {kind:?} judges slot offers, which are not read");
+        reader.complain(placed.line_of("kind"), found, "a kind that judges requests");
+    }
 }
 
 fn policy(reader: &mut Reader, value: &Value<'_>) -> Option<Placed> {
