@@ -63,6 +63,11 @@ enum End {
 }
 
 impl Run {
+    /// Whether it only prints what would be done.
+    pub fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;

@@ -4,6 +4,7 @@
 use super::ask;
 use super::guard::{Run, yardmaster};
 use crate::kill::process::wait_until;
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -110,6 +111,8 @@ fn a_user_is_shown_by_a_pseudonym_and_found_by_the_name() {
     let (code, asked, errors) = of(&name, &[]);
     assert_eq!(code, Some(0), "{errors}");
     assert_eq!(asked.lines().count(), out.lines().count(), "{asked} {out}");
+    let pseudonym = out.split('"').find(|it| it.starts_with("user-")).unwrap();
+    found_by_the_name(address, &name, pseudonym);
     drop(running);
     let logged = std::fs::read_to_string(&log).unwrap();
     assert!(!logged.contains("rebuilt from the log") && !logged.contains(KEY), "{logged}");
@@ -127,6 +130,38 @@ fn a_user_is_shown_by_a_pseudonym_and_found_by_the_name() {
     assert!(logged.contains("rebuilt from the log") && !logged.contains(OTHER), "{logged}");
     let before = out.lines().next().unwrap().split('"').find(|it| it.starts_with("user-"));
     assert!(!counters.contains(before.unwrap()), "the pseudonym of before is gone");
+}
+
+/// A process answers the same whether it is asked for a user by the name or by the pseudonym.
+fn found_by_the_name(address: SocketAddr, name: &str, pseudonym: &str) {
+    let get = |path: &str| -> Value {
+        let (head, body) = ask(address, path);
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head} {body}");
+        assert_eq!(named(body.as_bytes()), [""; 0], "{path}");
+        serde_json::from_str(&body).unwrap()
+    };
+    for (path, list) in [
+        ("/api/v1/explain?name=", "decisions"),
+        ("/api/v1/explain?kind=user&name=", "decisions"),
+        ("/api/v1/explain?name=user/", "decisions"),
+        ("/api/v1/counters?by=user&name=", "counters"),
+        ("/api/v1/decisions?user=", "items"),
+        ("/api/v1/decisions?name=", "items"),
+    ] {
+        let wanted = get(&format!("{path}{pseudonym}"));
+        let found = get(&format!("{path}{name}"));
+        assert!(!wanted[list].as_array().unwrap().is_empty(), "{path}{pseudonym}: {wanted}");
+        assert_eq!(found[list], wanted[list], "{path}{name}");
+        assert_eq!(found["name"], wanted["name"]);
+    }
+    // Another kind of thing is no user, and nobody has nobody's name.
+    for path in ["explain?kind=task&name=", "explain?kind=group&name="] {
+        let (head, body) = ask(address, &format!("/api/v1/{path}{name}"));
+        assert!(head.starts_with("HTTP/1.1 404"), "{path}: {head} {body}");
+    }
+    let (head, body) = ask(address, "/api/v1/explain?name=nobody-at-all");
+    assert!(head.starts_with("HTTP/1.1 404") && body.contains("nobody-at-all"), "{head} {body}");
+    assert!(!body.contains("user-"), "{body}");
 }
 
 fn run_without_dir(topology: &str) -> (Option<i32>, String, String) {

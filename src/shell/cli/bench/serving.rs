@@ -11,6 +11,7 @@ use crate::drive::report::Report;
 use crate::shell::answers::Answers;
 use crate::shell::api::{self, Api, Past, Reasons, Views};
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock::stopwatch;
 use crate::shell::history::{Keeper, Keeps, Turn};
 use crate::shell::http::{Door, Server};
@@ -54,13 +55,16 @@ pub fn measure(
     served.copies(rounds, figures);
     let (mut before, mut watched, mut after) = (Vec::new(), Vec::new(), Vec::new());
     let (sent, took) = channel();
-    for _ in 0..rounds {
+    let mut bar = Bar::new("serving", "rounds", rounds.into());
+    for round in 0..rounds {
+        bar.at(round.into());
         before.push(served.round());
         let watchers = Watchers::start(served.server.address(), &sent);
         watched.push(served.round());
         watchers.stop();
         after.push(served.round());
     }
+    drop(bar);
     let (before, watched, after) = (median(&mut before), median(&mut watched), median(&mut after));
     let alone = (before + after) / 2.0;
     figures.insert("serving_fold_cpu_ns_per_event_alone_first".into(), before);
