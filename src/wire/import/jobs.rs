@@ -28,7 +28,7 @@ pub fn jobs(text: &str) -> (Vec<JobRow>, Imported) {
     jobs_with(text, |_| ())
 }
 
-/// The same; `done` is told from time to time how far the text is read, in bytes.
+/// The same; from time to time `done` is called with how far the text is read, in bytes.
 pub fn jobs_with(text: &str, mut done: impl FnMut(usize)) -> (Vec<JobRow>, Imported) {
     let (mut rows, mut imported) = (Vec::new(), Imported::default());
     let mut read = 0;
