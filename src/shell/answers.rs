@@ -1,16 +1,18 @@
 //! Questions to the loop. What is looked up by a name is answered at once. What walks over all
-//! counters or records is answered beside the loop: it copies what the answer needs, at a cycle's
-//! boundary, and a thread works on the copy.
+//! counters or records is answered beside the loop: from a copy as of a cycle's boundary, on which a
+//! thread works.
 //!
-//! There is one copy and one such thread at a time, it answers all questions asked before the copy
-//! was made, but for those of clients that have gone. Copying takes at most a tenth of the time. It
-//! is a copy of the live state and not of the store, which holds the records only: a counter that
-//! drifted in memory would not be found there.
+//! The copy is made in portions, one in each turn of the loop, while folding goes on; so no cycle
+//! waits longer for it than a portion takes. There is one copy and one such thread at a time, it
+//! answers all questions asked before the copy began, but for those of clients that have gone.
+//! Copying takes at most a thirtieth of the time. It is a copy of the live state and not of the
+//! store, which holds the records only: a counter that drifted in memory would not be found there.
 
 use crate::core::explain::NameStanding;
 use crate::core::state::State;
 use crate::core::state::audit::audit;
-use crate::core::state::counters::{copy_for_counters, counters};
+use crate::core::state::counters::counters;
+use crate::core::state::snapshot::{CopiedState, CopyFor};
 use crate::shell::question::{Answer, Asked, Audited, Counters, Question};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +20,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How many times as long as copying took passes before the next copy.
-const REST: u32 = 10;
+const REST: u32 = 30;
+/// How long a portion may take: the next is smaller if one took longer.
+const PORTION: Duration = Duration::from_micros(500);
+/// Least and most that a portion copies; small records.
+const PORTION_RECORDS: (usize, usize) = (64, 8_192);
 /// How often a process recounts by itself.
 const SELF_AUDIT: Duration = Duration::from_secs(3_600);
 
@@ -32,6 +38,9 @@ type Work = fn(&Asked, &State) -> Answer;
 pub struct Answers {
     asked: Receiver<Question>,
     waiting: Vec<Question>,
+    copying: Option<Copying>,
+    /// What the next portion copies; small records.
+    portion: usize,
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
     work: Work,
@@ -40,12 +49,24 @@ pub struct Answers {
     self_audit_at: Instant,
 }
 
+/// A copy under way.
+struct Copying {
+    /// What it answers.
+    questions: Vec<Question>,
+    /// Whether it is also for the recount that the process makes by itself.
+    recounts: bool,
+    /// How long the loop copied for it so far.
+    took: Duration,
+}
+
 impl Answers {
     /// Nothing was asked yet.
     pub fn new(asked: Receiver<Question>) -> Answers {
         Answers {
             asked,
             waiting: Vec::new(),
+            copying: None,
+            portion: PORTION_RECORDS.1,
             worker: None,
             rests_until: Instant::now(),
             work,
@@ -59,12 +80,20 @@ impl Answers {
         self.audited.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes questions up, and begins to answer them if the state is that of a cycle's end. Where
-    /// it `is_settled` (it leads and has caught up, or follows without a backlog) it recounts by
-    /// itself from time to time.
-    pub fn turn(&mut self, state: &State, is_cycle_end: bool, is_settled: bool) {
+    /// Whether a copy is under way: then turns should follow soon.
+    pub fn is_copying(&self) -> bool {
+        self.copying.is_some()
+    }
+
+    /// Takes questions up, and begins to answer them if the state is that of a cycle's end; goes on
+    /// with a copy under way at any time. Where it `is_settled` (it leads and has caught up, or
+    /// follows without a backlog) it recounts by itself from time to time.
+    pub fn turn(&mut self, state: &mut State, is_cycle_end: bool, is_settled: bool) {
         self.waiting.extend(self.asked.try_iter());
         self.waiting.retain(|question| !question.is_gone());
+        if let Some(copying) = self.copying.take() {
+            self.go_on(state, copying);
+        }
         if !is_cycle_end {
             return;
         }
@@ -76,7 +105,7 @@ impl Answers {
             }
         }
         let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
-        if is_working || Instant::now() < self.rests_until {
+        if self.is_copying() || is_working || Instant::now() < self.rests_until {
             return;
         }
         let recounts = is_settled && Instant::now() >= self.self_audit_at;
@@ -85,21 +114,44 @@ impl Answers {
         }
     }
 
-    fn begin(&mut self, state: &State, recounts: bool) {
+    fn begin(&mut self, state: &mut State, recounts: bool) {
         let began = Instant::now();
+        let questions = std::mem::take(&mut self.waiting);
         // Only counters can be answered from less than all of it.
-        let wants_all = self.waiting.iter().any(|question| question.asked == Asked::Audit);
-        let copy = if wants_all || recounts { state.clone() } else { copy_for_counters(state) };
+        let is_audit = recounts || questions.iter().any(|it| it.asked == Asked::Audit);
+        state.begin_copy(if is_audit { CopyFor::Audit } else { CopyFor::Counters });
+        self.copying = Some(Copying { questions, recounts, took: began.elapsed() });
+    }
+
+    /// Copies a portion, and begins to work once that was the last one.
+    fn go_on(&mut self, state: &mut State, mut copying: Copying) {
+        if !state.is_copying() {
+            // Another state has taken the place of the one that was being copied.
+            self.waiting.append(&mut copying.questions);
+            return;
+        }
+        let began = Instant::now();
+        let copied = state.copy_more(self.portion);
         let took = began.elapsed();
+        copying.took += took;
+        let next = if took > PORTION { self.portion / 2 } else { self.portion + self.portion / 8 };
+        self.portion = next.clamp(PORTION_RECORDS.0, PORTION_RECORDS.1);
+        match copied {
+            Some(copied) => self.work_on(copied, copying),
+            None => self.copying = Some(copying),
+        }
+    }
+
+    fn work_on(&mut self, copied: Box<CopiedState>, copying: Copying) {
+        let Copying { questions, recounts, took } = copying;
         self.rests_until = Instant::now() + took * REST;
-        tracing::debug!("copied the state in {took:?} to answer questions");
-        if wants_all || recounts {
+        tracing::debug!("copied the state to answer questions, which took {took:?} in all");
+        if copied.is_for(CopyFor::Audit) {
             self.self_audit_at = Instant::now() + SELF_AUDIT;
         }
-        let (questions, work) = (std::mem::take(&mut self.waiting), self.work);
-        let audited = Arc::clone(&self.audited);
+        let (work, audited) = (self.work, Arc::clone(&self.audited));
         let worker = std::thread::Builder::new().name("answers".to_owned()).spawn(move || {
-            answer_all(questions, &copy, work, recounts, &audited);
+            answer_all(questions, &copied.finish(), work, recounts, &audited);
         });
         // Without a thread no question is answered: the clients get an error.
         self.worker = worker
@@ -195,25 +247,28 @@ mod tests {
         };
         // A cycle that is half folded is not shown.
         let mut first = ask(Asked::Audit);
-        answers.turn(&state, false, false);
-        assert!(answers.worker.is_none());
-        answers.turn(&state, true, false);
+        answers.turn(&mut state, false, false);
+        assert!(!answers.is_copying());
+        answers.turn(&mut state, true, false);
+        assert!(answers.is_copying());
+        answers.turn(&mut state, false, false);
+        assert!(answers.worker.is_some(), "a small state is copied in one portion");
         let mut later: Vec<_> = (0..15).map(|_| ask(Asked::Audit)).collect();
         drop(ask(Asked::Audit));
         for number in 1..=100 {
             state.number = number;
-            answers.turn(&state, true, false);
+            answers.turn(&mut state, true, false);
         }
         assert!(BEGUN.load(Ordering::SeqCst) <= 1, "one at a time");
         assert_eq!(answers.waiting.len(), 15, "who has gone is not answered");
         // What is looked up by a name does not wait for that.
         let mut named = ask(Asked::Standing("nobody".into()));
-        answers.turn(&state, true, false);
+        answers.turn(&mut state, true, false);
         assert_eq!(named.try_recv().map(|it| cycle(&it)), Ok(100));
         MAY_END.store(true, Ordering::SeqCst);
         let mut got = Vec::new();
         while got.len() < later.len() {
-            answers.turn(&state, true, false);
+            answers.turn(&mut state, true, false);
             got.extend(later.iter_mut().filter_map(|reply| reply.try_recv().ok()));
             std::thread::yield_now();
         }
@@ -224,16 +279,34 @@ mod tests {
 
     #[test]
     fn it_recounts_by_itself_once_it_is_settled() {
-        let state = state();
+        let mut state = state();
         let (_questions, asked) = sync_channel(1);
         let mut answers = Answers::new(asked);
-        answers.turn(&state, true, false);
-        assert!(answers.worker.is_none(), "not while it catches up");
-        answers.turn(&state, true, true);
+        answers.turn(&mut state, true, false);
+        assert!(!answers.is_copying(), "not while it catches up");
+        answers.turn(&mut state, true, true);
+        answers.turn(&mut state, true, true);
         answers.worker.take().unwrap().join().unwrap();
         let (_, audited) = answers.audited().unwrap();
         assert!(audited.drifts.is_empty());
-        answers.turn(&state, true, true);
-        assert!(answers.worker.is_none(), "not again at once");
+        answers.turn(&mut state, true, true);
+        assert!(!answers.is_copying(), "not again at once");
+    }
+
+    #[test]
+    fn a_question_whose_state_was_replaced_is_answered_from_the_next_one() {
+        let mut before = state();
+        let (questions, asked) = sync_channel(1);
+        let mut answers = Answers::new(asked);
+        let (question, mut reply) = Question::new(Asked::Audit);
+        questions.send(question).unwrap();
+        answers.turn(&mut before, true, false);
+        assert!(answers.is_copying());
+        let mut after = State { number: 7, ..state() };
+        for _ in 0..2 {
+            answers.turn(&mut after, true, false);
+        }
+        answers.worker.take().unwrap().join().unwrap();
+        assert_eq!(reply.try_recv().map(|it| cycle(&it)), Ok(7));
     }
 }

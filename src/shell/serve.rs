@@ -177,9 +177,14 @@ impl Show {
             self.views.turn(drive.engine());
         }
         if let Some(answers) = &mut self.answers {
-            answers.turn(drive.state(), is_cycle_end, is_settled);
+            answers.turn(drive.state_to_copy(), is_cycle_end, is_settled);
         }
         report
+    }
+
+    /// Whether a copy is made for questions: turns should follow soon.
+    pub fn is_copying(&self) -> bool {
+        self.answers.as_ref().is_some_and(Answers::is_copying)
     }
 
     /// Reports what a process did that takes foreign messages in and nothing else.
