@@ -6,6 +6,17 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, Deref};
 
+/// What a copy is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyFor {
+    /// Every counter.
+    Counters,
+    /// The recount of every counter as well: the records too.
+    Audit,
+    /// Every counter, for the history.
+    History,
+}
+
 /// A table that can be copied in portions. While no copy is under way, a change costs one check.
 pub trait InPortions {
     /// Begins a copy as of now; one that was under way is dropped.
@@ -49,6 +60,9 @@ impl<C> UnderWay<C> {
     }
 }
 
+/// Saved slots that lie together.
+const SAVED_BLOCK: usize = 256;
+
 /// A copy of numbered slots that lie in runs of equal length.
 #[derive(Debug)]
 pub struct SlotCopy<T> {
@@ -59,8 +73,9 @@ pub struct SlotCopy<T> {
     /// Slots below are copied.
     copied: usize,
     runs: Vec<Vec<T>>,
-    /// What slots held that changed before they were copied.
-    saved: Vec<(u32, T)>,
+    /// What slots held that changed before they were copied; in blocks, so that none is moved when
+    /// there are more.
+    saved: Vec<Vec<(u32, T)>>,
     is_saved: Vec<u64>,
     /// How a slot is copied.
     copy: fn(&T) -> T,
@@ -87,7 +102,12 @@ impl<T> SlotCopy<T> {
         let (word, bit) = (&mut self.is_saved[at / 64], 1u64 << (at % 64));
         if *word & bit == 0 {
             *word |= bit;
-            self.saved.push((slot, (self.copy)(held)));
+            if self.saved.last().is_none_or(|block| block.len() == SAVED_BLOCK) {
+                self.saved.push(Vec::with_capacity(SAVED_BLOCK));
+            }
+            if let Some(block) = self.saved.last_mut() {
+                block.push((slot, (self.copy)(held)));
+            }
         }
     }
 
@@ -117,7 +137,7 @@ impl<T> SlotCopy<T> {
 
     /// The slots as they were when the copy began, in their runs. All were copied.
     pub fn finish(mut self) -> Vec<Vec<T>> {
-        for (slot, held) in self.saved {
+        for (slot, held) in self.saved.into_iter().flatten() {
             let at = slot as usize;
             self.runs[at / self.run][at % self.run] = held;
         }

@@ -301,6 +301,7 @@ impl InPortions for Names {
         if from == 0 {
             copy.entries.reserve_exact(copy.end);
             copy.hashes.reserve_exact(copy.end);
+            copy.texts.reserve_exact(self.texts.len());
         }
         copy.entries.extend_from_slice(&self.entries[from..to]);
         copy.hashes.extend_from_slice(&self.hashes[from..to]);

@@ -192,14 +192,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         &self.engine.state
     }
 
-    /// What is known, so that it can be copied in portions. Nothing that is known changes by that.
-    pub fn state_to_copy(&mut self) -> &mut State {
-        &mut self.engine.state
-    }
-
     /// State and policies.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// State and policies, so that the state can be copied in portions. Nothing that is known is
+    /// changed here.
+    pub fn engine_to_copy(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     /// What happened since this was last asked.

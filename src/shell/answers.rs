@@ -8,11 +8,13 @@
 //! Copying takes at most a thirtieth of the time. It is a copy of the live state and not of the
 //! store, which holds the records only: a counter that drifted in memory would not be found there.
 
+use crate::core::copy::CopyFor;
 use crate::core::explain::NameStanding;
 use crate::core::state::State;
 use crate::core::state::audit::audit;
 use crate::core::state::counters::counters;
-use crate::core::state::snapshot::{CopiedState, CopyFor};
+use crate::core::state::snapshot::CopiedState;
+use crate::shell::copying::Portions;
 use crate::shell::question::{Answer, Asked, Audited, Counters, Question};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,10 +23,6 @@ use std::time::{Duration, Instant};
 
 /// How many times as long as copying took passes before the next copy.
 const REST: u32 = 30;
-/// How long a portion may take: the next is smaller if one took longer.
-const PORTION: Duration = Duration::from_micros(500);
-/// Least and most that a portion copies; small records.
-const PORTION_RECORDS: (usize, usize) = (64, 8_192);
 /// How often a process recounts by itself.
 const SELF_AUDIT: Duration = Duration::from_secs(3_600);
 
@@ -39,8 +37,6 @@ pub struct Answers {
     asked: Receiver<Question>,
     waiting: Vec<Question>,
     copying: Option<Copying>,
-    /// What the next portion copies; small records.
-    portion: usize,
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
     work: Work,
@@ -55,8 +51,7 @@ struct Copying {
     questions: Vec<Question>,
     /// Whether it is also for the recount that the process makes by itself.
     recounts: bool,
-    /// How long the loop copied for it so far.
-    took: Duration,
+    portions: Portions,
 }
 
 impl Answers {
@@ -66,7 +61,6 @@ impl Answers {
             asked,
             waiting: Vec::new(),
             copying: None,
-            portion: PORTION_RECORDS.1,
             worker: None,
             rests_until: Instant::now(),
             work,
@@ -80,9 +74,9 @@ impl Answers {
         self.audited.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a copy is under way: then turns should follow soon.
-    pub fn is_copying(&self) -> bool {
-        self.copying.is_some()
+    /// Whether questions wait for a copy of the state to begin or to end.
+    pub fn is_waiting(&self) -> bool {
+        self.copying.is_some() || !self.waiting.is_empty()
     }
 
     /// Takes questions up, and begins to answer them if the state is that of a cycle's end; goes on
@@ -105,7 +99,8 @@ impl Answers {
             }
         }
         let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
-        if self.is_copying() || is_working || Instant::now() < self.rests_until {
+        let is_resting = Instant::now() < self.rests_until;
+        if is_working || is_resting || state.copying_for().is_some() {
             return;
         }
         let recounts = is_settled && Instant::now() >= self.self_audit_at;
@@ -115,38 +110,32 @@ impl Answers {
     }
 
     fn begin(&mut self, state: &mut State, recounts: bool) {
-        let began = Instant::now();
         let questions = std::mem::take(&mut self.waiting);
         // Only counters can be answered from less than all of it.
         let is_audit = recounts || questions.iter().any(|it| it.asked == Asked::Audit);
-        state.begin_copy(if is_audit { CopyFor::Audit } else { CopyFor::Counters });
-        self.copying = Some(Copying { questions, recounts, took: began.elapsed() });
+        let copy_for = if is_audit { CopyFor::Audit } else { CopyFor::Counters };
+        let portions = Portions::begin(state, copy_for);
+        self.go_on(state, Copying { questions, recounts, portions });
     }
 
     /// Copies a portion, and begins to work once that was the last one.
     fn go_on(&mut self, state: &mut State, mut copying: Copying) {
-        if !state.is_copying() {
-            // Another state has taken the place of the one that was being copied.
+        if !copying.portions.is_of(state) {
             self.waiting.append(&mut copying.questions);
             return;
         }
-        let began = Instant::now();
-        let copied = state.copy_more(self.portion);
-        let took = began.elapsed();
-        copying.took += took;
-        let next = if took > PORTION { self.portion / 2 } else { self.portion + self.portion / 8 };
-        self.portion = next.clamp(PORTION_RECORDS.0, PORTION_RECORDS.1);
-        match copied {
+        match copying.portions.copy(state) {
             Some(copied) => self.work_on(copied, copying),
             None => self.copying = Some(copying),
         }
     }
 
     fn work_on(&mut self, copied: Box<CopiedState>, copying: Copying) {
-        let Copying { questions, recounts, took } = copying;
+        let Copying { questions, recounts, portions } = copying;
+        let took = portions.took();
         self.rests_until = Instant::now() + took * REST;
         tracing::debug!("copied the state to answer questions, which took {took:?} in all");
-        if copied.is_for(CopyFor::Audit) {
+        if portions.copy_for() == CopyFor::Audit {
             self.self_audit_at = Instant::now() + SELF_AUDIT;
         }
         let (work, audited) = (self.work, Arc::clone(&self.audited));
@@ -248,10 +237,8 @@ mod tests {
         // A cycle that is half folded is not shown.
         let mut first = ask(Asked::Audit);
         answers.turn(&mut state, false, false);
-        assert!(!answers.is_copying());
+        assert!(answers.worker.is_none());
         answers.turn(&mut state, true, false);
-        assert!(answers.is_copying());
-        answers.turn(&mut state, false, false);
         assert!(answers.worker.is_some(), "a small state is copied in one portion");
         let mut later: Vec<_> = (0..15).map(|_| ask(Asked::Audit)).collect();
         drop(ask(Asked::Audit));
@@ -283,29 +270,30 @@ mod tests {
         let (_questions, asked) = sync_channel(1);
         let mut answers = Answers::new(asked);
         answers.turn(&mut state, true, false);
-        assert!(!answers.is_copying(), "not while it catches up");
-        answers.turn(&mut state, true, true);
+        assert!(answers.worker.is_none(), "not while it catches up");
         answers.turn(&mut state, true, true);
         answers.worker.take().unwrap().join().unwrap();
         let (_, audited) = answers.audited().unwrap();
         assert!(audited.drifts.is_empty());
         answers.turn(&mut state, true, true);
-        assert!(!answers.is_copying(), "not again at once");
+        assert!(answers.worker.is_none(), "not again at once");
     }
 
     #[test]
     fn a_question_whose_state_was_replaced_is_answered_from_the_next_one() {
         let mut before = state();
+        (0..100_000).for_each(|name| _ = before.names.intern(&format!("name {name}")));
         let (questions, asked) = sync_channel(1);
         let mut answers = Answers::new(asked);
         let (question, mut reply) = Question::new(Asked::Audit);
         questions.send(question).unwrap();
         answers.turn(&mut before, true, false);
-        assert!(answers.is_copying());
-        let mut after = State { number: 7, ..state() };
-        for _ in 0..2 {
-            answers.turn(&mut after, true, false);
-        }
+        // In the middle of a cycle the copy goes on.
+        answers.turn(&mut before, false, false);
+        assert!(answers.is_waiting());
+        let mut after = state();
+        after.number = 7;
+        answers.turn(&mut after, true, false);
         answers.worker.take().unwrap().join().unwrap();
         assert_eq!(reply.try_recv().map(|it| cycle(&it)), Ok(7));
     }

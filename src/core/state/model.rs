@@ -2,7 +2,7 @@
 
 use crate::core::command::CommandSetting;
 use crate::core::content::content;
-use crate::core::copy::{PortionMap, UnderWay};
+use crate::core::copy::{CopyFor, PortionMap, UnderWay};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
     Link, Parameter, Queue, Quota, Release, Replica, Share, Site, Storage, User, each_configuration,
@@ -24,7 +24,6 @@ use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferS
 use crate::core::state::replica_index::ReplicaIndex;
 use crate::core::state::signs::QueueSigns;
 use crate::core::state::slab::{Index, Slab};
-use crate::core::state::snapshot::Copying;
 use crate::core::state::time::Times;
 use crate::core::state::timer::Timers;
 use crate::core::unit::Millis;
@@ -314,8 +313,9 @@ pub struct State {
     pub opened: PortionMap<DecisionId, Vec<u32>>,
     /// Oddities since the last cycle; no decision reads them, no digest holds them.
     pub oddities: Oddities,
-    /// A copy that is made for questions.
-    pub(super) copying: UnderWay<Copying>,
+    /// A copy that is under way: what is small, as it was when the copy began. Tables hold their
+    /// own part.
+    pub(super) copying: UnderWay<(CopyFor, State)>,
 }
 
 /// What changed since the last cut.

@@ -1,28 +1,11 @@
 //! A copy of the state as of the end of a cycle, made in portions while folding goes on, so that no
 //! cycle waits for it. It holds what counters and their recount are made of, and nothing else.
 
-use crate::core::copy::{InPortions, TakeCopy};
+use crate::core::copy::{CopyFor, InPortions, TakeCopy};
 use crate::core::event::Task;
 use crate::core::state::State;
 use crate::core::state::record::{Job, Node, RequestState, TransferState, Workers};
 use crate::core::state::slab::{Copied, Index};
-
-/// What a copy is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyFor {
-    /// Every counter.
-    Counters,
-    /// The recount of every counter as well: the records too.
-    Audit,
-}
-
-/// A copy that is under way.
-#[derive(Debug)]
-pub struct Copying {
-    copy_for: CopyFor,
-    /// What is small was copied at once: it is here.
-    rest: State,
-}
 
 impl State {
     /// Begins a copy as of now; one that was under way is dropped.
@@ -46,18 +29,18 @@ impl State {
             rest.workers.index = Index::counted(self.workers.index.len());
         }
         self.tables(copy_for).into_iter().for_each(InPortions::begin_copy);
-        self.copying.begin(Copying { copy_for, rest });
+        self.copying.begin((copy_for, rest));
     }
 
-    /// Whether a copy is under way.
-    pub fn is_copying(&self) -> bool {
-        self.copying.0.is_some()
+    /// What a copy under way is made for; `None`: there is none.
+    pub fn copying_for(&self) -> Option<CopyFor> {
+        self.copying.0.as_ref().map(|copying| copying.0)
     }
 
     /// Copies a portion that costs as much as `most` small records at most. Hands the copy over
     /// once nothing is left to copy.
     pub fn copy_more(&mut self, most: usize) -> Option<Box<CopiedState>> {
-        let copy_for = self.copying.0.as_ref()?.copy_for;
+        let copy_for = self.copying_for()?;
         let mut left = most;
         for table in self.tables(copy_for) {
             left = left.saturating_sub(table.copy_more(left));
@@ -65,7 +48,7 @@ impl State {
                 return None;
             }
         }
-        let Copying { mut rest, .. } = *self.copying.0.take()?;
+        let (_, mut rest) = *self.copying.0.take()?;
         rest.names = self.names.take_copy();
         self.ledger.take_copies(&mut rest.ledger);
         if copy_for == CopyFor::Audit {
@@ -111,11 +94,6 @@ pub struct CopiedState {
 }
 
 impl CopiedState {
-    /// Whether it was made for that.
-    pub fn is_for(&self, copy_for: CopyFor) -> bool {
-        self.copy_for == copy_for
-    }
-
     /// The state as of the end of the cycle at which the copy began, as far as it was copied. This
     /// takes time, but not the loop's.
     pub fn finish(self) -> State {

@@ -299,7 +299,8 @@ fn serve(
     let mut was_leading = false;
     while !stop.load(Ordering::Relaxed) {
         let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
-        let wait = if show.is_copying() { wait.min(COPY_WAIT_MS) } else { wait };
+        let wait =
+            if drive.state().copying_for().is_some() { wait.min(COPY_WAIT_MS) } else { wait };
         if !drive.has_backlog() {
             drive.pump(Duration::from_millis(wait as u64))?;
         }

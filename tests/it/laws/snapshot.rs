@@ -2,14 +2,13 @@
 
 use super::random::{Story, merged};
 use crate::world::*;
-use yardmaster::core::copy::PortionMap;
+use yardmaster::core::copy::{CopyFor, InPortions, PortionMap, TakeCopy};
 use yardmaster::core::id::Key;
 use yardmaster::core::state::State;
 use yardmaster::core::state::audit::audit;
-use yardmaster::core::state::counters::{copy_for_counters, counters};
+use yardmaster::core::state::counters::counters;
 use yardmaster::core::state::digest::digest;
 use yardmaster::core::state::slab::Copied;
-use yardmaster::core::state::snapshot::CopyFor;
 
 /// A whole copy made at once, without what a copy in portions does not hold.
 fn whole(state: &State) -> State {
@@ -66,7 +65,9 @@ fn go_on(state: &mut State, begun: &mut Option<Begun>, cycle: usize, most: usize
             assert_same(&copy, &expected, &when);
             seen.drifts += usize::from(!audit(&copy).is_empty());
         }
-        CopyFor::Counters => assert_eq!(counters(&copy), counters(&expected), "{when}"),
+        CopyFor::Counters | CopyFor::History => {
+            assert_eq!(counters(&copy), counters(&expected), "{when}")
+        }
     }
     seen.copies += 1;
     seen.long += usize::from(cycle > since + 1);
@@ -102,16 +103,12 @@ fn a_copy_in_portions_is_the_state_of_the_cycle_at_which_it_began() {
                 state.stubs.insert((cycle.now, Key(u64::MAX - 1 - number as u64)), ());
             }
             let copy_for = if chance.below(4) == 0 { CopyFor::Counters } else { CopyFor::Audit };
-            let expected = match copy_for {
-                CopyFor::Audit => whole(&state),
-                CopyFor::Counters => copy_for_counters(&state),
-            };
+            begun = Some(Begun { expected: whole(&state), cycle: number, copy_for });
             state.begin_copy(copy_for);
-            assert!(state.is_copying());
-            begun = Some(Begun { expected, cycle: number, copy_for });
+            assert_eq!(state.copying_for(), Some(copy_for));
         }
         // A copy of a state has none under way.
-        assert!(!state.clone().is_copying());
+        assert_eq!(state.clone().copying_for(), None);
     }
     assert!(seen.copies > 100 && seen.long > 50 && seen.drifts > 10, "{seen:?}");
 }
@@ -119,7 +116,6 @@ fn a_copy_in_portions_is_the_state_of_the_cycle_at_which_it_began() {
 /// The map against a plain one: what is copied is what it held at the beginning.
 #[test]
 fn a_map_copied_in_portions_is_what_it_was_at_the_beginning() {
-    use yardmaster::core::copy::{InPortions, TakeCopy};
     for seed in 0..300 {
         let mut chance = Chance(seed);
         let mut map: PortionMap<usize, usize> = PortionMap::default();

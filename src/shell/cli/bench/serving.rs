@@ -4,7 +4,6 @@
 
 use super::{Figures, cpu_seconds};
 use crate::core::engine::Engine;
-use crate::core::state::counters::copy_for_counters;
 use crate::core::unit::{MIB, Millis, SECOND};
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
@@ -164,7 +163,7 @@ impl Served {
         }
         let mut report = Report { confirmed: Some(number), ..Report::default() };
         let turn = Turn { is_cycle_end: true, is_restoring: false };
-        self.keeper.turn(&mut report, &self.engine, turn);
+        self.keeper.turn(&mut report, &mut self.engine, turn);
         self.views.turn(&self.engine);
         self.answers.turn(&mut self.engine.state, true, false);
     }
@@ -182,52 +181,52 @@ impl Served {
     }
 
     /// What the loop spends on a copy that a question is answered from, and how long a cycle waits
-    /// for it at most, while folding goes on.
+    /// for it at most, while folding goes on. By the clock it waits for other processes of the
+    /// machine as well; CPU time is that of the copy alone.
     fn copies(&mut self, rounds: u32, figures: &mut Figures) {
+        let whats =
+            ["longest_delay_ms", "longest_delay_cpu_ms", "sum_cpu_ms", "turns", "fold_cpu_ns"];
         for (name, asked) in [("audit", Asked::Audit), ("counters", Asked::Counters)] {
-            let mut parts: [Vec<f64>; 4] = Default::default();
+            let mut parts: [Vec<f64>; 5] = Default::default();
             for _ in 0..rounds {
                 let of_one = self.copy(&asked);
                 parts.iter_mut().zip(of_one).for_each(|(all, one)| all.push(one));
             }
-            let longest = parts[0].iter().copied().fold(0.0, f64::max);
-            figures.insert(format!("serving_copy_for_{name}_longest_delay_max_ms"), longest);
             let parts = parts.map(|mut part| median(&mut part));
-            for (what, value) in ["longest_delay_ms", "sum_ms", "portions", "fold_cpu_ns_per_event"]
-                .iter()
-                .zip(parts)
-            {
+            for (what, value) in whats.iter().zip(parts) {
                 figures.insert(format!("serving_copy_for_{name}_{what}"), value);
             }
         }
     }
 
-    /// Answers one question. Gives the longest turn and the sum of the turns that copied (ms), how
-    /// many there were, and CPU time of the fold meanwhile (ns per event).
-    fn copy(&mut self, asked: &Asked) -> [f64; 4] {
+    /// Answers one question. Gives the longest turn by the clock and by CPU time, and CPU time of
+    /// all turns (ms); how many there were, and CPU time of the fold meanwhile (ns per event).
+    fn copy(&mut self, asked: &Asked) -> [f64; 5] {
         let (questions, waiting) = sync_channel(1);
         let mut answers = Answers::new(waiting);
         let (question, mut reply) = Question::new(asked.clone());
         let _ = questions.send(question);
-        let (mut longest, mut sum, mut turns, mut cpu) = (0u64, 0u64, 0u32, 0.0);
+        let (mut longest, mut longest_cpu) = (0.0f64, 0.0f64);
+        let (mut sum, mut fold, mut turns) = (0.0, 0.0, 0u32);
         loop {
-            let began = stopwatch();
+            let began = (stopwatch(), cpu_seconds());
             answers.turn(&mut self.engine.state, true, false);
-            let took = stopwatch() - began;
-            (longest, sum, turns) = (longest.max(took), sum + took, turns + 1);
-            if !answers.is_copying() {
+            let cpu = (cpu_seconds() - began.1) * 1e3;
+            longest = longest.max((stopwatch() - began.0) as f64 / 1e6);
+            (longest_cpu, sum, turns) = (longest_cpu.max(cpu), sum + cpu, turns + 1);
+            if !answers.is_waiting() {
                 break;
             }
             let batch = self.load.mixed(BATCH);
             let began = cpu_seconds();
             self.cycle(&batch);
-            cpu += cpu_seconds() - began;
+            fold += cpu_seconds() - began;
         }
         while matches!(reply.try_recv(), Err(TryRecvError::Empty)) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let events = f64::from(turns.saturating_sub(1).max(1)) * BATCH as f64;
-        [longest as f64 / 1e6, sum as f64 / 1e6, turns.into(), cpu * 1e9 / events]
+        let events = f64::from(turns.max(2) - 1) * BATCH as f64;
+        [longest, longest_cpu, sum, f64::from(turns), fold * 1e9 / events]
     }
 
     /// How long the loop copies for what is shown each second, and for the history.
@@ -242,7 +241,6 @@ impl Served {
                 .collect();
             figures.insert(format!("serving_copy_{name}_ms"), median(&mut took));
         };
-        take("of_counters", &|| drop(copy_for_counters(&self.engine.state)));
         take("of_queues", &|| drop(View::of(&self.engine)));
     }
 }
