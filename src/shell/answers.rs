@@ -1,6 +1,6 @@
 //! Questions to the loop. What is looked up by a name is answered at once. What walks over all
-//! counters or records is answered beside the loop, by a thread that works on a copy of the state as
-//! of the end of one cycle.
+//! counters or records is answered beside the loop, by a thread that works on a copy of the state
+//! as of the end of one cycle.
 //!
 //! The copy is made in portions, one in each turn of the loop, while folding goes on; so no cycle
 //! waits longer for it than a portion takes. There is one copy and one such thread at a time, it
