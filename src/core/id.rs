@@ -1,6 +1,8 @@
 //! Names of things. A name on the wire is text; inside, a thing that comes by the million is known
 //! by a number that is a function of the name alone, so that no state depends on which came first.
 
+use crate::core::copy::{InPortions, TakeCopy, UnderWay};
+
 /// A job, task, request or transfer by number.
 ///
 /// A canonical decimal name below 2^63 (PanDA's ids) *is* its number. Any other name is a 63-bit
@@ -150,7 +152,7 @@ impl Name {
     }
 }
 
-/// All interned names. The empty text is always number 0.
+/// All interned names. The empty text is always number 0. Names are only ever added.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// All texts, one after the other.
@@ -159,6 +161,17 @@ pub struct Names {
     hashes: Vec<u64>,
     /// Open addressing; 0 is free, else index + 1.
     slots: Vec<u32>,
+    copying: UnderWay<NamesCopy>,
+}
+
+/// A copy under way.
+#[derive(Debug)]
+struct NamesCopy {
+    /// Names there were when it began.
+    end: usize,
+    texts: String,
+    entries: Vec<Entry>,
+    hashes: Vec<u64>,
 }
 
 /// Where a name's text lies, and what distinguishes it from others without reading it.
@@ -172,7 +185,8 @@ struct Entry {
 impl Default for Names {
     fn default() -> Self {
         let (texts, entries, hashes) = (String::new(), Vec::new(), Vec::new());
-        let mut names = Names { texts, entries, hashes, slots: vec![0; 64] };
+        let copying = UnderWay::default();
+        let mut names = Names { texts, entries, hashes, slots: vec![0; 64], copying };
         names.intern("");
         names
     }
@@ -255,7 +269,12 @@ impl Names {
     }
 
     fn grow(&mut self) {
-        let mut slots = vec![0u32; self.slots.len() * 2];
+        self.place(self.slots.len() * 2);
+    }
+
+    /// Finds every name again, in a table of `length` slots, a power of two.
+    fn place(&mut self, length: usize) {
+        let mut slots = vec![0u32; length];
         let mask = slots.len() - 1;
         for (index, hash) in self.hashes.iter().enumerate() {
             let mut at = *hash as usize & mask;
@@ -265,6 +284,44 @@ impl Names {
             slots[at] = index as u32 + 1;
         }
         self.slots = slots;
+    }
+}
+
+impl InPortions for Names {
+    fn begin_copy(&mut self) {
+        let end = self.entries.len();
+        let (texts, entries, hashes) = (String::new(), Vec::new(), Vec::new());
+        self.copying.begin(NamesCopy { end, texts, entries, hashes });
+    }
+
+    fn copy_more(&mut self, most: usize) -> usize {
+        let Some(copy) = &mut self.copying.0 else { return 0 };
+        let from = copy.entries.len();
+        let to = copy.end.min(from.saturating_add(most));
+        if from == 0 {
+            copy.entries.reserve_exact(copy.end);
+            copy.hashes.reserve_exact(copy.end);
+            copy.texts.reserve_exact(self.texts.len());
+        }
+        copy.entries.extend_from_slice(&self.entries[from..to]);
+        copy.hashes.extend_from_slice(&self.hashes[from..to]);
+        let until = copy.entries.last().map_or(0, |last| last.start + last.length);
+        copy.texts.push_str(&self.texts[copy.texts.len()..until]);
+        to - from
+    }
+
+    fn finish_copy(&mut self) {
+        let Some(copy) = self.copying.0.take() else { return };
+        let NamesCopy { texts, entries, hashes, .. } = *copy;
+        let length = (2 * entries.len()).next_power_of_two().max(64);
+        (self.texts, self.entries, self.hashes) = (texts, entries, hashes);
+        self.place(length);
+    }
+}
+
+impl TakeCopy for Names {
+    fn take_copy(&mut self) -> Self {
+        Names { copying: std::mem::take(&mut self.copying), ..Names::default() }
     }
 }
 

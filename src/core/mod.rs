@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod content;
+pub mod copy;
 pub mod cut;
 pub mod dice;
 pub mod draw;

@@ -197,6 +197,12 @@ impl<L: Log, S: Store> Drive<L, S> {
         &self.engine
     }
 
+    /// State and policies, so that the state can be copied in portions. Nothing that is known is
+    /// changed here.
+    pub fn engine_to_copy(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
     /// What happened since this was last asked.
     pub fn take_report(&mut self) -> Report {
         self.report.oddities = self.engine.state.oddities.take();

@@ -1,16 +1,20 @@
 //! Questions to the loop. What is looked up by a name is answered at once. What walks over all
-//! counters or records is answered beside the loop: it copies what the answer needs, at a cycle's
-//! boundary, and a thread works on the copy.
+//! counters or records is answered beside the loop, by a thread that works on a copy of the state
+//! as of the end of one cycle.
 //!
-//! There is one copy and one such thread at a time, it answers all questions asked before the copy
-//! was made, but for those of clients that have gone. Copying takes at most a tenth of the time. It
-//! is a copy of the live state and not of the store, which holds the records only: a counter that
-//! drifted in memory would not be found there.
+//! The copy is made in portions, one in each turn of the loop, while folding goes on; so no cycle
+//! waits longer for it than a portion takes. There is one copy and one such thread at a time, it
+//! answers all questions asked before the copy began, but for those of clients that have gone.
+//! Copying takes at most a thirtieth of the time. It is a copy of the live state and not of the
+//! store, which holds the records only: a counter that drifted in memory would not be found there.
 
+use crate::core::copy::CopyFor;
 use crate::core::explain::NameStanding;
 use crate::core::state::State;
 use crate::core::state::audit::audit;
-use crate::core::state::counters::{copy_for_counters, counters};
+use crate::core::state::counters::counters;
+use crate::core::state::snapshot::CopiedState;
+use crate::shell::copying::Portions;
 use crate::shell::question::{Answer, Asked, Audited, Counters, Question};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How many times as long as copying took passes before the next copy.
-const REST: u32 = 10;
+const REST: u32 = 30;
 /// How often a process recounts by itself.
 const SELF_AUDIT: Duration = Duration::from_secs(3_600);
 
@@ -32,6 +36,7 @@ type Work = fn(&Asked, &State) -> Answer;
 pub struct Answers {
     asked: Receiver<Question>,
     waiting: Vec<Question>,
+    copying: Option<Copying>,
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
     work: Work,
@@ -40,12 +45,22 @@ pub struct Answers {
     self_audit_at: Instant,
 }
 
+/// A copy under way.
+struct Copying {
+    /// What it answers.
+    questions: Vec<Question>,
+    /// Whether it is also for the recount that the process makes by itself.
+    recounts: bool,
+    portions: Portions,
+}
+
 impl Answers {
     /// Nothing was asked yet.
     pub fn new(asked: Receiver<Question>) -> Answers {
         Answers {
             asked,
             waiting: Vec::new(),
+            copying: None,
             worker: None,
             rests_until: Instant::now(),
             work,
@@ -59,12 +74,20 @@ impl Answers {
         self.audited.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes questions up, and begins to answer them if the state is that of a cycle's end. Where
-    /// it `is_settled` (it leads and has caught up, or follows without a backlog) it recounts by
-    /// itself from time to time.
-    pub fn turn(&mut self, state: &State, is_cycle_end: bool, is_settled: bool) {
+    /// Whether questions wait for a copy of the state to begin or to end.
+    pub fn is_waiting(&self) -> bool {
+        self.copying.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Takes questions up, and begins to answer them if the state is that of a cycle's end; goes on
+    /// with a copy under way at any time. Where it `is_settled` (it leads and has caught up, or
+    /// follows without a backlog) it recounts by itself from time to time.
+    pub fn turn(&mut self, state: &mut State, is_cycle_end: bool, is_settled: bool) {
         self.waiting.extend(self.asked.try_iter());
         self.waiting.retain(|question| !question.is_gone());
+        if let Some(copying) = self.copying.take() {
+            self.go_on(state, copying);
+        }
         if !is_cycle_end {
             return;
         }
@@ -76,7 +99,8 @@ impl Answers {
             }
         }
         let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
-        if is_working || Instant::now() < self.rests_until {
+        let is_resting = Instant::now() < self.rests_until;
+        if is_working || is_resting || state.copying_for().is_some() {
             return;
         }
         let recounts = is_settled && Instant::now() >= self.self_audit_at;
@@ -85,21 +109,38 @@ impl Answers {
         }
     }
 
-    fn begin(&mut self, state: &State, recounts: bool) {
-        let began = Instant::now();
+    fn begin(&mut self, state: &mut State, recounts: bool) {
+        let questions = std::mem::take(&mut self.waiting);
         // Only counters can be answered from less than all of it.
-        let wants_all = self.waiting.iter().any(|question| question.asked == Asked::Audit);
-        let copy = if wants_all || recounts { state.clone() } else { copy_for_counters(state) };
-        let took = began.elapsed();
+        let is_audit = recounts || questions.iter().any(|it| it.asked == Asked::Audit);
+        let copy_for = if is_audit { CopyFor::Audit } else { CopyFor::Counters };
+        let portions = Portions::begin(state, copy_for);
+        self.go_on(state, Copying { questions, recounts, portions });
+    }
+
+    /// Copies a portion, and begins to work once that was the last one.
+    fn go_on(&mut self, state: &mut State, mut copying: Copying) {
+        if !copying.portions.is_of(state) {
+            self.waiting.append(&mut copying.questions);
+            return;
+        }
+        match copying.portions.copy(state) {
+            Some(copied) => self.work_on(copied, copying),
+            None => self.copying = Some(copying),
+        }
+    }
+
+    fn work_on(&mut self, copied: Box<CopiedState>, copying: Copying) {
+        let Copying { questions, recounts, portions } = copying;
+        let took = portions.took();
         self.rests_until = Instant::now() + took * REST;
-        tracing::debug!("copied the state in {took:?} to answer questions");
-        if wants_all || recounts {
+        tracing::debug!("copied the state to answer questions, which took {took:?} in all");
+        if portions.copy_for() == CopyFor::Audit {
             self.self_audit_at = Instant::now() + SELF_AUDIT;
         }
-        let (questions, work) = (std::mem::take(&mut self.waiting), self.work);
-        let audited = Arc::clone(&self.audited);
+        let (work, audited) = (self.work, Arc::clone(&self.audited));
         let worker = std::thread::Builder::new().name("answers".to_owned()).spawn(move || {
-            answer_all(questions, &copy, work, recounts, &audited);
+            answer_all(questions, &copied.finish(), work, recounts, &audited);
         });
         // Without a thread no question is answered: the clients get an error.
         self.worker = worker
@@ -195,25 +236,26 @@ mod tests {
         };
         // A cycle that is half folded is not shown.
         let mut first = ask(Asked::Audit);
-        answers.turn(&state, false, false);
+        answers.turn(&mut state, false, false);
         assert!(answers.worker.is_none());
-        answers.turn(&state, true, false);
+        answers.turn(&mut state, true, false);
+        assert!(answers.worker.is_some(), "a small state is copied in one portion");
         let mut later: Vec<_> = (0..15).map(|_| ask(Asked::Audit)).collect();
         drop(ask(Asked::Audit));
         for number in 1..=100 {
             state.number = number;
-            answers.turn(&state, true, false);
+            answers.turn(&mut state, true, false);
         }
         assert!(BEGUN.load(Ordering::SeqCst) <= 1, "one at a time");
         assert_eq!(answers.waiting.len(), 15, "who has gone is not answered");
         // What is looked up by a name does not wait for that.
         let mut named = ask(Asked::Standing("nobody".into()));
-        answers.turn(&state, true, false);
+        answers.turn(&mut state, true, false);
         assert_eq!(named.try_recv().map(|it| cycle(&it)), Ok(100));
         MAY_END.store(true, Ordering::SeqCst);
         let mut got = Vec::new();
         while got.len() < later.len() {
-            answers.turn(&state, true, false);
+            answers.turn(&mut state, true, false);
             got.extend(later.iter_mut().filter_map(|reply| reply.try_recv().ok()));
             std::thread::yield_now();
         }
@@ -224,16 +266,35 @@ mod tests {
 
     #[test]
     fn it_recounts_by_itself_once_it_is_settled() {
-        let state = state();
+        let mut state = state();
         let (_questions, asked) = sync_channel(1);
         let mut answers = Answers::new(asked);
-        answers.turn(&state, true, false);
+        answers.turn(&mut state, true, false);
         assert!(answers.worker.is_none(), "not while it catches up");
-        answers.turn(&state, true, true);
+        answers.turn(&mut state, true, true);
         answers.worker.take().unwrap().join().unwrap();
         let (_, audited) = answers.audited().unwrap();
         assert!(audited.drifts.is_empty());
-        answers.turn(&state, true, true);
+        answers.turn(&mut state, true, true);
         assert!(answers.worker.is_none(), "not again at once");
+    }
+
+    #[test]
+    fn a_question_whose_state_was_replaced_is_answered_from_the_next_one() {
+        let mut before = state();
+        (0..100_000).for_each(|name| _ = before.names.intern(&format!("name {name}")));
+        let (questions, asked) = sync_channel(1);
+        let mut answers = Answers::new(asked);
+        let (question, mut reply) = Question::new(Asked::Audit);
+        questions.send(question).unwrap();
+        answers.turn(&mut before, true, false);
+        // In the middle of a cycle the copy goes on.
+        answers.turn(&mut before, false, false);
+        assert!(answers.is_waiting());
+        let mut after = state();
+        after.number = 7;
+        answers.turn(&mut after, true, false);
+        answers.worker.take().unwrap().join().unwrap();
+        assert_eq!(reply.try_recv().map(|it| cycle(&it)), Ok(7));
     }
 }

@@ -6,6 +6,7 @@ pub mod ask;
 pub mod cli;
 pub mod clock;
 pub mod commit;
+mod copying;
 pub mod dirlog;
 pub mod fetch;
 pub mod history;

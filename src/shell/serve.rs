@@ -171,13 +171,13 @@ impl Show {
         let is_settled = !restoring && !catching_up;
         if let Some(keeper) = &mut self.keeper {
             let turn = Turn { is_cycle_end, is_restoring: restoring };
-            keeper.turn(&mut report, drive.engine(), turn);
+            keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }
         if is_cycle_end {
             self.views.turn(drive.engine());
         }
         if let Some(answers) = &mut self.answers {
-            answers.turn(drive.state(), is_cycle_end, is_settled);
+            answers.turn(&mut drive.engine_to_copy().state, is_cycle_end, is_settled);
         }
         report
     }

@@ -89,6 +89,13 @@ impl Pseudonyms {
         if name.is_empty() { String::new() } else { text(&self.make(name)).to_owned() }
     }
 
+    /// Whether a name has the form of a pseudonym.
+    pub fn is_pseudonym(name: &str) -> bool {
+        let digits = name.strip_prefix(PREFIX).filter(|_| name.len() == PSEUDONYM_BYTES);
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        digits.is_some_and(|digits| digits.bytes().all(is_digit))
+    }
+
     /// Where a datum of a topic's current schema names a person, and the pseudonym that belongs
     /// there; `None` if it names none, or cannot be read so far.
     #[inline]
@@ -148,6 +155,8 @@ impl Pseudonyms {
     }
 }
 
+/// What a pseudonym begins with.
+const PREFIX: &str = "user-";
 /// What the key of a user's record begins with; as long as what a pseudonym begins with.
 const USER: &str = "user/";
 /// The length of SHA-256's blocks; bytes.

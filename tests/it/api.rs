@@ -2,7 +2,8 @@
 
 mod schema;
 
-use crate::http::{Demo, ask, problem};
+use crate::demo::Demo;
+use crate::http::{ask, problem};
 use schema::Schemas;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,7 @@ fn wait_for(address: SocketAddr, path: &str, is_so: impl Fn(&Value) -> bool) -> 
 
 fn demo() -> (TempDir, Demo) {
     let dir = TempDir::new().unwrap();
-    let demo = Demo::start(dir.path().join("demo").to_str().unwrap());
+    let demo = Demo::start(&dir.path().join("demo"), &[]);
     (dir, demo)
 }
 

@@ -7,10 +7,10 @@ mod slow;
 #[cfg(feature = "tls")]
 mod tls;
 
+use crate::demo::Demo;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -257,47 +257,6 @@ fn an_address_in_use_is_named_with_the_remedy() {
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());
 }
 
-/// A demo that runs until it is dropped.
-pub struct Demo {
-    child: Child,
-    /// Where it serves.
-    pub address: SocketAddr,
-    /// Held open: the demo prints on.
-    _out: BufReader<std::process::ChildStdout>,
-}
-
-impl Demo {
-    /// Starts one with its log in a directory.
-    pub fn start(dir: &str) -> Demo {
-        Demo::start_with(dir, &[])
-    }
-
-    /// With more flags.
-    fn start_with(dir: &str, more: &[&str]) -> Demo {
-        let args = ["demo", "--dir", dir, "--hours", "8760", "--scale", "0.02"];
-        let mut child = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
-            .args(args)
-            .args(["--commands", "on", "--http", "127.0.0.1:0"])
-            .args(more)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("metrics on http://").unwrap();
-        let address = address.strip_suffix("/metrics").unwrap().parse().unwrap();
-        Demo { child, address, _out: out }
-    }
-}
-
-impl Drop for Demo {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// What a demo has nothing of.
 const NOT_IN_A_DEMO: [Metric; 13] = [
     // It imports nothing and takes nothing in.
@@ -323,7 +282,7 @@ const NOT_IN_A_DEMO: [Metric; 13] = [
 #[test]
 fn a_demo_shows_every_metric_that_it_can_each_with_its_domain() {
     let dir = TempDir::new().unwrap();
-    let demo = Demo::start(dir.path().join("demo").to_str().unwrap());
+    let demo = Demo::start(&dir.path().join("demo"), &[]);
     let can = |metric: &&Metric| !NOT_IN_A_DEMO.contains(metric);
     let mut missing: BTreeSet<&str> =
         Metric::ALL.iter().filter(can).map(|metric| metric.name()).collect();

@@ -14,5 +14,6 @@ pub mod random;
 mod recount;
 mod redelivery;
 mod sites;
+mod snapshot;
 mod throttles;
 mod twin;

@@ -18,6 +18,8 @@ mod crash;
 #[cfg(feature = "shell")]
 mod dashboards;
 #[cfg(feature = "shell")]
+mod demo;
+#[cfg(feature = "shell")]
 mod dirlog;
 mod docs;
 mod drive;

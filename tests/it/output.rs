@@ -173,6 +173,41 @@ fn progress_is_drawn_on_a_terminal_and_nowhere_else() {
     assert!(!text(&output.stderr).contains("replaying ["), "{output:?}");
 }
 
+/// The same of work that has no log.
+#[test]
+fn measuring_comparing_and_importing_show_how_far_they_are() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("yard");
+    demo(&place, "1");
+    let place = place.to_str().unwrap();
+    let bench = ["bench", "--only", "replay", "--rounds", "2", "--dir", place];
+    let shown = on_terminal(100, "", &bench);
+    assert!(shown.contains("replaying [") && shown.contains(" of 2 rounds, "), "{shown:?}");
+    assert!(shown.contains("replay_events_per_second"), "{shown:?}");
+    let other = dir.path().join("compared");
+    let compare = ["demo", "--compare", "--hours", "1", "--seeds", "1", "--scale", "0.01", "--dir"];
+    let compare = [&compare[..], &[other.to_str().unwrap()]].concat();
+    let shown = on_terminal(200, "", &compare);
+    assert!(shown.contains("comparing [") && shown.contains(" of 3 hours, "), "{shown:?}");
+    // Each run has a line of its own beside the bar.
+    let runs = shown.lines().filter(|line| line.ends_with(" jobs finished"));
+    assert_eq!(runs.filter(|line| line.contains("seed 1, ")).count(), 3, "{shown:?}");
+    // More lines than are read before a bar is shown.
+    let jobs = dir.path().join("jobs.json");
+    let line = |id: u32| {
+        format!("{{\"PANDAID\": {id}, \"JOBSTATUS\": \"running\", \"MODIFICATIONTIME\": 9}}\n")
+    };
+    std::fs::write(&jobs, (1..500_000).map(line).collect::<String>()).unwrap();
+    let import = ["import", "jobs", jobs.to_str().unwrap(), "--dry-run", "--dir", place];
+    let shown = on_terminal(100, "", &import);
+    assert!(shown.contains("parsing [") && shown.contains(" bytes, "), "{shown:?}");
+    assert!(shown.contains("499999 records would be published"), "{shown:?}");
+    for (args, bar) in [(&bench[..], "replaying ["), (&compare, "comparing [")] {
+        let output = yardmaster(args);
+        assert!(output.status.success() && !text(&output.stderr).contains(bar), "{output:?}");
+    }
+}
+
 #[test]
 fn help_has_groups_and_verbs_have_headings_and_examples() {
     let help = printed(&["--help"]);

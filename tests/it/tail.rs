@@ -21,7 +21,7 @@ use yardmaster::wire::record::{write_decision, write_progress};
 use yardmaster::wire::topology::{ATLAS, Topology};
 
 /// The number of the signal that ends a program whose output nobody reads.
-const SIGPIPE: i32 = 13;
+pub(crate) const SIGPIPE: i32 = 13;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_yardmaster");
 

@@ -1,7 +1,9 @@
 //! Verbs as a user calls them: exit codes, what is printed, and what must not be.
 
 use crate::drive::yard;
+use crate::tail::SIGPIPE;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -87,6 +89,25 @@ fn a_directory_without_a_log_is_refused_unless_a_log_is_to_be_made() {
     assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
     assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
     assert!(!std::path::Path::new(&typo).exists());
+}
+
+/// As other verbs that print: `run --dry-run | head`.
+#[test]
+fn a_dry_run_whose_output_nobody_reads_ends_quietly() {
+    let dir = TempDir::new().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        .args(["run", "--create", "--dry-run", "--http", "127.0.0.1:0", "--dir"])
+        .arg(dir.path().join("yard"))
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    assert_eq!(output.status.signal(), Some(SIGPIPE), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
 }
 
 #[test]

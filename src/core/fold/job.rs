@@ -306,7 +306,7 @@ impl State {
         }
         if job.status.is_none() {
             self.stubs.remove(&(old.at, key));
-            self.stubs.insert((heartbeat.at, key));
+            self.stubs.insert((heartbeat.at, key), ());
         } else if before != job.disk_io_per_core() {
             self.ledger.job_disk(job.load, before, job.disk_io_per_core());
             self.touched.load.add(self.ledger.queue_of(job));
@@ -319,7 +319,7 @@ impl State {
         self.odd(Topic::Heartbeat, Oddity::UnknownJob);
         self.note_job_name(key, name);
         self.jobs.insert(Job { heartbeat, ..Job::stub(key) });
-        self.stubs.insert((heartbeat.at, key));
+        self.stubs.insert((heartbeat.at, key), ());
     }
 }
 

@@ -33,7 +33,7 @@ impl State {
             self.touched.subjects.insert(before.task);
         }
         self.name_datasets(&subject);
-        self.chunks.entry(event.task.clone()).or_default().insert(subject.clone());
+        self.chunks.at(event.task.clone()).insert(subject.clone());
         // The end of a task is the end of its chunks.
         for chunk in self.chunks.get(&subject).cloned().unwrap_or_default() {
             self.subject_changed(chunk);
@@ -110,7 +110,8 @@ impl State {
 
     /// A subject is no longer one of a task's.
     pub(crate) fn forget_chunk(&mut self, task: &str, subject: &str) {
-        if let Some(chunks) = self.chunks.get_mut(task) {
+        if self.chunks.contains_key(task) {
+            let chunks = self.chunks.at(task.to_owned());
             chunks.remove(subject);
             if chunks.is_empty() {
                 self.chunks.remove(task);

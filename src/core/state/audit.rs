@@ -211,7 +211,8 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         .filter(|(_, job)| job.status.is_none())
         .map(|(_, job)| (job.heartbeat.at, job.key))
         .collect();
-    see("stubs", format!("{:?}", state.stubs), format!("{stubs:?}"));
+    let kept: BTreeSet<(Millis, Key)> = state.stubs.keys().copied().collect();
+    see("stubs", format!("{kept:?}"), format!("{stubs:?}"));
     let reservations: BTreeSet<DecisionId> = state
         .requests
         .iter()
@@ -226,7 +227,7 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
             chunks.entry(&task.task).or_default().insert(subject);
         }
     }
-    see("chunks", format!("{:?}", state.chunks), format!("{chunks:?}"));
+    see("chunks", format!("{:?}", *state.chunks), format!("{chunks:?}"));
     let named = state.jobs.slab.iter().filter(|(_, job)| !job.key.is_decimal()).count();
     see("job names", state.job_names.len().to_string(), named.to_string());
     let tables = [

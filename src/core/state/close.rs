@@ -116,7 +116,7 @@ impl State {
     /// Stubs that are too old, and the oldest beyond the limit on their number.
     fn forget_stubs(&mut self, time: Millis) {
         let lifetime = self.setting.limits.stub_lifetime_ms;
-        while let Some((at, key)) = self.stubs.first().copied() {
+        while let Some((at, key)) = self.stubs.keys().next().copied() {
             if at.saturating_add(lifetime) > time
                 && self.stubs.len() <= self.setting.limits.stubs_max
             {

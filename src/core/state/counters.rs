@@ -69,19 +69,6 @@ pub fn counters_at_most(state: &State) -> usize {
         + ledger.rate.len()
 }
 
-/// A copy of what [`counters`] reads, and of nothing else.
-pub fn copy_for_counters(state: &State) -> State {
-    State {
-        number: state.number,
-        now: state.now,
-        names: state.names.clone(),
-        ledger: state.ledger.clone(),
-        slots: state.slots.clone(),
-        marks: state.marks.clone(),
-        ..State::new(state.setting.clone())
-    }
-}
-
 fn names<const N: usize>(
     state: &State,
     key: RowKey,

@@ -5,6 +5,7 @@
 //! puts the new one's in. Hence every counter equals the sum over live records (and, in windows,
 //! what forgotten ones left behind), and [`crate::core::state::audit`] can prove it.
 
+mod copy;
 mod count;
 mod ended;
 mod flow;

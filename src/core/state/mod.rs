@@ -24,6 +24,7 @@ pub mod rows;
 pub mod signs;
 pub mod slab;
 mod slots;
+pub mod snapshot;
 pub mod time;
 pub mod timer;
 pub mod window;

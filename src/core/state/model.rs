@@ -2,6 +2,7 @@
 
 use crate::core::command::CommandSetting;
 use crate::core::content::content;
+use crate::core::copy::{CopyFor, PortionMap, UnderWay};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
     Link, Parameter, Queue, Quota, Registration, Release, Replica, Share, Site, Storage, User,
@@ -255,7 +256,7 @@ pub struct State {
     /// Interned names.
     pub names: Names,
     /// Names of jobs that are no decimals.
-    pub job_names: BTreeMap<Key, String>,
+    pub job_names: PortionMap<Key, String>,
     /// Jobs.
     pub jobs: Table<Job>,
     /// Transfers.
@@ -275,7 +276,7 @@ pub struct State {
     /// What the blockers of their answers refer to; derived.
     pub blockers: BlockerTable,
     /// Subjects of each task; derived.
-    pub chunks: BTreeMap<String, BTreeSet<String>>,
+    pub chunks: PortionMap<String, BTreeSet<String>>,
     /// The newest throttle of each subject and rule.
     pub throttles: NamedTable<Throttle>,
     /// Cycle of the newest throttle that was lifted; derived.
@@ -300,7 +301,7 @@ pub struct State {
     /// Newest moments by queue.
     pub marks: BTreeMap<Name, Marks>,
     /// Stubs: jobs of which only heartbeats are known, oldest first.
-    pub stubs: BTreeSet<(Millis, Key)>,
+    pub stubs: PortionMap<(Millis, Key), ()>,
     /// Jobs whose first state was read since the last cut; derived.
     pub met_jobs: Vec<Key>,
     /// Transfers first read since the last cut; derived.
@@ -312,9 +313,12 @@ pub struct State {
     /// What changed since the last cut, for waking and for views.
     pub touched: Touched,
     /// Numbers to close open reservations by, of each assignment; derived.
-    pub opened: BTreeMap<DecisionId, Vec<u32>>,
+    pub opened: PortionMap<DecisionId, Vec<u32>>,
     /// Oddities since the last cycle; no decision reads them, no digest holds them.
     pub oddities: Oddities,
+    /// A copy that is under way: what is small, as it was when the copy began. Tables hold their
+    /// own part.
+    pub(super) copying: UnderWay<(CopyFor, State)>,
 }
 
 /// What changed since the last cut.
@@ -423,7 +427,7 @@ impl State {
             known_since: 0,
             times: Times::default(),
             names: Names::default(),
-            job_names: BTreeMap::new(),
+            job_names: PortionMap::default(),
             jobs: Table::default(),
             transfers: Table::default(),
             transfers_swept: 0,
@@ -433,7 +437,7 @@ impl State {
             requests: NamedTable::default(),
             answered: AnswerTable::default(),
             blockers: BlockerTable::default(),
-            chunks: BTreeMap::new(),
+            chunks: PortionMap::default(),
             throttles: NamedTable::default(),
             lifted_in: 0,
             commands: Commands::default(),
@@ -445,14 +449,15 @@ impl State {
             facts: Facts::default(),
             replicas: ReplicaIndex::default(),
             marks: BTreeMap::new(),
-            stubs: BTreeSet::new(),
+            stubs: PortionMap::default(),
             met_jobs: Vec::new(),
             met_transfers: Vec::new(),
             ledger,
             timers: Timers::default(),
             touched: Touched::default(),
-            opened: BTreeMap::new(),
+            opened: PortionMap::default(),
             oddities: Oddities::default(),
+            copying: UnderWay::default(),
         }
     }
 

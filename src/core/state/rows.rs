@@ -1,6 +1,7 @@
 //! Counters by name: one row for each combination of names that occurs, found by a number that
 //! records keep, so that counting is an addition in an array.
 
+use crate::core::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
 use crate::core::id::stir;
 use crate::core::state::slab::Index;
 
@@ -23,6 +24,7 @@ pub struct Rows<V, C = ()> {
     /// Rows that the publishing under way has yet to reach, and what had changed when it began.
     publishing: Vec<u32>,
     is_watched: bool,
+    copying: UnderWay<SlotCopy<Row<V>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -103,6 +105,7 @@ impl<V, C: Default> Default for Rows<V, C> {
             changed: Vec::new(),
             publishing: Vec::new(),
             is_watched: false,
+            copying: UnderWay::default(),
         }
     }
 }
@@ -133,6 +136,7 @@ impl<V: Default, C: Chains> Rows<V, C> {
         let fresh = Row::new(key);
         let row = match self.free.pop() {
             Some(row) => {
+                self.save(row);
                 self.rows[row as usize] = fresh;
                 row
             }
@@ -176,6 +180,7 @@ impl<V: Default, C: Chains> Rows<V, C> {
     /// The counters of a row, to be changed.
     #[inline]
     pub fn at(&mut self, row: u32) -> &mut V {
+        self.save(row);
         &mut self.rows[row as usize].value
     }
 
@@ -187,6 +192,7 @@ impl<V: Default, C: Chains> Rows<V, C> {
     /// One more counts in the row, or one less.
     #[inline]
     pub fn count_reference(&mut self, number: u32, more: bool) {
+        self.save(number);
         let row = &mut self.rows[number as usize];
         if more {
             row.refs += 1;
@@ -283,8 +289,9 @@ impl<V: Default, C: Chains> Rows<V, C> {
     /// Gives back the rows in which nothing counts.
     pub fn sweep(&mut self) {
         for row in std::mem::take(&mut self.idle) {
-            let held = &mut self.rows[row as usize];
-            if held.can_go() {
+            if self.rows[row as usize].can_go() {
+                self.save(row);
+                let held = &mut self.rows[row as usize];
                 held.live = false;
                 held.value = V::default();
                 let key = held.key;
@@ -303,6 +310,7 @@ impl<V: Default, C: Chains> Rows<V, C> {
     /// Changes every live row; one for which `change` holds has one contribution less.
     pub fn change_each(&mut self, mut change: impl FnMut(&mut V) -> bool) {
         for at in 0..self.rows.len() {
+            self.save(at as u32);
             if self.rows[at].live && change(&mut self.rows[at].value) {
                 self.count_reference(at as u32, false);
             }
@@ -322,6 +330,59 @@ impl<V: Default, C: Chains> Rows<V, C> {
     /// Whether no row lives.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl<V, C> Rows<V, C> {
+    /// Saves a row for the copy under way, before it changes.
+    #[inline]
+    fn save(&mut self, row: u32) {
+        if self.copying.0.is_some() {
+            self.save_for_copy(row);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn save_for_copy(&mut self, row: u32) {
+        if let Some(copying) = &mut self.copying.0
+            && let Some(held) = self.rows.get(row as usize)
+        {
+            copying.save(row, held);
+        }
+    }
+}
+
+impl<V: Clone + Default, C: Chains> InPortions for Rows<V, C> {
+    fn begin_copy(&mut self) {
+        self.copying.begin(SlotCopy::new(self.rows.len(), usize::MAX, Row::clone));
+    }
+
+    fn copy_more(&mut self, most: usize) -> usize {
+        let Rows { rows, copying, .. } = self;
+        let Some(copying) = &mut copying.0 else { return 0 };
+        copying.copy_more(most, |_| rows.as_slice(), Row::clone)
+    }
+
+    fn finish_copy(&mut self) {
+        let Some(copy) = self.copying.0.take() else { return };
+        self.rows = copy.finish().pop().unwrap_or_default();
+        self.index.reserve(self.rows.len());
+        for (number, row) in (0u32..).zip(&mut self.rows) {
+            (row.changed, row.publishing) = (0, 0);
+            if row.live {
+                self.index.insert(mix(row.key), number);
+                self.chains.enter(number, row.key);
+            } else {
+                self.free.push(number);
+            }
+        }
+    }
+}
+
+impl<V: Clone + Default, C: Chains> TakeCopy for Rows<V, C> {
+    fn take_copy(&mut self) -> Self {
+        Rows { copying: std::mem::take(&mut self.copying), ..Rows::default() }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A slot keeps its number as long as its record lives, so that a store can keep the same pages;
 //! which slot a record got is internal and in no digest.
 
+use crate::core::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
 use crate::core::id::stir;
 
 /// Records in numbered slots, with a note of which slots changed since the store last asked.
@@ -16,6 +17,27 @@ pub struct Slab<T> {
     top: u32,
     dirty: Vec<u32>,
     is_dirty: Vec<u64>,
+    copying: UnderWay<SlabCopy<T>>,
+}
+
+/// A copy under way.
+#[derive(Debug)]
+struct SlabCopy<T> {
+    slots: SlotCopy<Option<T>>,
+    /// How many records there were when it began.
+    len: usize,
+}
+
+/// A record of which a [`Slab`] can be copied in portions.
+pub trait Copied: Clone {
+    /// How many small records it costs as much as.
+    const COST: usize = 1;
+
+    /// The record as a copy holds it.
+    #[inline]
+    fn copied(&self) -> Self {
+        self.clone()
+    }
 }
 
 /// Slots in a page: what a store rewrites in one piece.
@@ -33,6 +55,7 @@ impl<T> Default for Slab<T> {
             top: 0,
             dirty: Vec::new(),
             is_dirty: Vec::new(),
+            copying: UnderWay::default(),
         }
     }
 }
@@ -48,6 +71,7 @@ impl<T> Slab<T> {
                 slot
             }
         };
+        self.save(slot);
         self.runs[(slot / RUN) as usize][(slot % RUN) as usize] = Some(record);
         self.len += 1;
         self.touch(slot);
@@ -58,6 +82,7 @@ impl<T> Slab<T> {
     /// follows.
     pub fn place(&mut self, slot: u32, record: Option<T>) {
         self.reach(slot);
+        self.save(slot);
         let held = &mut self.runs[(slot / RUN) as usize][(slot % RUN) as usize];
         self.len -= usize::from(held.is_some());
         self.len += usize::from(record.is_some());
@@ -84,6 +109,7 @@ impl<T> Slab<T> {
 
     /// Takes a record out.
     pub fn remove(&mut self, slot: u32) -> Option<T> {
+        self.save(slot);
         let held = self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?;
         let record = held.take()?;
         self.len -= 1;
@@ -101,6 +127,7 @@ impl<T> Slab<T> {
     /// The record in a slot, to be changed; the change is noted.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.save(slot);
         self.touch(slot);
         self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?.as_mut()
     }
@@ -108,6 +135,7 @@ impl<T> Slab<T> {
     /// The record in a slot, to change what is derived in it: nothing that is stored.
     #[inline]
     pub fn get_derived(&mut self, slot: u32) -> Option<&mut T> {
+        self.save(slot);
         self.runs.get_mut((slot / RUN) as usize)?.get_mut((slot % RUN) as usize)?.as_mut()
     }
 
@@ -115,6 +143,25 @@ impl<T> Slab<T> {
     #[inline]
     pub fn peek(&self, slot: u32) -> u64 {
         self.is_dirty.get((slot / 64) as usize).copied().unwrap_or(0)
+    }
+
+    /// Saves a slot for the copy under way, before it changes.
+    #[inline]
+    fn save(&mut self, slot: u32) {
+        if self.copying.0.is_some() {
+            self.save_for_copy(slot);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn save_for_copy(&mut self, slot: u32) {
+        if let Some(copying) = &mut self.copying.0
+            && let Some(held) = self.runs.get((slot / RUN) as usize)
+            && let Some(held) = held.get((slot % RUN) as usize)
+        {
+            copying.slots.save(slot, held);
+        }
     }
 
     #[inline]
@@ -163,6 +210,36 @@ impl<T> Slab<T> {
     /// How many slots changed since the note was last taken.
     pub fn dirty(&self) -> usize {
         self.dirty.len()
+    }
+}
+
+impl<T: Copied> InPortions for Slab<T> {
+    fn begin_copy(&mut self) {
+        let copy = |held: &Option<T>| held.as_ref().map(T::copied);
+        let slots = SlotCopy::new(self.top as usize, RUN as usize, copy);
+        self.copying.begin(SlabCopy { slots, len: self.len });
+    }
+
+    fn copy_more(&mut self, most: usize) -> usize {
+        let Slab { runs, copying, .. } = self;
+        let Some(copying) = &mut copying.0 else { return 0 };
+        let copy = |held: &Option<T>| held.as_ref().map(T::copied);
+        let most = most.div_ceil(T::COST);
+        copying.slots.copy_more(most, |run| runs[run].as_slice(), copy) * T::COST
+    }
+
+    fn finish_copy(&mut self) {
+        let Some(copy) = self.copying.0.take() else { return };
+        (self.top, self.len) = (copy.slots.end() as u32, copy.len);
+        self.is_dirty = vec![0; self.top.div_ceil(64) as usize];
+        self.runs = copy.slots.finish();
+        self.settle();
+    }
+}
+
+impl<T: Copied> TakeCopy for Slab<T> {
+    fn take_copy(&mut self) -> Self {
+        Slab { copying: std::mem::take(&mut self.copying), ..Slab::default() }
     }
 }
 
@@ -284,6 +361,11 @@ impl Index {
                 self.put(tag, slot);
             }
         }
+    }
+
+    /// An index of which only the number of keys is known, as in a copy; it finds nothing.
+    pub fn counted(len: usize) -> Index {
+        Index { len, ..Index::default() }
     }
 
     /// How many keys there are.

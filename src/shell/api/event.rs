@@ -54,8 +54,11 @@ pub(super) async fn list(
     let topics: Vec<Topic> =
         KINDS.iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, topic)| *topic).collect();
     let of = |name| query.text(name).map(str::to_owned);
-    let (queue, gshare, user) = (of("queue"), of("gshare"), of("user"));
-    let (task, name, rule) = (of("task"), of("name"), of("rule"));
+    let (queue, gshare, task, rule) = (of("queue"), of("gshare"), of("task"), of("rule"));
+    // A user that has a pseudonym is found by the own name too.
+    let user = of("user").map(|user| api.reasons.pseudonym(&user).unwrap_or(user));
+    let name = of("name");
+    let also = name.as_deref().and_then(|name| api.reasons.pseudonym(name));
     let (after, before) =
         (query.number("after", 0, u64::MAX)?, query.number("before", u64::MAX, u64::MAX)?);
     let limit = query.number("limit", LINES, LINES_MAX)? as usize;
@@ -63,8 +66,7 @@ pub(super) async fn list(
     let to = query.moment("to")?.unwrap_or(Millis::MAX);
     let past = api.past()?;
     let value = beside(move || {
-        let all = [&queue, &gshare, &user, &task, &name, &rule];
-        let names: Vec<&str> = all.into_iter().flatten().map(String::as_str).collect();
+        let named = [&queue, &gshare, &user, &task, &rule];
         let has = |wanted: &Option<String>, it: &str| wanted.as_deref().is_none_or(|w| w == it);
         let wants = |output: &Output| {
             whats.contains(&what(output))
@@ -74,17 +76,16 @@ pub(super) async fn list(
                 && has(&rule, rule_of(output))
                 && queue.as_deref().is_none_or(|queue| is_of_queue(output, queue))
         };
-        let search = Search {
-            topics: &topics,
-            after,
-            before,
-            from,
-            to,
-            names: &names,
-            wants: &wants,
-            limit,
+        let search = |name: &Option<String>| {
+            let names = named.into_iter().chain([name]).flatten();
+            let names: Vec<&str> = names.map(String::as_str).collect();
+            let (topics, wants, names) = (&topics[..], &wants, &names[..]);
+            past.search(&Search { topics, after, before, from, to, names, wants, limit })
         };
-        let found = past.search(&search);
+        let mut found = search(&name);
+        if found.outputs.is_empty() && also.is_some() {
+            found = search(&also);
+        }
         let items: Vec<Value> =
             found.outputs.iter().map(|(sequence, output)| event(*sequence, output)).collect();
         json!({

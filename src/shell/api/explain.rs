@@ -52,6 +52,25 @@ pub(super) async fn explain_name(
         _ => (kind, name),
     };
     let at = query.moment("at")?;
+    let found = look_up(&api, name, kind, at).await;
+    // A user that has a pseudonym is found by the own name too, where nothing else has that name.
+    let pseudonym = api.reasons.pseudonym(name);
+    match (found, pseudonym.filter(|_| kind.is_none_or(|kind| kind == "user"))) {
+        (Err(unknown @ Refused::Unknown(..)), Some(pseudonym)) => {
+            let found = look_up(&api, &pseudonym, Some("user"), at).await;
+            found.map_err(|error| if let Refused::Unknown(..) = error { unknown } else { error })
+        }
+        (found, _) => found,
+    }
+}
+
+/// All that is known of this very name.
+async fn look_up(
+    api: &Api,
+    name: &str,
+    kind: Option<&'static str>,
+    at: Option<Millis>,
+) -> Result<Response, Refused> {
     let (standing, queues, shares) = match at {
         None => {
             let shown = api.views.get(api.client.answer_max()).await;
@@ -64,7 +83,7 @@ pub(super) async fn explain_name(
             (standing, queues, shares.into_iter().map(|it| it.gshare).collect())
         }
         Some(at) => {
-            let counted = counted_at(&api, at).await?;
+            let counted = counted_at(api, at).await?;
             let (cycle, now) = (counted.cycle, counted.now);
             (NameStanding { cycle, now, ..NameStanding::default() }, counted.queues, Vec::new())
         }

@@ -115,7 +115,10 @@ pub(super) async fn counters(State(api): State<Api>, Params(given): Params) -> A
     let query = Query::new(&given, &["by", "name", "at"])?;
     let by = query.words("by", &BY.map(|(by, _)| by))?;
     let is_all = query.text("by").is_none();
-    let name = query.text("name").map(str::to_owned);
+    // A user that has a pseudonym is found by the own name too.
+    let name = query.text("name");
+    let pseudonym = name.and_then(|name| api.reasons.pseudonym(name));
+    let names: Vec<String> = name.map(str::to_owned).into_iter().chain(pseudonym).collect();
     let kinds: Vec<&str> = BY
         .iter()
         .filter(|(it, _)| by.contains(it))
@@ -141,8 +144,8 @@ pub(super) async fn counters(State(api): State<Api>, Params(given): Params) -> A
     };
     let chosen = beside(move || {
         let mut lines = lines;
-        if !is_all || name.is_some() {
-            lines.retain(|line| is_wanted(line, &kinds, is_all, name.as_deref()));
+        if !is_all || !names.is_empty() {
+            lines.retain(|line| is_wanted(line, &kinds, is_all, &names));
         }
         lines.join(",")
     })
@@ -150,11 +153,12 @@ pub(super) async fn counters(State(api): State<Api>, Params(given): Params) -> A
     Ok(text(format!("{{\"now\":{now},\"cycle\":{cycle},\"counters\":[{chosen}]}}\n")))
 }
 
-fn is_wanted(line: &str, kinds: &[&str], is_all: bool, name: Option<&str>) -> bool {
+/// Whether a counter is of these kinds and carries one of these names; none: any.
+fn is_wanted(line: &str, kinds: &[&str], is_all: bool, names: &[String]) -> bool {
     let Ok(Value::Object(counter)) = serde_json::from_str(line) else { return false };
     let kind = counter.get("counter").and_then(Value::as_str).unwrap_or_default();
-    let is_named = |name: &str| counter.iter().any(|(what, it)| what != "counter" && it == name);
-    (is_all || kinds.contains(&kind)) && name.is_none_or(is_named)
+    let is_named = |name: &String| counter.iter().any(|(what, it)| what != "counter" && it == name);
+    (is_all || kinds.contains(&kind)) && (names.is_empty() || names.iter().any(is_named))
 }
 
 pub(super) async fn audit(State(api): State<Api>, Params(given): Params) -> Answered {

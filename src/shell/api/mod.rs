@@ -19,6 +19,7 @@ use crate::shell::history::History;
 use crate::shell::http::problem;
 use crate::shell::question::{LoopClient, NoAnswer};
 use crate::shell::status::Status;
+use crate::wire::pseudonym::Pseudonyms;
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -69,6 +70,8 @@ pub struct Reasons {
     pub domain: String,
     limits: Limits,
     policies: Vec<Policy>,
+    /// What makes users' pseudonyms; `None`: users have their own names.
+    pseudonyms: Option<Arc<Pseudonyms>>,
 }
 
 impl Reasons {
@@ -78,7 +81,15 @@ impl Reasons {
             domain: config.setting.domain.clone(),
             limits: config.setting.limits.clone(),
             policies: config.policies.clone(),
+            pseudonyms: config.pseudonyms.clone(),
         }
+    }
+
+    /// The pseudonym of a user that is asked for by the own name; `None` where users have none, and
+    /// for what is a pseudonym.
+    fn pseudonym(&self, name: &str) -> Option<String> {
+        let pseudonyms = self.pseudonyms.as_ref().filter(|_| !Pseudonyms::is_pseudonym(name))?;
+        Some(pseudonyms.of(name)).filter(|pseudonym| !pseudonym.is_empty())
     }
 
     /// The kinds whose texts explain a policy's filters: its own first, then all there are.

@@ -132,9 +132,13 @@ pub fn main() -> ExitCode {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
     }
-    // A program that commands are handed to need not read them.
-    let writes_to_programs = matches!(&cli.verb, Verb::Commands(verb) if verb.is_exec());
-    if !matches!(cli.verb, Verb::Run(_)) && !writes_to_programs {
+    // A program that commands are handed to need not read them, and a process that serves goes on.
+    let goes_on = match &cli.verb {
+        Verb::Commands(verb) => verb.is_exec(),
+        Verb::Run(verb) => !verb.is_dry_run(),
+        _ => false,
+    };
+    if !goes_on {
         end_with_the_reader();
     }
     let ended = match cli.verb {

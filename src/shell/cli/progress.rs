@@ -78,6 +78,14 @@ pub fn note(line: &str) {
     let _ = writeln!(Stderr, "{line}");
 }
 
+/// A line on stdout while work is under way.
+pub fn print(line: &str) {
+    match is_drawn() {
+        true => BARS.suspend(|| println!("{line}")),
+        false => println!("{line}"),
+    }
+}
+
 /// Ends all bars, if the answer that is about to be printed goes to a terminal.
 pub fn give_way() {
     if is_drawn() && io::stdout().is_terminal() {

@@ -63,6 +63,11 @@ enum End {
 }
 
 impl Run {
+    /// Whether it only prints what would be done.
+    pub fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
@@ -279,6 +284,9 @@ fn unreachable_since(show: &Show) {
     });
 }
 
+/// While the state is copied in portions the loop waits no longer for records; ms.
+const COPY_WAIT_MS: Millis = 2;
+
 /// The loop.
 fn serve(
     drive: &mut Drive<AnyLog, AnyStore>,
@@ -296,6 +304,8 @@ fn serve(
     let mut was_leading = false;
     while !stop.load(Ordering::Relaxed) {
         let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
+        let wait =
+            if drive.state().copying_for().is_some() { wait.min(COPY_WAIT_MS) } else { wait };
         if !drive.has_backlog() {
             drive.pump(Duration::from_millis(wait as u64))?;
         }

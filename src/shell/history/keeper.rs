@@ -8,14 +8,17 @@ use super::block::{Head, Kind, put};
 use super::files::{Files, Keeps};
 use super::look::{History, Inner};
 use super::{CYCLE_SHIFT, VIEW, code, sequence};
+use crate::core::copy::CopyFor;
 use crate::core::cut::Topic;
 use crate::core::engine::Engine;
 use crate::core::event::Event;
 use crate::core::id::hash;
 use crate::core::state::State;
-use crate::core::state::counters::{copy_for_counters, counters};
+use crate::core::state::counters::counters;
+use crate::core::state::snapshot::CopiedState;
 use crate::core::unit::Millis;
 use crate::drive::report::Report;
+use crate::shell::copying::Portions;
 use crate::shell::view::View;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::counter::to_json;
@@ -39,16 +42,9 @@ const LOOK: Duration = Duration::from_secs(5);
 const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// Counters and view of one cycle.
-pub struct Snapshot {
-    state: State,
+struct Snapshot {
+    state: CopiedState,
     view: View,
-}
-
-impl Snapshot {
-    /// A copy of what the history keeps of the cycle that was just closed.
-    pub fn of(engine: &Engine) -> Snapshot {
-        Snapshot { state: copy_for_counters(&engine.state), view: View::of(engine) }
-    }
 }
 
 enum Message {
@@ -69,6 +65,8 @@ pub struct Keeper {
     waiting_bytes: usize,
     confirmed: u64,
     is_lost: bool,
+    /// The copy of counters that is under way, with the view of its cycle.
+    copying: Option<(Portions, View)>,
     /// Copied, and its cycle not confirmed yet or the channel full.
     snapshot: Option<Box<Snapshot>>,
     next_at: Millis,
@@ -101,6 +99,7 @@ impl Keeper {
             waiting_bytes: 0,
             confirmed: 0,
             is_lost: false,
+            copying: None,
             snapshot: None,
             next_at: Millis::MIN,
             interval: keeps.interval,
@@ -112,20 +111,39 @@ impl Keeper {
         self.history.clone()
     }
 
-    /// Takes what was published, and counters if it is time for that and a cycle was just closed.
-    pub fn turn(&mut self, report: &mut Report, engine: &Engine, at: Turn) {
+    /// Takes what was published, and begins to copy counters if it is time for that and a cycle was
+    /// just closed; goes on with a copy under way at any time.
+    pub fn turn(&mut self, report: &mut Report, engine: &mut Engine, at: Turn) {
         let written = std::mem::take(&mut report.written);
         self.waiting_bytes += written.iter().map(|(_, value)| value.len()).sum::<usize>();
         self.waiting.extend(written);
         self.confirmed = report.confirmed.unwrap_or(self.confirmed);
         let state = &engine.state;
-        let is_time = at.is_cycle_end && state.now >= self.next_at && state.number > 0;
-        if is_time && self.snapshot.is_none() {
-            self.snapshot = Some(Box::new(Snapshot::of(engine)));
+        let now = state.now;
+        let is_time = at.is_cycle_end && now >= self.next_at && state.number > 0;
+        let is_free = self.snapshot.is_none() && state.copying_for().is_none();
+        if is_time && is_free {
+            let view = View::of(engine);
+            self.copying = Some((Portions::begin(&mut engine.state, CopyFor::History), view));
             let interval = self.interval * if at.is_restoring { RESTORING } else { 1 };
-            self.next_at = state.now - state.now.rem_euclid(interval) + interval;
+            self.next_at = now - now.rem_euclid(interval) + interval;
         }
-        self.send(state.now);
+        self.copy(&mut engine.state);
+        self.send(now);
+    }
+
+    /// Copies a portion of the counters, if a copy is under way.
+    fn copy(&mut self, state: &mut State) {
+        let Some((mut portions, view)) = self.copying.take() else { return };
+        if !portions.is_of(state) {
+            // Another state has taken its place: that one is copied at the next cycle's end.
+            self.next_at = state.now;
+            return;
+        }
+        match portions.copy(state) {
+            Some(copied) => self.snapshot = Some(Box::new(Snapshot { state: *copied, view })),
+            None => self.copying = Some((portions, view)),
+        }
     }
 
     fn send(&mut self, now: Millis) {
@@ -238,7 +256,7 @@ impl Writer {
                     self.lost_since.get_or_insert(self.now);
                     (self.cycle, self.now) = (cycle, now);
                 }
-                Ok(Message::Counters(snapshot)) => self.count(&snapshot),
+                Ok(Message::Counters(snapshot)) => self.count(*snapshot),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -282,12 +300,11 @@ impl Writer {
         open.clear();
     }
 
-    fn count(&mut self, snapshot: &Snapshot) {
-        let View { now, cycle, queues, .. } = &snapshot.view;
-        let (now, cycle) = (*now, *cycle);
+    fn count(&mut self, snapshot: Snapshot) {
+        let Snapshot { state, view: View { now, cycle, queues, .. } } = snapshot;
         let mut lines: BTreeMap<String, String> =
-            counters(&snapshot.state).iter().map(|it| (it.key(), to_json(it))).collect();
-        for queue in queues {
+            counters(&state.finish()).iter().map(|it| (it.key(), to_json(it))).collect();
+        for queue in &queues {
             // A struct of numbers and texts always has a JSON.
             let json = serde_json::to_string(queue).unwrap_or_default();
             lines.insert(format!("{VIEW}{}", queue.queue), json);

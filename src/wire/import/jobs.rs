@@ -9,6 +9,9 @@ use crate::wire::{record, stamp};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+/// So many lines are read between two reports of how far the text is.
+const LINES_BETWEEN: usize = 1_000;
+
 /// A job's record, ready to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRow {
@@ -22,9 +25,21 @@ pub struct JobRow {
 /// case: PANDAID, JOBSTATUS and one of STATECHANGETIME and MODIFICATIONTIME are needed. Columns
 /// that are not known are ignored; a row with a wrong one is left out and named.
 pub fn jobs(text: &str) -> (Vec<JobRow>, Imported) {
+    jobs_with(text, |_| ())
+}
+
+/// The same; from time to time `done` is called with how far the text is read, in bytes.
+pub fn jobs_with(text: &str, mut done: impl FnMut(usize)) -> (Vec<JobRow>, Imported) {
     let (mut rows, mut imported) = (Vec::new(), Imported::default());
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    for (at, line) in lines {
+    let mut read = 0;
+    for (at, line) in text.lines().enumerate() {
+        if at % LINES_BETWEEN == 0 {
+            done(read);
+        }
+        read += line.len() + 1;
+        if line.trim().is_empty() {
+            continue;
+        }
         let place = format!("line {}", at + 1);
         let row = match serde_json::from_str(line) {
             Ok(Value::Object(columns)) => Row::of(columns).read(),

@@ -23,7 +23,7 @@ mod storage;
 
 pub use cric::cric;
 pub use gdpconfig::gdpconfig;
-pub use jobs::{JobRow, jobs};
+pub use jobs::{JobRow, jobs, jobs_with};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
 pub(crate) use pseudo::expand;

@@ -194,3 +194,13 @@ fn a_removal_removes_what_the_record_was_kept_under() {
     let read = on.read(Topic::User, Some(bytes), None, &mut arena);
     assert_eq!(format!("{read:?}"), "Garbled(Malformed)");
 }
+
+#[test]
+fn a_pseudonym_is_known_by_its_form() {
+    let made = Pseudonyms::new(&[7; 32]).unwrap().of("Jane Physicist");
+    assert!(Pseudonyms::is_pseudonym(&made), "{made}");
+    for other in ["", "Jane Physicist", "user-", "user-1234", &made[1..], &format!("{made}0")] {
+        assert!(!Pseudonyms::is_pseudonym(other), "{other}");
+    }
+    assert!(!Pseudonyms::is_pseudonym(&made.to_uppercase()));
+}

@@ -121,7 +121,7 @@ fn settle_jobs(state: &mut State) {
         let Some(job) = state.jobs.slab.get(slot).copied() else { continue };
         match job.status {
             None => {
-                state.stubs.insert((job.heartbeat.at, job.key));
+                state.stubs.insert((job.heartbeat.at, job.key), ());
             }
             Some(status) => count(state, &job, status, lifetime),
         }
@@ -175,7 +175,7 @@ fn settle_requests(state: &mut State) {
     for subject in &subjects {
         let Some(request) = state.requests.of(subject) else { continue };
         if let Some(task) = &request.task {
-            state.chunks.entry(task.task.clone()).or_default().insert(subject.clone());
+            state.chunks.at(task.task.clone()).insert(subject.clone());
         }
         if let Some(answer) = request.answer.as_ref().filter(|answer| !answer.is_final) {
             state.timers.deferrals.set(answer.until, subject);

@@ -405,7 +405,7 @@ fn assert_of_this_year(drive: &Drive<PaperLog, PaperStore>, now: i64) {
     assert!(newest.unwrap_or(0) <= now, "a queue was active in {newest:?}, now is {now}");
     // A heartbeat is a sign of life whatever its clock says, as of its stamp.
     assert_eq!(state.jobs.slab.len(), state.stubs.len());
-    assert!(state.stubs.iter().all(|(at, _)| *at <= now));
+    assert!(state.stubs.keys().all(|(at, _)| *at <= now));
     assert!(state.times.lanes.iter().all(|(_, lane)| lane.newest <= now));
 }
 

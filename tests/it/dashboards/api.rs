@@ -2,9 +2,10 @@
 //! they read is in the answer. It needs no Prometheus.
 
 use super::boards::Panel;
-use super::live::{PATIENCE, demo, encoded, get};
+use super::live::{PATIENCE, encoded, get};
 use super::requests::Request;
 use super::{boards, none};
+use crate::demo::Demo;
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -90,7 +91,8 @@ fn complaints(address: SocketAddr, panel: &Panel, request: &Request) -> Vec<Stri
 #[test]
 fn a_running_demo_answers_what_tables_ask_the_api() {
     let dir = TempDir::new().unwrap();
-    let (_demo, address) = demo(dir.path());
+    let demo = Demo::start_nice(&dir.path().join("demo"), &[]);
+    let address = demo.address;
     let mut found = Vec::new();
     let panels: Vec<Panel> = boards().into_iter().flat_map(|board| board.panels).collect();
     for panel in &panels {

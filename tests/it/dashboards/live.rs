@@ -5,12 +5,14 @@ use super::boards::{Board, MAY_BE_EMPTY};
 use super::promql::selectors;
 use super::rules::Rule;
 use super::{boards, folder, none, text};
+use crate::demo::Demo;
+use crate::kill::process::Ending;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -81,47 +83,12 @@ fn promtool_finds_no_fault_with_the_alerts_and_all_cases_come_out() {
     }
 }
 
-/// A program that is ended when it is dropped.
-pub struct Started(Child);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A demo that runs for much longer than the test, and where it serves its metrics. It gives way to
-/// tests that run beside it.
-pub fn demo(dir: &Path) -> (Started, SocketAddr) {
-    let mut child = Command::new("nice")
-        .args(["-n", "5", env!("CARGO_BIN_EXE_yardmaster")])
-        .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on"])
-        .args(["--http", "127.0.0.1:0", "--dir"])
-        .arg(dir.join("demo"))
-        .env_remove("YARDMASTER_LOG")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let started = Started(child);
-    let address = lines.find_map(|line| {
-        let line = line.ok()?;
-        line.strip_prefix("metrics on http://")?.strip_suffix("/metrics")?.parse().ok()
-    });
-    // What else it prints is read, so that it does not wait.
-    std::thread::spawn(move || lines.for_each(drop));
-    (started, address.expect("the demo serves its metrics"))
-}
-
 /// A running Prometheus.
 struct Prometheus {
     address: SocketAddr,
     /// When conditions are given up.
     deadline: Instant,
-    _process: Started,
+    _process: Ending,
 }
 
 impl Prometheus {
@@ -149,7 +116,7 @@ impl Prometheus {
             .spawn()
             .unwrap();
         let deadline = Instant::now() + PATIENCE;
-        let prometheus = Prometheus { address, deadline, _process: Started(child) };
+        let prometheus = Prometheus { address, deadline, _process: Ending(child) };
         let is_ready =
             || prometheus.get("/-/ready").is_some_and(|it| it.starts_with("HTTP/1.0 200"));
         if !prometheus.wait(is_ready) {
@@ -261,8 +228,8 @@ fn a_prometheus_beside_a_running_demo_answers_every_query() {
         return;
     }
     let dir = TempDir::new().unwrap();
-    let (_demo, scraped) = demo(dir.path());
-    let prometheus = Prometheus::start(dir.path(), scraped);
+    let demo = Demo::start_nice(&dir.path().join("demo"), &[]);
+    let prometheus = Prometheus::start(dir.path(), demo.address);
     // Rates need a few scrapes.
     for condition in [
         "count_over_time(yardmaster_ready[1m]) >= 8",

@@ -4,11 +4,14 @@
 use super::ask;
 use super::guard::{Run, yardmaster};
 use crate::kill::process::wait_until;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 use yardmaster::core::cut::Topic;
+use yardmaster::wire::pseudonym::Pseudonyms;
 use yardmaster::wire::topology::{ATLAS, Topology};
 
 const KEY: &str = "a-key-that-is-shown-to-nobody-0123456789";
@@ -110,6 +113,7 @@ fn a_user_is_shown_by_a_pseudonym_and_found_by_the_name() {
     let (code, asked, errors) = of(&name, &[]);
     assert_eq!(code, Some(0), "{errors}");
     assert_eq!(asked.lines().count(), out.lines().count(), "{asked} {out}");
+    found_by_the_name(address);
     drop(running);
     let logged = std::fs::read_to_string(&log).unwrap();
     assert!(!logged.contains("rebuilt from the log") && !logged.contains(KEY), "{logged}");
@@ -127,6 +131,47 @@ fn a_user_is_shown_by_a_pseudonym_and_found_by_the_name() {
     assert!(logged.contains("rebuilt from the log") && !logged.contains(OTHER), "{logged}");
     let before = out.lines().next().unwrap().split('"').find(|it| it.starts_with("user-"));
     assert!(!counters.contains(before.unwrap()), "the pseudonym of before is gone");
+}
+
+/// A process answers the same whether it is asked for a user by the name or by the pseudonym.
+fn found_by_the_name(address: SocketAddr) {
+    let get = |path: &str| {
+        let (head, body) = ask(address, path);
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head} {body}");
+        assert_eq!(named(body.as_bytes()), [""; 0], "{path}");
+        serde_json::from_str::<Value>(&body).unwrap()
+    };
+    // A user that decisions name.
+    let pseudonyms = Pseudonyms::new(KEY.as_bytes()).unwrap();
+    let decided = get("/api/v1/decisions?kind=decision&limit=1000");
+    let users: BTreeSet<&str> =
+        decided["items"].as_array().unwrap().iter().filter_map(|it| it["user"].as_str()).collect();
+    let names = (0..400).map(|at| format!("user{at:03}"));
+    let names = names.chain((0..100).map(|at| format!("prod{at:02}")));
+    let mut names = names.map(|name| (pseudonyms.of(&name), name));
+    let (pseudonym, name) = names.find(|(it, _)| users.contains(it.as_str())).expect("a user");
+    for (path, list) in [
+        ("/api/v1/explain?name=", "decisions"),
+        ("/api/v1/explain?kind=user&name=", "decisions"),
+        ("/api/v1/explain?name=user/", "decisions"),
+        ("/api/v1/counters?by=user&name=", "counters"),
+        ("/api/v1/decisions?user=", "items"),
+        ("/api/v1/decisions?name=", "items"),
+    ] {
+        let wanted = get(&format!("{path}{pseudonym}"));
+        let found = get(&format!("{path}{name}"));
+        assert!(!wanted[list].as_array().unwrap().is_empty(), "{path}{pseudonym}: {wanted}");
+        assert_eq!(found[list], wanted[list], "{path}{name}");
+        assert_eq!(found["name"], wanted["name"]);
+    }
+    // Another kind of thing is no user, and nobody has nobody's name.
+    for path in ["explain?kind=task&name=", "explain?kind=group&name="] {
+        let (head, body) = ask(address, &format!("/api/v1/{path}{name}"));
+        assert!(head.starts_with("HTTP/1.1 404"), "{path}: {head} {body}");
+    }
+    let (head, body) = ask(address, "/api/v1/explain?name=nobody-at-all");
+    assert!(head.starts_with("HTTP/1.1 404") && body.contains("nobody-at-all"), "{head} {body}");
+    assert!(!body.contains("user-"), "{body}");
 }
 
 fn run_without_dir(topology: &str) -> (Option<i32>, String, String) {

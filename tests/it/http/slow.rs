@@ -1,7 +1,8 @@
 //! A thousand clients that send or read slowly take nothing from those that do not, nor from the
 //! loop: their connections are few, and they end.
 
-use super::{Demo, ask, counters_of, start};
+use super::{ask, counters_of, start};
+use crate::demo::Demo;
 use crate::kill::process::wait_until;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
@@ -67,7 +68,7 @@ fn clients_that_read_nothing_of_a_long_answer_make_room() {
 
 /// How many connections the demo has open, and what it listens and is woken with.
 fn sockets(demo: &Demo) -> usize {
-    let files = std::fs::read_dir(format!("/proc/{}/fd", demo.child.id())).unwrap();
+    let files = std::fs::read_dir(format!("/proc/{}/fd", demo.id())).unwrap();
     let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
     links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
 }
@@ -82,7 +83,7 @@ fn cycle(demo: &Demo) -> u64 {
 fn a_thousand_slow_clients_take_nothing_from_the_loop() {
     raise_limit();
     let dir = TempDir::new().unwrap();
-    let demo = Demo::start(dir.path().join("demo").to_str().unwrap());
+    let demo = Demo::start(&dir.path().join("demo"), &[]);
     let before = sockets(&demo);
     let mut slow = Vec::new();
     let heads = [

@@ -161,7 +161,7 @@ fn a_record_dropped_is_found_by_audit_and_digest() {
         |it| _ = it.workers.remove(0),
         |it| _ = it.requests.remove("70/1"),
         |it| _ = it.stubs.pop_first(),
-        |it| it.chunks.clear(),
+        |it| it.chunks = Default::default(),
     ];
     for (at, change) in drops.into_iter().enumerate() {
         let mut state = full();

@@ -1,9 +1,14 @@
 //! The Debian package, as `Cargo.toml` describes it for cargo-deb.
 
 use super::{files, output, root, text, tool};
+use crate::kill::process::PROGRAM;
 use std::path::Path;
 use std::process::Command;
+use tempfile::TempDir;
 use toml::{Table, Value};
+
+/// Where the files lie that are generated for the package.
+const GENERATED: &str = "target/deb/";
 
 /// `[package.metadata.deb]`.
 fn package() -> Table {
@@ -31,6 +36,9 @@ fn what_goes_into_the_package_is_there() {
     let package = package();
     let assets = assets(&package);
     for (source, target) in &assets {
+        if source.starts_with(GENERATED) {
+            continue;
+        }
         if source.starts_with("target/") {
             assert_eq!(target, "/usr/bin/yardmaster");
             continue;
@@ -76,5 +84,42 @@ fn units_and_scripts_of_the_package_are_there() {
         assert!(text.contains("set -e"), "{path}");
         let Some(sh) = tool("sh") else { return };
         output(Command::new(sh).arg("-n").arg(root().join(path)));
+    }
+}
+
+#[test]
+fn man_pages_and_completions_are_generated_and_packed() {
+    let dir = TempDir::new().unwrap();
+    output(Command::new(root().join("packaging/generated.sh")).arg(PROGRAM).arg(dir.path()));
+    let pages = std::fs::read_dir(dir.path().join("man1")).unwrap().flatten().count();
+    assert!(pages > 20, "{pages} man pages");
+    for (shell, part) in [("bash", "complete -F"), ("zsh", "#compdef yardmaster"), ("fish", "-c y")]
+    {
+        let file = dir.path().join(format!("yardmaster.{shell}"));
+        let script = std::fs::read_to_string(file).unwrap();
+        assert!(script.contains(part) && script.contains("dead-letters"), "{shell}: {script}");
+    }
+    let assets = assets(&package());
+    let generated: Vec<(&str, &str)> = assets
+        .iter()
+        .filter_map(|(source, target)| Some((source.strip_prefix(GENERATED)?, target.as_str())))
+        .collect();
+    // Where each program looks for them.
+    let wanted = [
+        ("man1/*.1", "/usr/share/man/man1/*.1"),
+        ("yardmaster.bash", "/usr/share/bash-completion/completions/yardmaster"),
+        ("yardmaster.zsh", "/usr/share/zsh/vendor-completions/_yardmaster"),
+        ("yardmaster.fish", "/usr/share/fish/vendor_completions.d/yardmaster.fish"),
+    ];
+    assert_eq!(generated, wanted);
+    // Everything that is generated is packed.
+    let top = std::fs::read_dir(dir.path()).unwrap().flatten();
+    let mut names: Vec<String> =
+        top.map(|it| it.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["man1", "yardmaster.bash", "yardmaster.fish", "yardmaster.zsh"]);
+    let script = text("packaging/deb.sh");
+    for part in ["packaging/generated.sh", " target/deb\n", "--features tls"] {
+        assert!(script.contains(part), "packaging/deb.sh lacks {part}");
     }
 }

@@ -1,6 +1,7 @@
 //! A real Chromium, driven through chromedriver over plain WebDriver requests.
 
-use super::{PATIENCE, Started};
+use super::PATIENCE;
+use crate::kill::process::Ending;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub struct Browser {
     session: String,
     /// When conditions are given up.
     deadline: Instant,
-    _driver: Started,
+    _driver: Ending,
     _profile: TempDir,
 }
 
@@ -50,7 +51,7 @@ impl Browser {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let started = Started(driver);
+        let started = Ending(driver);
         let port = lines.find_map(|line| {
             let line = line.ok()?;
             let port = line.strip_prefix("ChromeDriver was started successfully on port ")?;

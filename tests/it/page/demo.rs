@@ -1,11 +1,10 @@
 //! The page of a running `demo`: each view shows what the API says, and goes on by itself.
 
+use super::PATIENCE;
 use super::browser::{Browser, DOWN, ENTER, ESCAPE, SHIFT, TAB, is_installed};
-use super::{PATIENCE, Started};
+use crate::demo::Demo;
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use ureq::Agent;
 
@@ -20,7 +19,7 @@ struct Stage {
     browser: Browser,
     agent: Agent,
     base: String,
-    _demo: Started,
+    _demo: Demo,
     _dir: TempDir,
 }
 
@@ -44,35 +43,16 @@ impl Stage {
         cric(&queues);
         let tokens = dir.path().join("tokens");
         std::fs::write(&tokens, TOKEN).unwrap();
-        let mut child = Command::new("nice")
-            .args(["-n", "5", env!("CARGO_BIN_EXE_yardmaster")])
-            .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on", "--cric"])
-            .arg(queues)
-            .args(["--netmetrics", "tests/fixtures/netmetrics.json"])
-            .args(["--storage", "tests/fixtures/site_info.json"])
-            .arg("--http-token-file")
-            .arg(&tokens)
-            .args(["--http", "127.0.0.1:0", "--dir"])
-            .arg(dir.path().join("demo"))
-            .env_remove("YARDMASTER_LOG")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let demo = Started(child);
-        let address = lines.find_map(|line| {
-            let line = line.ok()?;
-            Some(line.strip_prefix("metrics on ")?.strip_suffix("/metrics")?.to_owned())
-        });
-        // What else it prints is read, so that it does not wait.
-        std::thread::spawn(move || lines.for_each(drop));
+        let [queues, tokens] = [&queues, &tokens].map(|path| path.to_str().unwrap());
+        let facts = ["--cric", queues, "--netmetrics", "tests/fixtures/netmetrics.json"];
+        let storage = ["--storage", "tests/fixtures/site_info.json"];
+        let more = [&facts[..], &storage, &["--http-token-file", tokens]].concat();
+        let demo = Demo::start_nice(&dir.path().join("demo"), &more);
         let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
         let stage = Stage {
             browser: Browser::start(),
             agent: agent.new_agent(),
-            base: address.expect("the demo serves HTTP"),
+            base: format!("http://{}", demo.address),
             _demo: demo,
             _dir: dir,
         };

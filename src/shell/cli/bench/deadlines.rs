@@ -9,6 +9,7 @@ use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::Bar;
 use crate::sim::load::Load;
 use crate::sim::scenario::feed::close;
 use crate::sim::scenario::median;
@@ -47,7 +48,9 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
         }
     }
     let mut costs = [Vec::new(), Vec::new()];
+    let mut bar = Bar::new("folding", "rounds", 2 * u64::from(rounds));
     for round in 0..2 * rounds as usize {
+        bar.at(round as u64);
         // Which of both comes first changes with each pair.
         let at = (round + round / 2) % 2;
         costs[at].push(lines[at].round());

@@ -6,6 +6,7 @@ use crate::core::unit::Millis;
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock;
 use crate::sim::load::Load;
 use crate::sim::scenario::feed::close;
@@ -26,7 +27,11 @@ struct Line {
 
 /// Measures folding at `jobs` live jobs, and how its cost grows from 10 k to 5 M.
 pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    for (jobs, name) in [(10_000, "10k"), (jobs, "main"), (5_000_000, "5m")] {
+    let sizes = [(10_000, "10k"), (jobs, "main"), (5_000_000, "5m")];
+    let events = |jobs: u64| jobs + u64::from(rounds) * ROUND as u64;
+    let mut bar = Bar::new("folding", "events", sizes.iter().map(|it| events(it.0)).sum());
+    let mut done = 0;
+    for (jobs, name) in sizes {
         let before = resident_bytes();
         let mut line = Line {
             state: State::new(read.epoch_config()?.setting),
@@ -37,15 +42,18 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
         for from in (0..jobs).step_by(BATCH) {
             let batch = load.first(from, from + BATCH as u64);
             line.fold(&batch);
+            bar.at(done + from);
         }
         let live = line.state.jobs.slab.len().max(1);
         let bytes = resident_bytes().saturating_sub(before) as f64 / live as f64;
         let (mut cpu, mut wall) = (Vec::new(), Vec::new());
-        for _ in 0..rounds {
+        for round in 0..rounds {
+            bar.at(done + jobs + u64::from(round) * ROUND as u64);
             let (round_cpu, round_wall) = line.round(&mut load);
             cpu.push(round_cpu);
             wall.push(round_wall);
         }
+        done += events(jobs);
         let ns = median(&mut cpu);
         match name {
             "main" => {

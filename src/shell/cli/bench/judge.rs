@@ -4,6 +4,7 @@ use super::{Figures, cpu_seconds};
 use crate::core::output::Output;
 use crate::core::unit::HOUR;
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::Bar;
 use crate::sim::scenario::feed::close;
 use crate::sim::scenario::median;
 use crate::sim::scenario::simulated::engine;
@@ -11,10 +12,13 @@ use crate::sim::scenario::simulated::engine;
 /// Measures decisions over 300 and 1000 queues, on a grid with jobs, links and storage, for the
 /// requests that the simulated grid makes of itself.
 pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    for queues in [300, 1000] {
+    let rounds = rounds.max(3);
+    let mut bar = Bar::new("judging", "rounds", 2 * u64::from(rounds));
+    for (done, queues) in [(0, 300), (rounds, 1000)] {
         let mut engine = engine(read.epoch_config()?, queues)?;
         let mut all = Vec::new();
-        for _ in 0..rounds.max(3) {
+        for round in 0..rounds {
+            bar.at(u64::from(done + round));
             let now = engine.state.now + HOUR + 1;
             close(&mut engine.state, now, Vec::new());
             engine.settle();

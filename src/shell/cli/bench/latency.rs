@@ -10,6 +10,7 @@ use crate::drive::port::{Batch, Log};
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::encode;
 use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaWriter, NewTopicSpec};
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -178,7 +179,9 @@ fn produce(
     let ticks = seconds * ASKS;
     let each = (rate / ASKS).max(1) as usize;
     let began = clock::stopwatch();
+    let mut bar = Bar::new("publishing", "s", seconds.into());
     for tick in 0..ticks {
+        bar.at(u64::from(tick / ASKS));
         let batch = load.mixed(each);
         for raw in &batch.records {
             let (key, value) = (batch.key(raw), batch.value(raw));

@@ -3,6 +3,7 @@
 use super::Figures;
 use crate::shell::cli::demo::record;
 use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::cli::progress::Bar;
 use crate::shell::cli::replay::{Until, rebuild};
 use crate::shell::ports::AnyStore;
 use crate::sim::scenario::median;
@@ -25,7 +26,9 @@ pub fn measure(
         log_args.dir = Some(dir);
     }
     let mut rates = Vec::new();
-    for _ in 0..rounds {
+    let mut bar = Bar::new("replaying", "rounds", rounds.into());
+    for round in 0..rounds {
+        bar.at(round.into());
         let rebuilt = rebuild(&log_args, read, AnyStore::Nothing, false, Until::End, |_| ())?;
         rates.push(rebuilt.events as f64 / rebuilt.seconds.max(1e-9));
         figures.insert("replay_events".into(), rebuilt.events as f64);

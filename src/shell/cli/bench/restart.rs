@@ -9,6 +9,7 @@ use crate::drive::epoch_config::EpochConfig;
 use crate::drive::{Config, Drive};
 use crate::shell::cli::import::{encode, lane};
 use crate::shell::cli::log_args::{Read, dir_topics, open_store};
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::ports::{AnyLog, AnyStore};
@@ -29,9 +30,12 @@ pub fn measure(
     let (mut drive, mut writer) = start(&dir, read)?;
     lead(&mut drive)?;
     fill(&mut writer, read, jobs)?;
+    let mut bar = Bar::new("filling the store", "jobs", jobs);
     while drive.state().jobs.slab.len() < jobs as usize {
+        bar.at(drive.state().jobs.slab.len() as u64);
         turn(&mut drive)?;
     }
+    drop(bar);
     drive.finish(clock::now())?;
     drop((drive, writer));
     let began = clock::stopwatch();

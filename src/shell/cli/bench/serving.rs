@@ -1,9 +1,9 @@
-//! What serving costs the loop: folding with and without ten watchers, in turns; how long answers
-//! take; how long the copies take that expensive questions are answered from.
+//! What serving costs the loop: folding without watchers, with ten, and with ten of which one asks
+//! expensive questions, in turns; how long answers take; how long a cycle waits for the copies that
+//! expensive questions are answered from.
 
 use super::{Figures, cpu_seconds};
 use crate::core::engine::Engine;
-use crate::core::state::counters::copy_for_counters;
 use crate::core::unit::{MIB, Millis, SECOND};
 use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
@@ -11,11 +11,12 @@ use crate::drive::report::Report;
 use crate::shell::answers::Answers;
 use crate::shell::api::{self, Api, Past, Reasons, Views};
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock::stopwatch;
 use crate::shell::history::{Keeper, Keeps, Turn};
 use crate::shell::http::{Door, Server};
 use crate::shell::metrics::{Metrics, QueueLoad};
-use crate::shell::question::LoopClient;
+use crate::shell::question::{Asked, LoopClient, Question};
 use crate::shell::status::Status;
 use crate::shell::view::View;
 use crate::sim::load::Load;
@@ -28,8 +29,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::{Duration, Instant};
+use tokio::sync::oneshot::error::TryRecvError;
 
 const QUEUES: usize = 700;
 const WATCHERS: usize = 10;
@@ -37,10 +39,12 @@ const WATCHERS: usize = 10;
 const BATCH: usize = 10_000;
 const ROUND: usize = 2_000_000;
 const START: Millis = 1_760_400_000_000;
-/// What each watcher asks for, each second.
+/// What each watcher asks for, each second: the page and `top`.
 const ASKED: [&str; 3] = ["/api/v1/queues", "/api/v1/status", "/api/v1/decisions?limit=100"];
-/// What one of them asks for besides.
-const EXPENSIVE: [&str; 3] = ["/api/v1/audit", "/api/v1/counters", "/metrics"];
+/// What one of them asks for besides, each second.
+const SCRAPED: &str = "/metrics";
+/// What one of them asks for without a pause where it asks expensive questions.
+const EXPENSIVE: [&str; 2] = ["/api/v1/audit", "/api/v1/counters"];
 
 /// Measures serving beside a fold with so many live jobs.
 pub fn measure(
@@ -52,25 +56,38 @@ pub fn measure(
 ) -> anyhow::Result<()> {
     let mut served = Served::start(read, scratch, jobs)?;
     served.copies(rounds, figures);
-    let (mut before, mut watched, mut after) = (Vec::new(), Vec::new(), Vec::new());
+    served.views(rounds, figures);
     let (sent, took) = channel();
-    for _ in 0..rounds {
-        before.push(served.round());
-        let watchers = Watchers::start(served.server.address(), &sent);
-        watched.push(served.round());
-        watchers.stop();
-        after.push(served.round());
+    let mut cost: [Vec<f64>; 4] = Default::default();
+    let mut bar = Bar::new("serving", "rounds", rounds.into());
+    for round in 0..rounds {
+        bar.at(round.into());
+        for (at, watch) in [None, Some(false), None, Some(true)].into_iter().enumerate() {
+            let address = served.server.address();
+            let watchers = watch.map(|expensive| Watchers::start(address, expensive, &sent));
+            cost[at].push(served.round());
+            if let Some(watchers) = watchers {
+                watchers.stop();
+            }
+        }
     }
-    let (before, watched, after) = (median(&mut before), median(&mut watched), median(&mut after));
+    drop(bar);
+    let [before, plain, after, expensive] = cost.map(|mut ns| median(&mut ns));
     let alone = (before + after) / 2.0;
-    figures.insert("serving_fold_cpu_ns_per_event_alone_first".into(), before);
-    figures.insert("serving_fold_cpu_ns_per_event_alone_second".into(), after);
-    figures.insert("serving_fold_cpu_ns_per_event_ten_watchers".into(), watched);
-    figures.insert("serving_cost_ratio_ten_watchers".into(), watched / alone);
+    for (name, ns) in [
+        ("alone_first", before),
+        ("alone_second", after),
+        ("ten_watchers", plain),
+        ("ten_watchers_one_expensive", expensive),
+    ] {
+        figures.insert(format!("serving_fold_cpu_ns_per_event_{name}"), ns);
+    }
+    figures.insert("serving_cost_ratio_ten_watchers".into(), plain / alone);
+    figures.insert("serving_cost_ratio_ten_watchers_one_expensive".into(), expensive / alone);
     figures.insert("serving_noise_ratio_alone".into(), before.max(after) / before.min(after));
     drop(sent);
     let took: Vec<(&str, f64)> = took.iter().collect();
-    for path in ASKED.iter().chain(&EXPENSIVE) {
+    for path in ASKED.iter().chain(&EXPENSIVE).chain([&SCRAPED]) {
         let mut of_path: Vec<f64> =
             took.iter().filter(|(asked, _)| asked == path).map(|(_, ms)| *ms).collect();
         if !of_path.is_empty() {
@@ -150,9 +167,9 @@ impl Served {
         }
         let mut report = Report { confirmed: Some(number), ..Report::default() };
         let turn = Turn { is_cycle_end: true, is_restoring: false };
-        self.keeper.turn(&mut report, &self.engine, turn);
+        self.keeper.turn(&mut report, &mut self.engine, turn);
         self.views.turn(&self.engine);
-        self.answers.turn(&self.engine.state, true, false);
+        self.answers.turn(&mut self.engine.state, true, false);
     }
 
     /// CPU time of a round; ns per event. Making the records is not counted.
@@ -167,8 +184,57 @@ impl Served {
         spent * 1e9 / ROUND as f64
     }
 
-    /// How long the loop copies for an answer.
-    fn copies(&self, rounds: u32, figures: &mut Figures) {
+    /// What the loop spends on a copy that a question is answered from, and how long a cycle waits
+    /// for it at most, while folding goes on. By the clock it waits for other processes of the
+    /// machine as well; CPU time is that of the copy alone.
+    fn copies(&mut self, rounds: u32, figures: &mut Figures) {
+        let whats =
+            ["longest_delay_ms", "longest_delay_cpu_ms", "sum_cpu_ms", "turns", "fold_cpu_ns"];
+        for (name, asked) in [("audit", Asked::Audit), ("counters", Asked::Counters)] {
+            let mut parts: [Vec<f64>; 5] = Default::default();
+            for _ in 0..rounds {
+                let of_one = self.copy(&asked);
+                parts.iter_mut().zip(of_one).for_each(|(all, one)| all.push(one));
+            }
+            let parts = parts.map(|mut part| median(&mut part));
+            for (what, value) in whats.iter().zip(parts) {
+                figures.insert(format!("serving_copy_for_{name}_{what}"), value);
+            }
+        }
+    }
+
+    /// Answers one question. Gives the longest turn by the clock and by CPU time, and CPU time of
+    /// all turns (ms); how many there were, and CPU time of the fold meanwhile (ns per event).
+    fn copy(&mut self, asked: &Asked) -> [f64; 5] {
+        let (questions, waiting) = sync_channel(1);
+        let mut answers = Answers::new(waiting);
+        let (question, mut reply) = Question::new(asked.clone());
+        let _ = questions.send(question);
+        let (mut longest, mut longest_cpu) = (0.0f64, 0.0f64);
+        let (mut sum, mut fold, mut turns) = (0.0, 0.0, 0u32);
+        loop {
+            let began = (stopwatch(), cpu_seconds());
+            answers.turn(&mut self.engine.state, true, false);
+            let cpu = (cpu_seconds() - began.1) * 1e3;
+            longest = longest.max((stopwatch() - began.0) as f64 / 1e6);
+            (longest_cpu, sum, turns) = (longest_cpu.max(cpu), sum + cpu, turns + 1);
+            if !answers.is_waiting() {
+                break;
+            }
+            let batch = self.load.mixed(BATCH);
+            let began = cpu_seconds();
+            self.cycle(&batch);
+            fold += cpu_seconds() - began;
+        }
+        while matches!(reply.try_recv(), Err(TryRecvError::Empty)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let events = f64::from(turns.max(2) - 1) * BATCH as f64;
+        [longest, longest_cpu, sum, f64::from(turns), fold * 1e9 / events]
+    }
+
+    /// How long the loop copies for what is shown each second, and for the history.
+    fn views(&self, rounds: u32, figures: &mut Figures) {
         let mut take = |name: &str, copy: &dyn Fn()| {
             let mut took: Vec<f64> = (0..rounds)
                 .map(|_| {
@@ -179,8 +245,6 @@ impl Served {
                 .collect();
             figures.insert(format!("serving_copy_{name}_ms"), median(&mut took));
         };
-        take("of_all_records", &|| drop(self.engine.state.clone()));
-        take("of_counters", &|| drop(copy_for_counters(&self.engine.state)));
         take("of_queues", &|| drop(View::of(&self.engine)));
     }
 }
@@ -192,20 +256,27 @@ struct Watchers {
 }
 
 impl Watchers {
-    fn start(address: SocketAddr, took: &Sender<(&'static str, f64)>) -> Watchers {
+    /// `expensive`: whether one of them asks expensive questions without a pause.
+    fn start(address: SocketAddr, expensive: bool, took: &Sender<(&'static str, f64)>) -> Watchers {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (0..WATCHERS).map(|number| {
             let (stop, took) = (Arc::clone(&stop), took.clone());
+            let (paths, pause) = match number {
+                0 if expensive => (EXPENSIVE.to_vec(), Duration::ZERO),
+                1 => ([&ASKED[..], &[SCRAPED]].concat(), Duration::from_secs(1)),
+                _ => (ASKED.to_vec(), Duration::from_secs(1)),
+            };
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    let expensive = if number == 0 { &EXPENSIVE[..] } else { &[] };
-                    for path in ASKED.iter().chain(expensive) {
+                    for path in &paths {
                         let began = Instant::now();
                         if ask(address, path).is_some() {
                             let _ = took.send((path, began.elapsed().as_secs_f64() * 1e3));
+                        } else {
+                            std::thread::sleep(Duration::from_millis(100));
                         }
                     }
-                    std::thread::sleep(Duration::from_secs(1));
+                    std::thread::sleep(pause);
                 }
             })
         });

@@ -8,6 +8,7 @@ use crate::core::event::{Event, JobState, Status, Task};
 use crate::core::output::Output;
 use crate::core::unit::{MINUTE, Millis, SECOND};
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::Bar;
 use crate::shell::clock::stopwatch;
 use crate::sim::scenario::feed::{close, fold};
 use crate::sim::scenario::simulated::engine;
@@ -46,7 +47,12 @@ fn measure_one(
     figures.insert(name("cold_seconds"), total);
     figures.insert(name("cold_cycle_seconds_max"), longest);
     for (what, queues) in [("one_queue", 1), ("all_queues", QUEUES)] {
-        let mut spent: Vec<f64> = (0..10 * rounds).map(|_| crowd.touched_cycle(queues)).collect();
+        let mut bar = Bar::new(format!("{requests} requests"), "cycles", 10 * u64::from(rounds));
+        let mut cycle = |number: u32| {
+            bar.at(number.into());
+            crowd.touched_cycle(queues)
+        };
+        let mut spent: Vec<f64> = (0..10 * rounds).map(&mut cycle).collect();
         figures.insert(name(&format!("{what}_changed_cycle_ms")), median(&mut spent) * 1e3);
     }
     crowd.restart(read, figures, &name)

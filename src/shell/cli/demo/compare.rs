@@ -11,6 +11,7 @@ use crate::core::math::student::point975;
 use crate::core::state::audit::audit;
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 use crate::shell::cli::log_args::Read;
+use crate::shell::cli::progress::{self, Bar};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::serve::Show;
 use crate::sim::grid::{Facts, Grid, Plan, Summary};
@@ -63,6 +64,8 @@ struct Comparison<'a> {
     read: &'a Read,
     by_timer: Read,
     facts: Facts,
+    /// Simulated hours of all runs, and how many are done.
+    bar: Mutex<(Bar, u64)>,
 }
 
 impl Demo {
@@ -70,8 +73,12 @@ impl Demo {
     pub(super) fn compare(&self, read: &Read) -> Ended {
         clear(&self.dir())?;
         let by_timer = polled::by_timer(read)?;
-        let comparison = Comparison { demo: self, read, by_timer, facts: self.facts()? };
+        let hours = u64::from(self.seeds) * WAYS.len() as u64 * u64::from(self.hours());
+        let bar = Mutex::new((Bar::new("comparing", "hours", hours), 0));
+        let comparison = Comparison { demo: self, read, by_timer, facts: self.facts()?, bar };
+        comparison.done(0);
         let summaries = comparison.run_all()?;
+        drop(comparison);
         let (hours, Demo { scale, seeds, .. }) = (self.hours(), self);
         println!("\n{seeds} seeds, {hours} h, scale {scale}; means over the seeds");
         table(&summaries).iter().for_each(|line| println!("{line}"));
@@ -94,7 +101,8 @@ impl Comparison<'_> {
                 }
                 let seed = self.demo.seed + at as u64;
                 let summary = self.run(seed, way)?;
-                println!("seed {seed}, {}: {} jobs finished", WAYS[way], summary.finished);
+                let finished = summary.finished;
+                progress::print(&format!("seed {seed}, {}: {finished} jobs finished", WAYS[way]));
                 results.lock().unwrap_or_else(PoisonError::into_inner)[at][way] = summary;
             }
         };
@@ -106,6 +114,14 @@ impl Comparison<'_> {
             })
         })?;
         Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// So many more simulated hours are done.
+    fn done(&self, hours: u64) {
+        let mut bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner);
+        bar.1 += hours;
+        let done = bar.1;
+        bar.0.at(done);
     }
 
     fn run(&self, seed: u64, way: usize) -> anyhow::Result<Summary> {
@@ -121,7 +137,10 @@ impl Comparison<'_> {
         let mut live = Live::start(&dir, read, grid, show)?;
         live.is_quiet = true;
         live.polled = (way == POLLED).then(Polled::default);
-        live.run(START + Millis::from(hours) * HOUR)?;
+        for hour in 1..=hours {
+            live.run(START + Millis::from(hour) * HOUR)?;
+            self.done(1);
+        }
         live.drive.finish(live.now)?;
         let drifts = audit(live.drive.state()).len();
         ensure!(drifts == 0, "seed {seed}, {}: {drifts} counters drifted", WAYS[way]);

@@ -4,6 +4,7 @@ use crate::core::cut::Topic;
 use crate::core::event::Configuration;
 use crate::core::unit::Millis;
 use crate::shell::cli::Usage;
+use crate::shell::cli::progress::Bar;
 use crate::wire::import::{self, Imported, Sites};
 use crate::wire::record;
 use sha2::{Digest, Sha256};
@@ -120,7 +121,13 @@ pub fn load(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<L
     }
     let Imported { records, complaints, notes } = imported(kind, texts, sites, now)?;
     let as_of = records.iter().map(Configuration::changed_at).max().unwrap_or(now);
-    let mut rows: Vec<Row> = records.iter().map(|record| row(record, now)).collect();
+    let mut bar = Bar::later("encoding", "records", records.len() as u64);
+    let encoded = |(at, record)| {
+        bar.at(at as u64);
+        row(record, now)
+    };
+    let mut rows: Vec<Row> = records.iter().enumerate().map(encoded).collect();
+    drop(bar);
     last_of_each_key(&mut rows);
     Ok(Loaded { rows, complaints, notes, as_of })
 }
@@ -180,7 +187,11 @@ fn imported(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<I
         return import::storage(&texts, now, &known);
     }
     let mut all = Imported::default();
+    let bytes = texts.iter().map(|it| it.text.len() as u64);
+    let (mut bar, mut parsed) = (Bar::later("parsing", "bytes", bytes.sum()), 0);
     for Text { name, text } in texts {
+        bar.at(parsed);
+        parsed += text.len() as u64;
         let one = match kind {
             Kind::Cric => import::cric(text, now, &known),
             Kind::Netmetrics => import::netmetrics(text, now),

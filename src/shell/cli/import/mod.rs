@@ -10,6 +10,7 @@ pub use target::lane;
 use crate::core::cut::Topic;
 use crate::shell::cli::http_args::ServeArgs;
 use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::progress::Bar;
 use crate::shell::cli::{Ended, Usage, complaints, secret};
 use crate::shell::clock;
 use crate::shell::fetch::{Fetch, Source};
@@ -269,7 +270,9 @@ impl Jobs {
             let text = std::fs::read_to_string(path).map_err(|error| {
                 Usage(format!("{}: {error}; name a readable file", path.display()))
             })?;
-            let (rows, imported) = import::jobs(&text);
+            let mut bar = Bar::later("parsing", "bytes", text.len() as u64);
+            let (rows, imported) = import::jobs_with(&text, |done| bar.at(done as u64));
+            drop(bar);
             let named = imported.complaints.iter();
             let named = named.map(|complaint| format!("{}: {complaint}", path.display()));
             print(&named.collect::<Vec<_>>(), self.verbose);

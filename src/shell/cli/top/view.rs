@@ -1,72 +1,19 @@
 //! What is known, drawn on a terminal of any size: nothing here is chosen or asked.
 
+mod plan;
+
+pub(super) use plan::Plan;
+
 use super::columns::{Column, cells_of, span};
 use super::model::{Model, Pane};
 use crate::core::explain::iso;
 use crate::core::unit::{DAY, Millis};
+use plan::WIDE;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
-
-/// A terminal of fewer columns shows no shares beside the queues.
-const WIDE: u16 = 100;
-/// Columns of the shares.
-const SHARES_WIDTH: u16 = 44;
-/// Fewer lines than that show one list alone.
-const LINES_OF_TWO: u16 = 12;
-
-/// Where everything is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
-    header: Rect,
-    queues: Rect,
-    shares: Rect,
-    events: Rect,
-    /// Lists together: where the answer to a question is shown.
-    body: Rect,
-    footer: Rect,
-}
-
-impl Plan {
-    /// Of an area. Outputs have so many lines, or a part of what there is.
-    pub fn new(area: Rect, focus: Pane, events: Option<u16>) -> Plan {
-        let header_lines = if area.height >= LINES_OF_TWO { 3 } else { 2 }.min(area.height);
-        let footer_lines = u16::from(area.height > header_lines + 2);
-        let rows = |from: u16, lines: u16| Rect { y: area.y + from, height: lines, ..area };
-        let body_lines = area.height - header_lines - footer_lines;
-        let body = rows(header_lines, body_lines);
-        let both = body_lines >= LINES_OF_TWO || events.is_some();
-        let event_lines = match (both, focus) {
-            (true, _) => events.unwrap_or(body_lines * 2 / 5).min(body_lines),
-            (false, Pane::Events) => body_lines,
-            (false, Pane::Queues) => 0,
-        };
-        let upper = rows(header_lines, body_lines - event_lines);
-        let is_wide = area.width >= WIDE;
-        let shares_width = if is_wide { SHARES_WIDTH.min(upper.width) } else { 0 };
-        let queues = Rect { width: upper.width - shares_width, ..upper };
-        Plan {
-            header: rows(0, header_lines),
-            queues,
-            shares: Rect { x: area.x + queues.width, width: shares_width, ..upper },
-            events: rows(header_lines + upper.height, event_lines),
-            body,
-            footer: rows(header_lines + body_lines, footer_lines),
-        }
-    }
-
-    /// Lines of the list that has the focus, and of an answer.
-    pub fn page(&self, model: &Model) -> usize {
-        let list = match (&model.why, model.focus) {
-            (Some(_), _) => self.body,
-            (None, Pane::Queues) => self.queues,
-            (None, Pane::Events) => self.events,
-        };
-        usize::from(list.height.saturating_sub(2))
-    }
-}
 
 /// The styles of a terminal.
 #[derive(Clone, Copy)]

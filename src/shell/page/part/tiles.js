@@ -15,8 +15,9 @@ export const SORTS = {
   silent: { text: 'last pilot, longest ago first', key: (it) => it.last_pilot_at ?? 0 },
 };
 
-/** So many tiles fill a screen. */
-const FIRST = 200;
+/** The least size of a tile, with its gap, as view.css has it; px. */
+const TILE_WIDTH = 195;
+const TILE_HEIGHT = 71;
 /** The first tiles are painted within this; ms. */
 const PAINT = 30;
 /** Tiles that are not on the screen are written in turn, each once in so many times. */
@@ -34,6 +35,12 @@ function ordered(queues, sort) {
   const keyed = queues.map((queue) => [key(queue), queue.queue, queue]);
   keyed.sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : 1));
   return keyed.map(([, , queue]) => queue);
+}
+
+/** How many tiles fill the window. */
+function screenful() {
+  const columns = Math.max(1, Math.floor(innerWidth / TILE_WIDTH));
+  return columns * Math.ceil(innerHeight / TILE_HEIGHT);
 }
 
 function pattern() {
@@ -79,11 +86,12 @@ export class Tiles {
   show(queues, filter, sort, reorder) {
     const shown = queues.filter((queue) => matches(queue, filter));
     this.turn += 1;
-    if (this.turn > 1 || shown.length <= FIRST) {
+    const first = screenful();
+    if (this.turn > 1 || shown.length <= first) {
       this.put(shown, sort, reorder);
       return shown;
     }
-    this.put(ordered(shown, sort).slice(0, FIRST), sort, true);
+    this.put(ordered(shown, sort).slice(0, first), sort, true);
     const rest = () => this.turn === 1 && this.put(shown, sort, true);
     requestAnimationFrame(() => setTimeout(rest, PAINT));
     return shown;

@@ -132,7 +132,8 @@ export class Now {
 
   show() {
     const { queues } = this.last;
-    suggest(queues);
+    // What is not seen waits until the first tiles are painted.
+    if (this.isMarked) suggest(queues);
     this.writeStatuses(queues);
     const at = performance.now();
     const isQuiet = this.sort === 'name' || !this.tiles.list.matches(':hover, :focus-within');

@@ -1,0 +1,56 @@
+//! A running `demo`, for tests that look at what it serves.
+
+use crate::kill::process::{Ending, PROGRAM};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A demo that runs for much longer than a test, and is ended when it is dropped.
+pub struct Demo {
+    /// Where it serves.
+    pub address: SocketAddr,
+    process: Ending,
+}
+
+impl Demo {
+    /// Starts one with its log in a directory, and more flags.
+    pub fn start(dir: &Path, more: &[&str]) -> Demo {
+        Demo::start_by(Command::new(PROGRAM), dir, more)
+    }
+
+    /// The same, but tests that run beside it come first.
+    pub fn start_nice(dir: &Path, more: &[&str]) -> Demo {
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "5", PROGRAM]);
+        Demo::start_by(nice, dir, more)
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.0.id()
+    }
+
+    fn start_by(mut command: Command, dir: &Path, more: &[&str]) -> Demo {
+        let mut child = command
+            .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on"])
+            .args(["--http", "127.0.0.1:0", "--dir"])
+            .arg(dir)
+            .args(more)
+            .env_remove("YARDMASTER_LOG")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let process = Ending(child);
+        let address = lines.find_map(|line| {
+            let line = line.ok()?;
+            line.strip_prefix("metrics on http://")?.strip_suffix("/metrics")?.parse().ok()
+        });
+        // What else it prints is read, so that it does not wait.
+        std::thread::spawn(move || lines.for_each(drop));
+        Demo { address: address.expect("the demo serves HTTP"), process }
+    }
+}
