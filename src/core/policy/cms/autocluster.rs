@@ -116,6 +116,8 @@ pub struct Autocluster {
     pub signature: Signature,
     /// A bit for each site of the whitelist, by its name's number modulo 64; all for no whitelist.
     listed: u64,
+    /// The first site of the whitelist.
+    first_listed: Option<Name>,
     /// The first of `by_age`.
     oldest: Option<Place>,
     /// The first of `by_seq`.
@@ -134,12 +136,20 @@ impl Autocluster {
             .as_ref()
             .map_or(u64::MAX, |sites| sites.iter().fold(0, |listed, site| listed | bit_of(*site)));
         let (by_age, by_seq) = (BTreeSet::new(), BTreeSet::new());
-        Autocluster { signature, listed, oldest: None, lowest: None, by_age, by_seq }
+        let first_listed = signature.whitelist.iter().flatten().next().copied();
+        let (oldest, lowest) = (None, None);
+        Autocluster { signature, listed, first_listed, oldest, lowest, by_age, by_seq }
     }
 
     /// Whether its jobs may run at a site without overflow (C-34, C-35).
     pub fn is_local_to(&self, site: Name) -> bool {
         self.listed & bit_of(site) != 0 && self.signature.is_local_to(site)
+    }
+
+    /// Whether any site of the whitelist has a property; the first one is looked at first.
+    pub fn lists_any(&self, has: impl Fn(Name) -> bool) -> bool {
+        self.first_listed.is_some_and(&has)
+            || self.signature.whitelist.iter().flatten().any(|site| has(*site))
     }
 
     /// Adds a job.

@@ -170,6 +170,11 @@ impl Counters {
         self.users.get(user.index()).copied().unwrap_or_default()
     }
 
+    /// Those of all users.
+    pub fn users(&self) -> impl Iterator<Item = (Name, UserCounters)> {
+        (0u32..).zip(&self.users).map(|(at, user)| (Name(at), *user))
+    }
+
     /// Those of a workflow.
     pub fn workflow(&self, workflow: Name) -> &WorkflowCounters {
         static NONE: WorkflowCounters = WorkflowCounters {

@@ -2,7 +2,6 @@
 //! fits, verdicts on test jobs, drains.
 
 use super::decision::{Action, Assignment, HardLimit, fold, fold_action, take};
-use super::entry::Standing;
 use super::facts::{Band, Seconds, SlotOffer, Tier};
 use super::judge::{Explained, Judges, Refusals};
 use super::look::{Bid, Comparison, Look, OpenOffer};
@@ -48,16 +47,10 @@ pub fn in_order(pool: &Pool, offers: &[SlotOffer], now_s: Seconds) -> Vec<SlotOf
     live.into_iter().map(|(_, _, offer)| offer.clone()).collect()
 }
 
-/// Reservations that were not taken up in time (C-58), by job.
+/// Reservations that were not taken up in time (C-58), the oldest first.
 pub fn expired(pool: &Pool, now_s: Seconds) -> Vec<Action> {
-    let ttl = pool.settings().reservation_ttl_s;
-    let held = pool.jobs().filter_map(|standing| match standing {
-        Standing::Held(held) => Some(held),
-        Standing::Pending(_) => None,
-    });
-    held.filter(|held| held.reserved_at_s.is_some_and(|at| now_s - at >= ttl))
-        .map(|held| Action::ReservationExpired { job: held.job.job.clone() })
-        .collect()
+    let over = pool.reserved_by(now_s - pool.settings().reservation_ttl_s);
+    over.map(|job| Action::ReservationExpired { job: job.clone() }).collect()
 }
 
 /// What became of an offer in a cut.

@@ -42,7 +42,7 @@ impl Pool {
             };
             self.clusters[at].insert(place);
         }
-        self.note_node(job, true);
+        self.note_held(job, true);
         self.counters.book(&contributions, 1);
     }
 
@@ -62,12 +62,20 @@ impl Pool {
                 }
             }
         }
-        self.note_node(job, false);
+        self.note_held(job, false);
         self.counters.book(&contributions, -1);
     }
 
-    fn note_node(&mut self, job: &Arc<str>, is_there: bool) {
+    /// Notes, or forgets, where a held job is and since when a slot is reserved for it.
+    fn note_held(&mut self, job: &Arc<str>, is_there: bool) {
         let Some(Standing::Held(held)) = self.jobs.get(job) else { return };
+        if let Some(since_s) = held.reserved_at_s {
+            let entry = (since_s, Arc::clone(job));
+            match is_there {
+                true => self.reserved.insert(entry),
+                false => self.reserved.remove(&entry),
+            };
+        }
         let Some(node) = &held.node else { return };
         let jobs = self.on_node.entry(node.clone()).or_default();
         match is_there {

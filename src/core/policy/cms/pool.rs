@@ -30,6 +30,8 @@ pub struct Pool {
     pub(super) grants: Vec<GrantEntry>,
     pub(super) group_grants: BTreeMap<Name, Vec<usize>>,
     pub(super) jobs: BTreeMap<Arc<str>, Standing>,
+    /// Jobs that a slot is reserved for, by when it was.
+    pub(super) reserved: BTreeSet<(Seconds, Arc<str>)>,
     pub(super) clusters: Vec<Autocluster>,
     pub(super) by_signature: BTreeMap<Signature, usize>,
     pub(super) nodes: BTreeMap<String, NodeRecord>,
@@ -54,6 +56,7 @@ impl Pool {
             grants: Vec::new(),
             group_grants: BTreeMap::new(),
             jobs: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             clusters: Vec::new(),
             by_signature: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -142,6 +145,12 @@ impl Pool {
     /// All jobs that wait or are held, by name.
     pub fn jobs(&self) -> impl Iterator<Item = &Standing> {
         self.jobs.values()
+    }
+
+    /// The jobs that a slot was reserved for at a moment or before, in this order (C-58).
+    pub fn reserved_by(&self, at_s: Seconds) -> impl Iterator<Item = &Arc<str>> {
+        let reserved = self.reserved.iter().take_while(move |(since_s, _)| *since_s <= at_s);
+        reserved.map(|(_, job)| job)
     }
 
     /// The autoclusters; each has a job.

@@ -234,6 +234,23 @@ impl Pool {
         }
         let ended = self.workflows.iter().flat_map(|entry| entry.ended.values());
         ended.for_each(|ended| pool.put_ended(ended.clone()));
+        self.keep_past_use(&mut pool, now_s);
         pool
+    }
+
+    /// Gives another pool the past use that is in no record any more: every user's decayed usage
+    /// stays what it is at this moment.
+    fn keep_past_use(&self, other: &mut Pool, now_s: Seconds) {
+        let (old, new) = (self.decay.growth(now_s), other.decay.growth(now_s));
+        for (user, counters) in self.counters.users() {
+            let name = other.names.intern(self.names.text(user));
+            let (was, is) = (counters.usage, other.counters.user(name).usage);
+            let x = match self.decay == other.decay {
+                true => was.x - is.x,
+                false => (was.decayed_milli(old) - is.decayed_milli(new)) * new,
+            };
+            let usage = Usage { x, ..Usage::default() };
+            other.counters.book(&[Contribution::Usage(name, usage)], 1);
+        }
     }
 }

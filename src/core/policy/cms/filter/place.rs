@@ -54,8 +54,8 @@ pub(super) const NO_KNOWN_SITE: Filter = job_filter!(
 );
 
 fn no_known_site(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
-    let Some(sites) = &pending.cluster.signature.whitelist else { return Verdict::Pass };
-    match pending.is_local || sites.iter().any(|site| look.spare(*site).is_some()) {
+    let is_known = |site| look.spare(site).is_some();
+    match pending.is_local || pending.cluster.lists_any(is_known) {
         true => Verdict::Pass,
         false => object(&NO_SITE, 0.0, 1.0),
     }

@@ -107,6 +107,31 @@ fn f_3_moving_the_landmark_changes_no_usage() {
 }
 
 #[test]
+fn f_2_past_use_outlives_its_job_and_a_change_of_parameters() {
+    use crate::core::policy::cms::settings::Settings;
+    let mut world = world();
+    world.analysis("w", "u");
+    let start_s = world.now_s;
+    world.running("r", "w", "Y", 100);
+    world.now_s += 2 * HALF_LIFE_S;
+    world.pool.pass_time(world.now_s);
+    world.pool.remove_job("r");
+    world.pool.add_past_use("u", 100_000, start_s, world.now_s);
+    let decayed = |pool: &crate::core::policy::cms::pool::Pool, at_s: i64| {
+        let user = pool.name("u").expect("it");
+        pool.counters().user(user).usage.decayed_milli(pool.decay().growth(at_s))
+    };
+    let (now_s, later_s) = (world.now_s, world.now_s + HALF_LIFE_S);
+    assert_eq!((decayed(&world.pool, now_s), decayed(&world.pool, later_s)), (75_000, 37_500));
+    let settings = Settings { half_life_s: 2 * HALF_LIFE_S, ..Settings::default() };
+    let slower = world.pool.with_settings(settings, now_s);
+    assert_eq!(
+        (decayed(&slower, now_s), decayed(&slower, now_s + 2 * HALF_LIFE_S)),
+        (75_000, 37_500)
+    );
+}
+
+#[test]
 fn tc_24_a_capped_grant_of_a_group() {
     let mut world = world();
     for user in ["h1", "h2", "n"] {
