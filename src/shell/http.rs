@@ -74,7 +74,8 @@ impl Server {
         let thread = std::thread::Builder::new()
             .name("http".to_string())
             .spawn(move || {
-                if let Err(error) = runtime.block_on(serve(listener, domains, router, door, stopped))
+                if let Err(error) =
+                    runtime.block_on(serve(listener, domains, router, door, stopped))
                 {
                     tracing::error!("http: serving {address} ended: {error}");
                 }

@@ -374,9 +374,20 @@ impl Show {
         self.status.turn();
     }
 
-    /// Stops serving, and writes what the history does not have yet.
+    /// Reports that the domain's loop ended with an error, while the process goes on with others.
+    pub fn tell_stopped(&mut self, why: String) {
+        tracing::error!("domain {} stopped: {why}", self.domain);
+        self.status.update(|status| {
+            status.leading = false;
+            status.stopped = Some(why);
+        });
+        self.stop();
+    }
+
+    /// Stops answering and serving, and writes what the history does not have yet.
     pub fn stop(&mut self) {
         self.keeper = None;
+        self.answers = None;
         if let Some(server) = self.server.take() {
             server.stop();
         }

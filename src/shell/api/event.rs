@@ -44,10 +44,7 @@ const PARAMETERS: [&str; 13] = [
 ];
 
 /// The newest outputs that are wanted.
-pub(super) async fn list(
-    Of(api): Of,
-    Params(given): Params,
-) -> Result<Response, Refused> {
+pub(super) async fn list(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &PARAMETERS)?;
     let kinds = query.words("kind", &KINDS.map(|(kind, _)| kind))?;
     let whats = query.words("what", &WHATS)?;

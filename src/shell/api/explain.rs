@@ -33,10 +33,7 @@ const KINDS: [&str; 6] = ["task", "job", "user", "group", "queue", "share"];
 const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
 /// All that is known of a name.
-pub(super) async fn explain_name(
-    Of(api): Of,
-    Params(given): Params,
-) -> Result<Response, Refused> {
+pub(super) async fn explain_name(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &["name", "kind", "at"])?;
     let name = query.text("name").ok_or_else(|| {
         let remedy = "give ?name= and a task, task/chunk, job, user, group, queue or share";

@@ -1,8 +1,8 @@
 //! One decision, throttle or command: its line, its reasons, its record.
 
 use super::decision::decision_json;
-use super::event::event;
 use super::domains::Of;
+use super::event::event;
 use super::query::{Named, Params, Query};
 use super::{Refused, beside, json};
 use crate::core::cut::Topic;
