@@ -175,7 +175,7 @@ fn run_all(
         for (domain, mut show) in domains.iter().zip(shows) {
             let status = Arc::clone(&show.status);
             let work = move || {
-                let span = tracing::error_span!("run", domain = domain.name());
+                let span = tracing::error_span!("run", domain = %domain.name());
                 span.in_scope(|| run_one(domain, &mut show, url, stop))
             };
             let thread = std::thread::Builder::new().name(domain.name().to_owned());
