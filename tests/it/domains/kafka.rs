@@ -19,7 +19,8 @@ const KILLS: usize = 4;
 /// Two domains that read requests from one topic, as two that share what is safe to share.
 struct Pair {
     buses: [Bus; 2],
-    subjects: BTreeSet<String>,
+    /// What each has asked.
+    subjects: [BTreeSet<String>; 2],
 }
 
 impl Pair {
@@ -41,21 +42,29 @@ impl Pair {
             (0..10).for_each(|at| bus.old_job(&(900_000 + at).to_string()));
             bus.flush();
         }
-        Some(Pair { buses: [one, other], subjects: BTreeSet::new() })
+        Some(Pair { buses: [one, other], subjects: Default::default() })
     }
 
-    /// The same requests of both domains, under the same names.
+    /// Requests of both domains: half of them under the same names, half under names of its own.
     fn ask(&mut self) {
         let shared = &self.buses[0];
-        for _ in 0..REQUESTS {
-            let subject = format!("1/{}", self.subjects.len());
-            for bus in &self.buses {
+        for number in self.subjects[0].len()..self.subjects[0].len() + REQUESTS {
+            for (at, bus) in self.buses.iter().enumerate() {
+                let task = if number % 2 == 0 { 1 } else { 2 + at };
+                let subject = format!("{task}/{number}");
                 let write = |out: &mut Vec<u8>| bus.request(&subject, 1, 500, out);
                 shared.publish(Topic::Task, &subject, write);
+                self.subjects[at].insert(subject);
             }
-            self.subjects.insert(subject);
         }
         shared.flush();
+    }
+
+    /// Waits until both domains, or the first alone, have answered all.
+    fn wait(&self, domains: usize, processes: &mut [Process]) {
+        for (bus, subjects) in self.buses.iter().zip(&self.subjects).take(domains) {
+            wait_for_answers(bus, subjects, processes);
+        }
     }
 
     /// One process for both.
@@ -68,8 +77,8 @@ impl Pair {
     /// Each domain has answered all its requests without a gap, its outputs can be made again, its
     /// counters are right, and no record on its own topics is of the other domain.
     fn check(&self, stores: [&Path; 2]) {
-        for (bus, store) in self.buses.iter().zip(stores) {
-            println!("{}: {}", bus.domain, settle_accounts(bus, &self.subjects, &[store]));
+        for ((bus, subjects), store) in self.buses.iter().zip(&self.subjects).zip(stores) {
+            println!("{}: {}", bus.domain, settle_accounts(bus, subjects, &[store]));
             let decided = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
             let is_other = |domain: &String| *domain != bus.domain;
             assert!(!decided.iter().any(|it| is_other(&it.domain)), "{}", bus.domain);
@@ -108,9 +117,7 @@ fn one_process_that_leads_two_domains_is_killed_and_each_goes_on_without_gap() {
     }
     pair.ask();
     let mut process = [pair.start(&store)];
-    for bus in &pair.buses {
-        wait_for_answers(bus, &pair.subjects, &mut process);
-    }
+    pair.wait(2, &mut process);
     let [process] = process;
     assert_eq!(process.stop().code(), Some(0));
     pair.check([&store, &store]);
@@ -141,9 +148,7 @@ fn two_processes_of_a_domain_each_are_killed_in_turns_and_neither_notices_the_ot
         let goes_on = processes[1 - victim].ready().map(|ready| ready.epoch);
         assert!(other.is_none() || goes_on.is_none() || goes_on == other, "it lost its lead");
     }
-    for bus in &pair.buses {
-        wait_for_answers(bus, &pair.subjects, &mut processes);
-    }
+    pair.wait(2, &mut processes);
     for process in processes {
         assert_eq!(process.stop().code(), Some(0));
     }
@@ -157,9 +162,7 @@ fn a_domain_that_cannot_go_on_stops_and_the_other_decides_on() {
     let domains = [pair.buses[0].domain.clone(), pair.buses[1].domain.clone()];
     let mut process = [pair.start(&store)];
     pair.ask();
-    for bus in &pair.buses {
-        wait_for_answers(bus, &pair.subjects, &mut process);
-    }
+    pair.wait(2, &mut process);
     // A newer version has written to the second domain's `progress`: no process of this one leads
     // it then.
     let newer = [&[0xc3, 0x01][..], &[7; 8], b"whatever it is"].concat();
@@ -173,7 +176,7 @@ fn a_domain_that_cannot_go_on_stops_and_the_other_decides_on() {
     wait_until(60 * SECOND, || process[0].logged(), has_stopped);
     assert!(process[0].leads_in(&domains[0]), "{}", process[0].logged());
     pair.ask();
-    wait_for_answers(&pair.buses[0], &pair.subjects, &mut process);
+    pair.wait(1, &mut process);
     let [process] = process;
     let why = process.all_logged();
     assert_eq!(process.stop().code(), Some(1), "{why}");
