@@ -94,14 +94,14 @@ impl Ask {
             request.push_str(&format!("Authorization: Bearer {token}\r\n"));
         }
         request.push_str("Connection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).with_context(asking)?;
         let mut bytes = Vec::new();
-        match stream.read_to_end(&mut bytes) {
+        let written = stream.write_all(request.as_bytes());
+        match written.and_then(|()| stream.read_to_end(&mut bytes)) {
             Ok(_) => {}
             // Some end an encrypted answer without the closing record; its length tells whether
             // it is whole.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && !bytes.is_empty() => {}
-            // A certificate that the process refuses shows only here.
+            // A certificate that the process refuses, or misses, shows only here.
             Err(error) if self.is_encrypted && bytes.is_empty() => {
                 let remedy = "if it demands a certificate, give --http-cert FILE and --http-key \
                               FILE with one that its --http-client-ca signed";
