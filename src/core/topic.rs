@@ -174,6 +174,14 @@ impl Topic {
     pub const fn is_configuration(self) -> bool {
         matches!(self.class(), Class::Configuration)
     }
+
+    /// Whether two domains may read one topic of this kind: its records name their domain (`task`),
+    /// or are facts that are the same for all of them. A record of a job, an outcome or a pilot
+    /// names no domain, so each domain would count it as its own, and an offer would be taken
+    /// twice.
+    pub const fn may_be_shared(self) -> bool {
+        self.is_configuration() || matches!(self, Topic::Task | Topic::Transfer)
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +197,16 @@ mod tests {
             assert_eq!(Topic::from_number(index as u8), Some(*topic));
         }
         assert_eq!(Topic::from_number(24), None);
+    }
+
+    #[test]
+    fn what_a_leader_publishes_and_what_counts_as_its_own_work_is_not_shared() {
+        for topic in Topic::ALL {
+            let is_of_one = topic.is_own()
+                || [Topic::JobState, Topic::Heartbeat, Topic::Pilot, Topic::Outcome]
+                    .contains(topic);
+            assert_eq!(topic.may_be_shared(), !is_of_one, "{}", topic.name());
+        }
     }
 
     #[test]

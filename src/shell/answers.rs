@@ -16,6 +16,7 @@ use crate::core::state::counters::counters;
 use crate::core::state::snapshot::CopiedState;
 use crate::shell::copying::Portions;
 use crate::shell::question::{Answer, Asked, Audited, Counters, Question};
+use crate::shell::thread;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -139,7 +140,7 @@ impl Answers {
             self.self_audit_at = Instant::now() + SELF_AUDIT;
         }
         let (work, audited) = (self.work, Arc::clone(&self.audited));
-        let worker = std::thread::Builder::new().name("answers".to_owned()).spawn(move || {
+        let worker = thread::spawn("answers", move || {
             answer_all(questions, &copied.finish(), work, recounts, &audited);
         });
         // Without a thread no question is answered: the clients get an error.

@@ -30,6 +30,8 @@ pub struct Proof {
 pub struct Ask {
     /// Host and port.
     address: String,
+    /// The domain that is asked about; `None`: the first of the process.
+    domain: Option<String>,
     is_encrypted: bool,
     proof: Proof,
 }
@@ -40,14 +42,22 @@ trait Bytes: Read + Write {}
 impl<T: Read + Write> Bytes for T {}
 
 impl Ask {
-    /// The process at an address: `HOST:PORT`, or with `http://` or `https://` before it.
+    /// The process at an address: `HOST:PORT`, perhaps with `http://` or `https://` before it and
+    /// with `/?domain=DOMAIN` after it, as the page has it, for one of its domains.
     pub fn new(address: &str, proof: Proof) -> Ask {
         let (is_encrypted, rest) = match address.strip_prefix("https://") {
             Some(rest) => (true, rest),
             None => (false, address.strip_prefix("http://").unwrap_or(address)),
         };
-        let host = rest.split('/').next().unwrap_or_default();
-        Ask { address: host.to_owned(), is_encrypted, proof }
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let domain = path.strip_prefix("?domain=").map(str::to_owned);
+        Ask { address: host.to_owned(), domain, is_encrypted, proof }
+    }
+
+    /// The same process, asked about a domain if one is given.
+    pub fn about(self, domain: Option<&str>) -> Ask {
+        let domain = domain.map(str::to_owned).or(self.domain);
+        Ask { domain, ..self }
     }
 
     /// The process that holds a store; `None` if none wrote there where it can be asked.
@@ -66,6 +76,11 @@ impl Ask {
     /// # Errors
     /// The connection breaks off, or is refused for want of a proof; the text names the remedy.
     pub fn get(&self, path: &str) -> anyhow::Result<Option<Reply>> {
+        let domain = self.domain.as_ref().map(|domain| {
+            let mark = if path.contains('?') { '&' } else { '?' };
+            format!("{mark}domain={}", in_query(domain))
+        });
+        let path = &format!("{path}{}", domain.unwrap_or_default());
         let Ok(stream) = TcpStream::connect(&self.address) else { return Ok(None) };
         let asking = || format!("asking {}{path}", self.url());
         stream.set_read_timeout(Some(SILENCE_MAX))?;
@@ -79,14 +94,14 @@ impl Ask {
             request.push_str(&format!("Authorization: Bearer {token}\r\n"));
         }
         request.push_str("Connection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).with_context(asking)?;
         let mut bytes = Vec::new();
-        match stream.read_to_end(&mut bytes) {
+        let written = stream.write_all(request.as_bytes());
+        match written.and_then(|()| stream.read_to_end(&mut bytes)) {
             Ok(_) => {}
             // Some end an encrypted answer without the closing record; its length tells whether
             // it is whole.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof && !bytes.is_empty() => {}
-            // A certificate that the process refuses shows only here.
+            // A certificate that the process refuses, or misses, shows only here.
             Err(error) if self.is_encrypted && bytes.is_empty() => {
                 let remedy = "if it demands a certificate, give --http-cert FILE and --http-key \
                               FILE with one that its --http-client-ca signed";
@@ -162,6 +177,10 @@ mod tests {
         assert_eq!(url("127.0.0.1:9187"), "http://127.0.0.1:9187");
         assert_eq!(url("http://leader:9187/"), "http://leader:9187");
         assert_eq!(url("https://[::1]:9187/metrics"), "https://[::1]:9187");
+        assert_eq!(url("leader:9187/?domain=cms"), "http://leader:9187");
+        let ask = Ask::new("leader:9187/?domain=cms", Proof::default());
+        assert_eq!(ask.clone().about(None).domain.as_deref(), Some("cms"));
+        assert_eq!(ask.about(Some("atlas")).domain.as_deref(), Some("atlas"));
         assert_eq!(in_query("Jürgen & co"), "J%C3%BCrgen%20%26%20co");
     }
 }

@@ -1,6 +1,7 @@
 //! The thread under a log that makes a cycle durable, so that the next batch is folded meanwhile.
 
 use crate::drive::port::{LogError, OutputRecord};
+use crate::shell::thread;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
@@ -39,7 +40,7 @@ impl CommitThread {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name(name.into()).spawn(work);
+        let thread = thread::spawn(name, work);
         let thread = thread.map_err(|error| {
             LogError::Stop(format!("cannot start the thread that publishes ({name}): {error}"))
         })?;

@@ -2,6 +2,7 @@
 //!
 //! It runs on a thread of its own and sees the fold only through what the loop gives it.
 
+mod domains;
 mod door;
 mod reply;
 mod reread;
@@ -10,21 +11,21 @@ mod stream;
 mod tls;
 pub mod token;
 
+pub use domains::ServedDomain;
 pub use door::Door;
 pub use tls::Tls;
 
-use crate::shell::metrics::Scrape;
-use crate::shell::status::Status;
 use axum::Router;
-use axum::extract::{Extension, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use domains::ServedDomains;
 use reply::{JSON, problem_json};
 use rules::Caller;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -49,23 +50,15 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the handlers share.
-#[derive(Clone)]
-struct Shared {
-    scrape: Scrape,
-    status: Arc<Status>,
-}
-
 impl Server {
-    /// Listens on `address` (port 0: any free one) and serves metrics, health, and `added`, whose
-    /// paths are `paths`.
+    /// Listens on `address` (port 0: any free one) and serves metrics and health of domains, and
+    /// `added`, whose paths are `paths`.
     ///
     /// # Errors
     /// The address cannot be listened on.
     pub fn start(
         address: SocketAddr,
-        scrape: Scrape,
-        status: Arc<Status>,
+        domains: Vec<ServedDomain>,
         door: Door,
         (added, paths): (Router, &[&str]),
     ) -> Result<Server, HttpError> {
@@ -75,14 +68,14 @@ impl Server {
         let address = listener.local_addr().map_err(fail)?;
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
-        let shared = Shared { scrape, status };
-        let upkeep = shared.scrape.clone();
-        let router = router(shared, added, paths);
+        let domains = ServedDomains(domains.into());
+        let router = router(domains.clone(), added, paths);
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("http".to_string())
             .spawn(move || {
-                if let Err(error) = runtime.block_on(serve(listener, upkeep, router, door, stopped))
+                if let Err(error) =
+                    runtime.block_on(serve(listener, domains, router, door, stopped))
                 {
                     tracing::error!("http: serving {address} ended: {error}");
                 }
@@ -131,7 +124,7 @@ pub struct HttpError {
 
 async fn serve(
     listener: TcpListener,
-    scrape: Scrape,
+    domains: ServedDomains,
     router: Router,
     door: Door,
     stopped: oneshot::Receiver<()>,
@@ -140,7 +133,7 @@ async fn serve(
     let upkeep = async move {
         loop {
             tokio::time::sleep(UPKEEP).await;
-            scrape.upkeep();
+            domains.upkeep();
         }
     };
     tokio::select! {
@@ -152,37 +145,42 @@ async fn serve(
     Ok(())
 }
 
-fn router(shared: Shared, added: Router, paths: &[&str]) -> Router {
+fn router(domains: ServedDomains, added: Router, paths: &[&str]) -> Router {
     let there_is = [&PATHS[..], paths].concat();
     let remedy = format!("there is: {}", there_is.join(", "));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(async || (StatusCode::OK, "alive\n")))
         .route("/readyz", get(readyz))
-        .with_state(shared)
+        .with_state(domains)
         .merge(added)
         .fallback(async move || {
             problem(StatusCode::NOT_FOUND, "there is nothing of that name", &remedy)
         })
 }
 
-async fn metrics(State(shared): State<Shared>) -> Response {
-    ([(header::CONTENT_TYPE, METRICS_TEXT)], shared.scrape.text()).into_response()
+async fn metrics(State(domains): State<ServedDomains>) -> Response {
+    ([(header::CONTENT_TYPE, METRICS_TEXT)], domains.metrics()).into_response()
 }
 
-/// 200 or 503, with the reason as JSON, and with all that is known for those that may see it.
-async fn readyz(State(shared): State<Shared>, Extension(caller): Extension<Caller>) -> Response {
-    let state = shared.status.get();
-    let reason = state.not_ready().or_else(|| shared.status.stands_still());
-    let code = match reason {
-        None => StatusCode::OK,
-        Some(_) => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    let mut body = serde_json::json!({ "ready": reason.is_none(), "reason": reason });
-    if caller.may_see_data {
-        body["state"] = serde_json::json!(state);
+/// 200 or 503, with the reason as JSON, and with all that is known for those that may see it; of
+/// the domain that is named, or of all.
+async fn readyz(
+    State(domains): State<ServedDomains>,
+    Extension(caller): Extension<Caller>,
+    Query(given): Query<BTreeMap<String, String>>,
+) -> Response {
+    let domain = given.get("domain").map(String::as_str);
+    match domains.ready(domain, caller.may_see_data) {
+        Ok((is_ready, answer)) => {
+            let code = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            (code, [(header::CONTENT_TYPE, JSON)], format!("{answer}\n")).into_response()
+        }
+        Err(there_is) => {
+            let what = format!("there is no domain {:?} here", domain.unwrap_or_default());
+            problem(StatusCode::NOT_FOUND, &what, &format!("name one of: {there_is}"))
+        }
     }
-    (code, [(header::CONTENT_TYPE, JSON)], format!("{body}\n")).into_response()
 }
 
 /// What went wrong, and what can be done about it.

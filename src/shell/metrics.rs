@@ -11,6 +11,7 @@ mod export;
 mod figures;
 mod intake;
 mod memory;
+mod merge;
 mod queues;
 mod rules;
 mod scrape;
@@ -19,6 +20,7 @@ mod waiting;
 mod weights;
 
 pub use document::document;
+pub use merge::merge;
 pub use queues::QueueLoad;
 pub use scrape::Scrape;
 pub use table::{Bound, EventOutcome, Kind, Metric};

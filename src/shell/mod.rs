@@ -27,6 +27,7 @@ pub mod stale;
 pub mod status;
 pub mod store;
 pub mod stuck;
+pub mod thread;
 pub mod unseen;
 pub mod view;
 pub mod when;

@@ -6,7 +6,7 @@ use crate::core::state::audit::Drift;
 use crate::core::state::counters::Counter;
 use crate::core::unit::Millis;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -122,7 +122,10 @@ impl LoopClient {
     /// There is no answer, and why.
     pub async fn ask(&self, asked: Asked) -> Result<Answer, NoAnswer> {
         let (question, answer) = Question::new(asked);
-        self.questions.try_send(question).map_err(|_| NoAnswer::Crowded)?;
+        self.questions.try_send(question).map_err(|error| match error {
+            TrySendError::Full(_) => NoAnswer::Crowded,
+            TrySendError::Disconnected(_) => NoAnswer::Stopped,
+        })?;
         match tokio::time::timeout(self.answer_max, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(NoAnswer::Stopped),

@@ -9,10 +9,10 @@ use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::{Log, Store};
 use crate::drive::report::Report;
 use crate::shell::answers::Answers;
-use crate::shell::api::{self, Api, Past, Reasons, Views};
+use crate::shell::api::{self, Api, Apis, Past, Reasons, Views};
 use crate::shell::clock;
 use crate::shell::history::{Keeper, Keeps, Turn};
-use crate::shell::http::{Door, Server};
+use crate::shell::http::{Door, ServedDomain, Server};
 use crate::shell::intake::IntakeReport;
 use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::shell::page;
@@ -34,10 +34,11 @@ const GAUGES: Duration = Duration::from_secs(2);
 /// How often figures are counted over many records.
 const FIGURES: Duration = Duration::from_secs(10);
 
-/// Metrics, status and the HTTP server of one process.
+/// What a serving process shows of one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
-    /// What the process does.
+    /// What the process does for the domain.
     pub status: Arc<Status>,
+    domain: String,
     metrics: Metrics,
     server: Option<Server>,
     answers: Option<Answers>,
@@ -50,11 +51,24 @@ pub struct Show {
     unseen: Unseen,
 }
 
+/// Serves metrics, health, the page and the API of domains on an address.
+pub fn serve(
+    address: SocketAddr,
+    door: Door,
+    domains: Vec<ServedDomain>,
+    apis: Vec<Api>,
+) -> anyhow::Result<Server> {
+    let served = api::routes(Apis::new(apis)).merge(page::routes());
+    let paths = [&["/"][..], &api::PATHS].concat();
+    Ok(Server::start(address, domains, door, (served, &paths))?)
+}
+
 impl Show {
     /// Shows nothing over HTTP yet. Of queues and nuclei at most `labels_max` get a label each.
     pub fn new(domain: &str, labels_max: usize) -> Show {
         Show {
             status: Arc::new(Status::default()),
+            domain: domain.to_owned(),
             metrics: Metrics::new(domain, labels_max),
             server: None,
             answers: None,
@@ -70,7 +84,8 @@ impl Show {
 
     /// Serves metrics and health on an address.
     pub fn listen(&mut self, address: SocketAddr, door: Door) -> anyhow::Result<SocketAddr> {
-        self.serve(address, door, (Router::new(), &[]))
+        let server = Server::start(address, vec![self.served()], door, (Router::new(), &[]))?;
+        Ok(self.server.insert(server).address())
     }
 
     /// Serves the API too, which explains decisions by a configuration.
@@ -80,32 +95,29 @@ impl Show {
         door: Door,
         config: &EpochConfig,
     ) -> anyhow::Result<SocketAddr> {
-        let (client, asked) = LoopClient::new(door.answer_max);
-        let api = Api {
+        let api = self.api(door.answer_max, config);
+        let server = serve(address, door, vec![self.served()], vec![api])?;
+        Ok(self.server.insert(server).address())
+    }
+
+    /// What a server shows of the domain beside the API.
+    pub fn served(&self) -> ServedDomain {
+        let scrape = self.metrics.scrape(Arc::clone(&self.status));
+        ServedDomain { name: self.domain.clone(), scrape, status: Arc::clone(&self.status) }
+    }
+
+    /// The domain's part of the API, which explains decisions by a configuration; from now on
+    /// questions are answered by [`Show::report`], each within `answer_max`.
+    pub fn api(&mut self, answer_max: Duration, config: &EpochConfig) -> Api {
+        let (client, asked) = LoopClient::new(answer_max);
+        self.answers = Some(Answers::new(asked));
+        Api {
             client,
             status: Arc::clone(&self.status),
             views: self.views.clone(),
             past: self.past.clone(),
             reasons: Arc::new(Reasons::of(config)),
-        };
-        let served = api::routes(api).merge(page::routes());
-        let paths = [&["/"][..], &api::PATHS].concat();
-        let bound = self.serve(address, door, (served, &paths))?;
-        self.answers = Some(Answers::new(asked));
-        Ok(bound)
-    }
-
-    fn serve(
-        &mut self,
-        address: SocketAddr,
-        door: Door,
-        added: (Router, &[&str]),
-    ) -> anyhow::Result<SocketAddr> {
-        let scrape = self.metrics.scrape(Arc::clone(&self.status));
-        let server = Server::start(address, scrape, Arc::clone(&self.status), door, added)?;
-        let bound = server.address();
-        self.server = Some(server);
-        Ok(bound)
+        }
     }
 
     /// Keeps a history in a directory from now on, of what a drive does. Without it nothing but
@@ -362,9 +374,20 @@ impl Show {
         self.status.turn();
     }
 
-    /// Stops serving, and writes what the history does not have yet.
+    /// Reports that the domain's loop ended with an error, while the process goes on with others.
+    pub fn tell_stopped(&mut self, why: String) {
+        tracing::error!("domain {} stopped: {why}", self.domain);
+        self.status.update(|status| {
+            status.leading = false;
+            status.stopped = Some(why);
+        });
+        self.stop();
+    }
+
+    /// Stops answering and serving, and writes what the history does not have yet.
     pub fn stop(&mut self) {
         self.keeper = None;
+        self.answers = None;
         if let Some(server) = self.server.take() {
             server.stop();
         }

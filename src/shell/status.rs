@@ -44,6 +44,8 @@ pub struct State {
     pub silent_because: Option<String>,
     /// Why it is not sure of the lead: another installation uses the same transactional id.
     pub contested: Option<String>,
+    /// Why the loop of this domain ended with an error, while the process goes on with others.
+    pub stopped: Option<String>,
     /// The lead changes too often, and what to look for. It is ready all the same.
     pub unsteady: Option<String>,
     /// Epoch of the last cycle known.
@@ -72,6 +74,11 @@ impl Status {
         Some(format!("the loop has not turned for {} s: it waits or works", since.as_secs()))
     }
 
+    /// Why the domain is not ready; `None` when it is.
+    pub fn not_ready(&self) -> Option<String> {
+        self.get().not_ready().or_else(|| self.stands_still())
+    }
+
     /// What is shown now.
     pub fn get(&self) -> State {
         self.state().clone()
@@ -94,6 +101,9 @@ impl State {
     /// Why it is not ready, as one sentence; `None` when it is. A standby that follows is ready:
     /// it can take over.
     pub fn not_ready(&self) -> Option<String> {
+        if let Some(why) = &self.stopped {
+            return Some(format!("stopped: {why}"));
+        }
         if let Some(since) = self.broker_unreachable_since {
             return Some(format!("the broker cannot be reached since {since} ms after 1970"));
         }
@@ -150,7 +160,7 @@ mod tests {
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
         type Change = fn(&mut State);
-        let cases: [(Change, &str); 7] = [
+        let cases: [(Change, &str); 8] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
             (|state| state.intake_down = Some("gone".into()), "intake is down: gone"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
@@ -164,6 +174,7 @@ mod tests {
                 |state| state.broker_unreachable_since = Some(7),
                 "the broker cannot be reached since 7 ms after 1970",
             ),
+            (|state| state.stopped = Some("the disk is full".into()), "stopped: the disk is full"),
         ];
         for (change, reason) in cases {
             status.update(change);

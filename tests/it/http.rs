@@ -19,8 +19,8 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::state::audit::Drift;
 use yardmaster::core::state::counters::Counter;
 use yardmaster::drive::epoch_config::EpochConfig;
-use yardmaster::shell::api::{self, Api, Past, Reasons, Views};
-use yardmaster::shell::http::{ADDRESS, Door, Server};
+use yardmaster::shell::api::{self, Api, Apis, Past, Reasons, Views};
+use yardmaster::shell::http::{ADDRESS, Door, ServedDomain, Server};
 use yardmaster::shell::metrics::{EventOutcome, Metric, Metrics};
 use yardmaster::shell::question::{Answer, Asked, Audited, Counters, LoopClient, Question};
 use yardmaster::shell::status::Status;
@@ -49,10 +49,15 @@ fn start_behind(door: Door) -> (Server, Receiver<Question>, Arc<Status>) {
         past: Past::default(),
         reasons: Arc::new(Reasons::of(&EpochConfig::of("atlas.toml", ATLAS).unwrap())),
     };
-    let added = (api::routes(api), &api::PATHS[..]);
-    let scrape = metrics.scrape(status.clone());
-    let server = Server::start(any, scrape, status.clone(), door, added).unwrap();
+    let added = (api::routes(Apis::new(vec![api])), &api::PATHS[..]);
+    let server = Server::start(any, vec![served(&metrics, &status)], door, added).unwrap();
     (server, asks, status)
+}
+
+/// What a server shows of the domain.
+fn served(metrics: &Metrics, status: &Arc<Status>) -> ServedDomain {
+    let (name, status) = ("atlas".to_owned(), Arc::clone(status));
+    ServedDomain { name, scrape: metrics.scrape(Arc::clone(&status)), status }
 }
 
 /// An answer of one counter, of a queue of this name.
@@ -248,10 +253,10 @@ fn stopping_waits_for_nobody_and_frees_the_port() {
 #[test]
 fn an_address_in_use_is_named_with_the_remedy() {
     let (server, _asks, status) = start(Duration::from_secs(10));
-    let scrape = Metrics::new("atlas", 1).scrape(status.clone());
+    let domains = vec![served(&Metrics::new("atlas", 1), &status)];
     let door = door(Duration::from_secs(1));
     let added = (axum::Router::new(), &[][..]);
-    let again = Server::start(server.address(), scrape, status, door, added);
+    let again = Server::start(server.address(), domains, door, added);
     let error = again.unwrap_err().to_string();
     assert!(error.contains(&server.address().to_string()) && error.contains("another address"));
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());

@@ -22,6 +22,8 @@ mod demo;
 #[cfg(feature = "shell")]
 mod dirlog;
 mod docs;
+#[cfg(feature = "shell")]
+mod domains;
 mod drive;
 #[cfg(feature = "shell")]
 mod exec;

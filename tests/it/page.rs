@@ -3,6 +3,7 @@
 
 mod browser;
 mod demo;
+mod domains;
 mod served;
 
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Decisions, throttles and commands as lines of a list.
 
+use super::domains::Of;
 use super::query::{Params, Query};
-use super::{Api, Refused, beside, json};
+use super::{Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::headline;
 use crate::core::output::Output;
@@ -10,7 +11,6 @@ use crate::core::output::decision::Outcome;
 use crate::core::output::throttle::{Action, Throttle};
 use crate::core::unit::Millis;
 use crate::shell::history::Search;
-use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 
@@ -44,10 +44,7 @@ const PARAMETERS: [&str; 13] = [
 ];
 
 /// The newest outputs that are wanted.
-pub(super) async fn list(
-    State(api): State<Api>,
-    Params(given): Params,
-) -> Result<Response, Refused> {
+pub(super) async fn list(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &PARAMETERS)?;
     let kinds = query.words("kind", &KINDS.map(|(kind, _)| kind))?;
     let whats = query.words("what", &WHATS)?;

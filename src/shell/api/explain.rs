@@ -1,10 +1,11 @@
 //! `explain`: all that is known of a name, now or as of a moment.
 
 use super::decision::decision_json;
+use super::domains::Of;
 use super::event::event;
 use super::lists::counted_at;
 use super::query::{Params, Query};
-use super::{Api, Reasons, Refused, beside, json};
+use super::{Reasons, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::{
     NameStanding, explain, explain_command, explain_throttle, headline, join,
@@ -17,7 +18,6 @@ use crate::core::unit::Millis;
 use crate::shell::history::{History, Search};
 use crate::shell::question::{Answer, Asked};
 use crate::shell::view::QueueView;
-use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,10 +33,7 @@ const KINDS: [&str; 6] = ["task", "job", "user", "group", "queue", "share"];
 const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
 /// All that is known of a name.
-pub(super) async fn explain_name(
-    State(api): State<Api>,
-    Params(given): Params,
-) -> Result<Response, Refused> {
+pub(super) async fn explain_name(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &["name", "kind", "at"])?;
     let name = query.text("name").ok_or_else(|| {
         let remedy = "give ?name= and a task, task/chunk, job, user, group, queue or share";

@@ -1,5 +1,6 @@
 //! State, queues, shares, counters, the recount, and which part of the past is kept.
 
+use super::domains::{Apis, Of};
 use super::query::{Params, Query};
 use super::{Api, Refused, beside, json};
 use crate::core::explain::iso;
@@ -28,13 +29,18 @@ const BY: [(&str, &[&str]); 8] = [
     ("link", &["link", "into", "rate"]),
 ];
 
-pub(super) async fn status(State(api): State<Api>, Params(given): Params) -> Answered {
+pub(super) async fn status(
+    State(apis): State<Apis>,
+    Of(api): Of,
+    Params(given): Params,
+) -> Answered {
     Query::new(&given, &[])?;
     let state = api.status.get();
-    let reason = state.not_ready().or_else(|| api.status.stands_still());
+    let reason = api.status.not_ready();
     let shown = api.views.get(api.client.answer_max()).await;
     Ok(json(&json!({
         "domain": api.reasons.domain,
+        "domains": apis.overview(),
         "version": env!("CARGO_PKG_VERSION"),
         "ready": reason.is_none(),
         "reason": reason,
@@ -48,7 +54,7 @@ pub(super) async fn status(State(api): State<Api>, Params(given): Params) -> Ans
     })))
 }
 
-pub(super) async fn history(State(api): State<Api>, Params(given): Params) -> Answered {
+pub(super) async fn history(Of(api): Of, Params(given): Params) -> Answered {
     Query::new(&given, &[])?;
     Ok(json(&reach_json(&api.past()?.reach())))
 }
@@ -63,7 +69,7 @@ fn reach_json(reach: &Reach) -> Value {
     })
 }
 
-pub(super) async fn queues(State(api): State<Api>, Params(given): Params) -> Answered {
+pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
     let query = Query::new(&given, &["at"])?;
     if let Some(at) = query.moment("at")? {
         let counted = counted_at(&api, at).await?;
@@ -80,7 +86,7 @@ fn queues_json(now: Millis, cycle: u64, queues: &[QueueView]) -> String {
     format!("{}\n", json!({ "now": now, "cycle": cycle, "queues": queues }))
 }
 
-pub(super) async fn shares(State(api): State<Api>, Params(given): Params) -> Answered {
+pub(super) async fn shares(Of(api): Of, Params(given): Params) -> Answered {
     Query::new(&given, &[])?;
     let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
     Ok(json(&json!({ "now": shown.view.now, "shares": shown.view.shares })))
@@ -111,7 +117,7 @@ pub(super) async fn counted_at(api: &Api, at: Millis) -> Result<Counted, Refused
     .await?
 }
 
-pub(super) async fn counters(State(api): State<Api>, Params(given): Params) -> Answered {
+pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Answered {
     let query = Query::new(&given, &["by", "name", "at"])?;
     let by = query.words("by", &BY.map(|(by, _)| by))?;
     let is_all = query.text("by").is_none();
@@ -161,7 +167,7 @@ fn is_wanted(line: &str, kinds: &[&str], is_all: bool, names: &[String]) -> bool
     (is_all || kinds.contains(&kind)) && (names.is_empty() || names.iter().any(is_named))
 }
 
-pub(super) async fn audit(State(api): State<Api>, Params(given): Params) -> Answered {
+pub(super) async fn audit(Of(api): Of, Params(given): Params) -> Answered {
     Query::new(&given, &[])?;
     let Answer::Audit(audited) = api.client.ask(Asked::Audit).await? else { return Err(late()) };
     let drifts: Vec<Value> = audited

@@ -2,6 +2,7 @@
 //! it, and a test holds the two together. Times are ms since 1970, errors are JSON with a remedy.
 
 mod decision;
+mod domains;
 mod event;
 mod explain;
 mod lists;
@@ -10,6 +11,7 @@ mod old;
 mod query;
 mod record;
 
+pub use domains::Apis;
 pub use live::Views;
 
 use crate::core::limits::Limits;
@@ -32,7 +34,7 @@ pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");
 
 const JSON: &str = "application/json";
 
-/// What the handlers share.
+/// What the handlers share of a domain.
 #[derive(Clone)]
 pub struct Api {
     /// Questions to the loop.
@@ -120,8 +122,8 @@ pub const PATHS: [&str; 10] = [
     "/api/v1/history",
 ];
 
-/// The routes.
-pub fn routes(api: Api) -> Router {
+/// The routes; each answers for the domain that its parameter `domain` names.
+pub fn routes(apis: Apis) -> Router {
     Router::new()
         .route("/api/v1/openapi.json", get(async || ([(header::CONTENT_TYPE, JSON)], OPENAPI)))
         .route("/api/v1/status", get(lists::status))
@@ -134,7 +136,7 @@ pub fn routes(api: Api) -> Router {
         .route("/api/v1/decisions/{id}", get(record::one))
         .route("/api/v1/explain", get(explain::explain_name))
         .route("/v1/{verb}", get(old::question))
-        .with_state(api)
+        .with_state(apis)
 }
 
 /// A JSON answer.

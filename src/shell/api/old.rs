@@ -1,10 +1,10 @@
 //! `/v1/...`: what was there before `/api/v1/...`, kept for one release.
 
+use super::Refused;
+use super::domains::Of;
 use super::query::{Named, Params};
-use super::{Api, Refused};
 use crate::shell::question::{Answer, Asked};
 use crate::wire::counter::to_json;
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
@@ -13,7 +13,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Answers as text: `counters`, `audit`, `job`.
 pub(super) async fn question(
-    State(api): State<Api>,
+    Of(api): Of,
     Named(verb): Named,
     Params(query): Params,
 ) -> Result<Response, Refused> {

@@ -7,6 +7,9 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use std::collections::BTreeMap;
 
+/// The parameter of every path that names the domain.
+pub(super) const DOMAIN: &str = "domain";
+
 /// Parameters by name.
 pub(super) type Given = BTreeMap<String, String>;
 
@@ -45,18 +48,16 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// The parameters of a path.
+    /// The parameters of a path, which has `domain` beside those named here.
     ///
     /// # Errors
     /// One is not known; the remedy names those that are.
     pub fn new(given: &'a Given, known: &[&str]) -> Result<Query<'a>, Refused> {
+        let known = [known, &[DOMAIN]].concat();
         match given.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(Query { given }),
             Some(unknown) => {
-                let there_is = match known {
-                    [] => "ask without parameters".to_owned(),
-                    known => format!("give any of {}", known.join(", ")),
-                };
+                let there_is = format!("give any of {}", known.join(", "));
                 Err(Refused::Query(format!("there is no parameter {unknown:?}"), there_is))
             }
         }

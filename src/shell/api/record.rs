@@ -1,9 +1,10 @@
 //! One decision, throttle or command: its line, its reasons, its record.
 
 use super::decision::decision_json;
+use super::domains::Of;
 use super::event::event;
 use super::query::{Named, Params, Query};
-use super::{Api, Refused, beside, json};
+use super::{Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::join;
 use crate::core::output::Output;
@@ -11,7 +12,6 @@ use crate::core::output::decision::Decision;
 use crate::core::unit::Millis;
 use crate::shell::history::{History, Search};
 use crate::wire::json::output_json;
-use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
 /// The one of a sequence, or of an id.
 pub(super) async fn one(
-    State(api): State<Api>,
+    Of(api): Of,
     Named(id): Named,
     Params(given): Params,
 ) -> Result<Response, Refused> {

@@ -95,7 +95,7 @@ impl Archive {
         let log_args = LogArgs {
             bootstrap_server: Some(self.bootstrap_server.clone()),
             dir: None,
-            topology: None,
+            topology: Vec::new(),
             command_config: self.command_config.clone(),
             property: self.property.clone(),
         };

@@ -8,16 +8,21 @@ use clap::Args;
 use std::process::ExitCode;
 
 /// Asks a running process at /readyz whether it is ready; exits 0 if it is, 1 if not or if it does
-/// not answer, and prints why. /readyz needs no token.
+/// not answer, and prints why. /readyz needs no token. A process of several domains is ready if it
+/// is for all of them.
 ///
 /// Examples:
 ///   yardmaster health
 ///   yardmaster health --http 127.0.0.1:9188
+///   yardmaster health --domain cms
 #[derive(Args)]
 pub struct Health {
     /// Where the process serves HTTP; with https:// before it if it has a certificate.
     #[arg(long, value_name = "HOST:PORT", default_value = ADDRESS)]
     http: String,
+    /// Whether it is ready for this one of its domains.
+    #[arg(long, value_name = "DOMAIN")]
+    domain: Option<String>,
     #[command(flatten)]
     ask_args: AskArgs,
 }
@@ -25,7 +30,7 @@ pub struct Health {
 impl Health {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let process = Ask::new(&self.http, self.ask_args.proof()?);
+        let process = Ask::new(&self.http, self.ask_args.proof()?).about(self.domain.as_deref());
         let Some(reply) = process.get("/readyz")? else {
             println!("not ready: nothing listens at {}", process.url());
             return Ok(ExitCode::FAILURE);

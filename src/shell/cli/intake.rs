@@ -8,6 +8,7 @@ use crate::shell::cli::{Ended, Usage};
 use crate::shell::intake::{IntakeReport, live};
 use crate::shell::kafka::KafkaConf;
 use crate::shell::serve::Show;
+use crate::shell::thread;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
@@ -114,7 +115,7 @@ impl Beside {
         let (leads, ends, report) = (Arc::default(), Arc::default(), Arc::default());
         let mut beside = Beside { leads, ends, report, down: Arc::default(), thread: None };
         let work = beside.work(conf, read);
-        beside.thread = Some(std::thread::Builder::new().name("intake".into()).spawn(work)?);
+        beside.thread = Some(thread::spawn("intake", work)?);
         Ok(Some(beside))
     }
 

@@ -26,9 +26,9 @@ pub struct LogArgs {
     /// Directory to read instead of a Kafka; its store lies in DIR/store.
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     pub dir: Option<PathBuf>,
-    /// Topology file; without it the built-in one for ATLAS.
+    /// Topology file; without it the built-in one for ATLAS. `run` takes several, one a domain.
     #[arg(long, value_name = "FILE", help_heading = "Log")]
-    pub topology: Option<PathBuf>,
+    pub topology: Vec<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments. The place for secrets.
     #[arg(long, value_name = "FILE", help_heading = "Kafka")]
     pub command_config: Option<PathBuf>,
@@ -91,9 +91,31 @@ impl Read {
 }
 
 impl LogArgs {
-    /// Reads the topology.
+    /// Reads the topology of a verb that works for one domain.
     pub fn read(&self) -> anyhow::Result<Read> {
-        Read::open(self.topology.as_deref())
+        match self.topology.as_slice() {
+            [] => Read::open(None),
+            [one] => Read::open(Some(one)),
+            several => {
+                let count = several.len();
+                let what = format!("--topology is given {count} times, and this verb works for");
+                Err(Usage(format!("{what} one domain: give it once (`run` takes several)")).into())
+            }
+        }
+    }
+
+    /// The same flags for each topology that is given. Of several each domain has a log of its own
+    /// in the directory that is named, below its name.
+    pub fn read_each(&self) -> anyhow::Result<Vec<(LogArgs, Read)>> {
+        if self.topology.len() < 2 {
+            return Ok(vec![(self.clone(), self.read()?)]);
+        }
+        let each = |file: &PathBuf| {
+            let read = Read::open(Some(file))?;
+            let dir = self.dir.as_ref().map(|dir| dir.join(&read.topology.domain));
+            Ok((LogArgs { topology: vec![file.clone()], dir, ..self.clone() }, read))
+        };
+        self.topology.iter().map(each).collect()
     }
 
     /// An error if no log was named, or both were.
@@ -103,6 +125,20 @@ impl LogArgs {
                 Err(Usage("no log: give --bootstrap-server HOST:PORT or --dir DIR".into()).into())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses a directory for the logs of several domains that is itself a log.
+    pub fn check_parent(&self, topology: &Topology) -> anyhow::Result<()> {
+        let Some(dir) = &self.dir else { return Ok(()) };
+        match Content::of(dir, &dir_topics(topology))? {
+            Content::Missing | Content::Empty | Content::Other(_) => Ok(()),
+            Content::Log => Err(Usage(format!(
+                "--dir {dir}: it is the log of one domain, and of several each has its own in \
+                 {dir}/DOMAIN; name another directory, or move the log there",
+                dir = dir.display()
+            ))
+            .into()),
         }
     }
 
@@ -127,9 +163,12 @@ impl LogArgs {
         Ok(())
     }
 
-    /// Where the store lies: in the directory, or under the working directory for a Kafka.
+    /// Where the store lies: in the directory, or under the working directory for a Kafka. In a
+    /// directory that is given as that of stores the domain may have one of its own, which a `run`
+    /// of several domains made.
     pub fn store(&self, given: Option<&Path>, domain: &str) -> PathBuf {
         match (given, &self.dir) {
+            (Some(given), _) if SledStore::is_there(&given.join(domain)) => given.join(domain),
             (Some(given), _) => given.to_owned(),
             (None, Some(dir)) => dir.join("store"),
             (None, None) => PathBuf::from(format!("yardmaster-store-{domain}")),

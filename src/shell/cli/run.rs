@@ -1,38 +1,37 @@
-//! `run`: serve.
+//! `run`: serve, for one domain or several.
 
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
-use crate::drive::counters::{CounterPublishing, WriteCounter};
-use crate::drive::port::{Log, LogError, StoreError};
-use crate::drive::{Config, Drive, Halt};
-use crate::shell::cli::Ended;
+mod domain;
+
+use crate::core::limits::Limits;
 use crate::shell::cli::http_args::ServeArgs;
-use crate::shell::cli::intake::Beside;
-use crate::shell::cli::log_args::{LogArgs, Read, open_store};
-use crate::shell::clock;
-use crate::shell::dirlog::Mode;
-use crate::shell::kafka::{KafkaAdmin, KafkaLog, TopicMap};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::shell::rivals::Rivals;
-use crate::shell::serve::Show;
-use crate::shell::stuck::Stuck;
-use crate::wire::record::write_counter;
+use crate::shell::cli::log_args::LogArgs;
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::http::Door;
+use crate::shell::serve::{Show, serve};
+use crate::shell::store::SledStore;
+use crate::wire::topology;
 use clap::Args;
+use domain::Domain;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 /// Serves: as a standby until the lead is free, then as leader. SIGTERM finishes the cycle,
 /// publishes a final progress record, stores everything and exits 0.
+///
+/// With several --topology one process works for several domains, each as if it were alone: the
+/// stores lie in DIR/DOMAIN below --store, logs of --dir in DIR/DOMAIN. A domain that stops with an
+/// error does not stop the others; the process then exits 1 at its end.
 ///
 /// Examples:
 ///   yardmaster run --bootstrap-server kafka:9092 --store /var/lib/yardmaster
 ///   yardmaster run --dir yard
 ///   yardmaster run --dir new --create
+///   yardmaster run --bootstrap-server kafka:9092 --topology a.toml --topology b.toml
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Run {
@@ -54,13 +53,8 @@ pub struct Run {
     dry_run: bool,
 }
 
-/// Why one life of the loop ended.
-enum End {
-    /// Asked to stop, and did so in order.
-    Stopped,
-    /// To be begun again, as a standby, with nothing in memory.
-    Again(String),
-}
+/// The stack of a domain's thread, as large as that of a main thread; bytes.
+const STACK: usize = 8 << 20;
 
 impl Run {
     /// Whether it only prints what would be done.
@@ -70,326 +64,148 @@ impl Run {
 
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
-        self.log_args.check()?;
-        if self.log_args.bootstrap_server.is_some() {
-            self.log_args.kafka(&read.topology)?;
-        }
-        if self.log_args.dir.is_some() {
-            self.log_args.check_dir(&read.topology, self.create)?;
-        }
-        let store = self.log_args.store(self.store.as_deref(), &read.topology.domain);
-        let limits = read.topology.limits.clone();
-        let door = self.serve_args.door(self.http, &limits)?;
+        let domains = self.domains()?;
+        let door = self.door(&domains)?;
         if self.dry_run {
-            let domain = &read.topology.domain;
-            println!("would serve domain {domain} with its store in {}", store.display());
-            println!("{}", crate::wire::topology::describe(&read.topology));
+            domains.iter().for_each(show_plan);
             return Ok(ExitCode::SUCCESS);
         }
         if self.create {
-            self.log_args.create(&read.topology)?;
+            domains.iter().try_for_each(|it| it.log_args.create(&it.read.topology))?;
         }
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT] {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
-        let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
+        let (mut shows, mut served, mut apis) = (Vec::new(), Vec::new(), Vec::new());
+        for domain in &domains {
+            let limits = &domain.read.topology.limits;
+            let mut show = Show::new(domain.name(), limits.metric_labels_max);
+            apis.push(show.api(Door::new(limits, &[]).answer_max, &domain.read.epoch_config()?));
+            served.push(show.served());
+            shows.push(show);
+        }
         let scheme = door.scheme();
-        let bound = show.listen_with_api(self.http, door, &read.epoch_config()?)?;
-        let url = format!("{scheme}://{bound}");
+        let server = serve(self.http, door, served, apis)?;
+        let url = format!("{scheme}://{}", server.address());
         tracing::info!("serving metrics and questions on {url}");
-        let beside = Beside::start(&self.log_args, &read)?;
-        let progress = &read.topology.topic(Topic::Progress).name;
-        let mut rivals = Rivals::new(&read.topology.domain, progress, &limits);
-        let mut pause = Duration::from_millis(200);
-        let longest = Duration::from_millis(limits.backoff_max_ms as u64);
-        while !stop.load(Ordering::Relaxed) {
-            let began = clock::stopwatch();
-            match self.live(
-                &read,
-                (&store, &url),
-                &mut show,
-                &stop,
-                beside.as_ref(),
-                &mut rivals,
-            )? {
-                End::Stopped => break,
-                End::Again(why) => {
-                    tracing::warn!("{why}; starting again as a standby in {pause:?}");
-                    show.status.update(|status| status.leading = false);
-                    nap(pause, &stop);
-                    let lived = Duration::from_nanos(clock::stopwatch() - began);
-                    pause = if lived > longest { Duration::from_millis(200) } else { pause * 2 };
-                    pause = pause.min(longest);
-                }
+        let ended = match (domains.as_slice(), shows.as_mut_slice()) {
+            ([domain], [show]) => {
+                let ended = domain.run(plain(&url), show, &stop);
+                show.stop();
+                ended
             }
-        }
-        show.stop();
-        Ok(ExitCode::SUCCESS)
+            _ => run_all(&domains, shows, &url, &stop),
+        };
+        server.stop();
+        ended.map(|()| ExitCode::SUCCESS)
     }
 
-    /// One life: from the store, as a standby, perhaps as leader, to its end.
-    fn live(
-        &self,
-        read: &Read,
-        (store, url): (&std::path::Path, &str),
-        show: &mut Show,
-        stop: &AtomicBool,
-        beside: Option<&Beside>,
-        rivals: &mut Rivals,
-    ) -> anyhow::Result<End> {
-        show.status.update(|status| status.restoring = true);
-        let mut drive = match self.begin(read, store, url) {
-            Ok(drive) => drive,
-            Err(error) => return again(error, show),
-        };
-        let key = read.epoch_config()?.key_fingerprint;
-        show.keep(&store.join("history"), key.as_deref(), &mut drive);
-        show.status.update(|status| status.broker_unreachable_since = None);
-        let names = read.topology.topics.iter();
-        let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));
-        let served = match serve(&mut drive, show, &mut stuck, stop, beside, rivals) {
-            // Nothing was lost, so the next life need not wait for the lead to become free.
-            Err(halt @ (Halt::Log(LogError::Grown { .. }) | Halt::Names { .. })) => {
-                drive.finish(clock::now()).and(Err(halt))
+    /// What is worked for, each domain checked, and all of them together.
+    fn domains(&self) -> anyhow::Result<Vec<Domain>> {
+        let each = self.log_args.read_each()?;
+        self.log_args.check()?;
+        let files: Vec<_> = each.iter().map(|(_, it)| (it.name.as_str(), &it.topology)).collect();
+        let conflicts = topology::conflicts(&files);
+        if !conflicts.is_empty() {
+            return Err(Usage(conflicts.join("\n")).into());
+        }
+        let are_several = each.len() > 1;
+        if are_several {
+            self.log_args.check_parent(&each[0].1.topology)?;
+        }
+        let mut domains = Vec::new();
+        for (log_args, read) in each {
+            if log_args.bootstrap_server.is_some() {
+                log_args.kafka(&read.topology)?;
             }
-            served => served,
-        };
-        if drive.leads() && matches!(&served, Err(Halt::Log(LogError::Fenced(_)))) {
-            rivals.fenced(drive.instance());
+            log_args.check_dir(&read.topology, self.create)?;
+            let name = &read.topology.domain;
+            let store = match &self.store {
+                Some(dir) if are_several => dir.join(name),
+                given => log_args.store(given.as_deref(), name),
+            };
+            domains.push(Domain { log_args, read, store });
         }
-        if let Some(beside) = beside {
-            beside.report(false, show);
-        }
-        match served {
-            Ok(()) => Ok(End::Stopped),
-            Err(halt) => again(halt.into(), show),
-        }
-    }
-
-    fn begin(
-        &self,
-        read: &Read,
-        store: &std::path::Path,
-        url: &str,
-    ) -> anyhow::Result<Drive<AnyLog, AnyStore>> {
-        let (log, has_counters) = self.log(read)?;
-        let store = open_store(store)?;
-        if let AnyStore::Sled(store) = &store {
-            store.write_address(url.strip_prefix("http://").unwrap_or(url))?;
-        }
-        let config = Config {
-            instance: instance(),
-            epoch_config: read.epoch_config()?,
-            stopwatch: clock::stopwatch,
-            uptime: Some(clock::uptime),
-            verify: false,
-            keeps: true,
-            counters: has_counters
-                .then(|| counter_publishing(read.topology.limits.tell_interval_ms)),
-        };
-        Ok(Drive::start(log, store, config)?)
-    }
-
-    /// The log, and whether counters are published on it: they are on a Kafka that has their topic.
-    fn log(&self, read: &Read) -> anyhow::Result<(AnyLog, bool)> {
-        if self.log_args.bootstrap_server.is_none() {
-            return Ok((self.log_args.log(&read.topology, Mode::Write)?, false));
-        }
-        let mut conf = self.log_args.kafka(&read.topology)?;
-        let name = read.topology.topic(Topic::Counter).name.clone();
-        let has_counters = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
-        if has_counters {
-            conf.topics.push(TopicMap { topic: Topic::Counter, name });
-        } else {
+        if let Some(dir) = self.store.as_ref().filter(|it| are_several && SledStore::is_there(it)) {
+            let dir = dir.display();
             tracing::warn!(
-                "no topic {name}: counters are not published; topology apply creates it"
+                "--store {dir} is itself the store of a run of one domain, which is not used: \
+                 each domain has its own in {dir}/DOMAIN, and is rebuilt from the log if that is \
+                 new"
             );
         }
-        let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
-        Ok((self.log_args.framed(log, &read.topology, Mode::Write)?, has_counters))
+        Ok(domains)
+    }
+
+    /// Which connections are served: what one domain allows is allowed.
+    fn door(&self, domains: &[Domain]) -> Result<Door, Usage> {
+        let mut limits = Limits::default();
+        let each = || domains.iter().map(|it| &it.read.topology.limits);
+        let (longest, most) = (
+            each().map(|it| it.http_timeout_ms).max(),
+            each().map(|it| it.http_connections_max).max(),
+        );
+        limits.http_timeout_ms = longest.unwrap_or(limits.http_timeout_ms);
+        limits.http_connections_max = most.unwrap_or(limits.http_connections_max);
+        self.serve_args.door(self.http, &limits)
     }
 }
 
-/// Counters as records of our own schema.
-fn counter_publishing(interval: Millis) -> CounterPublishing {
-    let write: WriteCounter = |changed, at, put| {
-        write_counter(changed, (at.domain, at.epoch, at.cycle, at.now), put);
-    };
-    CounterPublishing { interval, is_early: false, write }
+fn show_plan(domain: &Domain) {
+    println!("would serve domain {} with its store in {}", domain.name(), domain.store.display());
+    println!("{}", topology::describe(&domain.read.topology));
 }
 
-/// Host, process, and when it was made: no two lives have the same.
-fn instance() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = if host.trim().is_empty() { "localhost" } else { host.trim() };
-    format!("{host}:{}:{}", std::process::id(), clock::now())
+/// An address without `http://`, which verbs add.
+fn plain(url: &str) -> &str {
+    url.strip_prefix("http://").unwrap_or(url)
 }
 
-/// What has to happen before another life can go better than the one that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remedy {
-    /// The broker comes back.
-    Broker,
-    /// Nothing: another standby is as good as the first.
-    Nothing,
-    /// The schema registry answers.
-    Registry,
-    /// The clocks agree.
-    Clock,
-    /// A person mends it.
-    Person,
-}
-
-fn remedy(error: &anyhow::Error) -> Remedy {
-    let of_log = |error: &LogError| match error {
-        LogError::Unreachable(_) => Remedy::Broker,
-        LogError::Unanswered(_) => Remedy::Registry,
-        LogError::Fenced(_) | LogError::Aborted(_) | LogError::Grown { .. } => Remedy::Nothing,
-        LogError::OutOfRange { .. } | LogError::Stop(_) => Remedy::Person,
-    };
-    match (error.downcast_ref::<Halt>(), error.downcast_ref::<LogError>()) {
-        (Some(Halt::Log(error)), _) | (None, Some(error)) => of_log(error),
-        (Some(Halt::Clock { .. }), _) => Remedy::Clock,
-        (Some(Halt::Names { .. } | Halt::Repaired { .. }), _) => Remedy::Nothing,
-        (Some(Halt::Store(StoreError::Stop(_)) | Halt::Lost(_)), _) | (None, None) => {
-            Remedy::Person
-        }
-    }
-}
-
-/// What can be mended by beginning again is begun again; the rest ends the process.
-fn again(error: anyhow::Error, show: &Show) -> anyhow::Result<End> {
-    let why = error.to_string();
-    match remedy(&error) {
-        Remedy::Person => return Err(error),
-        Remedy::Nothing => {}
-        Remedy::Broker => unreachable_since(show),
-        Remedy::Registry => {
-            let waits_for_schemas = Some(why.clone());
-            show.status.update(|status| status.waits_for_schemas = waits_for_schemas);
-        }
-        Remedy::Clock => {
-            let silent_because = Some(why.clone());
-            show.status.update(|status| status.silent_because = silent_because);
-        }
-    }
-    Ok(End::Again(why))
-}
-
-fn unreachable_since(show: &Show) {
-    show.status.update(|status| {
-        status.broker_unreachable_since.get_or_insert_with(clock::now);
-    });
-}
-
-/// While the state is copied in portions the loop waits no longer for records; ms.
-const COPY_WAIT_MS: Millis = 2;
-
-/// The loop.
-fn serve(
-    drive: &mut Drive<AnyLog, AnyStore>,
-    show: &mut Show,
-    stuck: &mut Stuck,
+/// Each domain on a thread of its own, until all have ended; the error names those that ended with
+/// one.
+fn run_all(
+    domains: &[Domain],
+    shows: Vec<Show>,
+    url: &str,
     stop: &AtomicBool,
-    beside: Option<&Beside>,
-    rivals: &mut Rivals,
-) -> Result<(), Halt> {
-    let jitter = drive.state().setting.limits.takeover_jitter_ms;
-    let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
-    rivals.decides_by(drive.topology_hash());
-    // By uptime: a step of the clock is no silence of the leader.
-    let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
-    let mut was_leading = false;
-    while !stop.load(Ordering::Relaxed) {
-        let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
-        let wait =
-            if drive.state().copying_for().is_some() { wait.min(COPY_WAIT_MS) } else { wait };
-        if !drive.has_backlog() {
-            drive.pump(Duration::from_millis(wait as u64))?;
+) -> anyhow::Result<()> {
+    let stopped: Vec<String> = std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (domain, mut show) in domains.iter().zip(shows) {
+            let status = Arc::clone(&show.status);
+            let work = move || {
+                let span = tracing::error_span!("run", domain = %domain.name());
+                span.in_scope(|| run_one(domain, &mut show, url, stop))
+            };
+            let thread = std::thread::Builder::new().name(domain.name().to_owned());
+            let thread = thread.stack_size(STACK).spawn_scoped(scope, work).map_err(|error| {
+                let why = format!("the system gives no thread: {error}");
+                status.update(|status| status.stopped = Some(why.clone()));
+                why
+            });
+            threads.push((domain, thread));
         }
-        if drive.log().is_unreachable() {
-            unreachable_since(show);
-            heard_at = clock::uptime();
-        } else {
-            show.status.update(|status| status.broker_unreachable_since = None);
-        }
-        show.tell_waiting_for_registry(drive.log().waiting_for_registry());
-        show.tell_stuck(stuck, &drive.stuck_lanes().collect());
-        if drive.leads() {
-            drive.lead(clock::now())?;
-        } else {
-            drive.follow()?;
-            if drive.newest() != newest {
-                (newest, heard_at) = (drive.newest(), clock::uptime());
-            }
-            if drive.may_lead(clock::uptime(), heard_at, jitter)
-                && rivals.may_lead(drive.newest_leader(), clock::uptime())
-            {
-                drive.take_lead(clock::now())?;
-            }
-        }
-        let newest_leader = drive.newest_leader();
-        let has_changed = newest_leader.is_some_and(|leader| rivals.see(leader, clock::uptime()));
-        show.tell_lead(has_changed, rivals);
-        if drive.leads() != was_leading {
-            was_leading = drive.leads();
-            let state = drive.state();
-            tracing::info!("leading epoch {} from cycle {}", state.epoch, state.number);
-            show.status.update(|status| status.silent_because = None);
-        }
-        if let Some(beside) = beside {
-            beside.report(drive.leads(), show);
-        }
-        show.report(drive);
-        drive.check_names()?;
-    }
-    tracing::info!("asked to stop: finishing the cycle");
-    drive.finish(clock::now())
+        let ended = threads.into_iter().filter_map(|(domain, thread)| {
+            let panicked = |_| Err("it panicked; the log has the place".to_owned());
+            let ended = thread.and_then(|thread| thread.join().unwrap_or_else(panicked));
+            ended.err().map(|why| format!("domain {} stopped: {why}", domain.name()))
+        });
+        ended.collect()
+    });
+    if stopped.is_empty() { Ok(()) } else { anyhow::bail!("{}", stopped.join("; ")) }
 }
 
-fn nap(span: Duration, stop: &AtomicBool) {
-    let step = Duration::from_millis(50);
-    let mut left = span;
-    while !left.is_zero() && !stop.load(Ordering::Relaxed) {
-        let now = left.min(step);
-        std::thread::sleep(now);
-        left -= now;
+/// One of several domains; why it ended if it was not to stop, which is shown from then on.
+fn run_one(domain: &Domain, show: &mut Show, url: &str, stop: &AtomicBool) -> Result<(), String> {
+    let address = format!("{}/?domain={}", plain(url), domain.name());
+    // A defect that shows in one domain ends no other.
+    let ended = catch_unwind(AssertUnwindSafe(|| domain.run(&address, show, stop)));
+    let ended = ended.unwrap_or_else(|_| anyhow::bail!("it panicked; the log has the place"));
+    let why = ended.map_err(|error| format!("{error:#}"));
+    match &why {
+        Ok(()) => show.stop(),
+        Err(why) => show.tell_stopped(why.clone()),
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::cut::{Lane, Topic};
-
-    #[test]
-    fn only_what_can_mend_itself_is_tried_again() {
-        let text = || "why".to_owned();
-        let lane = Lane::new(Topic::Task, 0);
-        let cases: [(LogError, Remedy); 7] = [
-            (LogError::Unreachable(text()), Remedy::Broker),
-            (LogError::Unanswered(text()), Remedy::Registry),
-            (LogError::Fenced(text()), Remedy::Nothing),
-            (LogError::Aborted(text()), Remedy::Nothing),
-            (LogError::Grown { topic: Topic::Task, known: 1, found: 2 }, Remedy::Nothing),
-            (LogError::OutOfRange { lane, wanted: 1, first: 2 }, Remedy::Person),
-            (LogError::Stop(text()), Remedy::Person),
-        ];
-        for (error, wanted) in cases {
-            let text = error.to_string();
-            let opening = anyhow::Error::from(error);
-            assert_eq!(remedy(&opening), wanted, "{text}");
-            // The same error once the drive runs.
-            let error = opening.downcast::<LogError>().unwrap();
-            assert_eq!(remedy(&Halt::Log(error).into()), wanted, "{text}");
-        }
-        let (what, side) = ("it", "ahead of");
-        let skew = Halt::Clock { what, skew_ms: 9, side, remedy: "set it", instance: text() };
-        assert_eq!(remedy(&skew.into()), Remedy::Clock);
-        assert_eq!(remedy(&Halt::Lost(text()).into()), Remedy::Person);
-        assert_eq!(remedy(&Halt::Store(StoreError::Stop(text())).into()), Remedy::Person);
-        assert_eq!(remedy(&anyhow::anyhow!("anything else")), Remedy::Person);
-    }
+    why
 }

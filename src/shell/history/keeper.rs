@@ -19,6 +19,7 @@ use crate::core::state::snapshot::CopiedState;
 use crate::core::unit::Millis;
 use crate::drive::report::Report;
 use crate::shell::copying::Portions;
+use crate::shell::thread;
 use crate::shell::view::View;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::counter::to_json;
@@ -89,8 +90,7 @@ impl Keeper {
         let mut writer = Writer::new(inner);
         writer.begin(state.number, state.now);
         let (messages, sent) = sync_channel(MESSAGES_MAX);
-        let thread =
-            std::thread::Builder::new().name("history".into()).spawn(move || writer.run(&sent))?;
+        let thread = thread::spawn("history", move || writer.run(&sent))?;
         Ok(Keeper {
             history,
             messages: Some(messages),

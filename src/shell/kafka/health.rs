@@ -5,6 +5,7 @@ use super::extent;
 use super::queue::Client;
 use crate::core::cut::{Lane, Topic};
 use crate::drive::port::{LogError, REMAKE};
+use crate::shell::thread;
 use rdkafka::error::KafkaError;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -73,7 +74,7 @@ impl Probe {
             }
         };
         // Without the thread nothing is known to fail, which is no worse than without a probe.
-        let thread = std::thread::Builder::new().name("kafka-probe".into()).spawn(work);
+        let thread = thread::spawn("kafka-probe", work);
         Probe { findings, _stop: thread.is_ok().then_some(stop) }
     }
 

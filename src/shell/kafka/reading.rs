@@ -7,6 +7,7 @@ use super::reader::{Extent, Reader};
 use crate::core::cut::Lane;
 use crate::drive::port::{Batch, LogError};
 use crate::shell::read_ahead::shelf::{Look, Shelf};
+use crate::shell::thread;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +48,7 @@ impl Reading {
         let (orders, inbox) = channel();
         let (outbox, looks) = channel();
         let work = move || work(reader, &leads, &inbox, &outbox);
-        let thread = std::thread::Builder::new().name("kafka-read".into()).spawn(work);
+        let thread = thread::spawn("kafka-read", work);
         let thread = thread.map_err(|error| {
             LogError::Stop(format!("cannot start the thread that reads: {error}"))
         })?;

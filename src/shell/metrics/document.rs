@@ -32,7 +32,8 @@ pub fn document() -> String {
     let _ = writeln!(
         page,
         "`/metrics` of `run`, `demo`, `intake` and `import --every`. Every metric has the label \
-         `{DOMAIN}` too, the one domain that the process works for. A process shows what it has: \
+         `{DOMAIN}` too: the domain that the process works for; a `run` of several shows all of \
+         them, each with its own figures. A process shows what it has: \
          one that does not lead shows no requests that wait, one that imports nothing no imports."
     );
     let _ = writeln!(

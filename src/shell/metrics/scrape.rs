@@ -20,6 +20,7 @@ pub struct Scrape {
     leading: Gauge,
     publishing: Gauge,
     ready: Gauge,
+    domain_up: Gauge,
     /// Where the system states it.
     memory: Option<Gauge>,
 }
@@ -31,11 +32,12 @@ impl Scrape {
         current: Arc<Current>,
         status: Arc<Status>,
     ) -> Scrape {
-        let [leading, publishing, ready] = [Metric::Leading, Metric::Publishing, Metric::Ready]
-            .map(|metric| gauge(recorder, metric, &[]));
-        let memory = resident_bytes().map(|_| gauge(recorder, Metric::ResidentMemory, &[]));
+        let gauge = |metric| gauge(recorder, metric, &[]);
+        let [leading, publishing] = [Metric::Leading, Metric::Publishing].map(gauge);
+        let [ready, domain_up] = [Metric::Ready, Metric::DomainUp].map(gauge);
+        let memory = resident_bytes().map(|_| gauge(Metric::ResidentMemory));
         let handle = recorder.handle();
-        Scrape { handle, queues, current, status, leading, publishing, ready, memory }
+        Scrape { handle, queues, current, status, leading, publishing, ready, domain_up, memory }
     }
 
     /// The text that Prometheus reads.
@@ -50,10 +52,11 @@ impl Scrape {
     /// Brings up to date what is known without the loop.
     fn look(&self) {
         let state = self.status.get();
-        let is_ready = state.not_ready().is_none() && self.status.stands_still().is_none();
+        let is_ready = self.status.not_ready().is_none();
         self.leading.set(f64::from(u8::from(state.leading)));
         self.publishing.set(f64::from(u8::from(state.is_publishing())));
         self.ready.set(f64::from(u8::from(is_ready)));
+        self.domain_up.set(f64::from(u8::from(state.stopped.is_none())));
         if let (Some(gauge), Some(bytes)) = (&self.memory, resident_bytes()) {
             gauge.set(bytes as f64);
         }

@@ -191,8 +191,10 @@ metrics! {
         "Whether this process leads and nothing that it knows keeps it from publishing (1) or not (0).";
     Ready Kind::Gauge, "yardmaster_ready" []
         "Whether /readyz answers that this process is ready (1) or not (0).";
+    DomainUp Kind::Gauge, "yardmaster_domain_up" []
+        "Whether the process works for the domain (1), or stopped to with an error that a person has to mend (0) while it goes on with its other domains.";
     ResidentMemory Kind::Gauge, "yardmaster_resident_memory_bytes" []
-        "Memory of this process that is resident, in bytes. Not there where the system does not state it.";
+        "Memory of this process that is resident, in bytes: the same figure in each of its domains. Not there where the system does not state it.";
     LeadChanges Kind::Counter, "yardmaster_lead_changes_total" []
         "How often this process saw the lead change.";
     RestoreRatio Kind::Gauge, "yardmaster_restore_ratio" []

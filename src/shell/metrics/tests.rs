@@ -25,7 +25,7 @@ use weights::weighed;
 use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 27] = [
+const UNITS: [&str; 28] = [
     "reads",
     "counters",
     "events",
@@ -55,6 +55,7 @@ const UNITS: [&str; 27] = [
     "leading",
     "publishing",
     "ready",
+    "up",
 ];
 
 /// A state with an open command, and with a report on what is held back.

@@ -14,11 +14,13 @@
 
   const token = stored('sessionStorage', 'yardmaster-token');
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const domain = new URLSearchParams(location.search).get('domain');
+  const query = domain ? `?${new URLSearchParams({ domain })}` : '';
   const early = {};
   if (/^(#now.*)?$/.test(location.hash) && !document.hidden) {
     for (const path of ['status', 'queues']) {
       const signal = AbortSignal.timeout(15000);
-      early[path] = fetch(`api/v1/${path}`, { headers, signal, cache: 'no-store' });
+      early[path] = fetch(`api/v1/${path}${query}`, { headers, signal, cache: 'no-store' });
       // The error is seen where the answer is taken.
       early[path].catch(() => {});
     }

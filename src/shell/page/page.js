@@ -196,7 +196,7 @@ function writeStatus() {
   const at = performance.now();
   if (cycleSeen.cycle !== status.cycle) cycleSeen = { cycle: status.cycle, at };
   const still = at - cycleSeen.at;
-  setText(document.getElementById('domain'), status.domain ?? '');
+  writeDomain();
   write('state', status.leading ? '● leading' : '○ standby', '');
   write(
     'ready',
@@ -212,6 +212,31 @@ function writeStatus() {
   write('open requests', count(status.requests_open), '');
   write('version', status.version ?? '', '');
 }
+
+/** The name of the domain; where the process has several, a list to choose from. */
+function writeDomain() {
+  const all = status.domains ?? [];
+  const list = document.getElementById('domains');
+  const name = document.getElementById('domain');
+  setText(name, status.domain ?? '');
+  name.hidden = all.length > 1;
+  list.hidden = all.length < 2;
+  if (list.hidden) return;
+  const names = all.map((it) => it.domain);
+  if ([...list.options].map((option) => option.value).join() !== names.join()) {
+    fill(list, ...names.map((name) => h('option', { value: name })));
+    list.value = status.domain;
+  }
+  for (const [at, it] of all.entries()) {
+    const trouble = it.ready ? '' : ' (not ready)';
+    setText(list.options[at], `${it.domain}${trouble}`);
+  }
+}
+
+/** Another domain is another address, so that it can be kept and sent. */
+document.getElementById('domains').addEventListener('change', (event) => {
+  location.search = new URLSearchParams({ domain: event.target.value });
+});
 
 function write(name, text, kind) {
   setText(cells[name], text);

@@ -9,6 +9,7 @@ pub mod shelf;
 
 use crate::core::cut::{Cut, Lane};
 use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
+use crate::shell::thread;
 use crate::wire::avro::Writer;
 use shelf::{Look, Shelf};
 use std::collections::VecDeque;
@@ -51,7 +52,7 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
             inbox.into_iter().for_each(|job| job(&mut log));
             log
         };
-        let thread = std::thread::Builder::new().name("read-ahead".into()).spawn(work);
+        let thread = thread::spawn("read-ahead", work);
         let thread = thread.map_err(|error| {
             LogError::Stop(format!("cannot start the thread that reads the log: {error}"))
         })?;

@@ -4,6 +4,7 @@ use super::index::Index;
 use super::open::{self, Trouble};
 use super::rewrite::{self, Space};
 use crate::drive::port::{Checkpoint, StoreError};
+use crate::shell::thread;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -34,9 +35,8 @@ impl Writer {
         let (orders, to_write) = channel();
         let (results, done) = channel();
         let path = dir.to_path_buf();
-        let thread = std::thread::Builder::new()
-            .name("store".to_string())
-            .spawn(move || write_all(&path, db, index, Space::new(slack), &to_write, &results))
+        let work = move || write_all(&path, db, index, Space::new(slack), &to_write, &results);
+        let thread = thread::spawn("store", work)
             .map_err(|error| super::files::stop(dir, "start the thread that writes", &error))?;
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
     }

@@ -12,6 +12,7 @@ mod pseudonyms;
 mod read;
 mod registry;
 mod rule;
+mod together;
 mod topic;
 
 pub use complaint::Complaint;
@@ -21,6 +22,7 @@ pub use lint::{Finding, Severity, findings};
 pub use need::{Reader as TopicReader, Shortfall, readers, shortfalls, why_append};
 pub use pseudonyms::PseudonymSettings;
 pub use registry::{Registry, Strategy};
+pub use together::conflicts;
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
 use crate::core::command::CommandSetting;

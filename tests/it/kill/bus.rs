@@ -209,14 +209,20 @@ fn topology_text(domain: &str, change: impl FnOnce(&mut Table)) -> String {
     file.insert("domain".into(), domain.into());
     let kafka = table(&mut file, "kafka");
     kafka.insert("group".into(), domain.into());
-    for topic in Topic::ALL {
+    for topic in topics_of(&mut file) {
         let settings = table(table(&mut file, "topics"), topic.name());
-        settings.insert("name".into(), topic_name(domain, *topic).into());
+        settings.insert("name".into(), topic_name(domain, topic).into());
         let partitions = settings["partitions"].as_integer().unwrap().min(2);
         settings.insert("partitions".into(), partitions.into());
     }
     change(&mut file);
     file.to_string()
+}
+
+/// The topics that a topology file has.
+pub fn topics_of(file: &mut Table) -> Vec<Topic> {
+    let names = table(file, "topics").keys();
+    names.map(|name| Topic::from_name(name).expect("a topic")).collect()
 }
 
 /// Gives a topology file's limits and its policy to `change`.

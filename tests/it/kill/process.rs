@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -45,17 +45,22 @@ impl Process {
         store: &Path,
         more: &[&str],
     ) -> Process {
+        command.args(["run", "--bootstrap-server", bootstrap, "--topology"]).arg(topology);
+        command.args(more);
+        Process::spawn(command, store)
+    }
+
+    /// A `run` with all its flags but for those of its store and of HTTP.
+    pub fn spawn(mut command: Command, store: &Path) -> Process {
         let log = store.with_extension("log");
         let stderr: File = OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        // The address of an earlier life would be taken for this one's.
-        let _ = std::fs::remove_file(store.join("address"));
+        // The addresses of an earlier life would be taken for this one's.
+        let of_domains = std::fs::read_dir(store).into_iter().flatten().flatten();
+        let folders = of_domains.map(|it| it.path()).chain([store.to_owned()]);
+        folders.for_each(|it| drop(std::fs::remove_file(it.join("address"))));
         let child = command
-            .args(["run", "--bootstrap-server", bootstrap, "--http", "127.0.0.1:0"])
-            .arg("--topology")
-            .arg(topology)
-            .arg("--store")
+            .args(["--http", "127.0.0.1:0", "--store"])
             .arg(store)
-            .args(more)
             .stdin(Stdio::null())
             .stderr(stderr)
             .spawn()
@@ -111,16 +116,31 @@ impl Process {
         }
     }
 
+    /// Where it can be asked, as its store has it; `None` while it cannot.
+    pub fn address(&self) -> Option<SocketAddr> {
+        address_in(&self.store)
+    }
+
+    /// The same of a process of several domains, as the store of one of them has it.
+    pub fn address_for(&self, domain: &str) -> Option<SocketAddr> {
+        address_in(&self.store.join(domain))
+    }
+
     /// What it answers when it is asked for a page; `None` while it does not.
     pub fn page(&self, path: &str) -> Option<String> {
-        let address = std::fs::read_to_string(self.store.join("address")).ok()?;
-        let address = address.trim().parse().ok()?;
-        let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        Some(text.split_once("\r\n\r\n")?.1.to_owned())
+        get(self.address()?, path)
+    }
+
+    /// What a process of several domains answers about one of them; `path` has no query.
+    pub fn page_of(&self, domain: &str, path: &str) -> Option<String> {
+        get(self.address_for(domain)?, &format!("{path}?domain={domain}"))
+    }
+
+    /// Whether a process of several domains leads one of them and may speak there.
+    pub fn leads_in(&self, domain: &str) -> bool {
+        let answer = self.page_of(domain, "/readyz").unwrap_or_default();
+        let body: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
+        body["state"]["leading"] == true && body["ready"] == true
     }
 
     /// What it says of itself; `None` while it does not answer.
@@ -144,6 +164,22 @@ impl Process {
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(25)..].join("\n")
     }
+}
+
+/// Where the process that holds a store can be asked: what stands before a query names its server.
+fn address_in(store: &Path) -> Option<SocketAddr> {
+    let text = std::fs::read_to_string(store.join("address")).ok()?;
+    text.trim().split('/').next()?.parse().ok()
+}
+
+/// The body of an answer; `None` if there is none.
+fn get(address: SocketAddr, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text.split_once("\r\n\r\n")?.1.to_owned())
 }
 
 /// A child that ends with this, also where a test fails before it ended it.

@@ -1,10 +1,9 @@
 //! Two installations of one domain with topics of their own on one broker.
 
 use super::SECOND;
-use super::bus::{Bus, table};
+use super::bus::{Bus, table, topics_of};
 use super::process::{Process, wait_until};
 use toml::Table;
-use yardmaster::core::cut::Topic;
 
 #[test]
 fn two_installations_of_one_domain_with_topics_of_their_own_lead_side_by_side() {
@@ -15,9 +14,9 @@ fn two_installations_of_one_domain_with_topics_of_their_own_lead_side_by_side() 
     let Some(one) = Bus::real(hasty) else { return };
     // The same domain, other names of the topics.
     let mut file: Table = std::fs::read_to_string(&one.topology).unwrap().parse().unwrap();
-    for topic in Topic::ALL {
+    for topic in topics_of(&mut file) {
         let settings = table(table(&mut file, "topics"), topic.name());
-        settings.insert("name".into(), format!("{}-trial", one.topic(*topic)).into());
+        settings.insert("name".into(), format!("{}-trial", one.topic(topic)).into());
     }
     let trial = one.path("trial.toml");
     std::fs::write(&trial, file.to_string()).unwrap();

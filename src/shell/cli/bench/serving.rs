@@ -9,12 +9,12 @@ use crate::drive::fold::fold_batch;
 use crate::drive::port::Batch;
 use crate::drive::report::Report;
 use crate::shell::answers::Answers;
-use crate::shell::api::{self, Api, Past, Reasons, Views};
+use crate::shell::api::{self, Api, Apis, Past, Reasons, Views};
 use crate::shell::cli::log_args::Read;
 use crate::shell::cli::progress::Bar;
 use crate::shell::clock::stopwatch;
 use crate::shell::history::{Keeper, Keeps, Turn};
-use crate::shell::http::{Door, Server};
+use crate::shell::http::{Door, ServedDomain, Server};
 use crate::shell::metrics::{Metrics, QueueLoad};
 use crate::shell::question::{Asked, LoopClient, Question};
 use crate::shell::status::Status;
@@ -129,9 +129,11 @@ impl Served {
         let keeper = Keeper::open(&scratch.join("serving"), keeps, None, &engine.state)?;
         api.past.set(Some(keeper.history()));
         let metrics = Metrics::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-        let added = (api::routes(api), &api::PATHS[..]);
+        let added = (api::routes(Apis::new(vec![api])), &api::PATHS[..]);
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let server = Server::start(any, metrics.scrape(status.clone()), status, door, added)?;
+        let (name, scrape) = (read.topology.domain.clone(), metrics.scrape(status.clone()));
+        let served = ServedDomain { name, scrape, status };
+        let server = Server::start(any, vec![served], door, added)?;
         let mut served = Served {
             load: Load::new(7, jobs, START).steady(),
             engine,

@@ -10,6 +10,7 @@ use crate::shell::cli::Ended;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::stop::Stop;
 use crate::shell::clock;
+use crate::shell::store::SledStore;
 use anyhow::Context;
 use clap::Args;
 use model::{Effect, Model, News, Subject};
@@ -46,7 +47,8 @@ It is asked over its HTTP API, and shows nothing that is not there. Without a te
 Examples:
   yardmaster top
   yardmaster top --http leader:9187 --http-token-file token
-  yardmaster top --store /var/lib/yardmaster/store --once";
+  yardmaster top --store /var/lib/yardmaster/store --once
+  yardmaster top --domain cms";
 
 /// A live view of a running process.
 #[derive(Args)]
@@ -63,6 +65,10 @@ pub struct Top {
     /// Take the address from the store that the process holds.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Of a process of several domains: the one to show. Without it the first, or with --store the
+    /// one whose store it is.
+    #[arg(long, value_name = "DOMAIN")]
+    domain: Option<String>,
     #[command(flatten)]
     ask_args: AskArgs,
     /// Between two questions; s.
@@ -82,10 +88,10 @@ impl Top {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let place = match self.store {
-            Some(store) => Place::Store(store),
+            Some(store) => Place::Store(of_domain(store, self.domain.as_deref())),
             None => Place::Http(self.http),
         };
-        let process = Process::new(place, self.ask_args.proof()?);
+        let process = Process::new(place, self.domain, self.ask_args.proof()?);
         if self.once || !std::io::stdout().is_terminal() {
             return once(process);
         }
@@ -104,6 +110,12 @@ impl Top {
         shown.and(restored)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The store of a domain in a directory that was named as that of stores.
+fn of_domain(store: PathBuf, domain: Option<&str>) -> PathBuf {
+    let own = domain.map(|domain| store.join(domain));
+    own.filter(|own| SledStore::is_there(own)).unwrap_or(store)
 }
 
 /// Prints one frame.

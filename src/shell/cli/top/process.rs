@@ -25,6 +25,8 @@ pub(super) enum Place {
 /// See the module.
 pub(super) struct Process {
     place: Place,
+    /// The domain that is shown; `None`: the one that the place names, or the first.
+    domain: Option<String>,
     proof: Proof,
     /// Address that was asked last, and the number of the last output it gave.
     known: Option<(String, u64)>,
@@ -32,18 +34,19 @@ pub(super) struct Process {
 
 impl Process {
     /// A process that was not asked yet.
-    pub fn new(place: Place, proof: Proof) -> Process {
-        Process { place, proof, known: None }
+    pub fn new(place: Place, domain: Option<String>, proof: Proof) -> Process {
+        Process { place, domain, proof, known: None }
     }
 
     fn ask(&self) -> Result<Ask, String> {
-        match &self.place {
+        let ask = match &self.place {
             Place::Http(address) => Ok(Ask::new(address, self.proof.clone())),
             Place::Store(store) => Ask::of_store(store, self.proof.clone()).ok_or_else(|| {
                 let store = store.display();
                 format!("no process has left its address in {store}: start one, or give --http")
             }),
-        }
+        };
+        Ok(ask?.about(self.domain.as_deref()))
     }
 
     /// All that is shown but for answers to questions.

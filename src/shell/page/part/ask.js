@@ -43,28 +43,32 @@ export function hasToken() {
   return token !== '';
 }
 
+/** The domain of the page's address (`/?domain=NAME`); empty: the first of the process. */
+export const DOMAIN = new URLSearchParams(location.search).get('domain') ?? '';
+
 /** An answer that was asked for before this module was read (`early.js`); each is taken once. */
-function taken(path, query) {
+function taken(path, isPlain) {
   const early = globalThis.yardmasterEarly;
-  const answer = query ? undefined : early?.[path];
+  const answer = isPlain ? early?.[path] : undefined;
   if (answer) delete early[path];
   return answer;
 }
 
 /**
- * Asks `api/v1/{path}`, with those parameters that are not empty. Throws `Refused`, or `AbortError`
+ * Asks `api/v1/{path}` about the page's domain, with those parameters that are not empty. Throws `Refused`, or `AbortError`
  * if the signal says so.
  */
 export async function ask(path, params = {}, signal = undefined) {
   const given = Object.entries(params).filter(
     ([, value]) => value !== '' && value !== null && value !== undefined,
   );
-  const query = given.length ? `?${new URLSearchParams(given)}` : '';
+  const all = DOMAIN ? [...given, ['domain', DOMAIN]] : given;
+  const query = all.length ? `?${new URLSearchParams(all)}` : '';
   const late = AbortSignal.timeout(ANSWER_MAX);
   let answer;
   let body;
   try {
-    answer = await (taken(path, query) ??
+    answer = await (taken(path, !given.length) ??
       fetch(`api/v1/${path}${query}`, {
         headers: token ? { Authorization: `Bearer ${token}` } : {},
         signal: signal ? AbortSignal.any([signal, late]) : late,
