@@ -5,7 +5,7 @@ use super::domains::Of;
 use super::event::event;
 use super::lists::counted_at;
 use super::query::{Params, Query};
-use super::{Reasons, Refused, beside, json};
+use super::{Api, Reasons, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::{
     NameStanding, explain, explain_command, explain_throttle, headline, join,
