@@ -1,5 +1,5 @@
-//! A weighted random choice that replays (spec cms-nordugrid B.10): the same on every machine and in
-//! whatever order candidates come, drawn from the subject, the attempt and the cut.
+//! A weighted random choice that replays (spec cms-nordugrid B.10): the same on every machine and
+//! in whatever order candidates come, drawn from the subject, the attempt and the cut.
 
 use sha2::{Digest, Sha256};
 
@@ -144,8 +144,8 @@ mod tests {
         }
     }
 
-    /// TN-43, TS-08: chi-square over 100,000 jobs within the 99.9 % bound of two degrees of freedom,
-    /// and the counts that the specification states.
+    /// TN-43, TS-08: chi-square over 100,000 jobs within the 99.9 % bound of two degrees of
+    /// freedom, and the counts that the specification states.
     #[test]
     fn the_shares_of_many_draws_are_those_of_the_weights() {
         let mut counts = [0u32; 3];

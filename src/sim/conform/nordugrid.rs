@@ -1,4 +1,5 @@
-//! Recorded cases of NorduGrid brokering: facts folded, a job decided on, a draw or a cut's id made.
+//! Recorded cases of NorduGrid brokering: facts folded, a job decided on, a draw or a cut's id
+//! made.
 
 use super::json::{items, show, text, whole};
 use super::nordugrid_answer::{answer, drawn};

@@ -1,12 +1,12 @@
 //! Jobs in front: what was sent to a target and is not yet in its published facts (N-08, N-09).
 //!
-//! Every figure is the sum of what each job contributes, and what a job contributes follows from its
-//! record and its reservations alone. Nothing is counted by hand.
+//! Every figure is the sum of what each job contributes, and what a job contributes follows from
+//! its record and its reservations alone. Nothing is counted by hand.
 
 use super::facts::{JobRecord, Share, Submission, TargetReservation};
 use super::job_state::JobState;
 use super::windows::{Needed, UNLIMITED_S};
-use crate::core::unit::Millis;
+use crate::core::unit::{Bytes, Millis};
 use std::collections::BTreeMap;
 
 /// Until when a job counts as being in front.
@@ -74,8 +74,8 @@ pub struct Ahead {
     sums: Vec<Sums>,
 }
 
-/// What a job contributes: at the target of its record, and at those where it has a reservation that
-/// was not refused. Once at each target; a reservation's figures count before the record's.
+/// What a job contributes: at the target of its record, and at those where it has a reservation
+/// that was not refused. Once at each target; a reservation's figures count before the record's.
 pub fn contributions(
     record: Option<&(u32, JobRecord)>,
     reservations: &[(u32, TargetReservation)],
@@ -216,8 +216,8 @@ impl Ahead {
         }
     }
 
-    /// Changes what is known of a job: what it contributed is taken away, what it contributes now is
-    /// added.
+    /// Changes what is known of a job: what it contributed is taken away, what it contributes now
+    /// is added.
     fn change(&mut self, job_id: String, change: impl FnOnce(&mut KnownJob)) {
         let mut job = self.jobs.remove(&job_id).unwrap_or_default();
         self.take_away(&contributions(job.record.as_ref(), &job.reservations));
@@ -274,4 +274,9 @@ impl Amount {
             cache_bytes: self.cache_bytes.saturating_sub(other.cache_bytes),
         }
     }
+}
+
+/// What is left of an amount; never below 0.
+pub fn left(free: Bytes, reserved: u128) -> Bytes {
+    free.saturating_sub(Bytes::try_from(reserved).unwrap_or(Bytes::MAX))
 }

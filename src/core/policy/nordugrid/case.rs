@@ -143,9 +143,9 @@ impl<'a> JobCase<'a> {
         Some(u128::from(time_s) * u128::from(self.clock.reference_mhz))
     }
 
-    /// How long the job needs its CPUs at a queue, rounded up (N-07): its CPU time, `gridtime` scaled
-    /// in its place, else its wall time, else the queue's default of either, else without limit;
-    /// s. A window lasts whole seconds, so that rounding up changes no comparison.
+    /// How long the job needs its CPUs at a queue, rounded up (N-07): its CPU time, `gridtime`
+    /// scaled in its place, else its wall time, else the queue's default of either, else without
+    /// limit; s. A window lasts whole seconds, so that rounding up changes no comparison.
     pub fn needed_time_s(&self, cluster: &ClusterRow, share: &Share) -> u64 {
         let scaled = || {
             let scaled = self.scaled_grid_time()?.div_ceil(self.clock_mhz(cluster).into());

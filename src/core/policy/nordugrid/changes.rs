@@ -1,11 +1,12 @@
-//! What an assignment changes (N-27), and how it is folded: the decision is a fact like any other, so
-//! that a rebuild which folds it gives the same state.
+//! What an assignment changes (N-27), and how it is folded: the decision is a fact like any other,
+//! so that a rebuild which folds it gives the same state.
 
+use super::ahead::left;
 use super::case::JobCase;
 use super::choice::Choice;
 use super::facts::{CacheTag, TargetReservation};
 use super::grid_facts::{GridFacts, split_target};
-use super::staging::{FileClass, Staging, cache_reserved, left};
+use super::staging::{FileClass, Staging, cache_reserved};
 use super::target::TargetCandidate;
 use super::windows::{Needed, UNLIMITED_S, Windows};
 use crate::core::unit::{Bytes, Millis};
@@ -111,8 +112,8 @@ fn tags(case: &JobCase<'_>, cluster: u32, has_cache: bool) -> BTreeSet<String> {
 }
 
 impl GridFacts {
-    /// Folds an assignment: what it holds, until its outcome, its job's record or newer facts of the
-    /// target say otherwise.
+    /// Folds an assignment: what it holds, until its outcome, its job's record or newer facts of
+    /// the target say otherwise.
     pub fn fold_assignment(&mut self, job_id: &str, changes: &TargetChanges, decided_at: Millis) {
         self.put_reservation(TargetReservation {
             job_id: job_id.to_owned(),

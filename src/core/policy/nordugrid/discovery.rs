@@ -25,13 +25,13 @@ struct Child {
 /// What the user asked for beside the job: which clusters, and where to look for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Names of clusters, from `-c` and `-C` of a submission or `-k` and `-K` of a resubmission; one
-    /// with a leading minus is rejected.
+    /// Names of clusters, from `-c` and `-C` of a submission or `-k` and `-K` of a resubmission;
+    /// one with a leading minus is rejected.
     pub clusters: Vec<String>,
     /// Index servers from `-g` and `-G`.
     pub index_servers: Vec<String>,
-    /// Index servers of the user's list, the toolkit's and the machine's; `None`: that list does not
-    /// exist.
+    /// Index servers of the user's list, the toolkit's and the machine's; `None`: that list does
+    /// not exist.
     pub lists: [Option<Vec<String>>; 3],
 }
 

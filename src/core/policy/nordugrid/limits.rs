@@ -1,5 +1,5 @@
-//! Filters that compare the job's times with the limits of a queue (N-14): `cputime`, `gridtime` and
-//! `walltime`. A limit that is not published holds nothing back.
+//! Filters that compare the job's times with the limits of a queue (N-14): `cputime`, `gridtime`
+//! and `walltime`. A limit that is not published holds nothing back.
 
 use super::case::JobCase;
 use super::declared::target_filter;

@@ -4,8 +4,8 @@
 //! From below: facts as records state them (`facts`) and what they come to (`names`, `discovery`,
 //! `windows`, `ahead`, `software`, `files`, `grid_facts`); one job and one target under judgement
 //! (`case`, `target`, `staging`, `figures`); filters (`prechecks`, `attributes`, `limits`, `space`)
-//! and keys of the rank (`ranking`); the choice (`choice`), the whole decision (`decide`) and what it
-//! changes (`changes`).
+//! and keys of the rank (`ranking`); the choice (`choice`), the whole decision (`decide`) and what
+//! it changes (`changes`).
 
 mod ahead;
 mod attributes;

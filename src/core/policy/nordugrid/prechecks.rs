@@ -1,5 +1,5 @@
-//! Filters that look at a queue before the job is compared with it (N-06, N-10 to N-13), and the one
-//! that comes last (N-25).
+//! Filters that look at a queue before the job is compared with it (N-06, N-10 to N-13), and the
+//! one that comes last (N-25).
 
 use super::case::JobCase;
 use super::declared::target_filter;

@@ -1,5 +1,6 @@
 //! Input files at one cluster: their classes and sums (N-16 to N-18), and the cache they go to.
 
+use super::ahead::left;
 use super::case::{Input, JobCase};
 use super::grid_facts::ClusterRow;
 use super::target::amount_ahead;
@@ -162,9 +163,4 @@ fn cache_free(case: &JobCase<'_>, cluster: &ClusterRow) -> Option<Bytes> {
 pub fn cache_reserved(case: &JobCase<'_>, cluster: &ClusterRow) -> u128 {
     let targets = case.facts.targets_of(cluster.number).iter();
     targets.map(|target| amount_ahead(case, *target).cache_bytes).sum()
-}
-
-/// What is left of an amount; never below 0.
-pub fn left(free: Bytes, reserved: u128) -> Bytes {
-    free.saturating_sub(Bytes::try_from(reserved).unwrap_or(Bytes::MAX))
 }

@@ -1,9 +1,8 @@
 //! One target under judgement: a queue of a cluster as one user sees it.
 
-use super::ahead::Amount;
+use super::ahead::{Amount, left};
 use super::case::JobCase;
 use super::grid_facts::{ClusterRow, ShareRow, UserRow};
-use super::staging::left;
 use super::windows::{Needed, Windows};
 use crate::core::unit::{Bytes, Millis};
 
@@ -22,8 +21,8 @@ pub struct TargetCandidate<'a> {
     pub ahead: Amount,
 }
 
-/// When the facts were true by which it is known which jobs a target's figures contain: those of the
-/// user, else those of the queue. If there are none, they contain no job.
+/// When the facts were true by which it is known which jobs a target's figures contain: those of
+/// the user, else those of the queue. If there are none, they contain no job.
 fn facts_as_of(user: Option<&UserRow>, share: Option<&ShareRow>) -> Millis {
     let of_user = user.and_then(|user| user.as_of);
     of_user.or(share.map(|share| share.facts.as_of)).unwrap_or(Millis::MIN)
