@@ -48,6 +48,7 @@ mod letters;
 #[cfg(feature = "shell")]
 mod lint;
 mod logs;
+mod nordugrid;
 #[cfg(feature = "shell")]
 mod output;
 #[cfg(feature = "shell")]
