@@ -112,7 +112,7 @@ const NOT_REACHED: [[&str; 3]; 5] = [
 ];
 
 /// Kinds whose reasons have tests beside their filters: cases here are grids of PanDA queues.
-const TESTED_BESIDE: [&str; 1] = ["nordugrid"];
+const TESTED_BESIDE: [&str; 2] = ["cms", "nordugrid"];
 
 /// Every reason that a filter of a kind declares is given in some case.
 #[test]

@@ -3,9 +3,10 @@
 use yardmaster::core::cut::Topic;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::policy::Arg;
+use yardmaster::core::topic::Need;
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::wire::topology::{
-    ATLAS, Cleanup, Complaint, Topology, describe, mermaid, readers, shortfalls,
+    ATLAS, Cleanup, Complaint, NORDUGRID, Topology, describe, mermaid, readers, shortfalls,
 };
 
 /// The shipped file with one text replaced by another, which must be there.
@@ -34,11 +35,38 @@ fn assert_says(report: &str, parts: &[&str]) {
     }
 }
 
+/// Topics that every topology has.
+fn needed() -> Vec<Topic> {
+    Topic::ALL.iter().copied().filter(|topic| topic.need() == Need::All).collect()
+}
+
+#[test]
+fn a_topology_with_targets_has_the_topics_of_targets() {
+    let topology = Topology::default_nordugrid();
+    assert!(topology.topics.keys().eq(Topic::ALL.iter()));
+    assert_eq!(topology.domain, "nordugrid");
+    let without = NORDUGRID.replace("[topics.user-share]", "[topics.user-shares]");
+    let found = Topology::parse("test.toml", &without).expect_err("a complaint");
+    let shown: Vec<String> = found.iter().map(Complaint::to_string).collect();
+    assert_says(&shown.join("\n"), &["no [topics.user-share]", "did you mean `user-share`?"]);
+}
+
+#[test]
+fn a_policy_of_slot_offers_cannot_be_led() {
+    let (head, _) = ATLAS.split_once("\n[[policy]]").expect("a policy");
+    let text = format!(
+        "{head}\n[[policy]]\nname = \"pool\"\nkind = \"cms\"\nfilters = \"all\"\n\
+         weights = \"all\"\n"
+    );
+    let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
+    assert_says(&shown.join("\n"), &["policy pool", "judges slot offers, which are not read"]);
+}
+
 #[test]
 fn the_shipped_topology_is_right() {
     let topology = Topology::default_atlas();
     assert_eq!(topology.domain, "atlas");
-    assert_eq!(topology.topics.len(), Topic::ALL.len());
+    assert!(topology.topics.keys().eq(needed().iter()));
     assert_eq!(topology.topic(Topic::JobState).name, "yardmaster.job-state");
     assert_eq!(topology.topic(Topic::Progress).retention_ms, Some(14 * DAY));
     assert_eq!(topology.topic(Topic::Queue).cleanup, Cleanup::Compact);
@@ -143,7 +171,7 @@ fn a_missing_topic_is_named() {
 #[test]
 fn an_empty_file_names_all_that_is_missing() {
     let found = complaints("");
-    assert_eq!(found.len(), 2 + Topic::ALL.len());
+    assert_eq!(found.len(), 2 + needed().len());
 }
 
 #[test]
@@ -274,7 +302,7 @@ fn it_is_described_as_text_and_as_a_chart() {
     let topology = Topology::default_atlas();
     let text = describe(&topology);
     let chart = mermaid(&topology);
-    for topic in Topic::ALL {
+    for topic in &needed() {
         assert_says(&text, &[topic.name()]);
         assert_says(&chart, &[&topology.topic(*topic).name]);
     }

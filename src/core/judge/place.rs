@@ -5,7 +5,7 @@ use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::time_notes;
 use crate::core::judge::size::limit;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::output::placed::{Draw, LimitUse, Placed};
+use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 use crate::core::policy::nordugrid::case::JobCase;
 use crate::core::policy::nordugrid::changes::TargetChanges;
 use crate::core::policy::nordugrid::choice::Choice;
@@ -125,7 +125,12 @@ fn assign(
             round: draw.round,
             digest: hex::encode(draw.digest),
             x: u64::try_from(draw.drawn).unwrap_or(u64::MAX),
-            weights: draw.weights.iter().take(DRAW_LISTED).cloned().collect(),
+            weights: draw
+                .weights
+                .iter()
+                .take(DRAW_LISTED)
+                .map(|(name, weight)| DrawWeight { name: name.clone(), weight: *weight })
+                .collect(),
         }),
     });
     Outcome::Assign(vec![Ranked {

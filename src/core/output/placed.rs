@@ -38,8 +38,17 @@ pub struct Draw {
     pub digest: String,
     /// The number drawn, below the sum of the weights.
     pub x: u64,
-    /// The candidates in the order of the draw, with their weights.
-    pub weights: Vec<(String, u64)>,
+    /// The candidates in the order of the draw.
+    pub weights: Vec<DrawWeight>,
+}
+
+/// A candidate of a draw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DrawWeight {
+    /// Name.
+    pub name: String,
+    /// Weight.
+    pub weight: u64,
 }
 
 /// A limit that holds for what was chosen (spec cms-nordugrid TS-07): `after <= max`.
@@ -57,5 +66,6 @@ pub struct LimitUse {
     pub max: u64,
 }
 
+content!(DrawWeight { name, weight });
 content!(Draw { algorithm, cut_id, round, digest, x, weights });
 content!(Placed { alternative, count, time_s, disk_bytes, cache_bytes, tags, rule, draw });

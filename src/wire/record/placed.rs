@@ -1,7 +1,7 @@
 //! The part of a decision that says what one job takes at its target, and the limits that hold.
 
 use super::{amount, count, list, option, text, texts};
-use crate::core::output::placed::{Draw, LimitUse, Placed};
+use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 pub(crate) fn read(at: &mut Cursor<'_>) -> Result<Placed, Fault> {
@@ -24,7 +24,7 @@ fn read_draw(at: &mut Cursor<'_>) -> Result<Draw, Fault> {
         round: count(at)?,
         digest: text(at)?,
         x: amount(at)?,
-        weights: list(at, |at| Ok((text(at)?, amount(at)?)))?,
+        weights: list(at, |at| Ok(DrawWeight { name: text(at)?, weight: amount(at)? }))?,
     })
 }
 
@@ -45,9 +45,9 @@ fn write_draw(sink: &mut Sink<'_>, draw: &Draw) {
     sink.count(draw.round);
     sink.string(&draw.digest);
     sink.amount(draw.x);
-    sink.array(&draw.weights, |sink, (name, weight)| {
-        sink.string(name);
-        sink.amount(*weight);
+    sink.array(&draw.weights, |sink, it| {
+        sink.string(&it.name);
+        sink.amount(it.weight);
     });
 }
 

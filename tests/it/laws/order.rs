@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "c8d4c86d6deeed00adf8067fe811048d0543b786e64c14a2a8b1646647098655";
+const DIGEST: &str = "7a10e7b05ffedaaff4f954b831093dc317d9da9192408cd9d18347bcb1427d76";

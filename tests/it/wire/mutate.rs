@@ -80,7 +80,8 @@ impl Made {
             1 => json!([inner, "null"]),
             2 => json!("null"),
             // A branch that ours has no place for.
-            3 if dice.flag() => json!(["null", inner, "boolean"]),
+            // A map is none either, but the reference takes one for a record.
+            3 if dice.flag() || inner.get("$ref").is_some() => json!(["null", inner, "boolean"]),
             3 => json!(["null", inner, {"type": "map", "values": self.fresh_type(dice, 1)}]),
             _ => json!(["null", inner]),
         }

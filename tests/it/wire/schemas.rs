@@ -47,11 +47,12 @@ fn fields(schema: &Schema, each: &mut impl FnMut(&str, &RecordField)) {
 
 #[test]
 fn every_field_is_documented_with_its_unit() {
-    const UNITS: [&str; 13] = [
+    const UNITS: [&str; 14] = [
         "ms since 1970",
         "count",
         "bytes",
         "MB",
+        "MHz",
         "kB/s",
         " s;",
         "; s.",
@@ -194,6 +195,8 @@ fn symbols_stand_in_the_order_of_the_core() {
     stands(Topic::Replica, "state", &["available", "copying", "unavailable"]);
     stands(Topic::Quota, "subject_kind", &["user", "group"]);
     stands(Topic::User, "kind", &["user", "group"]);
+    stands(Topic::Registration, "kind", &["unknown", "registry", "computing", "storage"]);
+    stands(Topic::Registration, "status", &["valid", "invalid", "purged"]);
     stands(Topic::Decision, "outcome", &["assign", "defer", "reject"]);
     stands(Topic::Throttle, "subject_kind", &SubjectKind::ALL.map(SubjectKind::name));
     stands(Topic::Throttle, "action", &Action::ALL.map(Action::name));

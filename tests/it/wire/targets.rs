@@ -6,7 +6,7 @@ use yardmaster::core::event::{
     BatchFacts, ChildKind, ClusterFacts, JobDescription, Registration, RegistrationStatus, Upload,
     UserShare,
 };
-use yardmaster::core::output::placed::{Draw, LimitUse, Placed};
+use yardmaster::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 
 pub fn cluster(dice: &mut Dice<'_>) -> ClusterFacts {
     ClusterFacts {
@@ -96,7 +96,7 @@ pub fn placed(dice: &mut Dice<'_>) -> Placed {
             round: dice.count(),
             digest: dice.text(),
             x: dice.amount(),
-            weights: dice.list(|dice| (dice.text(), dice.amount())),
+            weights: dice.list(|dice| DrawWeight { name: dice.text(), weight: dice.amount() }),
         }),
     }
 }
