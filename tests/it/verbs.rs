@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
-use yardmaster::core::cut::Topic;
 use yardmaster::core::unit::DAY;
 use yardmaster::drive::Drive;
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
