@@ -42,8 +42,9 @@ pub struct Archive {
     /// Directory to write: a new one, an empty one, or an earlier archive of the same Kafka.
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     dir: PathBuf,
-    /// Topology file; without it the built-in one for ATLAS.
-    #[arg(long, value_name = "FILE", help_heading = "Log")]
+    /// Topology file, or the name of a built-in topology: atlas, nordugrid. Without it the one for
+    /// ATLAS.
+    #[arg(long, value_name = "FILE|NAME", help_heading = "Log")]
     topology: Option<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments.
     #[arg(long, value_name = "FILE", help_heading = "Kafka")]

@@ -10,7 +10,7 @@ use crate::shell::registry::{FramedLog, Framing};
 use crate::shell::scan::Scan;
 use crate::shell::store::SledStore;
 use crate::wire::pseudonym::Pseudonyms;
-use crate::wire::topology::{self, ATLAS, Topology};
+use crate::wire::topology::{self, BUILT_IN, Topology};
 use anyhow::Context;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,9 @@ pub struct LogArgs {
     /// Directory to read instead of a Kafka; its store lies in DIR/store.
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     pub dir: Option<PathBuf>,
-    /// Topology file; without it the built-in one for ATLAS.
-    #[arg(long, value_name = "FILE", help_heading = "Log")]
+    /// Topology file, or the name of a built-in topology: atlas, nordugrid (a file of that name is
+    /// given as ./atlas). Without it the one for ATLAS.
+    #[arg(long, value_name = "FILE|NAME", help_heading = "Log")]
     pub topology: Option<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments. The place for secrets.
     #[arg(long, value_name = "FILE", help_heading = "Kafka")]
@@ -51,14 +52,13 @@ pub struct Read {
 impl Read {
     /// Reads a topology file, or the built-in one; every mistake at once.
     pub fn open(path: Option<&Path>) -> anyhow::Result<Read> {
-        let (name, text) = match path {
-            None => ("atlas.toml (built in)".to_owned(), ATLAS.to_owned()),
-            Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(|error| {
-                    Usage(format!("--topology {}: {error}; name a readable file", path.display()))
-                })?;
-                (path.display().to_string(), text)
-            }
+        let built_in = match path {
+            None => Some(&BUILT_IN[0]),
+            Some(path) => BUILT_IN.iter().find(|(name, _)| path.as_os_str() == *name),
+        };
+        let (name, text) = match (built_in, path) {
+            (Some((name, text)), _) => (format!("{name}.toml (built in)"), (*text).to_owned()),
+            (None, path) => read_file(path.unwrap_or(Path::new("")))?,
         };
         let topology = Topology::parse(&name, &text).map_err(|complaints| {
             let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
@@ -236,6 +236,16 @@ impl LogArgs {
         conf.check().map_err(|mistakes| Usage(mistakes.join("\n")))?;
         Ok(conf)
     }
+}
+
+/// The name and the text of a topology file.
+fn read_file(path: &Path) -> Result<(String, String), Usage> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let names = BUILT_IN.map(|(name, _)| name).join(", ");
+        let path = path.display();
+        Usage(format!("--topology {path}: {error}; name a readable file, or one of {names}"))
+    })?;
+    Ok((path.display().to_string(), text))
 }
 
 fn property(text: &str, source: &str) -> Result<(String, String), Usage> {

@@ -31,8 +31,14 @@ use read::{Reader, Value, show};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// The topology that ships: ATLAS.
+/// The topology for ATLAS, used when no other is named.
 pub const ATLAS: &str = include_str!("../../../topology/atlas.toml");
+
+/// The topology for NorduGrid.
+pub const NORDUGRID: &str = include_str!("../../../topology/nordugrid.toml");
+
+/// The topologies that are part of the program, by name.
+pub const BUILT_IN: [(&str, &str); 2] = [("atlas", ATLAS), ("nordugrid", NORDUGRID)];
 
 /// What runs: read and checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,10 +138,16 @@ impl Topology {
         if complaints.is_empty() { Ok(topology) } else { Err(complaints) }
     }
 
-    /// The topology that ships.
+    /// The topology for ATLAS.
     pub fn default_atlas() -> Topology {
         // cannot fail: the file is part of the program, and a test reads it.
         Topology::parse("topology/atlas.toml", ATLAS).expect("the shipped topology is right")
+    }
+
+    /// The topology for NorduGrid.
+    pub fn default_nordugrid() -> Topology {
+        // cannot fail: the file is part of the program, and a test reads it.
+        Topology::parse("topology/nordugrid.toml", NORDUGRID).expect("the shipped topology is right")
     }
 
     /// The settings of a topic; of one that it does not have those that would hold if nothing were
