@@ -44,8 +44,9 @@ mod letters;
 mod lint;
 mod logs;
 #[cfg(feature = "shell")]
-mod output;
+mod nordugrid;
 #[cfg(feature = "shell")]
+mod output;
 mod own_kind;
 #[cfg(feature = "shell")]
 mod packaging;

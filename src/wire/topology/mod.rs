@@ -147,7 +147,8 @@ impl Topology {
     /// The topology for NorduGrid.
     pub fn default_nordugrid() -> Topology {
         // cannot fail: the file is part of the program, and a test reads it.
-        Topology::parse("topology/nordugrid.toml", NORDUGRID).expect("the shipped topology is right")
+        Topology::parse("topology/nordugrid.toml", NORDUGRID)
+            .expect("the shipped topology is right")
     }
 
     /// The settings of a topic; of one that it does not have those that would hold if nothing were
