@@ -27,8 +27,8 @@ pub enum Need {
 }
 
 /// Hands the catalogue to a macro: number (persisted: none is ever given again), type, name (that
-/// of its schema, its default name in a log, its metric label), class, which topologies need it, the releases that have a
-/// version of its schema, who writes it, and what reads it.
+/// of its schema, its default name in a log, its metric label), class, which topologies need it, the
+/// releases that have a version of its schema, who writes it, and what reads it.
 macro_rules! each_topic {
     ($then:ident) => {
         $then! {

@@ -3,9 +3,11 @@
 use yardmaster::core::cut::Topic;
 use yardmaster::core::limits::Limits;
 use yardmaster::core::policy::Arg;
+use yardmaster::core::topic::Need;
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::wire::topology::{
-    ATLAS, Cleanup, Complaint, Topology, describe, mermaid, readers, shortfalls,
+    ATLAS, Cleanup, Complaint, NORDUGRID, Topology, describe, findings, mermaid, readers,
+    shortfalls,
 };
 
 /// The shipped file with one text replaced by another, which must be there.
@@ -27,6 +29,11 @@ fn complaint(from: &str, to: &str) -> String {
     shown[0].clone()
 }
 
+/// Topics that every topology has.
+fn needed() -> impl Iterator<Item = Topic> {
+    Topic::ALL.iter().copied().filter(|topic| topic.need() == Need::All)
+}
+
 #[track_caller]
 fn assert_says(report: &str, parts: &[&str]) {
     for part in parts {
@@ -38,7 +45,7 @@ fn assert_says(report: &str, parts: &[&str]) {
 fn the_shipped_topology_is_right() {
     let topology = Topology::default_atlas();
     assert_eq!(topology.domain, "atlas");
-    assert_eq!(topology.topics.len(), Topic::ALL.len());
+    assert_eq!(topology.topics.len(), needed().count());
     assert_eq!(topology.topic(Topic::JobState).name, "yardmaster.job-state");
     assert_eq!(topology.topic(Topic::Progress).retention_ms, Some(14 * DAY));
     assert_eq!(topology.topic(Topic::Queue).cleanup, Cleanup::Compact);
@@ -56,6 +63,28 @@ fn the_shipped_topology_is_right() {
     assert_eq!(trial("progress"), ids("yardmaster-atlas-trial.progress", intake));
     assert_eq!(trial("job-state"), ids(lead, "yardmaster-atlas-trial.job-state-intake"));
     assert_eq!(trial("decision"), ids(lead, intake));
+}
+
+#[test]
+fn the_topology_of_nordugrid_is_right_and_stands_beside_others() {
+    let topology = Topology::default_nordugrid();
+    assert_eq!(topology.domain, "nordugrid");
+    assert_eq!(topology.topics.len(), Topic::ALL.len());
+    for (topic, settings) in &topology.topics {
+        assert_eq!(settings.name, format!("yardmaster.nordugrid.{}", topic.name()));
+    }
+    let findings = findings("nordugrid.toml", NORDUGRID, &topology);
+    assert!(findings.is_empty(), "{findings:#?}");
+}
+
+#[test]
+fn a_topology_of_targets_has_the_topics_that_they_need() {
+    let begin = NORDUGRID.find("[topics.user-share]").unwrap();
+    let end = NORDUGRID.find("# Files: size").unwrap();
+    let found = complaints(&format!("{}{}", &NORDUGRID[..begin], &NORDUGRID[end..]));
+    let shown: Vec<String> = found.iter().map(Complaint::to_string).collect();
+    assert_eq!(shown.len(), 1, "{shown:#?}");
+    assert_says(&shown[0], &["no [topics.user-share]"]);
 }
 
 #[test]
@@ -143,7 +172,7 @@ fn a_missing_topic_is_named() {
 #[test]
 fn an_empty_file_names_all_that_is_missing() {
     let found = complaints("");
-    assert_eq!(found.len(), 2 + Topic::ALL.len());
+    assert_eq!(found.len(), 2 + needed().count());
 }
 
 #[test]
@@ -274,9 +303,9 @@ fn it_is_described_as_text_and_as_a_chart() {
     let topology = Topology::default_atlas();
     let text = describe(&topology);
     let chart = mermaid(&topology);
-    for topic in Topic::ALL {
+    for topic in needed() {
         assert_says(&text, &[topic.name()]);
-        assert_says(&chart, &[&topology.topic(*topic).name]);
+        assert_says(&chart, &[&topology.topic(topic).name]);
     }
     for limit in Limits::ALL {
         assert_says(&text, &[limit.key, limit.help]);

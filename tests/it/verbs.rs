@@ -191,7 +191,7 @@ fn a_directory_that_is_a_year_ahead_is_repaired() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().join("log");
     let atlas = Topology::parse("atlas.toml", ATLAS).unwrap();
-    let topics = Topic::read().map(|topic| {
+    let topics = atlas.read_topics().map(|topic| {
         let settings = atlas.topic(topic);
         DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
     });

@@ -76,7 +76,8 @@ pub struct Decision {
     pub notes: Vec<String>,
     /// Whether it is only published, not to be carried out. It reserves nothing.
     pub dry_run: bool,
-    /// What the assignment of one job takes at its target; `None` where a chunk of jobs is assigned.
+    /// What the assignment of one job takes at its target; `None` where a chunk of jobs is
+    /// assigned.
     pub placed: Option<Placed>,
     /// Limits that hold for what was chosen.
     pub limits: Vec<LimitUse>,

@@ -64,7 +64,7 @@ pub fn share(target: &str, free: &str, disk: u64, now: i64) -> UserShare {
 
 impl Small {
     pub fn new() -> Small {
-        Small { yard: Yard::new() }
+        Small { yard: Yard::of(&Topology::default_nordugrid()) }
     }
 
     pub fn config(&self, instance: &str) -> Config {
