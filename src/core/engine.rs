@@ -6,6 +6,8 @@
 //! What is remembered here beside the state only shows what need not be evaluated again.
 
 use crate::core::command::CommandRule;
+use crate::core::cut::{Lane, Topic};
+use crate::core::event::{Event, Task};
 use crate::core::govern::CommandEvaluation;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
@@ -223,6 +225,28 @@ impl Engine {
                 return Some(decision);
             }
         }
+    }
+
+    /// What requests would be answered at the present cut, each with those before it answered. They
+    /// and their answers are counted in this engine, which is to be dropped after it.
+    pub fn preview(mut self, tasks: &[Task]) -> Vec<Decision> {
+        let (lane, now) = (Lane::new(Topic::Task, 0), self.state.now);
+        for task in tasks {
+            let offset = self.state.next(lane);
+            self.state.fold(lane, offset, now, &Event::Task(Box::new(task.clone())));
+        }
+        self.begin_cut(true);
+        let mut decisions = Vec::new();
+        for (number, task) in (1..).zip(tasks) {
+            let Engine { state, policies, grid, work, .. } = &self;
+            let judging = Judging { view: grid.view(state), policies, work };
+            let Some(decision) = judging.decide(&task.subject, number, None, None) else {
+                continue;
+            };
+            self.fold_output(&Output::from(decision.clone()));
+            decisions.push(decision);
+        }
+        decisions
     }
 
     /// Jobs that a rule left alone since their attempt has sent no heartbeat, by rule, since this

@@ -263,6 +263,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
+    /// Ends the drive and gives what is known.
+    pub fn into_engine(self) -> Engine {
+        self.engine
+    }
+
     /// Ends the drive and gives the ports back.
     pub fn into_ports(self) -> (L, S) {
         (self.log, self.store)

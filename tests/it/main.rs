@@ -48,10 +48,10 @@ mod letters;
 #[cfg(feature = "shell")]
 mod lint;
 mod logs;
+#[cfg(feature = "shell")]
 mod nordugrid;
 #[cfg(feature = "shell")]
 mod output;
-#[cfg(feature = "shell")]
 mod own_kind;
 #[cfg(feature = "shell")]
 mod packaging;
@@ -71,6 +71,7 @@ mod sim;
 mod store;
 #[cfg(feature = "shell")]
 mod tail;
+mod targets;
 mod tidy;
 #[cfg(feature = "shell")]
 mod top;

@@ -28,6 +28,7 @@ mod run;
 mod schemas;
 mod secret;
 mod stop;
+mod submit;
 mod table;
 mod tail;
 mod top;
@@ -61,6 +62,8 @@ struct Cli {
 enum Verb {
     #[command(about = "Fold what happens, judge what is asked, publish the answers")]
     Run(run::Run),
+    #[command(about = "Ask for a cluster's queue for a job that xRSL describes")]
+    Submit(submit::Submit),
     #[command(about = "A simulated grid in a closed loop; needs nothing else")]
     Demo(demo::Demo),
     #[command(about = "Rebuild the state from the log; prints its digest")]
@@ -143,6 +146,7 @@ pub fn main() -> ExitCode {
     }
     let ended = match cli.verb {
         Verb::Run(verb) => verb.run(),
+        Verb::Submit(verb) => verb.run(),
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),

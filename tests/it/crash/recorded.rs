@@ -204,7 +204,7 @@ fn record_a_log() {
     let text = lines.join("\n");
     std::fs::write(dir.path().join("topology.toml"), &text).unwrap();
     let topology = topology::Topology::parse("topology.toml", &text).unwrap();
-    let topics = Topic::read().map(|topic| {
+    let topics = topology.read_topics().map(|topic| {
         let settings = topology.topic(topic);
         DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
     });

@@ -16,7 +16,7 @@ use yardmaster::sim::paper::{Note, Paper, PaperLog};
 use yardmaster::sim::scenario::records;
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::record::{self, Layout};
-use yardmaster::wire::topology;
+use yardmaster::wire::topology::{self, Topology};
 
 /// The yard's first moment.
 pub const T0: i64 = 1_760_000_000_000;
@@ -79,7 +79,13 @@ pub struct Yard {
 
 impl Yard {
     pub fn new() -> Yard {
-        let lanes: Vec<Lane> = Topic::read()
+        Yard::of(&Topology::default_atlas())
+    }
+
+    /// With the topics of a topology.
+    pub fn of(topology: &Topology) -> Yard {
+        let lanes: Vec<Lane> = topology
+            .read_topics()
             .flat_map(|topic| {
                 let partitions = if topic == Topic::Progress { 1 } else { 2 };
                 (0..partitions).map(move |partition| Lane::new(topic, partition))

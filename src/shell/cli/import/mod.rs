@@ -5,7 +5,7 @@ mod standing;
 mod target;
 
 pub use load::{Kind, encode, load_file};
-pub use target::lane;
+pub use target::{Entry, append, lane};
 
 use crate::core::cut::Topic;
 use crate::shell::cli::http_args::ServeArgs;
@@ -22,7 +22,7 @@ use load::{Loaded, Text};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use target::{Changes, Entry, Target, append};
+use target::{Changes, Target};
 
 /// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
 /// What is missing or wrong is named with its queue and field; it does not stop the rest.

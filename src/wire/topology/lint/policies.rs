@@ -2,7 +2,7 @@
 
 use super::finding::{Findings, Report};
 use super::part::{Part, filter, own, weight};
-use crate::core::policy::{PolicySpec, Wake};
+use crate::core::policy::{PolicySpec, Wake, kind};
 use crate::core::unit::{DAY, MINUTE, SECOND};
 use crate::wire::topology::Topology;
 
@@ -20,8 +20,14 @@ pub(super) fn look(found: &mut Findings, topology: &Topology, policy: &PolicySpe
     }
 }
 
+/// Whether a policy chooses targets for single jobs.
+fn judges_targets(policy: &PolicySpec) -> bool {
+    kind(&policy.kind).is_some_and(|kind| kind.judges_targets())
+}
+
 fn lists(found: &mut Findings, policy: &PolicySpec) {
     let name = &policy.name;
+    let status = if judges_targets(policy) { "queue_status" } else { "status" };
     if policy.filters.is_empty() {
         found.warning(
             &["policy", name, "filters"],
@@ -32,14 +38,14 @@ fn lists(found: &mut Findings, policy: &PolicySpec) {
                 remedy: "filters = \"all\", or a list of those that are wanted".to_owned(),
             },
         );
-    } else if filter(policy, "status").is_none() {
+    } else if filter(policy, status).is_none() {
         found.warning(
             &["policy", name, "filters"],
             Report {
                 code: "no-filter",
-                found: format!("policy {name} does not list the filter status"),
+                found: format!("policy {name} does not list the filter {status}"),
                 why: "candidates that are offline or paused are chosen like others".to_owned(),
-                remedy: "list status first".to_owned(),
+                remedy: format!("list {status} first"),
             },
         );
     }
@@ -190,7 +196,9 @@ fn times(found: &mut Findings, topology: &Topology, policy: &PolicySpec) {
             },
         );
     }
-    if policy.wake == Wake::Event && policy.dwell >= policy.defer {
+    // A job that wants a target is never deferred.
+    let is_deferred = !judges_targets(policy);
+    if is_deferred && policy.wake == Wake::Event && policy.dwell >= policy.defer {
         found.warning(
             &["policy", name, "dwell_s"],
             Report {

@@ -1,0 +1,115 @@
+//! Which clusters, and which index servers, a submission names (spec cms-nordugrid N-01 to N-05).
+
+use crate::shell::cli::Usage;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// See the module.
+#[derive(Args)]
+pub struct Lists {
+    /// A cluster that may be chosen; no index server is read then. With a leading minus: one that
+    /// may not.
+    #[arg(short = 'c', long = "cluster", value_name = "NAME", help_heading = "Clusters")]
+    #[arg(allow_hyphen_values = true)]
+    cluster: Vec<String>,
+    /// File of such names, one a line, # for comments.
+    #[arg(short = 'C', long = "clusters-from", value_name = "FILE", help_heading = "Clusters")]
+    clusters_from: Vec<PathBuf>,
+    /// An index server where clusters are looked for. Without any: those of the first list that
+    /// exists of ~/.nggiislist, $NORDUGRID_LOCATION/etc/giislist and /etc/giislist.
+    #[arg(short = 'g', long = "index-server", value_name = "NAME", help_heading = "Clusters")]
+    index_server: Vec<String>,
+    /// File of index servers, one a line, # for comments.
+    #[arg(short = 'G', long = "index-servers-from", value_name = "FILE")]
+    #[arg(help_heading = "Clusters")]
+    index_servers_from: Vec<PathBuf>,
+}
+
+impl Lists {
+    /// Clusters that are named.
+    ///
+    /// # Errors
+    /// An empty name, or a file that cannot be read.
+    pub fn clusters(&self) -> Result<Vec<String>, Usage> {
+        let names = named("-c", &self.cluster, "-C", &self.clusters_from)?;
+        match names.iter().any(|name| name.trim_start_matches('-').is_empty()) {
+            true => Err(Usage("-c: an empty name; give that of a cluster".to_owned())),
+            false => Ok(names),
+        }
+    }
+
+    /// Index servers that are named, or else those of the first list that exists; none where
+    /// clusters are named.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or no index server where one is needed.
+    pub fn index_servers(&self) -> Result<Vec<String>, Usage> {
+        let named = named("-g", &self.index_server, "-G", &self.index_servers_from)?;
+        let is_explicit = self.clusters()?.iter().any(|name| !name.starts_with('-'));
+        if is_explicit || !named.is_empty() {
+            return Ok(named);
+        }
+        let lists = lists();
+        for list in &lists {
+            match std::fs::read_to_string(list) {
+                Ok(text) => return Ok(names(&text)).and_then(|names| not_empty(names, list)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let list = list.display();
+                    return Err(Usage(format!("{list}: {error}; make it readable, or give -g")));
+                }
+            }
+        }
+        let lists: Vec<String> = lists.iter().map(|list| list.display().to_string()).collect();
+        Err(Usage(format!(
+            "no index server (no_index_server): give -g NAME, -G FILE or clusters with -c; none of \
+             the lists {} exists",
+            lists.join(", ")
+        )))
+    }
+}
+
+fn not_empty(names: Vec<String>, list: &Path) -> Result<Vec<String>, Usage> {
+    match names.is_empty() {
+        true => Err(Usage(format!(
+            "{}: names no index server (no_index_server); add one, or give -g",
+            list.display()
+        ))),
+        false => Ok(names),
+    }
+}
+
+/// The lists of the user, the toolkit and the machine, in this order (N-03).
+fn lists() -> Vec<PathBuf> {
+    let of = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
+    let user = of("HOME").map(|home| Path::new(&home).join(".nggiislist"));
+    let toolkit = of("NORDUGRID_LOCATION").map(|at| Path::new(&at).join("etc/giislist"));
+    user.into_iter().chain(toolkit).chain([PathBuf::from("/etc/giislist")]).collect()
+}
+
+/// Names given one by one, and those in files.
+fn named(
+    flag: &str,
+    given: &[String],
+    file_flag: &str,
+    files: &[PathBuf],
+) -> Result<Vec<String>, Usage> {
+    if given.iter().any(|name| name.trim().is_empty()) {
+        return Err(Usage(format!("{flag}: an empty name; give the name of a server")));
+    }
+    let mut all = given.to_vec();
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            Usage(format!("{file_flag} {}: {error}; name a readable file", file.display()))
+        })?;
+        all.extend(names(&text));
+    }
+    Ok(all)
+}
+
+/// The names in a file.
+fn names(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(str::to_owned).collect()
+}

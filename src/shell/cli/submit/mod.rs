@@ -1,0 +1,200 @@
+//! `submit`: a job description in xRSL becomes requests for a cluster's queue.
+
+mod described;
+mod lists;
+
+use crate::core::event::{JobDescription, Task};
+use crate::core::explain::{Context, explain, iso};
+use crate::core::policy::kind;
+use crate::core::topic::Topic;
+use crate::core::unit::Millis;
+use crate::shell::cli::import::{Entry, append};
+use crate::shell::cli::log_args::{LogArgs, Read};
+use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::{Ended, Usage};
+use crate::shell::clock;
+use crate::shell::ports::AnyStore;
+use crate::wire::record;
+use clap::Args;
+use described::Described;
+use lists::Lists;
+use sha2::{Digest, Sha256};
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Asks for a queue of a cluster for each job of a description in xRSL (spec cms-nordugrid B): puts
+/// a record for each on the topic task, and prints the job ids, by which `explain` and `tail` show
+/// where the jobs go. A mistake in the description is named with its line and column, and nothing
+/// is published.
+///
+/// Examples:
+///   yardmaster submit --xrsl job.xrsl --user /O=Grid/CN=Ann -g index.example.org
+///     --topology nordugrid --bootstrap-server kafka:9092
+///   yardmaster submit --xrsl job.xrsl --user ann -c ce-a -c ce-b --topology nordugrid --dir yard
+///   yardmaster submit --xrsl job.xrsl --user ann -c -ce-a -g index --dry-run
+///     --topology nordugrid --dir yard
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct Submit {
+    /// File with the description. Input files that are uploaded (source "") are sought beside it.
+    #[arg(long, value_name = "FILE")]
+    xrsl: PathBuf,
+    /// Who submits, as clusters publish it for their users.
+    #[arg(long, value_name = "NAME")]
+    user: String,
+    #[command(flatten)]
+    lists: Lists,
+    /// Id of the job; of several jobs, ID/0, ID/1 and so on. Without it a new one.
+    #[arg(long, value_name = "ID")]
+    job_id: Option<String>,
+    /// Publish nothing, and show the decision that would be made as of the last cycle in the log.
+    /// A draw may fall otherwise later: it depends on all that was read until then.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    log_args: LogArgs,
+}
+
+impl Submit {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let read = self.log_args.read()?;
+        self.log_args.check()?;
+        self.log_args.check_dir(&read.topology, false)?;
+        let described = Described::open(&self.xrsl)?;
+        let tasks = self.tasks(&read, &described, clock::now())?;
+        if self.dry_run {
+            return self.show(&read, &tasks);
+        }
+        append(&self.log_args, &read, entries(&read, &tasks)?)?;
+        tasks.iter().for_each(|task| println!("{}", task.subject));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// A request for each job of the description.
+    fn tasks(&self, read: &Read, described: &Described, now: Millis) -> anyhow::Result<Vec<Task>> {
+        let policy = policy(read)?;
+        let (clusters, index_servers) = (self.lists.clusters()?, self.lists.index_servers()?);
+        let id = match &self.job_id {
+            Some(id) if id.is_empty() || id.contains('/') => {
+                let why = "a job id is not empty and has no `/`, which numbers jobs of one file";
+                return Err(Usage(format!("--job-id {id:?}: {why}")).into());
+            }
+            Some(id) => id.clone(),
+            None => new_id(&self.user, now),
+        };
+        self.check_names(read, &id)?;
+        let (first, several) = (described.jobs.first(), described.jobs.len() > 1);
+        let uploads = |job: usize| described.jobs.get(job).or(first).cloned().unwrap_or_default();
+        let task = |job: u32| Task {
+            subject: if several { format!("{id}/{job}") } else { id.clone() },
+            task: id.clone(),
+            domain: read.topology.domain.clone(),
+            policy: policy.clone(),
+            asked_at: now,
+            changed_at: now,
+            jobs: 1,
+            user: self.user.clone(),
+            description: Some(JobDescription {
+                text: described.text.clone(),
+                server_dialect: false,
+                job,
+                clusters: clusters.clone(),
+                index_servers: index_servers.clone(),
+                uploads: uploads(job as usize),
+            }),
+            ..Task::default()
+        };
+        let jobs = u32::try_from(described.jobs.len()).unwrap_or(u32::MAX);
+        Ok((0..jobs).map(task).collect())
+    }
+
+    /// Refuses names that no record may have.
+    fn check_names(&self, read: &Read, id: &str) -> Result<(), Usage> {
+        let longest = read.topology.limits.name_bytes;
+        // Of the number of a job in a description with several.
+        let number = "/4294967295".len();
+        for (flag, length) in [("--user", self.user.len()), ("--job-id", id.len() + number)] {
+            if length == 0 || length > longest {
+                return Err(Usage(format!(
+                    "{flag}: {length} bytes; give 1 to {longest}, the limit name_bytes of {}",
+                    read.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows what would be decided.
+    fn show(&self, read: &Read, tasks: &[Task]) -> Ended {
+        let store = AnyStore::Nothing;
+        let rebuilt = rebuild(&self.log_args, read, store, false, Until::End, |_| ())?;
+        let (number, now) = (rebuilt.drive.state().number, rebuilt.drive.state().now);
+        if number == 0 {
+            anyhow::bail!(
+                "--dry-run: the log has no cycle, so nothing is known of clusters; start \
+                 `yardmaster run` on it first"
+            );
+        }
+        eprintln!("as of cycle {number}, {}; nothing was published", iso(now));
+        let epoch_config = read.epoch_config()?;
+        for decision in rebuilt.drive.into_engine().preview(tasks) {
+            let policies = &read.topology.policies;
+            let spec = policies.iter().find(|spec| spec.name == decision.policy);
+            let kinds: Vec<_> = spec.and_then(|spec| kind(&spec.kind)).into_iter().collect();
+            let mut policies = epoch_config.policies.iter();
+            let context = Context {
+                kinds: &kinds,
+                limits: Some(&epoch_config.setting.limits),
+                policy: policies.find(|it| it.hash() == decision.policy_hash),
+            };
+            println!("{}", explain(&decision, &context));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The policy of a topology that chooses targets for jobs.
+fn policy(read: &Read) -> Result<String, Usage> {
+    let judges = |spec: &&crate::core::policy::PolicySpec| {
+        kind(&spec.kind).is_some_and(|kind| kind.judges_targets())
+    };
+    let found = read.topology.policies.iter().find(judges);
+    found.map(|spec| spec.name.clone()).ok_or_else(|| {
+        Usage(format!(
+            "{}: no policy of the kind nordugrid answers jobs in xRSL; give --topology nordugrid, \
+             or a file with such a policy",
+            read.name
+        ))
+    })
+}
+
+/// The records of requests; each must be short enough to be read.
+fn entries(read: &Read, tasks: &[Task]) -> Result<Vec<Entry>, Usage> {
+    let most = read.topology.limits.max_record_bytes;
+    let entry = |task: &Task| {
+        let mut value = Vec::new();
+        record::write_task(&mut value, task);
+        if value.len() > most {
+            return Err(Usage(format!(
+                "the record of job {} has {} bytes; {most} are read at most (max_record_bytes of \
+                 {}): shorten the description",
+                task.subject,
+                value.len(),
+                read.name
+            )));
+        }
+        let (topic, key) = (Topic::Task, task.subject.clone());
+        Ok(Entry { topic, key, value: Some(value), headers: Vec::new() })
+    };
+    tasks.iter().map(entry).collect()
+}
+
+/// A job id that no other submission has.
+fn new_id(user: &str, now: Millis) -> String {
+    let drawn = RandomState::new().hash_one((user, now, std::process::id(), clock::stopwatch()));
+    let mut hash = Sha256::new();
+    hash.update(format!("{user}\n{now}\n{}\n{drawn}", std::process::id()));
+    format!("ng-{}", hex::encode(&hash.finalize()[..12]))
+}

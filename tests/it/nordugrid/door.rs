@@ -1,0 +1,133 @@
+//! `submit` as a user calls it, on a directory log.
+
+use super::small::{cluster, queue, registration, share};
+use crate::verbs::{printed, yardmaster};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tempfile::TempDir;
+use yardmaster::core::cut::Lane;
+use yardmaster::core::event::Configured;
+use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
+use yardmaster::wire::record::{self, Layout};
+use yardmaster::wire::topology::Topology;
+
+/// Ended when the test ends.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
+}
+
+fn put<T: Layout + Configured>(writer: &mut DirWriter, record: &T) {
+    let mut value = Vec::new();
+    record::write(&mut value, record);
+    let (lane, key) = (Lane::new(T::TOPIC, 0), record.name());
+    writer.append(lane, Some(key.as_bytes()), Some(&value), &[], now()).unwrap();
+}
+
+/// A directory log with one cluster, which is registered at an index server.
+fn grid(dir: &Path) {
+    let topology = Topology::default_nordugrid();
+    let topics: Vec<DirTopic> = topology
+        .read_topics()
+        .map(|topic| {
+            let settings = topology.topic(topic);
+            DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
+        })
+        .collect();
+    let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default()).unwrap();
+    let mut writer = log.writer().unwrap();
+    put(&mut writer, &registration("ce-a", now()));
+    put(&mut writer, &cluster("ce-a", &[], Some(9000), now()));
+    put(&mut writer, &queue("ce-a/q", "active", now()));
+    put(&mut writer, &share("ce-a/q", "10", 9000, now()));
+    writer.flush().unwrap();
+}
+
+fn submit(dir: &Path, file: &Path, more: &[&str]) -> (Option<i32>, String, String) {
+    let (dir, file) = (dir.to_str().unwrap(), file.to_str().unwrap());
+    let args = ["submit", "--xrsl", file, "--user", "ann", "--topology", "nordugrid", "--dir", dir];
+    printed(&yardmaster(&[&args, more].concat()))
+}
+
+/// What `tail` shows of all decisions.
+fn decisions(dir: &Path) -> Vec<serde_json::Value> {
+    let dir = dir.to_str().unwrap();
+    let args = ["tail", "--json", "--no-follow", "--from", "1000000000000", "--dir", dir];
+    let (_, shown, _) = printed(&yardmaster(&[&args[..], &["--topology", "nordugrid"]].concat()));
+    shown.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[test]
+fn a_user_submits_two_jobs_and_reads_where_they_go() {
+    let scratch = TempDir::new().unwrap();
+    let (dir, file) = (scratch.path().join("yard"), scratch.path().join("jobs.xrsl"));
+    grid(&dir);
+    fs::write(scratch.path().join("in.dat"), "12345").unwrap();
+    let job = "(&(executable=a)(inputfiles=(\"in.dat\" \"\")))";
+    fs::write(&file, format!("+{job}{job}")).unwrap();
+    let (code, shown, errors) = submit(&dir, &file, &["-g", "index", "--job-id", "mine"]);
+    assert_eq!((code, shown.as_str()), (Some(0), "mine/0\nmine/1\n"), "{errors}");
+    let run = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        .args(["run", "--topology", "nordugrid", "--http", "127.0.0.1:0", "--log", "warn", "--dir"])
+        .arg(&dir)
+        .stderr(Stdio::null())
+        .spawn();
+    let run = Process(run.unwrap());
+    let until = Instant::now() + Duration::from_secs(120);
+    while decisions(&dir).len() < 2 {
+        assert!(Instant::now() < until, "no decision came");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    drop(run);
+    for decision in decisions(&dir) {
+        assert!(decision.to_string().contains("ce-a/q"), "{decision}");
+    }
+    let (topology, at) = (["--topology", "nordugrid", "--dir"], dir.to_str().unwrap());
+    let args = [&["replay", "--verify"], &topology[..], &[at]].concat();
+    let (code, shown, errors) = printed(&yardmaster(&args));
+    assert_eq!(code, Some(0), "{shown}{errors}");
+
+    // A dry run shows a decision and publishes none.
+    let (code, shown, errors) = submit(&dir, &file, &["-c", "ce-a", "--dry-run"]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(shown.matches("ce-a/q").count() >= 2, "{shown}");
+    assert_eq!(decisions(&dir).len(), 2);
+    let (code, shown, _) = submit(&dir, &file, &["-c", "-ce-a", "-g", "index", "--dry-run"]);
+    assert!(code == Some(0) && shown.contains("no_target_left"), "{shown}");
+}
+
+#[test]
+fn a_mistake_in_a_submission_is_named_with_its_place_and_nothing_is_published() {
+    let scratch = TempDir::new().unwrap();
+    let (dir, file) = (scratch.path().join("yard"), scratch.path().join("job.xrsl"));
+    grid(&dir);
+    let wrong = |text: &str, more: &[&str], says: &[&str]| {
+        fs::write(&file, text).unwrap();
+        let (code, shown, errors) = submit(&dir, &file, more);
+        assert_eq!((code, shown.as_str()), (Some(2), ""), "{errors}");
+        says.iter().for_each(|part| assert!(errors.contains(part), "{part} is not in {errors}"));
+    };
+    wrong("&(executable=a)\n(count=x)", &["-c", "ce-a"], &["job.xrsl:2:"]);
+    wrong("&(executable=a", &["-c", "ce-a"], &["job.xrsl:1:", "missing_parenthesis"]);
+    let upload = "&(executable=a)(inputfiles=(\"gone\" \"\"))";
+    wrong(upload, &["-c", "ce-a"], &["\"gone\"", "put the file there"]);
+    wrong("&(executable=a)", &["-c", "ce-a", "--job-id", "a/b"], &["--job-id"]);
+    wrong("&(executable=a)", &["-C", "/no/such/list"], &["-C /no/such/list"]);
+    let (text, at) = (file.to_str().unwrap(), dir.to_str().unwrap());
+    let atlas = ["submit", "--xrsl", text, "--user", "ann", "-c", "ce-a", "--dir", at];
+    let (code, _, errors) = printed(&yardmaster(&[&atlas[..], &["--dry-run"]].concat()));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(decisions(&dir).is_empty());
+    let (code, _, errors) = submit(&dir, &file, &["-c", "ce-a", "--dry-run"]);
+    assert!(code == Some(1) && errors.contains("no cycle"), "{errors}");
+}
