@@ -185,7 +185,7 @@ impl Small {
 
     /// The last decision on a job.
     pub fn last(&self, job: &str) -> Decision {
-        let all = self.yard.decisions().into_iter().filter(|it| it.subject == job);
+        let mut all = self.yard.decisions().into_iter().filter(|it| it.subject == job);
         all.next_back().unwrap_or_else(|| panic!("no decision on {job}"))
     }
 }
