@@ -4,6 +4,7 @@
 use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 use crate::core::output::throttle::Throttle;
 use serde_json::{Value, json};
 
@@ -52,6 +53,8 @@ fn decision_json(it: &Decision) -> Value {
         "fates_cut": it.fates_cut,
         "notes": it.notes,
         "dry_run": it.dry_run,
+        "placed": it.placed.as_ref().map(placed_json),
+        "limits": it.limits.iter().map(limit_json).collect::<Vec<_>>(),
     })
 }
 
@@ -64,6 +67,41 @@ fn ranked_json(it: &Ranked) -> Value {
         "cores": it.cores,
         "factors": it.factors,
         "platform": it.platform,
+    })
+}
+
+fn placed_json(it: &Placed) -> Value {
+    json!({
+        "alternative": it.alternative,
+        "count": it.count,
+        "time_s": it.time_s,
+        "disk_bytes": it.disk_bytes,
+        "cache_bytes": it.cache_bytes,
+        "tags": it.tags,
+        "rule": it.rule,
+        "draw": it.draw.as_ref().map(draw_json),
+    })
+}
+
+fn draw_json(it: &Draw) -> Value {
+    let weight = |it: &DrawWeight| json!({ "name": it.name, "weight": it.weight });
+    json!({
+        "algorithm": it.algorithm,
+        "cut_id": it.cut_id,
+        "round": it.round,
+        "digest": it.digest,
+        "x": it.x,
+        "weights": it.weights.iter().map(weight).collect::<Vec<_>>(),
+    })
+}
+
+fn limit_json(it: &LimitUse) -> Value {
+    json!({
+        "name": it.name,
+        "of": it.of,
+        "before": it.before,
+        "after": it.after,
+        "max": it.max,
     })
 }
 
@@ -183,6 +221,7 @@ mod tests {
                     measured: f64::INFINITY,
                     limit: 20.5,
                 }],
+                limits: vec![LimitUse::default()],
                 ..Decision::new("atlas", "12/3", 1, 1, outcome)
             }
             .into(),

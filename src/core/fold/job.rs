@@ -37,6 +37,7 @@ impl State {
         self.note_job_name(key, event.job);
         let slot = self.jobs.insert(job);
         self.met_jobs.push(key);
+        self.note_asked_times(key, event);
         self.note_look(slot, None, &job);
         self.count_job(None, &job);
     }
@@ -68,6 +69,16 @@ impl State {
         }
     }
 
+    /// Keeps the times that a job asked for.
+    #[inline]
+    fn note_asked_times(&mut self, key: Key, event: &JobState<'_>) {
+        match asked_times(event) {
+            (0, 0) if self.asked_times.is_empty() => {}
+            (0, 0) => _ = self.asked_times.remove(&key),
+            times => _ = self.asked_times.insert(key, times),
+        }
+    }
+
     /// A job that is known: the newer state wins.
     fn join_job(&mut self, slot: u32, old: &Job, event: &JobState<'_>, bound: Millis) {
         let order = old.status.map_or(Ordering::Greater, |known| order(event, bound, old, known));
@@ -84,7 +95,9 @@ impl State {
             self.mark_start(self.ledger.queue_of(&new), new.started_at);
         }
         if order == Ordering::Equal {
+            let known = self.asked_times.get(&old.key).copied().unwrap_or_default();
             let content = self.content(&new).cmp(&self.content(old));
+            let content = content.then(asked_times(event).cmp(&known));
             match content {
                 Ordering::Less => return self.odd(Topic::JobState, Oddity::Stale),
                 Ordering::Equal => return self.odd(Topic::JobState, Oddity::Repeated),
@@ -101,6 +114,7 @@ impl State {
         if let Some(held) = self.jobs.slab.get_mut(slot) {
             *held = new;
         }
+        self.note_asked_times(old.key, event);
         self.note_look(slot, Some(old), &new);
         let is_moved = old.status.is_none() || old.load != new.load;
         if is_moved && new.heartbeat.at != 0 {
@@ -205,8 +219,6 @@ impl State {
             ended_at: event.ended_at.min(bound),
             input_bytes: event.input_bytes,
             output_bytes: event.output_bytes,
-            cpu_time_s: event.cpu_time_s,
-            wall_time_s: event.wall_time_s,
             heartbeat: old.map_or_else(LastHeartbeat::default, |old| old.heartbeat),
             attempt: event.attempt,
             revision: event.revision,
@@ -268,7 +280,6 @@ impl State {
             (text(job.workflow), text(job.label), text(job.sub_status)),
             (job.created_at, job.started_at, job.ended_at, job.cores, job.priority),
             (job.input_bytes, job.output_bytes, job.activated_at, job.sample),
-            (job.cpu_time_s, job.wall_time_s),
         )
     }
 
@@ -321,6 +332,11 @@ impl State {
         self.jobs.insert(Job { heartbeat, ..Job::stub(key) });
         self.stubs.insert((heartbeat.at, key), ());
     }
+}
+
+/// CPU time and wall time that a job asked for; s; 0: not known.
+fn asked_times(event: &JobState<'_>) -> (u32, u32) {
+    (event.cpu_time_s, event.wall_time_s)
 }
 
 /// Which of two states of a job is newer: by attempt, ended or not, time, revision, rank.

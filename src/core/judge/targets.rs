@@ -293,6 +293,8 @@ fn record(state: &State, job: &Job, name: &str) -> Option<JobRecord> {
         return None;
     }
     let word = state.names.text(job.sub_status);
+    let times = state.asked_times.get(&job.key).copied();
+    let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
     let known = |seconds: u32| Some(u64::from(seconds)).filter(|seconds| *seconds > 0);
     let when = |at: i64| Some(at).filter(|at| *at > 0);
     Some(JobRecord {
@@ -300,8 +302,8 @@ fn record(state: &State, job: &Job, name: &str) -> Option<JobRecord> {
         target: target.to_owned(),
         state: JobState::parse(word).unwrap_or_else(|| state_of(job.status)),
         count: job.cores.into(),
-        cpu_time_s: known(job.cpu_time_s),
-        wall_time_s: known(job.wall_time_s),
+        cpu_time_s: known(cpu_time_s),
+        wall_time_s: known(wall_time_s),
         reached_batch_at: when(job.activated_at),
         is_staged: job.activated_at > 0 || job.started_at > 0,
     })

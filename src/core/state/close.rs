@@ -87,6 +87,7 @@ impl State {
                 self.touch_job(key);
                 self.jobs.remove(slot);
                 self.job_names.remove(&key);
+                self.asked_times.remove(&key);
             } else {
                 self.forget_job(slot, &job);
             }
@@ -105,6 +106,7 @@ impl State {
         self.touch_job(job.key);
         self.jobs.remove(slot);
         self.job_names.remove(&job.key);
+        self.asked_times.remove(&job.key);
     }
 
     fn touch_job(&mut self, key: Key) {
@@ -126,6 +128,7 @@ impl State {
             if let Some(slot) = self.jobs.find(key) {
                 self.jobs.remove(slot);
                 self.job_names.remove(&key);
+                self.asked_times.remove(&key);
             }
         }
     }

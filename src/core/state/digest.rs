@@ -164,6 +164,8 @@ impl<'a> Sink<'a> {
             let name = self.state.job_name(job.key);
             self.text(&name);
         }
+        let times = self.state.asked_times.get(&job.key).copied();
+        let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
         for number in [
             job.key.0 as i64,
             job.task.0 as i64,
@@ -176,7 +178,7 @@ impl<'a> Sink<'a> {
             job.sample as i64,
             job.input_bytes as i64,
             job.output_bytes as i64,
-            i64::from(job.cpu_time_s) << 32 | i64::from(job.wall_time_s),
+            i64::from(cpu_time_s) << 32 | i64::from(wall_time_s),
             job.heartbeat.at,
             i64::from(job.heartbeat.attempt) << 32 | i64::from(job.heartbeat.events),
             i64::from(job.heartbeat.cpu_s) << 32 | i64::from(job.heartbeat.disk_io_kbps),

@@ -257,6 +257,8 @@ pub struct State {
     pub names: Names,
     /// Names of jobs that are no decimals.
     pub job_names: PortionMap<Key, String>,
+    /// CPU time and wall time that jobs asked for, of those that state any; s; 0: not known.
+    pub asked_times: BTreeMap<Key, (u32, u32)>,
     /// Jobs.
     pub jobs: Table<Job>,
     /// Transfers.
@@ -428,6 +430,7 @@ impl State {
             times: Times::default(),
             names: Names::default(),
             job_names: PortionMap::default(),
+            asked_times: BTreeMap::new(),
             jobs: Table::default(),
             transfers: Table::default(),
             transfers_swept: 0,

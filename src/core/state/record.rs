@@ -83,10 +83,6 @@ pub struct Job {
     pub output_bytes: u64,
     /// When a pilot could first take it; 0 before.
     pub activated_at: Millis,
-    /// CPU time that it asked for; s; 0: not known.
-    pub cpu_time_s: u32,
-    /// Wall time that it asked for; s; 0: not known.
-    pub wall_time_s: u32,
 }
 
 /// The sub-state of a closed job whose input goes back to be brokered again.
@@ -193,8 +189,6 @@ impl Job {
             status: None,
             sample: Sample::None,
             activated_at: 0,
-            cpu_time_s: 0,
-            wall_time_s: 0,
             counts_closed: true,
             awaits_heartbeat: false,
             look: 0,

@@ -35,7 +35,9 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     }
     sink.long(job.input_bytes as i64);
     sink.long(job.output_bytes as i64);
-    for number in [job.attempt, job.revision, job.cores, job.cpu_time_s, job.wall_time_s] {
+    let times = state.asked_times.get(&job.key).copied();
+    let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
+    for number in [job.attempt, job.revision, job.cores, cpu_time_s, wall_time_s] {
         sink.count(number);
     }
     sink.int(job.priority);
@@ -161,8 +163,10 @@ pub(super) fn read_job(
     job.attempt = count(at)?;
     job.revision = count(at)?;
     job.cores = count(at)?;
-    job.cpu_time_s = count(at)?;
-    job.wall_time_s = count(at)?;
+    let times = (count(at)?, count(at)?);
+    if times != (0, 0) {
+        state.asked_times.insert(key, times);
+    }
     job.priority = at.int()?;
     let names = strings(at, 6)?;
     let numbers = [job.request.0, job.task.0, u64::from(job.sample.is_merge())];
