@@ -1,10 +1,12 @@
 //! Stand-ins for the world: a grid in a box, ports on paper, and faults at will. Nothing here
 //! touches a disk, a clock or a network.
 
+mod agenda;
 pub mod conform;
 pub mod detour;
 pub mod dice;
 pub mod grid;
 pub mod load;
+pub mod nordugrid;
 pub mod paper;
 pub mod scenario;

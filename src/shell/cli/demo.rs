@@ -7,7 +7,10 @@ mod compare;
 mod earlier;
 mod facts;
 mod faults;
+mod limits;
 mod live;
+mod nordugrid;
+mod played;
 mod polled;
 mod publish;
 mod totals;
@@ -25,6 +28,7 @@ use beside::Beside;
 use clap::Args;
 use faults::Faults;
 use live::Live;
+use played::{Atlas, Played};
 use polled::Polled;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -135,6 +139,10 @@ impl Demo {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
+        if let Some(policy) = nordugrid::policy(&read) {
+            let grid = self.nordugrid(&read, policy)?;
+            return self.play(&read, grid, None);
+        }
         if self.log_args.bootstrap_server.is_some() {
             return self.beside(read);
         }
@@ -147,21 +155,25 @@ impl Demo {
         }
         let read = if self.polled { polled::by_timer(&read)? } else { read };
         let read = if self.unguarded { faults::unguarded(&read)? } else { read };
-        let door = self.serve_args.door(self.http, &read.topology.limits)?;
-        let dir = self.dir();
-        clear(&dir)?;
         let facts = self.facts()?;
         let faults = self.faults.then(|| Faults::of(self.seed, START, &facts));
         let plan = Plan { facts, ..self.plan(&read, START) };
         let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
+        self.play(&read, Atlas { grid, faults }, self.polled.then(Polled::default))
+    }
+
+    /// Runs a simulated grid in a directory.
+    fn play<G: Played>(&self, read: &Read, grid: G, polled: Option<Polled>) -> Ended {
+        let door = self.serve_args.door(self.http, &read.topology.limits)?;
+        let dir = self.dir();
+        clear(&dir)?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         self.listen(&mut show, door, Some(&read.epoch_config()?));
         println!("log and store in {}", dir.display());
-        let mut demo = Live::start(&dir, &read, grid, show)?;
+        let mut demo = Live::start(&dir, read, grid, show)?;
         let key = read.epoch_config()?.key_fingerprint;
         demo.show.keep(&dir.join("store").join("history"), key.as_deref(), &mut demo.drive);
-        demo.polled = self.polled.then(Polled::default);
-        demo.faults = faults;
+        demo.polled = polled;
         demo.run(START + Millis::from(self.hours()) * HOUR)?;
         demo.end()
     }
@@ -234,7 +246,7 @@ pub fn record(dir: &Path, read: &Read, hours: u32) -> anyhow::Result<()> {
         series: 0,
     })?;
     let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-    let mut live = Live::start(dir, read, grid, show)?;
+    let mut live = Live::start(dir, read, Atlas::from(grid), show)?;
     live.is_quiet = true;
     live.run(START + Millis::from(hours) * HOUR)?;
     Ok(live.drive.finish(live.now)?)

@@ -1,9 +1,6 @@
-//! What will happen, in order of time; what happens at one moment, in the order it was planned.
+//! What can be planned.
 
 use super::pool::Handle;
-use crate::core::unit::Millis;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,28 +41,4 @@ pub enum Planned {
     QueuesConfirmed,
     /// A span of the grid's use ends.
     UseSpan,
-}
-
-/// See the module.
-#[derive(Clone, Debug, Default)]
-pub struct Agenda {
-    heap: BinaryHeap<Reverse<(Millis, u64, Planned)>>,
-    planned: u64,
-}
-
-impl Agenda {
-    /// Plans something for a time.
-    pub fn plan(&mut self, at: Millis, what: Planned) {
-        self.planned += 1;
-        self.heap.push(Reverse((at, self.planned, what)));
-    }
-
-    /// The next thing at or before a time.
-    pub fn next(&mut self, until: Millis) -> Option<(Millis, Planned)> {
-        let Reverse((at, _, _)) = self.heap.peek()?;
-        if *at > until {
-            return None;
-        }
-        self.heap.pop().map(|Reverse((at, _, what))| (at, what))
-    }
 }

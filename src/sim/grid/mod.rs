@@ -26,25 +26,27 @@ mod summary;
 mod work;
 
 pub use facts::{Facts, Unfit};
-pub use summary::Summary;
+pub use pool::{Handle, Pool};
+pub use summary::{Spans, Summary};
 
 use crate::core::cut::Topic;
 use crate::core::event::{Hardware, Parameter, Release, confirmed};
 use crate::core::output::decision::Decision;
 use crate::core::unit::{HOUR, MINUTE, Millis};
+use crate::sim::agenda::Agenda;
 use crate::sim::dice::Dice;
-use agenda::{Agenda, Planned};
+use agenda::Planned;
 use chunks::{Chunk, LiveTask};
 use commands::Silent;
 use jobs::LiveJob;
 use links::Links;
-use pool::{Handle, Pool};
+
 use publisher::Publisher;
 use queues::Queues;
 use shares::Shares;
 use std::collections::BTreeMap;
 use storages::Storages;
-use summary::{SPAN, Spans, Use};
+use summary::{SPAN, Use};
 use work::Workload;
 
 /// What is to be simulated.
@@ -91,7 +93,7 @@ pub struct Grid {
     end: Millis,
     start: Millis,
     domain: String,
-    agenda: Agenda,
+    agenda: Agenda<Planned>,
     publisher: Publisher,
     dice: Dice,
     workload: Workload,

@@ -5,6 +5,7 @@
 //! interval is that of the differences.
 
 use super::live::Live;
+use super::played::Atlas;
 use super::polled::{self, Polled};
 use super::{Demo, START, clear};
 use crate::core::math::student::point975;
@@ -134,7 +135,7 @@ impl Comparison<'_> {
             Grid::new(Plan { seed, scale, start: START, hours, domain, facts, speed, series: 0 })
                 .map_err(|unfit| Usage(unfit.to_string()))?;
         let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-        let mut live = Live::start(&dir, read, grid, show)?;
+        let mut live = Live::start(&dir, read, Atlas::from(grid), show)?;
         live.is_quiet = true;
         live.polled = (way == POLLED).then(Polled::default);
         for hour in 1..=hours {
@@ -144,7 +145,7 @@ impl Comparison<'_> {
         live.drive.finish(live.now)?;
         let drifts = audit(live.drive.state()).len();
         ensure!(drifts == 0, "seed {seed}, {}: {drifts} counters drifted", WAYS[way]);
-        let summary = live.grid.summary();
+        let summary = live.grid.grid.summary();
         drop(live);
         std::fs::remove_dir_all(&dir)?;
         Ok(summary)

@@ -1,7 +1,7 @@
 //! A demo in a directory: the grid and the engine in one process, in simulated time.
 
 use super::STEP;
-use super::faults::Faults;
+use super::played::Played;
 use super::polled::Polled;
 use super::totals::Totals;
 use crate::core::output::command::Command;
@@ -16,7 +16,7 @@ use crate::shell::clock;
 use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::serve::Show;
-use crate::sim::grid::{Grid, Record};
+use crate::sim::grid::Record;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,12 +24,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// A demo under way.
-pub(super) struct Live {
+/// A demo under way, of a simulated grid.
+pub(super) struct Live<G> {
     /// The engine.
     pub drive: Drive<AnyLog, AnyStore>,
     writer: DirWriter,
-    pub grid: Grid,
+    pub grid: G,
     pub show: Show,
     clock: Arc<AtomicI64>,
     partitions: BTreeMap<crate::core::cut::Topic, u32>,
@@ -43,11 +43,10 @@ pub(super) struct Live {
     reported_events: u64,
     pub is_quiet: bool,
     pub polled: Option<Polled>,
-    pub faults: Option<Faults>,
 }
 
-impl Live {
-    pub fn start(dir: &Path, read: &Read, grid: Grid, show: Show) -> anyhow::Result<Live> {
+impl<G: Played> Live<G> {
+    pub fn start(dir: &Path, read: &Read, grid: G, show: Show) -> anyhow::Result<Live<G>> {
         let start = grid.start();
         let clock = Arc::new(AtomicI64::new(start));
         let simulated = Arc::clone(&clock);
@@ -87,7 +86,6 @@ impl Live {
             reported_events: 0,
             is_quiet: false,
             polled: None,
-            faults: None,
         })
     }
 
@@ -99,9 +97,6 @@ impl Live {
             let mut records = Vec::new();
             self.grid.obey(&std::mem::take(&mut self.commands), &mut records);
             self.grid.advance(self.now, &decisions, &mut records);
-            if let Some(faults) = &mut self.faults {
-                records = faults.pass(&mut self.grid, records, self.now);
-            }
             let (known, is_due) = match &mut self.polled {
                 None => (records, true),
                 Some(polled) => (polled.pass(records, self.now), polled.is_due(self.now)),
@@ -157,19 +152,15 @@ impl Live {
         let seconds = (now - self.reported_ns) as f64 / 1e9;
         let rate = (self.totals.events - self.reported_events) as f64 / seconds.max(1e-9);
         (self.reported_ns, self.reported_events) = (now, self.totals.events);
-        let summary = self.grid.summary();
         let simulated = self.now - self.grid.start();
         let decisions: u64 = self.totals.outcomes.values().sum();
         println!(
-            "day {} {:02}:{:02}  {rate:>8.0} events/s  {:>9} events  {decisions:>6} decisions  {:>7} \
-             running  {:>3.0} % of cores busy  {} waiting",
+            "day {} {:02}:{:02}  {rate:>8.0} events/s  {:>9} events  {decisions:>6} decisions  {}",
             simulated / DAY,
             simulated % DAY / HOUR,
             simulated % HOUR / MINUTE,
             self.totals.events,
-            summary.running,
-            100.0 * summary.cpu_use_recent,
-            summary.chunks_waiting,
+            self.grid.progress(),
         );
     }
 
@@ -178,7 +169,7 @@ impl Live {
         let drifts = audit(self.drive.state());
         println!();
         println!("{} events, {} cycles", self.totals.events, self.drive.state().number);
-        self.totals.print(&self.grid.summary());
+        self.grid.print(&self.totals);
         for drift in drifts.iter().take(10) {
             println!("  drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
         }
@@ -187,7 +178,9 @@ impl Live {
             0 => println!("audit: clean, {counters} counters recounted"),
             some => println!("audit: {some} of {counters} counters drifted"),
         }
+        self.totals.limits.print();
         self.show.stop();
-        Ok(if drifts.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let is_well = drifts.is_empty() && self.totals.limits.hold();
+        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

@@ -1,6 +1,7 @@
 //! What a demo counts for its summary, and the summary.
 
 use super::commands::{self, span};
+use super::limits::Limits;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::sim::grid::Summary;
@@ -15,12 +16,14 @@ pub(super) struct Totals {
     /// Throttles: by rule, set and lifted.
     throttles: BTreeMap<String, [u64; 2]>,
     pub commands: commands::Totals,
+    pub limits: Limits,
 }
 
 impl Totals {
     /// Counts decisions.
     pub fn count<'a>(&mut self, decisions: impl Iterator<Item = &'a Decision>) {
         for decision in decisions {
+            self.limits.count([decision].into_iter());
             *self.outcomes.entry(decision.outcome.name()).or_default() += 1;
             for count in &decision.counts {
                 *self.rejected.entry(count.filter.clone()).or_default() +=
@@ -59,9 +62,7 @@ impl Totals {
             span(summary.wait_median),
             span(summary.wait_p95)
         );
-        let outcomes: Vec<String> =
-            self.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
-        println!("decisions: {}", outcomes.join(", "));
+        self.print_decisions();
         let throttles = self.throttles.iter();
         let throttles: Vec<String> = throttles
             .map(|(rule, [set, lift])| format!("{rule} set {set} times, lifted {lift}"))
@@ -70,6 +71,18 @@ impl Totals {
             println!("throttles: {}", throttles.join("; "));
         }
         self.commands.print(summary);
+        self.print_rejected();
+    }
+
+    /// Prints decisions by what they say.
+    pub fn print_decisions(&self) {
+        let outcomes: Vec<String> =
+            self.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        println!("decisions: {}", outcomes.join(", "));
+    }
+
+    /// Prints the filters that rejected most queues.
+    pub fn print_rejected(&self) {
         let mut rejected: Vec<_> = self.rejected.iter().collect();
         rejected.sort_by(|a, b| b.1.cmp(a.1));
         let top: Vec<String> =

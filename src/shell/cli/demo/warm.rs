@@ -1,6 +1,7 @@
 //! A grid that has run for a while: in a closed loop of its own, on a log that is thrown away.
 
 use super::live::Live;
+use super::played::Atlas;
 use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::shell::cli::Usage;
 use crate::shell::cli::log_args::Read;
@@ -25,7 +26,7 @@ pub(super) fn warm(
     let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
     let dir = Scratch::new()?;
     let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-    let mut live = Live::start(&dir.0, read, grid, show)?;
+    let mut live = Live::start(&dir.0, read, Atlas::from(grid), show)?;
     live.is_quiet = true;
     while live.now < end {
         if !goes_on() {
@@ -34,7 +35,7 @@ pub(super) fn warm(
         let part = (live.now + PART).min(end);
         live.run(part)?;
     }
-    let mut grid = live.grid;
+    let mut grid = live.grid.grid;
     // What happened meanwhile is published with all the rest.
     grid.advance(clock::now(), &[], &mut Vec::new());
     Ok(Some(grid))
