@@ -68,6 +68,8 @@ mod retention;
 mod secure;
 mod sim;
 #[cfg(feature = "shell")]
+mod sim_nordugrid;
+#[cfg(feature = "shell")]
 mod store;
 #[cfg(feature = "shell")]
 mod tail;

@@ -59,11 +59,14 @@ const MARK: &str = "yardmaster-demo";
 /// as if it had run for a while, ends what an earlier demo left, and goes on until SIGTERM, or
 /// so long as --hours states. One demo at a time.
 ///
+/// The topology decides which grid it is: with `nordugrid`, clusters that take single jobs.
+///
 /// Examples:
 ///   yardmaster demo
 ///   yardmaster demo --hours 6 --scale 0.02 --seed 7 --dir yard
 ///   yardmaster demo --compare --hours 72 --seeds 5
 ///   yardmaster demo --faults --hours 168 --commands on --scale 0.02
+///   yardmaster demo --topology nordugrid
 ///   yardmaster demo --cric queues.json
 ///   yardmaster demo --bootstrap-server kafka:9092 --scale 0.02 --speed 10
 ///   yardmaster demo --cric queues.json --netmetrics links.json --storage space.json
@@ -81,7 +84,7 @@ pub struct Demo {
     /// many times more of them arrive. All else takes its time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     speed: u32,
-    /// Size against ATLAS: 1 is about a million jobs a day.
+    /// Size against ATLAS: 1 is about a million jobs a day; of NorduGrid: 1 is some 30,000 CPUs.
     #[arg(long, default_value_t = 0.1)]
     scale: f64,
     /// Same seed, same log.

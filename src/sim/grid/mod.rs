@@ -40,7 +40,6 @@ use chunks::{Chunk, LiveTask};
 use commands::Silent;
 use jobs::LiveJob;
 use links::Links;
-
 use publisher::Publisher;
 use queues::Queues;
 use shares::Shares;

@@ -7,7 +7,7 @@ use super::{Demo, START};
 use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::policy::{Flavour, PolicySpec, kind};
-use crate::core::unit::Millis;
+use crate::core::unit::{Millis, SECOND};
 use crate::shell::cli::Usage;
 use crate::shell::cli::log_args::Read;
 use crate::sim::grid::Record;
@@ -86,7 +86,9 @@ impl Played for NorduGrid {
 fn print_jobs(summary: &Summary) {
     let Summary { submitted, placed, waiting, refused, unanswered, .. } = summary;
     println!(
-        "jobs: {submitted} submitted, {placed} placed, {waiting} wait for a target, {} rejected",
+        "jobs: {submitted} submitted, {placed} placed, {waiting} wait for a target (the oldest for \
+         {} s); {} rejected",
+        summary.oldest_waiting / SECOND,
         summary.rejected.values().sum::<u64>()
     );
     println!(
@@ -105,9 +107,9 @@ fn print_jobs(summary: &Summary) {
         attempts.join(", ")
     );
     println!(
-        "wait from submission to a cluster: median {}, longest {}; to the start: median {}, p95 {}",
+        "wait from submission to a cluster: median {}, longest {} s; to the start: median {}, p95 {}",
         span(summary.place_median),
-        span(summary.place_longest),
+        summary.place_longest / SECOND,
         span(summary.start_median),
         span(summary.start_p95)
     );
