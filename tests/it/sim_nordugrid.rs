@@ -146,8 +146,8 @@ fn before(text: &str, words: &str) -> f64 {
     number.parse().unwrap_or_else(|_| panic!("{number:?} before {words:?} in {text}"))
 }
 
-/// A demo of NorduGrid: limits hold, every job is placed or rejected soon, the audit is clean and all
-/// of it can be made again; caches are used more than where queues are chosen at random.
+/// A demo of NorduGrid: limits hold, every job is placed or rejected soon, the audit is clean and
+/// all of it can be made again; caches are used more than where queues are chosen at random.
 #[test]
 fn a_demo_places_every_job_soon_and_close_to_its_data() {
     let dir = TempDir::new().unwrap();

@@ -55,8 +55,8 @@ impl Cache {
         }
     }
 
-    /// A file was brought, or used again. Files that no job holds make room, the least recently used
-    /// first; a file for which there is no room is not kept.
+    /// A file was brought, or used again. Files that no job holds make room, the least recently
+    /// used first; a file for which there is no room is not kept.
     pub fn put(&mut self, file: u32, now: Millis, size_of: impl Fn(u32) -> u64) {
         if let Some(last_used) = self.files.get_mut(&file) {
             *last_used = now;

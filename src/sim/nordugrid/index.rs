@@ -1,5 +1,5 @@
-//! Index servers: two at the top, one in each country below both; clusters register at that of their
-//! country, again and again. Some registrations lapse, some are taken away.
+//! Index servers: two at the top, one in each country below both; clusters register at that of
+//! their country every few minutes. Some registrations lapse, some are purged.
 
 use super::agenda::Planned;
 use super::words::COUNTRIES;

@@ -1,6 +1,6 @@
-//! A NorduGrid in a box: index servers, clusters with queues and caches, files, users and their jobs.
-//! Jobs are described in xRSL; decisions are obeyed; clusters accept, refuse, or lose what they are
-//! sent, stage it, run it, and publish what they have a little late.
+//! A NorduGrid in a box: index servers, clusters with queues and caches, files, users and their
+//! jobs. Jobs are described in xRSL; decisions are obeyed; clusters accept, refuse, or lose what
+//! they are sent, stage it, run it, and publish what they have a little late.
 //!
 //! Pure and seeded: the same plan and the same decisions at the same times give the same records,
 //! byte for byte.

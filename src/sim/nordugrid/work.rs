@@ -70,7 +70,7 @@ pub struct Wanted {
     pub runs_s: u64,
     /// Memory of a slot; MB.
     pub memory_mb: u64,
-    /// Environments, each with the least version, by position: one of them will do; empty: any will.
+    /// Environments, each with the least version, by position: one will do; empty: none is needed.
     pub environments: Vec<(usize, usize)>,
     /// Files of the catalogue.
     pub files: Vec<u32>,

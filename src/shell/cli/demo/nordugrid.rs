@@ -107,7 +107,8 @@ fn print_jobs(summary: &Summary) {
         attempts.join(", ")
     );
     println!(
-        "wait from submission to a cluster: median {}, longest {} s; to the start: median {}, p95 {}",
+        "wait from submission to a cluster: median {}, longest {} s; to the start: median {}, \
+         p95 {}",
         span(summary.place_median),
         summary.place_longest / SECOND,
         span(summary.start_median),
