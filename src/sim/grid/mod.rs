@@ -26,7 +26,7 @@ mod summary;
 mod work;
 
 pub use facts::{Facts, Unfit};
-pub use pool::{Handle, Pool};
+pub(in crate::sim) use pool::{Handle, Pool};
 pub use summary::{Spans, Summary};
 
 use crate::core::cut::Topic;

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!([1, 2, 3, 4].map(|file| cache.has(file)), [true, true, false, true]);
         assert_eq!(cache.free(), 20);
         assert_eq!(cache.take_changed(), [(1, true), (2, true), (3, false), (4, true)]);
-        [2, 4].map(|file| cache.hold(file, 10));
+        [2, 4].iter().for_each(|file| cache.hold(*file, 10));
         cache.put(5, 11, size);
         assert!(!cache.has(5), "there is no room");
         cache.let_go(1, 10);
