@@ -1,5 +1,5 @@
-//! Clusters are asked what they have; what they answer arrives a little later. Some take no jobs for
-//! hours, or do not answer.
+//! Clusters are asked what they have; what they answer arrives a little later. Some take no jobs
+//! for hours, or do not answer.
 
 use super::agenda::Planned;
 use super::{NorduGrid, Standing};
