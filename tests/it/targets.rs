@@ -1,6 +1,8 @@
 //! A NorduGrid domain through the loop: records of clusters and users in, decisions out; refusals,
 //! caches, rebuilds.
 
+mod forgotten;
+
 use crate::drive::yard::{Yard, config_with, lead};
 use std::time::Duration;
 use yardmaster::core::draw::Seed;

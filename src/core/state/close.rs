@@ -7,7 +7,7 @@ use crate::core::output::progress::LaneFlags;
 use crate::core::request::admit::is_open;
 use crate::core::state::State;
 use crate::core::state::answered::Answered;
-use crate::core::state::record::{Job, Node};
+use crate::core::state::record::{Job, Node, Placement};
 use crate::core::state::reserve;
 use crate::core::state::timer::NodePart;
 use crate::core::unit::{DAY, Millis};
@@ -84,7 +84,7 @@ impl State {
             } else if job.over_at() <= horizon && met.binary_search(&key).is_ok() {
                 self.touched.load.add(self.ledger.queue_of(&job));
                 self.ledger.job(&job, -1);
-                self.touch_job(key);
+                self.leave_target(&job);
                 self.jobs.remove(slot);
                 self.job_names.remove(&key);
                 self.asked_times.remove(&key);
@@ -103,15 +103,27 @@ impl State {
             self.touched.load.add(self.ledger.queue_of(job));
         }
         self.ledger.job_left(job);
-        self.touch_job(job.key);
+        self.leave_target(job);
         self.jobs.remove(slot);
         self.job_names.remove(&job.key);
         self.asked_times.remove(&job.key);
     }
 
-    fn touch_job(&mut self, key: Key) {
-        if self.setting.judges_targets {
-            self.touched.jobs.insert(key);
+    /// A job is forgotten: what decisions before its end placed takes nothing at its target any
+    /// more. Without its record it would count as on its way there.
+    fn leave_target(&mut self, job: &Job) {
+        if !self.setting.judges_targets {
+            return;
+        }
+        self.touched.jobs.insert(job.key);
+        let (name, over_at) = (self.job_name(job.key), job.over_at());
+        let is_over = |placement: &Placement| placement.now <= over_at;
+        let known = self.requests.of(&name);
+        if known.is_some_and(|request| request.placements.iter().any(is_over))
+            && let Some(request) = self.requests.at_known(&name)
+        {
+            request.placements.retain(|placement| !is_over(placement));
+            self.touched.subjects.insert(name);
         }
     }
 
