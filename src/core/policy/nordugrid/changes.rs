@@ -37,7 +37,7 @@ pub struct TargetChanges {
     /// from now on and counts there once.
     pub queued_jobs_delta: u64,
     /// The limits that apply to what is held (TS-07): of a disk or cache of which the size is not
-    /// known there is none.
+    /// known, or nothing is held, there is none.
     pub limits: Vec<TargetLimit>,
 }
 
@@ -85,7 +85,8 @@ impl TargetChanges {
     }
 }
 
-/// The limits of disk and cache.
+/// The limits of disk and cache that the job holds something of. Where it holds nothing, the rest
+/// may be overdrawn: less may be published as free than earlier decisions hold.
 fn limits(
     case: &JobCase<'_>,
     candidate: &TargetCandidate<'_>,
@@ -97,7 +98,8 @@ fn limits(
     let cache = (cache_reserved(case, candidate.cluster), staging.cached_sum(), cache_free);
     let cluster = candidate.cluster.facts.name.clone();
     let all = [("disk", candidate.id(case).to_owned(), disk), ("cache", cluster, cache)];
-    let known = all.into_iter().filter_map(|(name, of, (before, held, max))| {
+    let held = all.into_iter().filter(|(_, _, (_, held, _))| *held > 0);
+    let known = held.filter_map(|(name, of, (before, held, max))| {
         Some(TargetLimit { name, of, before, after: before + u128::from(held), max: max? })
     });
     known.collect()
