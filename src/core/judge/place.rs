@@ -3,7 +3,7 @@
 use crate::core::event::{JobDescription, Task};
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::time_notes;
-use crate::core::judge::size::limit;
+use crate::core::judge::size::{bytes_of, limit};
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 use crate::core::policy::nordugrid::case::JobCase;
@@ -43,7 +43,9 @@ impl Judging<'_> {
             }
             Err(reason) => decision.outcome = Outcome::Reject { reason },
         }
-        limit(&mut decision, state.setting.limits.max_output_bytes);
+        let most = state.setting.limits.max_output_bytes;
+        reject_beyond(&mut decision, most);
+        limit(&mut decision, most);
         decision
     }
 
@@ -79,6 +81,21 @@ impl Judging<'_> {
             (Some(rejection), _) => reject(rejection),
             (None, None) => reject(Rejection::NoTargetLeft),
         };
+    }
+}
+
+/// An assignment that cannot be published for the names of its files is none.
+fn reject_beyond(decision: &mut Decision, most: usize) {
+    let fates = std::mem::take(&mut decision.fates);
+    let bytes = bytes_of(decision);
+    decision.fates = fates;
+    if decision.placed.is_some() && bytes > most {
+        let reason = format!(
+            "too_large(the decision takes {bytes} bytes, max_output_bytes is {most}); describe the \
+             job with fewer input files, or with shorter names"
+        );
+        (decision.placed, decision.limits) = (None, Vec::new());
+        decision.outcome = Outcome::Reject { reason };
     }
 }
 

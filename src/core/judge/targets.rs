@@ -85,7 +85,10 @@ impl Targets {
         match topic {
             Topic::Registration => {
                 if let Some(record) = current(state.facts.registrations.of(name)) {
-                    self.facts.put_registration(&registration(record));
+                    let new = registration(record);
+                    // What it was registered as before is gone, whatever it is now.
+                    self.facts.put_registration(&Registration { child_kind: None, ..new.clone() });
+                    self.facts.put_registration(&new);
                 }
             }
             Topic::Site => {
@@ -101,12 +104,15 @@ impl Targets {
                 if let Some((queue, batch)) =
                     queue.and_then(|queue| Some((queue, queue.batch.as_ref()?)))
                 {
-                    self.facts.put_share(share(&queue.name, queue.changed_at, batch));
+                    let share = share(&queue.name, queue.changed_at, batch);
+                    self.facts.remove_share(&share.cluster, &share.queue);
+                    self.facts.put_share(share);
                 }
             }
             Topic::UserShare => {
                 if let Some(record) = current(state.facts.user_shares.of(name)) {
                     let (cluster, queue) = split_target(&record.queue);
+                    self.facts.remove_user_share(&record.queue, &record.user);
                     self.facts.put_user_share(&UserShare {
                         cluster: cluster.to_owned(),
                         queue: queue.to_owned(),
@@ -128,6 +134,7 @@ impl Targets {
 
     /// A file: the record that lists every copy, and those that are about one endpoint.
     fn put_file(&mut self, state: &State, source: &str) {
+        self.facts.remove_cache_reports(source);
         let mut file = FileRecord { source: source.to_owned(), ..FileRecord::default() };
         let mut replicas = BTreeSet::new();
         let (first, last) = (format!("{source}|"), format!("{source}}}"));
@@ -338,3 +345,6 @@ fn changes(placement: &Placement) -> TargetChanges {
         ..TargetChanges::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,7 +127,8 @@ fn refused_attempt(request: &RequestState) -> Option<u32> {
 
 /// The attempt that is asked for: the record's, or the one after that which a target refused.
 pub fn asked_attempt(request: &RequestState, task: &Task) -> u32 {
-    refused_attempt(request).map_or(task.attempt, |refused| task.attempt.max(refused + 1))
+    refused_attempt(request)
+        .map_or(task.attempt, |refused| task.attempt.max(refused.saturating_add(1)))
 }
 
 /// Targets that refused a single job (spec cms-nordugrid N-25).

@@ -63,6 +63,15 @@ impl Files {
         }
     }
 
+    /// Forgets what caches reported of a file.
+    pub fn remove_reports(&mut self, source: &str) {
+        if let Some(number) = self.sources.find(source)
+            && let Some(row) = self.rows.get_mut(number as usize)
+        {
+            row.caches.iter_mut().for_each(|cache| cache.report = None);
+        }
+    }
+
     /// Takes a tag. Of several of one job and target the latest counts.
     pub fn put_tag(&mut self, cluster: u32, target: Option<u32>, tag: &CacheTag) {
         let row = self.row(&tag.source).cache(cluster);

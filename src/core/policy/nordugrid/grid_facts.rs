@@ -162,6 +162,14 @@ impl GridFacts {
         }
     }
 
+    /// Forgets what a queue published for a user.
+    pub fn remove_user_share(&mut self, target: &str, user: &str) {
+        let rows = self.users.get_mut(user);
+        if let Some((rows, target)) = rows.zip(self.targets.find(target)) {
+            *slot(rows, target) = None;
+        }
+    }
+
     /// Takes the newest record of a job. One that ended before its inputs were staged ends its tags
     /// (N-27).
     pub fn put_job(&mut self, record: JobRecord) {
@@ -204,6 +212,11 @@ impl GridFacts {
     pub fn put_cache_report(&mut self, report: &CacheReport) {
         let cluster = self.names.number(&report.cluster);
         self.files.put_report(cluster, report);
+    }
+
+    /// Forgets what caches of clusters reported of a file.
+    pub fn remove_cache_reports(&mut self, source: &str) {
+        self.files.remove_reports(source);
     }
 
     /// Takes a tag, unless its job is known to have ended before its inputs were staged, or its
