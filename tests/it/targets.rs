@@ -446,3 +446,22 @@ fn a_process_that_begins_again_decides_the_same_next() {
     }
     assert_eq!(decided[0], decided[1]);
 }
+
+#[test]
+fn a_job_of_so_many_files_that_its_answer_cannot_be_published_is_rejected() {
+    let mut grid = Grid::new();
+    grid.cluster("ce-a/q", cluster(&[], Some(900)), active(10), "4");
+    grid.rounds(2);
+    let far = "x".repeat(190);
+    let inputs: String = (0..4_700).map(|at| format!("(f{at} \"rls://{far}/{at}\")")).collect();
+    for at in 0..4_700 {
+        grid.file(&format!("rls://{far}/{at}"), 0, &[("se1", false)]);
+    }
+    grid.rounds(2);
+    let decision = grid.submit("job-1", &format!("&(executable=a)(inputfiles={inputs})"));
+    let Outcome::Reject { reason } = &decision.outcome else { panic!("{:?}", decision.outcome) };
+    assert!(reason.starts_with("too_large(") && reason.contains("fewer input files"), "{reason}");
+    let next = grid.submit("job-2", "&(executable=a)");
+    assert_eq!(target(&next), "ce-a/q");
+    grid.check();
+}
