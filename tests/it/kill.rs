@@ -239,7 +239,7 @@ fn sigterm_ends_in_order_and_the_next_leads_at_once() {
     wait_until(60 * SECOND, || pair[1].logged(), follows);
     let [again, standby] = pair;
     assert_eq!(again.stop().code(), Some(0));
-    println!("the standby led {:?} after the farewell", wait_for_lead(&standby, 10 * SECOND));
+    println!("the standby led {:?} after the farewell", wait_for_lead(&standby, 60 * SECOND));
     let mut one = [standby];
     ask(&bus, &mut subjects, &mut one);
     let [standby] = one;
@@ -271,7 +271,7 @@ fn a_paused_leader_is_fenced_and_stands_by() {
     wait_until(30 * SECOND, both, is_as_before);
 
     pair[0].signal("STOP");
-    println!("the standby led {:?} after the pause", wait_for_lead(&pair[1], 10 * SECOND));
+    println!("the standby led {:?} after the pause", wait_for_lead(&pair[1], 60 * SECOND));
     ask(&bus, &mut subjects, &mut pair);
     pair[0].signal("CONT");
     wait_until(30 * SECOND, || pair[0].logged(), || stands_by(&pair[0], 2));
@@ -280,7 +280,7 @@ fn a_paused_leader_is_fenced_and_stands_by() {
 
     let [first, second] = pair;
     second.kill();
-    println!("the first led {:?} after the second's death", wait_for_lead(&first, 10 * SECOND));
+    println!("the first led {:?} after the second's death", wait_for_lead(&first, 60 * SECOND));
     let mut one = [first];
     ask(&bus, &mut subjects, &mut one);
     let [first] = one;
