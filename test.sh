@@ -341,7 +341,8 @@ alone=("${processes[@]}" secure:: faults:: "${brokers[@]}")
 threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 tests -- --test-threads=$threads "${alone[@]/#/--skip=}" || failed=1
 if $long; then
-    tests --test it -- --ignored crash::a_process_may_end crash::storm::many_storms || failed=1
+    tests --test it -- --ignored crash::a_process_may_end crash::storm::many_storms \
+        sim_cms::a_whole_day || failed=1
 fi
 
 # Runs a group in the background; its output is shown when all groups are done.

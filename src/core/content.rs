@@ -189,6 +189,30 @@ impl<A: Contained, B: Contained> Contained for (A, B) {
     }
 }
 
+impl<A: Contained, B: Contained, C: Contained> Contained for (A, B, C) {
+    fn put(&self, to: &mut Content) {
+        self.0.put(to);
+        self.1.put(to);
+        self.2.put(to);
+    }
+}
+
+impl<A: Contained, B: Contained, C: Contained, D: Contained> Contained for (A, B, C, D) {
+    fn put(&self, to: &mut Content) {
+        self.0.put(to);
+        self.1.put(to);
+        self.2.put(to);
+        self.3.put(to);
+    }
+}
+
+impl Contained for i128 {
+    fn put(&self, to: &mut Content) {
+        to.number((self >> 64) as i64);
+        to.amount(*self as u64);
+    }
+}
+
 impl<K: Contained, V: Contained> Contained for std::collections::BTreeMap<K, V> {
     fn put(&self, to: &mut Content) {
         for entry in self {
@@ -211,6 +235,7 @@ mod tests {
         }
         ascending(&[i64::MIN, -1, 0, 1, i64::MAX]);
         ascending(&[0, 1, u64::MAX]);
+        ascending(&[i128::MIN, -1 << 64, -1, 0, 1, 1 << 63, 1 << 64, i128::MAX]);
         ascending(&[f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN]);
         ascending(&["", "\0", "\0a", "a", "a\0", "a\0b", "aa", "b"]);
         ascending(&[None, Some(-1), Some(0)]);

@@ -11,6 +11,7 @@ use crate::core::event::{Event, Task};
 use crate::core::govern::CommandEvaluation;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
+use crate::core::judge::pool::PoolJudging;
 use crate::core::judge::size::bytes_of;
 use crate::core::judge::view::Grid;
 use crate::core::judge::work::WorkTable;
@@ -34,6 +35,8 @@ pub struct Engine {
     pub state: State,
     policies: Policies,
     grid: Grid,
+    /// What answers slot offers, where a policy does.
+    pool: Option<PoolJudging>,
     /// Work that remains at nuclei; kept where a policy judges nuclei.
     work: WorkTable,
     requests: Requests,
@@ -57,6 +60,7 @@ impl Engine {
         Engine {
             state,
             requests: Requests::new(&policies),
+            pool: PoolJudging::of(&policies),
             policies,
             grid: Grid::default(),
             work: WorkTable::default(),
@@ -88,7 +92,7 @@ impl Engine {
 
     /// Whether a request could be judged at the next cut without anything new being read.
     pub fn has_ready(&self) -> bool {
-        self.requests.has_ready()
+        self.requests.has_ready() || self.pool.as_ref().is_some_and(PoolJudging::is_cut_off)
     }
 
     /// The earliest moment at which a deferral is due.
@@ -101,6 +105,7 @@ impl Engine {
     pub fn pass(&mut self) {
         self.requests.cool();
         self.state.touched = Default::default();
+        self.forget_pool();
         self.throttle_evaluation = ThrottleEvaluation::default();
         self.throttles = None;
         self.command_evaluation.forget(&mut self.state);
@@ -112,7 +117,15 @@ impl Engine {
     /// turns. The answers are the same: what is derived only shows what need not be evaluated.
     pub fn forget_derived(&mut self) {
         self.requests.cool();
+        self.forget_pool();
         self.command_evaluation.forget(&mut self.state);
+    }
+
+    fn forget_pool(&mut self) {
+        self.state.pool.touched = Default::default();
+        if let Some(pool) = &mut self.pool {
+            pool.forget();
+        }
     }
 
     /// Takes up what changed up to the cut that was just closed: which requests are ready, which
@@ -144,6 +157,7 @@ impl Engine {
             state,
             policies,
             grid,
+            pool,
             work,
             requests,
             throttle_evaluation,
@@ -159,6 +173,9 @@ impl Engine {
             work.note_shares();
         }
         grid.update(state, is_cold);
+        if let Some(pool) = pool {
+            pool.begin_cut(state, policies, is_cold);
+        }
         if is_cold || state.touched.queues || state.touched.settings {
             policies.reset();
             requests.begin_configuration(grid.world());
@@ -203,18 +220,24 @@ impl Engine {
             return Some(throttle.into());
         }
         if self.commands.is_none() {
-            self.commands = Some(self.command_evaluation.evaluate(&mut self.state));
+            let pool = self.pool.as_mut();
+            let actions = pool.map_or_else(Vec::new, |pool| pool.actions(&self.state));
+            self.commands = Some(self.command_evaluation.evaluate(&mut self.state, actions));
         }
         Some(self.commands.as_mut()?.pop_front()?.into())
     }
 
     fn next_decision(&mut self) -> Option<Decision> {
-        let Engine { state, policies, grid, work, requests, cycle, classed, .. } = self;
+        let Engine { state, policies, grid, pool, work, requests, cycle, classed, .. } = self;
         let judging = Judging { view: grid.view(state), policies, work };
         loop {
             let beyond = cycle.cut_off(&state.setting.limits);
             requests.postpone(&beyond, false);
-            let (subject, number, evaluation) = cycle.next()?;
+            let Some((subject, number, evaluation)) = cycle.next() else {
+                let decision = pool.as_mut()?.next(state, policies, cycle.number())?;
+                cycle.note_made();
+                return Some(decision);
+            };
             self.throttle_evaluation.note_judged(&subject);
             let no_room = requests.no_room(state);
             if let Some(decision) = judging.decide(&subject, number, no_room, evaluation) {
@@ -270,7 +293,13 @@ impl Engine {
     /// Folds an output of this cycle, or of one that was read back.
     pub fn fold_output(&mut self, output: &Output) {
         self.state.fold_output(output);
+        if let Some(pool) = &mut self.pool {
+            pool.note_output(&mut self.state);
+        }
         let Output::Decision(decision) = output else { return };
+        if self.pool.as_ref().is_some_and(|pool| pool.made(&self.policies, decision)) {
+            return;
+        }
         self.state.touched.subjects.remove(&decision.subject);
         let Engine { state, policies, grid, work, requests, cycle, .. } = self;
         if decision.placed.is_some() {

@@ -126,6 +126,9 @@ limits! {
     done_jobs_window_ms: Millis = "done_jobs_window_h" * HOUR, 24 in 1..=168;
     "A worker report older than this does not count (spec atlas 2.5.1)."
     worker_report_age_ms: Millis = "worker_report_age_min" * MINUTE, 60 in 1..=10_080;
+    "An offer of free slots holds so long after it was announced: at most, and where it states no \
+     end itself."
+    slot_offer_lifetime_ms: Millis = "slot_offer_lifetime_s" * SECOND, 3_600 in 1..=604_800;
     "Queued files of a link older than this do not count (spec atlas F3, 4.1)."
     link_sample_age_ms: Millis = "link_sample_age_min" * MINUTE, 60 in 1..=525_600;
 

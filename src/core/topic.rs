@@ -24,6 +24,8 @@ pub enum Need {
     All,
     /// Those with a policy whose candidates are targets: clusters' queues (NorduGrid).
     Targets,
+    /// Only those that give offered slots to waiting jobs.
+    Offers,
 }
 
 /// Hands the catalogue to a macro: number (persisted: none is ever given again), type, name (that
@@ -80,6 +82,8 @@ macro_rules! each_topic {
                 "index servers of NorduGrid", "fold: which clusters there are";
             23 UserShare "user-share" Configuration Targets [],
                 "clusters of NorduGrid", "fold: what is free for each user at a queue";
+            24 Grant "grant" Configuration Offers [],
+                "operators", "fold: who goes first in a pool of slots";
         }
     };
 }
@@ -196,7 +200,7 @@ mod tests {
             assert_eq!(Topic::from_name(topic.name()), Some(*topic));
             assert_eq!(Topic::from_number(index as u8), Some(*topic));
         }
-        assert_eq!(Topic::from_number(24), None);
+        assert_eq!(Topic::from_number(25), None);
     }
 
     #[test]

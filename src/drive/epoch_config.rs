@@ -3,7 +3,8 @@
 use crate::core::cut::Topic;
 use crate::core::policy::{Mistake, Policy};
 use crate::core::state::Setting;
-use crate::core::unit::Millis;
+use crate::core::state::pool::PoolSetting;
+use crate::core::unit::{Millis, SECOND};
 use crate::wire::pseudonym::Pseudonyms;
 use crate::wire::topology::Topology;
 use sha2::{Digest, Sha256};
@@ -77,7 +78,9 @@ impl EpochConfig {
             policies.push(policy);
         }
         let judges_targets = policies.iter().any(|policy: &Policy| policy.flavour.judges_targets());
-        let setting = Setting { domain, limits, silence, stale_after, commands, judges_targets };
+        let pool = policies.iter().find(|policy| policy.flavour.judges_offers()).map(pool_setting);
+        let setting =
+            Setting { domain, limits, silence, stale_after, commands, judges_targets, pool };
         Ok(EpochConfig {
             text,
             hash,
@@ -87,6 +90,15 @@ impl EpochConfig {
             pseudonyms,
             compact_after,
         })
+    }
+}
+
+/// By what the records of a pool are kept whose offers a policy answers.
+fn pool_setting(policy: &Policy) -> PoolSetting {
+    let settings = policy.pool_settings(&policy.unchanged());
+    PoolSetting {
+        half_life_s: settings.half_life_s,
+        match_lifetime_ms: settings.reservation_ttl_s.saturating_mul(SECOND),
     }
 }
 

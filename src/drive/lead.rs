@@ -156,7 +156,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     fn request_waits(&self) -> bool {
-        let asked = self.feed.lanes().filter(|lane| lane.topic == Topic::Task);
+        let has_pool = self.engine.state.setting.pool.is_some();
+        let asks = |topic: Topic| topic == Topic::Task || topic == Topic::Pilot && has_pool;
+        let asked = self.feed.lanes().filter(|lane| asks(lane.topic));
         self.engine.has_ready() || asked.into_iter().any(|lane| self.feed.waiting_in(lane) > 0)
     }
 

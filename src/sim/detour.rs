@@ -202,7 +202,9 @@ fn queue_of_pilot<'a>(pilot: &Pilot<'a>) -> &'a str {
         Pilot::AskedJob { queue, .. }
         | Pilot::UpdatedJob { queue, .. }
         | Pilot::Workers { queue, .. }
-        | Pilot::Slots { queue, .. } => queue,
+        | Pilot::Slots { queue, .. }
+        | Pilot::SlotOffer { queue, .. }
+        | Pilot::SlotWithdrawn { queue, .. } => queue,
     }
 }
 
@@ -264,6 +266,6 @@ mod tests {
         let mut arena = Arena::default();
         let value = changed[0].value.as_deref();
         let read = wrong.codec.read(Topic::JobState, Some(b"7"), value, &mut arena);
-        assert!(matches!(read, Event::JobState(it) if it.changed_at == 260), "{read:?}");
+        assert!(matches!(read, Event::JobState(ref it) if it.changed_at == 260), "{read:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! touches a disk, a clock or a network.
 
 mod agenda;
+pub mod cms;
 pub mod conform;
 pub mod detour;
 pub mod dice;

@@ -4,6 +4,7 @@
 use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::core::output::matched::Matched;
 use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 use crate::core::output::throttle::Throttle;
 use serde_json::{Value, json};
@@ -55,6 +56,7 @@ fn decision_json(it: &Decision) -> Value {
         "dry_run": it.dry_run,
         "placed": it.placed.as_ref().map(placed_json),
         "limits": it.limits.iter().map(limit_json).collect::<Vec<_>>(),
+        "matched": it.matched.as_ref().map(matched_json),
     })
 }
 
@@ -102,6 +104,27 @@ fn limit_json(it: &LimitUse) -> Value {
         "before": it.before,
         "after": it.after,
         "max": it.max,
+    })
+}
+
+/// A match: its record within a decision.
+pub fn matched_json(it: &Matched) -> Value {
+    json!({
+        "job": it.job,
+        "job_attempt": it.job_attempt,
+        "class": it.class.name(),
+        "band": it.band.name(),
+        "node": it.node,
+        "cores": it.cores,
+        "weight_milli": it.weight_milli,
+        "usage_milli": it.usage_milli,
+        "wall_time_s": it.wall_time_s,
+        "rss_mb": it.rss_mb,
+        "overflow_source": it.overflow_source,
+        "overflow_cost": it.overflow_cost,
+        "charged_group": it.charged_group,
+        "io_source": it.io_source,
+        "relaxed": it.relaxed,
     })
 }
 
@@ -195,7 +218,11 @@ mod tests {
     fn of_schema(schema: &str) -> Names {
         let schema: Value = serde_json::from_str(schema).unwrap();
         let within = schema["fields"].as_array().unwrap().iter().filter_map(|field| {
-            let items = &field["type"]["items"]["fields"];
+            let items = match &field["type"]["items"]["fields"] {
+                // A union's second branch.
+                Value::Null => &field["type"][1]["fields"],
+                items => items,
+            };
             items.is_array().then(|| (field["name"].as_str().unwrap().to_owned(), names(items)))
         });
         (names(&schema["fields"]), within.collect())
@@ -204,8 +231,11 @@ mod tests {
     fn of_json(value: &Value) -> Names {
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect();
         let within = value.as_object().unwrap().iter().filter_map(|(name, value)| {
-            let item = value.as_array()?.first().filter(|item| item.is_object())?;
-            Some((name.clone(), keys(item)))
+            let item = match value {
+                Value::Array(items) => items.first()?,
+                item => item,
+            };
+            Some((name.clone(), item.is_object().then(|| keys(item))?))
         });
         (keys(value), within.collect())
     }
@@ -221,6 +251,8 @@ mod tests {
                     measured: f64::INFINITY,
                     limit: 20.5,
                 }],
+                placed: Some(Placed::default()),
+                matched: Some(Matched::default()),
                 limits: vec![LimitUse::default()],
                 ..Decision::new("atlas", "12/3", 1, 1, outcome)
             }

@@ -113,17 +113,24 @@ impl Pseudonyms {
         names: &mut Names,
         out: &mut Vec<u8>,
     ) -> bool {
-        let Some(rest) = key.strip_prefix(USER) else { return false };
-        let (name, after) = match topic {
-            Topic::User => (rest, ""),
+        let found = match topic {
+            Topic::User => key.strip_prefix(USER).map(|name| (USER, name, "")),
             // An expression has no blanks, a name may.
-            Topic::Quota => rest.rfind(' ').map_or((rest, ""), |at| rest.split_at(at)),
-            _ => return false,
+            Topic::Quota => key.strip_prefix(USER).map(|rest| {
+                let (name, after) = rest.rfind(' ').map_or((rest, ""), |at| rest.split_at(at));
+                (USER, name, after)
+            }),
+            // Nor has a queue.
+            Topic::UserShare => key.split_inclusive(' ').next().map(|queue| {
+                let name = key.get(queue.len()..).unwrap_or_default();
+                (queue, name, "")
+            }),
+            _ => None,
         };
-        if name.is_empty() {
+        let Some((before, name, after)) = found.filter(|(_, name, _)| !name.is_empty()) else {
             return false;
-        }
-        for part in [USER, text(&self.known(name, names)), after] {
+        };
+        for part in [before, text(&self.known(name, names)), after] {
             out.extend_from_slice(part.as_bytes());
         }
         true

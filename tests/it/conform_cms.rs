@@ -92,53 +92,82 @@ fn a_changed_record_of_a_cut_is_found() {
     }
 }
 
-#[test]
-fn the_other_subjects_agree() {
+/// A case of each other subject: scenario, what it expects, and where a change is made to that.
+fn other_subjects() -> Vec<(Value, Value, &'static str)> {
     let site = json!({"site": "T2_Y", "tier": "T2", "pledged_slots": 101, "revision": 3});
     let scenario = |subject: Value| {
         json!({"now_s": 86_400, "sites": [], "workflows": [{
             "workflow": "w", "class": "analysis", "user": "u",
         }], "subject": subject})
     };
-    agrees(
-        scenario(json!({"kind": "site_config", "config": site})),
-        json!({"verdict": "accept", "in_force": {
-            "revision": 3, "kappa_milli": 1000, "central_slots": 51, "analysis_slots": 50,
-            "central_quota_milli": 51_000, "analysis_quota_milli": 50_000, "restricted_milli": {},
-            "overflow_slots": 0, "high_io_slots": 25,
-            "accept_surplus": {"central": true, "analysis": true},
-        }}),
-    );
+    let in_force = json!({
+        "revision": 3, "kappa_milli": 1000, "central_slots": 51, "analysis_slots": 50,
+        "central_quota_milli": 51_000, "analysis_quota_milli": 50_000, "restricted_milli": {},
+        "overflow_slots": 0, "high_io_slots": 25,
+        "accept_surplus": {"central": true, "analysis": true},
+    });
     let job = json!({"job": "j", "workflow": "w", "seq": 5, "queued_at_s": 1, "cores_min": 4});
-    agrees(
-        scenario(json!({"kind": "job_admission", "job": job})),
-        json!({"verdict": "accept", "job": {
-            "class": "analysis", "queued_at_s": 1, "allow_overflow": false, "high_io": false,
-            "system_job": false, "cores_min": 4, "cores_max": 4, "whole_node": false,
-            "max_wall_time_s": 43_200, "max_rss_mb": 8000, "test_member": true,
-        }}),
-    );
-    agrees(
-        scenario(json!({
-            "kind": "job_event", "known": {"attempt": 0, "state": "failed"},
-            "event": {"attempt": 0, "state": "done"},
-        })),
-        json!({"applied": false}),
-    );
+    let admitted = json!({
+        "class": "analysis", "queued_at_s": 1, "allow_overflow": false, "high_io": false,
+        "system_job": false, "cores_min": 4, "cores_max": 4, "whole_node": false,
+        "max_wall_time_s": 43_200, "max_rss_mb": 8000, "test_member": true,
+    });
+    let event = json!({
+        "kind": "job_event", "known": {"attempt": 0, "state": "failed"},
+        "event": {"attempt": 0, "state": "done"},
+    });
     let workflow = json!({"workflow": "w", "class": "central", "user": "u", "total_jobs": 4});
-    agrees(
-        scenario(json!({"kind": "workflow_admission", "workflow": workflow})),
-        json!({"verdict": "accept", "workflow": {
-            "class": "central", "priority": 0, "priority_rev": 0, "allow_overflow": false,
-            "max_overflow_sites": 5, "test_jobs_effective": 4, "tail_fraction_permille": 950,
-        }}),
-    );
-    agrees(
-        scenario(json!({"kind": "usage", "histories": {"u": [{"cores": 4, "started_at_s": 0}]}})),
-        json!({"users": {"u": {
-            "decayed_usage_milli": 2000.0, "running_milli": 4000, "fair_share_milli": 6000.0,
-        }}}),
-    );
+    let of_workflow = json!({
+        "class": "central", "priority": 0, "priority_rev": 0, "allow_overflow": false,
+        "max_overflow_sites": 5, "test_jobs_effective": 4, "tail_fraction_permille": 950,
+    });
+    let histories = json!({"u": [{"cores": 4, "started_at_s": 0}]});
+    let usage = json!({
+        "decayed_usage_milli": 2000.0, "running_milli": 4000, "fair_share_milli": 6000.0,
+    });
+    vec![
+        (
+            scenario(json!({"kind": "site_config", "config": site})),
+            json!({"verdict": "accept", "in_force": in_force}),
+            "/in_force/central_slots",
+        ),
+        (
+            scenario(json!({"kind": "job_admission", "job": job})),
+            json!({"verdict": "accept", "job": admitted}),
+            "/job/max_rss_mb",
+        ),
+        (scenario(event), json!({"applied": false}), "/applied"),
+        (
+            scenario(json!({"kind": "workflow_admission", "workflow": workflow})),
+            json!({"verdict": "accept", "workflow": of_workflow}),
+            "/workflow/test_jobs_effective",
+        ),
+        (
+            scenario(json!({"kind": "usage", "histories": histories})),
+            json!({"users": {"u": usage}}),
+            "/users/u/decayed_usage_milli",
+        ),
+    ]
+}
+
+#[test]
+fn the_other_subjects_agree() {
+    other_subjects().into_iter().for_each(|(scenario, expected, _)| agrees(scenario, expected));
+}
+
+#[test]
+fn a_changed_record_of_any_other_subject_is_found() {
+    for (scenario, mut expected, pointer) in other_subjects() {
+        let value = expected.pointer_mut(pointer).expect("a field");
+        *value = match &*value {
+            Value::Bool(flag) => json!(!flag),
+            number => json!(number.as_f64().expect("a number") + 7.0),
+        };
+        assert!(!differences(scenario, expected).is_empty(), "{pointer}");
+    }
+    let (scenario, mut expected, _) = other_subjects().remove(0);
+    expected["verdict"] = json!("reject");
+    assert!(!differences(scenario, expected).is_empty(), "another verdict");
 }
 
 #[test]
@@ -155,4 +184,35 @@ fn what_is_no_case_is_named() {
     assert!(error.contains("`class`") && error.contains("analysis"), "{error}");
     let params = json!({"params": {"speed": 1}, "subject": {"kind": "tick"}});
     assert!(judge(params).expect_err("a mistake").contains("speed"));
+    for (word, about, scenario) in [
+        ("pounds", "accounting_mode", json!({"params": {"accounting_mode": "pounds"}})),
+        ("nodes", "overflow_unit", json!({"params": {"overflow_unit": "nodes"}})),
+        (
+            "keep",
+            "highio_without_whitelist",
+            json!({"params": {
+                "highio_without_whitelist": "keep",
+            }}),
+        ),
+        ("planet", "scope_kind", json!({"grants": [{"principal": "u", "scope_kind": "planet"}]})),
+        (
+            "club",
+            "principal_kind",
+            json!({"grants": [{
+                "principal": "u", "principal_kind": "club",
+            }]}),
+        ),
+        (
+            "both",
+            "class_only",
+            json!({"sites": [{
+                "site": "S", "tier": "T2", "extra_blocks": [{"slots": 1, "class_only": "both"}],
+            }]}),
+        ),
+    ] {
+        let mut scenario = scenario;
+        scenario["subject"] = json!({"kind": "tick"});
+        let error = judge(scenario).expect_err("a mistake");
+        assert!(error.contains(word) && error.contains(about), "{error}");
+    }
 }

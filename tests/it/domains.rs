@@ -3,6 +3,7 @@
 
 mod dirs;
 mod kafka;
+mod kinds;
 mod refused;
 
 use crate::kill::process::{PROGRAM, Process};

@@ -10,6 +10,7 @@ mod lifetimes;
 mod negative;
 mod order;
 mod owners;
+mod pool;
 pub mod random;
 mod recount;
 mod redelivery;

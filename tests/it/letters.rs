@@ -24,10 +24,10 @@ fn site(name: &str) -> Vec<u8> {
     let (name, output_endpoint) = (name.to_owned(), String::new());
     let changed_at = 1_760_000_000_000;
     let (nucleus, active, tier) = (true, true, 1);
-    write(
-        &mut bytes,
-        &Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster: None },
-    );
+    let (cluster, slot_quota) = (None, None);
+    let site =
+        Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster, slot_quota };
+    write(&mut bytes, &site);
     bytes
 }
 

@@ -28,6 +28,8 @@ mod drive;
 #[cfg(feature = "shell")]
 mod exec;
 #[cfg(feature = "shell")]
+mod explain;
+#[cfg(feature = "shell")]
 mod faults;
 #[cfg(all(feature = "shell", target_os = "linux"))]
 mod full;
@@ -57,6 +59,8 @@ mod own_kind;
 mod packaging;
 #[cfg(feature = "shell")]
 mod page;
+mod pool;
+mod pool_rules;
 #[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;
@@ -68,6 +72,8 @@ mod retention;
 mod secure;
 mod sim;
 #[cfg(feature = "shell")]
+mod sim_cms;
+#[cfg(feature = "shell")]
 mod sim_nordugrid;
 #[cfg(feature = "shell")]
 mod store;
@@ -78,6 +84,7 @@ mod tidy;
 #[cfg(feature = "shell")]
 mod top;
 mod topology;
+mod topology_cms;
 mod verbs;
 mod wire;
 mod world;

@@ -1,7 +1,7 @@
 //! NorduGrid from records to decisions: a small grid on paper, and the program as a user calls it.
 
 mod door;
-mod small;
+pub mod small;
 
 use small::*;
 use std::collections::BTreeMap;

@@ -43,23 +43,13 @@ fn needed() -> Vec<Topic> {
 #[test]
 fn a_topology_with_targets_has_the_topics_of_targets() {
     let topology = Topology::default_nordugrid();
-    assert!(topology.topics.keys().eq(Topic::ALL.iter()));
+    let has = |topic: &&Topic| topic.need() != Need::Offers;
+    assert!(topology.topics.keys().eq(Topic::ALL.iter().filter(has)));
     assert_eq!(topology.domain, "nordugrid");
     let without = NORDUGRID.replace("[topics.user-share]", "[topics.user-shares]");
     let found = Topology::parse("test.toml", &without).expect_err("a complaint");
     let shown: Vec<String> = found.iter().map(Complaint::to_string).collect();
     assert_says(&shown.join("\n"), &["no [topics.user-share]", "did you mean `user-share`?"]);
-}
-
-#[test]
-fn a_policy_of_slot_offers_cannot_be_led() {
-    let (head, _) = ATLAS.split_once("\n[[policy]]").expect("a policy");
-    let text = format!(
-        "{head}\n[[policy]]\nname = \"pool\"\nkind = \"cms\"\nfilters = \"all\"\n\
-         weights = \"all\"\n"
-    );
-    let shown: Vec<String> = complaints(&text).iter().map(Complaint::to_string).collect();
-    assert_says(&shown.join("\n"), &["policy pool", "judges slot offers, which are not read"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The rules that give commands: their names, what each looks at, and what it asks for (spec atlas
-//! 5 and 6).
+//! 5 and 6; cms-nordugrid C-16, C-49, C-50, C-55).
 
 use crate::core::cut::Topic;
 use crate::core::output::command::CommandKind;
@@ -39,6 +39,18 @@ pub enum CommandRule {
     T12b,
     /// More queued at a queue than it will start.
     FastRebrokerage,
+    /// A workflow of a pool is nearly done.
+    Boost,
+    /// All test jobs of a workflow of a pool failed, and it is ended by itself.
+    KillWorkflow,
+    /// The same where operations are to decide.
+    Alert,
+    /// The test jobs of a workflow of a pool show what its jobs need.
+    Profile,
+    /// A job of a pool needs more cores than any node has free.
+    Drain,
+    /// The job that a node was kept free for needs it no longer.
+    Undrain,
 }
 
 /// What is to be known of a rule.
@@ -73,7 +85,7 @@ pub struct RuleParam {
     pub default: fn(CommandRule) -> Option<f64>,
 }
 
-/// A parameter of fast rebrokerage.
+/// A parameter of fast rebrokerage alone.
 macro_rules! of_rebrokerage {
     ($default:expr) => {
         |rule| (rule == CommandRule::FastRebrokerage).then_some($default)
@@ -146,7 +158,10 @@ pub const PARAMS: &[RuleParam] = &[
         is_whole: true,
         min: 1.0,
         max: 10_000.0,
-        default: of_rebrokerage!(100.0),
+        default: |rule| {
+            matches!(rule, CommandRule::FastRebrokerage | CommandRule::KillWorkflow)
+                .then_some(100.0)
+        },
     },
 ];
 
@@ -158,6 +173,12 @@ const TASKS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Queue, Topic::Par
 const SIGNS: &[Topic] = &[Topic::JobState, Topic::Heartbeat, Topic::Queue, Topic::Parameter];
 /// The same as `STATES`, with slot figures.
 const SLOTS: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Queue, Topic::Parameter];
+/// What became of a pool's jobs, what is known of its workflows, and what operators set.
+const WORKFLOWS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Parameter];
+/// What became of a pool's jobs, its nodes and sites, and what operators set.
+const NODES: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Site, Topic::Parameter];
+/// What became of a pool's jobs, and what operators set.
+const JOBS: &[Topic] = &[Topic::JobState, Topic::Parameter];
 
 macro_rules! rules {
     ($(
@@ -213,6 +234,18 @@ rules! {
     T12b "T12b" Fail TASKS Some(6 * 24 * 60), "atlas 5" "production or test that is transferring";
     FastRebrokerage "fast_rebrokerage" Rebroker SLOTS None, "atlas 6"
         "more jobs of a share are queued at a queue than it will start soon";
+    Boost "boost" Boost WORKFLOWS None, "cms-nordugrid C-16"
+        "a workflow of a pool is nearly done: its last jobs go first";
+    KillWorkflow "kill_workflow" KillWorkflow WORKFLOWS None, "cms-nordugrid C-49"
+        "every test job of a workflow of a pool failed, and the policy ends such workflows";
+    Alert "alert" Alert WORKFLOWS None, "cms-nordugrid C-49"
+        "every test job of a workflow of a pool failed, and operations are to decide";
+    Profile "profile" Profile WORKFLOWS None, "cms-nordugrid C-50"
+        "the test jobs of a workflow of a pool ended: what its jobs need is known";
+    Drain "drain" Drain NODES None, "cms-nordugrid C-55"
+        "a job of a pool waits for more cores than any node has free: a node is kept free for it";
+    Undrain "undrain" Undrain JOBS None, "cms-nordugrid C-55"
+        "the job that a node is kept free for started elsewhere or is gone";
 }
 
 impl CommandRule {
@@ -237,10 +270,21 @@ impl CommandRule {
         PARAMS.iter().filter(move |param| (param.default)(self).is_some())
     }
 
-    /// Rules about single jobs that a clock makes due.
-    pub fn timeouts() -> impl Iterator<Item = CommandRule> {
-        let all = CommandRule::ALL.iter().copied();
-        all.filter(|rule| *rule != CommandRule::FastRebrokerage)
+    /// Whether it is about workflows and nodes of a pool of slots: no effect elsewhere.
+    pub const fn is_of_pool(self) -> bool {
+        use CommandRule::{Alert, Boost, Drain, KillWorkflow, Profile, Undrain};
+        matches!(self, Boost | KillWorkflow | Alert | Profile | Drain | Undrain)
+    }
+
+    /// What becomes of its commands if the topology file states nothing: a pool cannot do without
+    /// its own rules.
+    pub const fn default_mode(self) -> Mode {
+        if self.is_of_pool() { Mode::On } else { Mode::DryRun }
+    }
+
+    /// Rules about workflows and nodes of a pool of slots.
+    pub fn of_pool() -> impl Iterator<Item = CommandRule> {
+        CommandRule::ALL.iter().copied().filter(|rule| rule.is_of_pool())
     }
 }
 
@@ -279,6 +323,15 @@ mod tests {
         for rule in CommandRule::ALL {
             assert_eq!(CommandRule::from_name(rule.name()), Some(*rule));
         }
-        assert_eq!(CommandRule::timeouts().count(), CommandRule::ALL.len() - 1);
+    }
+
+    #[test]
+    fn a_rule_of_a_pool_has_the_name_of_what_it_asks_for_and_is_on() {
+        for rule in CommandRule::of_pool() {
+            assert_eq!(rule.name(), rule.text().kind.name());
+            assert_eq!(rule.default_mode(), Mode::On);
+        }
+        assert_eq!(CommandRule::of_pool().count(), 6);
+        assert_eq!(CommandRule::T8.default_mode(), Mode::DryRun);
     }
 }

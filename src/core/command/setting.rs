@@ -15,6 +15,11 @@ pub struct RuleSetting {
 }
 
 impl RuleSetting {
+    /// A rule as it is if nothing is stated.
+    pub fn default_of(rule: CommandRule) -> RuleSetting {
+        RuleSetting::new(rule, rule.default_mode())
+    }
+
     /// A rule with its default parameters.
     pub fn new(rule: CommandRule, mode: Mode) -> RuleSetting {
         let values = rule.params().filter_map(|param| (param.default)(rule)).collect();

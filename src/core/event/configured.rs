@@ -21,6 +21,12 @@ pub trait Configured: Clone + PartialEq + Contained {
     /// When it was last changed.
     fn changed_at(&self) -> Millis;
 
+    /// What is above its time in its order: of two, the higher one is newer. Below 0: it cannot be
+    /// in force, and what was in force before stays.
+    fn revision(&self) -> i64 {
+        0
+    }
+
     /// The same, changed at `bound` at the latest.
     fn bounded(&self, bound: Millis) -> Self;
 

@@ -1,5 +1,7 @@
 //! Job states and heartbeats.
 
+use super::pool::Requirements;
+use crate::core::content::content_by_number;
 use crate::core::unit::{Bytes, Cores, Millis};
 
 macro_rules! statuses {
@@ -66,8 +68,10 @@ impl Status {
     }
 }
 
+content_by_number!(Status);
+
 /// A job reached a state. Empty text and 0 mean "unknown".
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobState<'a> {
     /// Name of the job.
     pub job: &'a str,
@@ -125,6 +129,9 @@ pub struct JobState<'a> {
     pub cpu_time_s: u32,
     /// Wall time that it asked for; s; 0: not known.
     pub wall_time_s: u32,
+    /// What it wants of a pool of slots; `None`: it is in none, or this report does not repeat it.
+    /// In a box: most jobs are in no pool, and events are moved about.
+    pub requirements: Option<Box<Requirements<&'a str>>>,
 }
 
 impl JobState<'_> {

@@ -4,6 +4,7 @@
 mod cluster;
 mod configured;
 mod description;
+mod grant;
 mod input;
 mod job;
 mod link;
@@ -11,12 +12,14 @@ mod names;
 mod options;
 mod parameter;
 mod pilot;
+mod pool;
 mod queue;
 mod quota;
 mod release;
 mod replica;
 mod share;
 mod site;
+mod slot_quota;
 mod storage;
 mod task;
 mod transfer;
@@ -27,6 +30,7 @@ pub use cluster::{
 };
 pub use configured::{Configured, Touches};
 pub use description::{JobDescription, Upload};
+pub use grant::Grant;
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
 pub use link::{Link, LinkQueued, link_name};
@@ -34,12 +38,15 @@ pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping};
 pub use pilot::Pilot;
+pub use pool::{Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer};
+pub use pool::{PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
 pub use quota::{Quota, QuotaKind};
 pub use release::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
 pub use replica::{DataKind, Location, Replica, ReplicaState, unscoped};
 pub use share::Share;
 pub use site::Site;
+pub use slot_quota::{BadQuota, ExtraBlock, MAX_SLOTS, SlotParts, SlotQuota, SlotsOfSite};
 pub use storage::Storage;
 pub use task::{
     ChunkKind, Outcome, OutcomeAbout, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase,
@@ -68,6 +75,7 @@ macro_rules! each_configuration {
             Replica replicas,
             Registration registrations,
             UserShare user_shares,
+            Grant grants,
         }
     };
 }
@@ -104,6 +112,11 @@ macro_rules! configuration {
             /// When it was last changed.
             pub fn changed_at(&self) -> Millis {
                 match self { $(Configuration::$kind(it) => it.changed_at(),)* }
+            }
+
+            /// See [`Configured::revision`].
+            pub fn revision(&self) -> i64 {
+                match self { $(Configuration::$kind(it) => it.revision(),)* }
             }
 
             /// The same, changed at `bound` at the latest.

@@ -52,6 +52,10 @@ fn of_pilot(event: &Pilot<'_>) -> usize {
         Pilot::Slots { queue, gshare, resource_type, .. } => {
             longest(&[queue, gshare, resource_type])
         }
+        Pilot::SlotOffer { queue, offer, .. } => {
+            longest(&[queue, offer.offer, offer.block, offer.node])
+        }
+        Pilot::SlotWithdrawn { queue, offer, .. } => longest(&[queue, offer]),
     }
 }
 

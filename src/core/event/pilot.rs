@@ -1,5 +1,6 @@
 //! Reports on pilots, workers and slots.
 
+use super::pool::SlotOffer;
 use crate::core::unit::Millis;
 
 /// A report about the capacity of a queue.
@@ -53,6 +54,26 @@ pub enum Pilot<'a> {
         /// When it was reported.
         at: Millis,
     },
+    /// A pilot has free slots (spec cms-nordugrid A.2): replaces an earlier offer of its name.
+    SlotOffer {
+        /// Site.
+        queue: &'a str,
+        /// The offer.
+        offer: SlotOffer<&'a str>,
+        /// When.
+        at: Millis,
+    },
+    /// A pilot takes its offer back.
+    SlotWithdrawn {
+        /// Site.
+        queue: &'a str,
+        /// Name of the offer.
+        offer: &'a str,
+        /// Which announcement it takes back, and all before it.
+        attempt: u32,
+        /// When.
+        at: Millis,
+    },
 }
 
 impl Pilot<'_> {
@@ -62,7 +83,9 @@ impl Pilot<'_> {
             Pilot::AskedJob { at, .. }
             | Pilot::UpdatedJob { at, .. }
             | Pilot::Workers { at, .. }
-            | Pilot::Slots { at, .. } => at,
+            | Pilot::Slots { at, .. }
+            | Pilot::SlotOffer { at, .. }
+            | Pilot::SlotWithdrawn { at, .. } => at,
         }
     }
 
@@ -72,7 +95,9 @@ impl Pilot<'_> {
             Pilot::AskedJob { queue, .. }
             | Pilot::UpdatedJob { queue, .. }
             | Pilot::Workers { queue, .. }
-            | Pilot::Slots { queue, .. } => queue,
+            | Pilot::Slots { queue, .. }
+            | Pilot::SlotOffer { queue, .. }
+            | Pilot::SlotWithdrawn { queue, .. } => queue,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::cluster::ClusterFacts;
 use super::configured::{Configured, Touches, longest};
+use super::slot_quota::SlotQuota;
 use crate::core::content::content;
 use crate::core::cut::Topic;
 use crate::core::unit::Millis;
@@ -23,9 +24,11 @@ pub struct Site {
     pub output_endpoint: String,
     /// What a NorduGrid cluster of this name publishes; `None`: it is none.
     pub cluster: Option<ClusterFacts>,
+    /// What it gives to a pool of slots; `None`: nothing.
+    pub slot_quota: Option<SlotQuota>,
 }
 
-content!(Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster });
+content!(Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster, slot_quota });
 
 impl Configured for Site {
     const TOPIC: Topic = Topic::Site;
@@ -36,6 +39,14 @@ impl Configured for Site {
 
     fn changed_at(&self) -> Millis {
         self.changed_at
+    }
+
+    /// Quotas of a pool are in the order of their revisions (spec cms-nordugrid C-24).
+    fn revision(&self) -> i64 {
+        self.slot_quota.as_ref().map_or(0, |quota| match quota.parts().count() {
+            Ok(_) => quota.revision.max(0),
+            Err(_) => -1,
+        })
     }
 
     fn bounded(&self, bound: Millis) -> Site {

@@ -3,6 +3,7 @@
 use super::description::JobDescription;
 use super::input::{Input, OutputDataset};
 use super::options::Options;
+use super::pool::WorkflowFacts;
 use crate::core::content::{content, content_by_number};
 use crate::core::output::id::DecisionId;
 use crate::core::unit::{Bytes, Cores, Millis};
@@ -162,6 +163,8 @@ pub struct Task {
     pub output: Vec<OutputDataset>,
     /// The job as its user describes it; `None` where the fields above say what is wanted.
     pub description: Option<JobDescription>,
+    /// The workflow of a pool of slots that it is; `None`: it is a request to be answered.
+    pub workflow: Option<WorkflowFacts>,
     /// Figures that cannot be, with their names, as stated, and how they were read. Made by the
     /// reader that reads the record; no field of it.
     pub impossible: Vec<String>,
@@ -284,5 +287,6 @@ content!(Task {
     input,
     output,
     description,
+    workflow,
     impossible,
 });

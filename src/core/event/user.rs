@@ -34,10 +34,28 @@ pub struct User {
     pub cap_running_jobs: Option<u64>,
     /// Most running cores; `None`: the general cap.
     pub cap_running_cores: Option<u64>,
+    /// Roles of a user: which jobs it may flag (spec cms-nordugrid C-05).
+    pub roles: Vec<String>,
+    /// Decayed usage of a user as known from elsewhere, thousandths of a core; 0: none (spec
+    /// cms-nordugrid F-2).
+    pub past_usage_milli: i64,
+    /// When it was so much; 0: not known, and then it does not count.
+    pub past_usage_at: Millis,
 }
 
 content_by_number!(UserKind);
-content!(User { kind, name, changed_at, groups, country, cap_running_jobs, cap_running_cores });
+content!(User {
+    kind,
+    name,
+    changed_at,
+    groups,
+    country,
+    cap_running_jobs,
+    cap_running_cores,
+    roles,
+    past_usage_milli,
+    past_usage_at,
+});
 
 impl UserKind {
     /// Both kinds, in order of their numbers.

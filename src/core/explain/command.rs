@@ -1,15 +1,38 @@
-//! A command as text: what is to be done to which job, which clock ran out, what became of it.
+//! A command as text: what is to be done to which job, workflow or node, which clock ran out, what
+//! became of it.
 
 use super::{Written, iso, number};
 use crate::core::command::CommandRule;
 use crate::core::event::OutcomeKind;
-use crate::core::output::command::Command;
+use crate::core::output::command::{Command, CommandKind};
 use crate::core::state::commands::CommandAnswer;
 use crate::core::unit::{Millis, SECOND};
 use std::fmt::Write;
 
 /// Most jobs of a command that are named.
 const JOBS_NAMED: usize = 20;
+
+/// What a command about a workflow or a node of a pool says beside which that is; `None` for one
+/// about jobs.
+pub fn asked_of_pool(command: &Command) -> Option<String> {
+    if command.held_back().is_some() {
+        return None;
+    }
+    let (measured, limit) = (number(command.measured), number(command.limit));
+    let job = command.jobs.first().map_or("", String::as_str);
+    let reason = command.notes.first().map_or("", String::as_str);
+    Some(match command.kind {
+        CommandKind::Boost => format!("priority {measured} from now on"),
+        CommandKind::KillWorkflow => format!("{measured} jobs wait: {reason}"),
+        CommandKind::Alert => reason.to_owned(),
+        CommandKind::Profile => format!("a job needs {measured} s and {limit} MB"),
+        CommandKind::Drain => format!("free in {measured} s, {limit} cores for job {job}"),
+        CommandKind::Undrain => format!("not kept free for job {job}"),
+        CommandKind::Rebroker | CommandKind::Reassign | CommandKind::Kill | CommandKind::Fail => {
+            return None;
+        }
+    })
+}
 
 /// The text of a command record, with what became of it as far as that is known.
 pub fn explain_command(command: &Command, answer: Option<&CommandAnswer>, now: Millis) -> String {
@@ -78,7 +101,10 @@ fn write_figures(text: &mut String, command: &Command) -> Written {
         }
         unit => {
             let (measured, limit) = (number(command.measured), number(command.limit));
-            writeln!(text, "  measured  {measured} {unit}, limit {limit} {unit}")?;
+            match asked_of_pool(command) {
+                Some(asked) => writeln!(text, "  asked     {asked}")?,
+                None => writeln!(text, "  measured  {measured} {unit}, limit {limit} {unit}")?,
+            }
         }
     }
     if !command.jobs.is_empty() {
@@ -120,7 +146,7 @@ fn write_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::output::command::{CommandKind, held_back_note};
+    use crate::core::output::command::held_back_note;
 
     const NOW: Millis = 1_760_529_600_000;
 
@@ -160,6 +186,30 @@ mod tests {
         let answer = CommandAnswer { at: NOW, kind, reason };
         let text = explain_command(&command(), Some(&answer), NOW);
         assert!(text.contains("refused 2025-10-15T12:00:00.000Z: no such job"), "{text}");
+    }
+
+    #[test]
+    fn what_a_pool_asks_for_tells_its_figures_in_their_own_units() {
+        let text = |kind: CommandKind, measured, limit, unit: &str| {
+            let blank = Command::new("cms", kind.name(), "w1", 0, None);
+            let jobs = vec!["j7".to_owned()];
+            let notes = vec!["test_failed_100pct".to_owned()];
+            let unit = unit.to_owned();
+            let command = Command { kind, measured, limit, unit, jobs, notes, ..blank };
+            let text = explain_command(&command, None, NOW);
+            assert!(!text.contains("limit"), "{text}");
+            text
+        };
+        let profile = text(CommandKind::Profile, 5400.0, 2200.0, "s");
+        assert!(profile.contains("asked     a job needs 5400 s and 2200 MB"), "{profile}");
+        assert!(profile.contains("profile (cms-nordugrid C-50)"), "{profile}");
+        let drain = text(CommandKind::Drain, 1800.0, 16.0, "s");
+        assert!(drain.contains("asked     free in 1800 s, 16 cores for job j7"), "{drain}");
+        assert!(text(CommandKind::Boost, 900_000.0, 0.0, "priority").contains("priority 900000"));
+        let killed = text(CommandKind::KillWorkflow, 40.0, 0.0, "jobs");
+        assert!(killed.contains("asked     40 jobs wait: test_failed_100pct"), "{killed}");
+        assert!(text(CommandKind::Alert, 0.0, 0.0, "").contains("asked     test_failed_100pct"));
+        assert!(text(CommandKind::Undrain, 0.0, 0.0, "").contains("not kept free for job j7"));
     }
 
     #[test]

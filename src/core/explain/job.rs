@@ -1,6 +1,6 @@
 //! A job as text: where it stands, and how each rule that gives commands stands to it.
 
-use super::{Written, iso};
+use super::{Written, iso, pool_job};
 use crate::core::govern::job::{RuleStanding, standings};
 use crate::core::govern::timeout::{Deadline, Standing};
 use crate::core::id::Name;
@@ -34,6 +34,7 @@ fn write(
         0 => writeln!(text, "  heartbeat none")?,
         at => writeln!(text, "  heartbeat {} of attempt {}", iso(at), job.heartbeat.attempt)?,
     }
+    pool_job::write(text, state, name)?;
     for it in rules {
         write_rule(text, state, it)?;
     }

@@ -1,16 +1,20 @@
 //! A decision as text an operator can read: what was answered, why there, why not elsewhere, and
-//! what it waits for; and what a throttle is for, and until when.
+//! what it waits for; which job got an offered place; and what a throttle is for, and until when.
 
 mod command;
 mod job;
 mod join;
+mod offer;
+mod pool_job;
+mod rank;
 mod standing;
 mod throttle;
 mod why;
 
-pub use command::explain_command;
+pub use command::{asked_of_pool, explain_command};
 pub use job::explain_job;
 pub use join::join;
+pub use offer::{answers_offer, match_sentence, nothing_fits};
 pub use standing::{NameStanding, RequestStanding};
 pub use throttle::{explain_throttle, throttle_of};
 pub use why::{Rejected, Step, Waits, Why, headline, why};
@@ -75,6 +79,12 @@ impl Context<'_> {
         Context { kinds, limits: None, policy: None }
     }
 
+    /// Whether a decision is about a pool of slots: it answers an offer, or its policy, whose kind
+    /// is the first, does so.
+    fn is_of_pool(&self, decision: &Decision) -> bool {
+        answers_offer(decision) || self.kinds.first().is_some_and(|kind| kind.judges_offers())
+    }
+
     fn filter(&self, name: &str) -> Option<&'static Filter> {
         self.kinds.iter().find_map(|kind| kind.filter(name))
     }
@@ -111,8 +121,12 @@ impl Context<'_> {
 type Written = std::fmt::Result;
 
 fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Written {
+    if context.is_of_pool(decision) {
+        return offer::write(text, decision, context);
+    }
     header(text, decision)?;
-    counts(text, &decision.counts, context)?;
+    let heading = "rejected by filter (each candidate by the first that objected)";
+    counts_of(text, heading, &decision.counts, context)?;
     match &decision.outcome {
         Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
         Outcome::Defer { .. } => waits(text, decision, context)?,
@@ -168,13 +182,19 @@ fn header(text: &mut String, decision: &Decision) -> Written {
     }
 }
 
-fn counts(text: &mut String, counts: &[FilterCount], context: &Context<'_>) -> Written {
+/// How many candidates each filter rejected, most first.
+fn counts_of(
+    text: &mut String,
+    heading: &str,
+    counts: &[FilterCount],
+    context: &Context<'_>,
+) -> Written {
     if counts.is_empty() {
         return Ok(());
     }
     let mut counts: Vec<&FilterCount> = counts.iter().collect();
     counts.sort_by(|a, b| b.rejected.cmp(&a.rejected).then_with(|| a.filter.cmp(&b.filter)));
-    writeln!(text, "rejected by filter (each candidate by the first that objected):")?;
+    writeln!(text, "{heading}:")?;
     for FilterCount { filter, rejected } in counts {
         match context.filter(filter) {
             Some(known) => {

@@ -42,6 +42,7 @@ pub fn decision(outcome: Outcome, fates: Vec<Fate>, counts: Vec<FilterCount>) ->
         notes: vec!["input_stale(pilot, 120 s)".into()],
         dry_run: false,
         placed: None,
+        matched: None,
         limits: vec![],
     }
 }

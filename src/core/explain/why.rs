@@ -1,6 +1,6 @@
 //! A decision's reasons as data: what its text shows, for programs and pictures.
 
-use super::{Context, distance, iso, waits_as_whole};
+use super::{Context, answers_offer, distance, iso, match_sentence, nothing_fits, waits_as_whole};
 use crate::core::output::decision::{Decision, Fate, Outcome};
 use crate::core::policy::{Filter, Reads};
 use crate::core::request::admit::remedy;
@@ -96,6 +96,9 @@ pub fn why(decision: &Decision, context: &Context<'_>) -> Why {
 
 /// One sentence on what was answered, and why.
 pub fn headline(decision: &Decision) -> String {
+    if let Some(matched) = &decision.matched {
+        return format!("Matched: {}", match_sentence(decision, matched));
+    }
     let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
     match &decision.outcome {
         Outcome::Assign(ranked) => {
@@ -113,6 +116,9 @@ pub fn headline(decision: &Decision) -> String {
         Outcome::Defer { .. } if waits_as_whole(decision) => {
             let held = decision.notes.first().map_or("", String::as_str);
             format!("Pending as a whole: {held}")
+        }
+        Outcome::Defer { .. } if answers_offer(decision) => {
+            format!("Nothing fits: {}", nothing_fits(decision))
         }
         Outcome::Defer { .. } => match most_rejecting(decision) {
             Some((filter, count)) => format!(
@@ -173,6 +179,11 @@ fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> Waits {
     if waits_as_whole(decision) {
         let would_change = decision.notes.clone();
         return Waits { judged_again_at: until, would_change, wakes: Vec::new() };
+    }
+    if answers_offer(decision) {
+        let would_change = vec!["a job that fits".to_owned()];
+        let wakes = vec!["configuration", "jobs", "nodes", "workflows"];
+        return Waits { judged_again_at: until, would_change, wakes };
     }
     let fates = || decision.fates.iter().filter(|fate| !fate.filter.is_empty());
     let reads = |fate: &Fate| context.filter(&fate.filter).map_or(&[][..], |filter| filter.reads);

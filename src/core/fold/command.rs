@@ -23,6 +23,7 @@ impl State {
             return self.odd(Topic::Command, Oddity::Repeated);
         }
         self.arm_command(command.id);
+        self.fold_pool_command(command);
         let is_first =
             self.commands.of(command.id).is_some_and(|it| it.counts_since == command.now);
         if is_first && command.is_order() && command.kind == CommandKind::Rebroker {
@@ -68,7 +69,7 @@ impl State {
     }
 
     /// When a command may be forgotten: a day after it was last published, and while one of its
-    /// jobs lives looked at again every day.
+    /// jobs or its workflow lives looked at again every day.
     fn command_over(&self, state: &CommandState) -> Millis {
         let over = state.command.now.saturating_add(DAY).max(state.command.expires_at);
         let moves = self.setting.commands.governor.moves_window;
@@ -84,13 +85,18 @@ impl State {
             let (id, published) = (state.command.id, state.command.now);
             let over = self.command_over(state);
             let is_old = published.saturating_add(lifetime) <= self.now;
+            // Then, and every day after it; a process that restarted looks at the same moments.
+            let days = self.now.saturating_sub(over).div_euclid(DAY);
+            let look = over.saturating_add(days.saturating_mul(DAY));
             if over > self.now {
                 self.touched.commands.insert(id);
                 self.timers.commands.set(over, &name);
-            } else if is_old || !self.has_live_job(state) {
+            } else if look <= self.before {
+                self.timers.commands.set(look.saturating_add(DAY), &name);
+            } else if is_old || !self.has_live_subject(state) {
                 self.commands.remove(id);
             } else {
-                self.timers.commands.set(self.now.saturating_add(DAY), &name);
+                self.timers.commands.set(look.saturating_add(DAY), &name);
             }
         }
         self.forget_reports(lifetime);
@@ -103,12 +109,20 @@ impl State {
         ids.into_iter().for_each(|id| self.arm_command(id));
     }
 
-    fn has_live_job(&self, state: &CommandState) -> bool {
+    fn has_live_subject(&self, state: &CommandState) -> bool {
         let lives = |name: &String| {
             let job = self.jobs.of(Key::of(name.as_bytes()));
             job.and_then(|job| job.status).is_some_and(|status| !status.is_ended())
         };
-        state.command.about().iter().any(lives)
+        let Command { kind, subject, .. } = &state.command;
+        let is_live_workflow = kind.is_of_workflow() && self.is_live_workflow(subject);
+        is_live_workflow || state.command.about().iter().any(lives)
+    }
+
+    /// Whether a workflow of a pool is known, and has not ended.
+    pub(crate) fn is_live_workflow(&self, workflow: &str) -> bool {
+        let record = self.pool.workflows.of(workflow).and_then(|it| it.record.as_ref());
+        record.is_some_and(|record| !record.closed)
     }
 
     /// Once a day: what was held back, and is no longer.

@@ -1,5 +1,6 @@
 //! Configuration records. Within a lane the newest content since the last null holds; across lanes
-//! the newest of those. "Newest" is by the record's own time, then by its content.
+//! the newest of those. "Newest" is by the record's revision, if its kind has one, then by its own
+//! time, then by its content.
 
 use crate::core::content::content_of;
 use crate::core::cut::{Lane, Topic};
@@ -10,9 +11,9 @@ use crate::core::state::{NamedTable, State};
 use crate::core::unit::Millis;
 use std::cmp::Ordering;
 
-/// Whether one record is newer than another: by its time, then by its content.
+/// Whether one record is newer than another: by its revision, its time, then by its content.
 pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
-    let order = |record: &T| record.changed_at();
+    let order = |record: &T| (record.revision(), record.changed_at());
     order(one).cmp(&order(other)).then_with(|| content_of(one).cmp(&content_of(other)))
         == Ordering::Greater
 }
@@ -80,6 +81,9 @@ impl State {
             };
         }
         let (oddity, touches) = each_configuration!(joined);
+        if event.revision() < 0 {
+            self.odd(event.topic(), Oddity::BadValue);
+        }
         if let Some(before) = before {
             self.end_replica(&name, before);
         }
@@ -108,7 +112,7 @@ impl State {
 
     /// Notes what a changed or removed record is part of.
     fn touch(&mut self, topic: Topic, name: &str, touches: Touches) {
-        if self.setting.judges_targets {
+        if self.setting.judges_targets || self.setting.pool.is_some() {
             self.touched.facts.insert((topic, name.to_owned()));
         }
         match touches {

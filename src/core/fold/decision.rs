@@ -16,6 +16,9 @@ impl State {
         if decision.domain != self.setting.domain {
             return self.odd(Topic::Decision, Oddity::OtherDomain);
         }
+        if self.fold_pool_decision(decision) {
+            return;
+        }
         // 0, but where a rebuild begins after the decision was made: the reservation is as old.
         let age = self.now.saturating_sub(decision.now);
         let clock = self.times.of(Topic::JobState).clock.saturating_sub(age);

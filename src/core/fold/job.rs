@@ -14,6 +14,7 @@ use std::cmp::Ordering;
 
 impl State {
     pub(super) fn fold_job_state(&mut self, event: &JobState<'_>, sought: Sought, bound: Millis) {
+        self.fold_pool_job(event, bound);
         let key = sought.key;
         if !self.is_same_job(key, event.job) {
             return self.odd(Topic::JobState, Oddity::NameMeeting);

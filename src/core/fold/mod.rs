@@ -9,6 +9,7 @@ mod config;
 mod decision;
 mod job;
 mod pilot;
+mod pool;
 mod prefetch;
 mod task;
 mod throttle;

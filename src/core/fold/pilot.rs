@@ -45,6 +45,7 @@ impl State {
                 };
                 self.fold_slots(slots);
             }
+            Pilot::SlotOffer { .. } | Pilot::SlotWithdrawn { .. } => self.fold_offer(event, at),
         }
     }
 

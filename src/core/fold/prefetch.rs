@@ -44,7 +44,9 @@ impl Sought {
             Event::Pilot(Pilot::Workers { queue, harvester, resource_type, .. }) => {
                 Key::joint(&[queue.as_bytes(), harvester.as_bytes(), resource_type.as_bytes()])
             }
-            Event::Pilot(Pilot::Slots { .. })
+            Event::Pilot(
+                Pilot::Slots { .. } | Pilot::SlotOffer { .. } | Pilot::SlotWithdrawn { .. },
+            )
             | Event::Task(_)
             | Event::Outcome(_)
             | Event::Configuration(_)

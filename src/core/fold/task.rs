@@ -15,6 +15,9 @@ impl State {
         if event.domain != self.setting.domain {
             return self.odd(Topic::Task, Oddity::OtherDomain);
         }
+        if let Some(facts) = &event.workflow {
+            return self.fold_workflow(event, facts, bound);
+        }
         let mut new = event.clone();
         new.changed_at = new.changed_at.min(bound);
         new.asked_at = new.asked_at.min(bound);
@@ -79,7 +82,14 @@ impl State {
         if self.requests.of(&event.subject).is_none()
             && self.answered.table.of(&event.subject).is_none()
         {
+            if self.pool.offers.of(&event.subject).is_some() {
+                // What became of a match is what becomes of its job.
+                return;
+            }
             self.odd(Topic::Outcome, Oddity::UnknownDecision);
+            if self.setting.pool.is_some() {
+                return;
+            }
         }
         let Some(request) = self.request_at(&event.subject) else { return };
         request.heard_at = request.heard_at.max(at);

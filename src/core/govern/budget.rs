@@ -64,6 +64,7 @@ impl Budget {
     }
 
     /// How many more jobs of a queue a rule may command, and what bounds that; `u64::MAX` never.
+    /// What is about a workflow of a pool is about no queue, so that no queue's budget bounds it.
     pub(super) fn left(&self, state: &State, rule: CommandRule, queue: Name) -> (u64, Hold) {
         let governor = &state.setting.commands.governor;
         let live = state.ledger.queue.of([queue.0, 0, 0, 0]).map_or(0, |at| {
@@ -82,8 +83,9 @@ impl Budget {
             ),
             (of_queue.saturating_sub(at_queue), Hold::QueueBudget(at_queue, of_queue)),
         ];
-        let [all, rule, queue] = bounds;
-        let least = if rule.0 < all.0 { rule } else { all };
-        if queue.0 < least.0 { queue } else { least }
+        let [all, by_rule, queue] = bounds;
+        let least = if by_rule.0 < all.0 { by_rule } else { all };
+        let has_queue = !rule.text().kind.is_of_workflow();
+        if has_queue && queue.0 < least.0 { queue } else { least }
     }
 }

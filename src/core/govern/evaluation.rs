@@ -7,10 +7,11 @@ use super::hold::{Hold, hold};
 use super::making::{Making, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
-use super::{make, rebroker, report};
+use super::{make, pool, rebroker, report};
 use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::core::id::{Key, Name};
 use crate::core::output::command::{Command, CommandId};
+use crate::core::policy::cms::decision::Action;
 use crate::core::state::State;
 use crate::core::unit::Millis;
 use std::cmp::Reverse;
@@ -57,8 +58,13 @@ impl CommandEvaluation {
         std::mem::take(&mut self.due.without_heartbeat)
     }
 
-    /// The commands that are published in this cycle; not folded yet.
-    pub(crate) fn evaluate(&mut self, state: &mut State) -> VecDeque<Command> {
+    /// The commands that are published in this cycle; not folded yet. `actions`: what the pool of
+    /// slots asks for at this cut, in the order made.
+    pub(crate) fn evaluate(
+        &mut self,
+        state: &mut State,
+        actions: Vec<Action>,
+    ) -> VecDeque<Command> {
         let setting = state.setting.commands.clone();
         if setting.is_idle() {
             return VecDeque::new();
@@ -72,6 +78,7 @@ impl CommandEvaluation {
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
             rebroker::rebroker(state, &self.around, rule, &mut making);
         }
+        pool::act(state, &self.around, &setting, &actions, &mut making);
         self.repeat(state, &setting, &mut making);
         let mut commands = making.commands;
         commands.extend(report::reports(state, &setting, &making.held));
@@ -198,19 +205,30 @@ impl CommandEvaluation {
             waiting.insert(id);
             let rule = CommandRule::from_name(&known.command.rule);
             let Some(rule) = rule.and_then(|rule| setting.rule(rule)) else { continue };
-            let jobs = self.wanted(state, (rule, &known.command), making);
-            if jobs.is_empty() {
-                continue;
-            }
+            let Some(again) = self.again(state, (rule, &known.command), making) else { continue };
             let queue = state.known_name(&known.command.queue).unwrap_or(Name::NONE);
             let is_held = hold(state, &self.around, rule.rule, queue).is_some();
             if is_held || making.commands.len() >= governor.commands_per_cycle {
                 continue;
             }
             waiting.remove(&id);
-            making.order(make::repeated(state, &known.command, &jobs));
+            making.order(again);
         }
         self.repeats = waiting;
+    }
+
+    /// A command once more, if what it asks for is still to be done.
+    fn again(
+        &self,
+        state: &State,
+        (setting, command): (&RuleSetting, &Command),
+        making: &Making,
+    ) -> Option<Command> {
+        if setting.rule.is_of_pool() {
+            return pool::again(state, setting, command);
+        }
+        let jobs = self.wanted(state, (setting, command), making);
+        (!jobs.is_empty()).then(|| make::repeated(state, command, &jobs))
     }
 
     /// The jobs of a command for which it is still to be done, and that no other command asks
@@ -236,7 +254,7 @@ impl CommandEvaluation {
 fn was_given(state: &State, (setting, key): (&RuleSetting, Key), deadline: &Deadline) -> bool {
     let attempt = state.jobs.of(key).map_or(0, |job| job.attempt);
     let name = state.job_name(key);
-    let id = make::id_of(state, setting.rule, &name, attempt, deadline.clock_at);
+    let id = make::id_of(state, setting.rule, &name, attempt, Some(deadline.clock_at));
     let known = state.commands.of(id);
     known.is_some_and(|known| setting.mode != Mode::On || known.command.is_order())
 }

@@ -243,6 +243,8 @@ impl Surroundings {
                     least(&mut first[Status::Transferring.index()].ended, limit);
                 }
                 R::FastRebrokerage => {}
+                // They are about no clock of a job.
+                R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => {}
             }
         }
         first

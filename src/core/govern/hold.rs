@@ -102,7 +102,9 @@ pub fn hold(state: &State, around: &Surroundings, rule: CommandRule, queue: Name
         return Some(Hold::Exempt);
     }
     let late = rule.text().needs.iter().find_map(|topic| late(state, *topic));
-    late.or_else(|| queue_silence(state, queue))
+    // That a node gets work again needs no sign of its site: it would wait for what it prevents.
+    let needs_sign = rule != CommandRule::Undrain;
+    late.or_else(|| queue_silence(state, queue).filter(|_| needs_sign))
 }
 
 /// Whether a topic is late, or has just come back: what it missed may still be on its way.

@@ -19,11 +19,13 @@ pub(super) struct Order<'a> {
     pub jobs: Vec<String>,
     pub amount: u64,
     pub clock: &'static str,
-    pub clock_at: Millis,
+    pub clock_at: Option<Millis>,
     pub measured: f64,
     pub limit: f64,
     pub unit: &'static str,
     pub dry_run: bool,
+    /// What a reader should know of it, before what is known of the cycle.
+    pub notes: Vec<String>,
 }
 
 /// The id that a rule's command about an attempt of a subject has.
@@ -32,9 +34,9 @@ pub(super) fn id_of(
     rule: CommandRule,
     subject: &str,
     attempt: u32,
-    clock_at: Millis,
+    clock_at: Option<Millis>,
 ) -> CommandId {
-    CommandId::derive(&state.setting.domain, rule.name(), subject, attempt, Some(clock_at))
+    CommandId::derive(&state.setting.domain, rule.name(), subject, attempt, clock_at)
 }
 
 /// A command at a cut, the next record of its id; its number in the cycle is set when all are
@@ -61,8 +63,8 @@ pub(super) fn command(state: &State, order: Order<'_>) -> Command {
         now: state.now,
         policy_hash: state.setting.commands.hash.clone(),
         dry_run: order.dry_run,
-        notes: time_notes(state),
-        ..Command::new(domain, rule.name(), &order.subject, order.attempt, Some(order.clock_at))
+        notes: order.notes.into_iter().chain(time_notes(state)).collect(),
+        ..Command::new(domain, rule.name(), &order.subject, order.attempt, order.clock_at)
     }
 }
 
@@ -91,23 +93,31 @@ pub(super) fn about_job(
         jobs: Vec::new(),
         amount: 1,
         clock: deadline.clock,
-        clock_at: deadline.clock_at,
+        clock_at: Some(deadline.clock_at),
         measured: state.now.saturating_sub(deadline.clock_at) as f64,
         limit: deadline.limit as f64,
         unit: "ms",
         dry_run,
+        notes: Vec::new(),
     };
     command(state, order)
 }
 
 /// The same command once more, about those of its jobs for which there is still reason to.
 pub(super) fn repeated(state: &State, known: &Command, jobs: &[&String]) -> Command {
-    let repeat = known.repeat.saturating_add(1);
     let names_jobs = !known.jobs.is_empty();
     Command {
-        repeat,
         jobs: jobs.iter().filter(|_| names_jobs).map(|job| (*job).clone()).collect(),
         amount: jobs.len() as u64,
+        ..again(state, known)
+    }
+}
+
+/// The same command once more.
+pub(super) fn again(state: &State, known: &Command) -> Command {
+    let repeat = known.repeat.saturating_add(1);
+    Command {
+        repeat,
         expires_at: expires_at(state, repeat),
         epoch: state.epoch,
         cycle: state.number,
@@ -141,15 +151,15 @@ pub(super) fn report(
         jobs: Vec::new(),
         amount: jobs,
         clock: "held_since",
-        clock_at: since,
+        clock_at: Some(since),
         measured: jobs as f64,
         limit: 0.0,
         unit: "jobs",
         dry_run: true,
+        notes: vec![held_back_note(why)],
     };
     let mut report = command(state, order);
     report.repeat = before.map_or(0, |before| before.repeat.saturating_add(1));
     report.expires_at = state.now;
-    report.notes.insert(0, held_back_note(why));
     report
 }

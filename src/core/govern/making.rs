@@ -38,7 +38,9 @@ impl Making {
 
     /// Takes in a command that is to be carried out.
     pub(super) fn order(&mut self, command: Command) {
-        self.ordered.extend(command.about().iter().map(|job| Key::of(job.as_bytes())));
+        if command.kind.takes_jobs() {
+            self.ordered.extend(command.about().iter().map(|job| Key::of(job.as_bytes())));
+        }
         self.show(command);
     }
 

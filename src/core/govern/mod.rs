@@ -1,5 +1,6 @@
 //! Which commands are given at a cut: rules that are due, bounded by the governor (spec atlas 5 and
-//! 6). Levels, not edges: what is published depends on the state at the cut alone.
+//! 6; cms-nordugrid C-16, C-49, C-50, C-55). Levels, not edges: what is published depends on the
+//! state at the cut alone.
 
 mod budget;
 mod due;
@@ -11,6 +12,7 @@ pub mod job;
 mod make;
 mod making;
 mod open;
+mod pool;
 mod rebroker;
 mod report;
 pub mod timeout;

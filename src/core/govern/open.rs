@@ -2,6 +2,7 @@
 //! still to be done.
 
 use super::facts::{Surroundings, gaps, known_until};
+use super::pool;
 use super::timeout::{Standing, standing};
 use crate::core::command::{CommandRule, Mode, RuleSetting};
 use crate::core::id::Key;
@@ -48,6 +49,8 @@ pub(super) fn is_due(
     let Some(job) = state.jobs.of(key).filter(|_| setting.mode == Mode::On) else { return false };
     match setting.rule {
         CommandRule::FastRebrokerage => waits_as(state, command, job),
+        CommandRule::KillWorkflow => pool::stands(state, command),
+        rule if rule.is_of_pool() => false,
         _ => job.attempt == command.attempt && is_overdue(state, around, (setting, command), job),
     }
 }

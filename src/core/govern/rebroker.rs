@@ -70,7 +70,7 @@ fn subject(state: &State, (queue, gshare): (Name, Name)) -> String {
 /// Whether what would be done was published for people to see, once for each time that there are
 /// too many.
 fn is_shown(state: &State, rule: &RuleSetting, at: (Name, Name), since: Millis) -> bool {
-    let id = make::id_of(state, RULE, &subject(state, at), 0, since);
+    let id = make::id_of(state, RULE, &subject(state, at), 0, Some(since));
     rule.mode != Mode::On && state.commands.of(id).is_some()
 }
 
@@ -104,11 +104,12 @@ fn of_share(
             jobs: jobs.iter().map(|job| state.job_name(job.key)).collect(),
             amount: jobs.len() as u64,
             clock: "crowded_since",
-            clock_at: since,
+            clock_at: Some(since),
             measured: crowd.queued as f64,
             limit: crowd.queued.saturating_sub(excess) as f64,
             unit: "jobs",
             dry_run,
+            notes: Vec::new(),
         };
         let command = make::command(state, order);
         match dry_run {

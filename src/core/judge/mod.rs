@@ -14,6 +14,7 @@ pub mod nuclei;
 mod partial_copies;
 mod place;
 pub(in crate::core) mod policies;
+pub(in crate::core) mod pool;
 pub mod share;
 pub(in crate::core) mod size;
 mod tag;

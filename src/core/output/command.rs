@@ -52,15 +52,21 @@ pub enum CommandKind {
     Fail = 3,
     /// End a workflow.
     KillWorkflow = 4,
-    /// Send a queue nothing more.
+    /// Send a queue, or a node of it, nothing more.
     Drain = 5,
     /// Raise a task's priority.
     Boost = 6,
+    /// Note what the jobs of a workflow need.
+    Profile = 7,
+    /// Tell operations of a workflow.
+    Alert = 8,
+    /// Send a node work again.
+    Undrain = 9,
 }
 
 impl CommandKind {
     /// All kinds, in order of their numbers.
-    pub const ALL: [CommandKind; 7] = [
+    pub const ALL: [CommandKind; 10] = [
         CommandKind::Rebroker,
         CommandKind::Reassign,
         CommandKind::Kill,
@@ -68,6 +74,9 @@ impl CommandKind {
         CommandKind::KillWorkflow,
         CommandKind::Drain,
         CommandKind::Boost,
+        CommandKind::Profile,
+        CommandKind::Alert,
+        CommandKind::Undrain,
     ];
 
     /// Its name on the wire.
@@ -80,12 +89,32 @@ impl CommandKind {
             CommandKind::KillWorkflow => "kill_workflow",
             CommandKind::Drain => "drain",
             CommandKind::Boost => "boost",
+            CommandKind::Profile => "profile",
+            CommandKind::Alert => "alert",
+            CommandKind::Undrain => "undrain",
         }
     }
 
     /// Whether the input of the jobs is brokered again, so that the jobs move.
     pub const fn moves(self) -> bool {
         matches!(self, CommandKind::Rebroker | CommandKind::Reassign)
+    }
+
+    /// Whether it is about a workflow of a pool of slots, its subject.
+    pub const fn is_of_workflow(self) -> bool {
+        use CommandKind::{Alert, Boost, KillWorkflow, Profile};
+        matches!(self, KillWorkflow | Boost | Profile | Alert)
+    }
+
+    /// Whether it is about a node of a pool of slots, its subject; or a queue.
+    pub const fn is_of_node(self) -> bool {
+        matches!(self, CommandKind::Drain | CommandKind::Undrain)
+    }
+
+    /// Whether jobs end or move by it: nothing else is asked of them meanwhile.
+    pub const fn takes_jobs(self) -> bool {
+        use CommandKind::{Fail, Kill, KillWorkflow, Reassign, Rebroker};
+        matches!(self, Rebroker | Reassign | Kill | Fail | KillWorkflow)
     }
 }
 
@@ -102,18 +131,19 @@ pub struct Command {
     pub kind: CommandKind,
     /// Rule that gave it; one of another version may be unknown here.
     pub rule: String,
-    /// The job it is about; for fast rebrokerage queue and share, for a report on what was held
-    /// back the queue.
+    /// The job, workflow or node it is about; for fast rebrokerage queue and share, for a report
+    /// on what was held back the queue.
     pub subject: String,
-    /// Attempt of the job; for fast rebrokerage the number of the batch.
+    /// Attempt of the job; for fast rebrokerage the number of the batch; else 0.
     pub attempt: u32,
     /// Queue concerned.
     pub queue: String,
     /// Share concerned; empty when none is.
     pub gshare: String,
-    /// Jobs to act on, in order; empty when the subject is the job.
+    /// Jobs to act on, in order; empty when the subject is the job. Of a workflow that is killed
+    /// the first of those that wait; of a drain the job that the node is kept free for.
     pub jobs: Vec<String>,
-    /// How many jobs it is about.
+    /// How many jobs it is about; 1 where it is about none.
     pub amount: u64,
     /// Clock that ran out.
     pub clock: String,
@@ -121,7 +151,8 @@ pub struct Command {
     pub clock_at: Option<Millis>,
     /// What was measured, in `unit`.
     pub measured: f64,
-    /// What would have passed, in `unit`.
+    /// What would have passed, in `unit`; of a profile the memory in MB, of a drain the cores that
+    /// the job waits for.
     pub limit: f64,
     /// Unit of the figures.
     pub unit: String,
@@ -211,9 +242,19 @@ impl Command {
 
     /// Names of the jobs it is about; none for a report on what was held back.
     pub fn about(&self) -> &[String] {
+        let is_of_job = !self.kind.is_of_workflow() && !self.kind.is_of_node();
         match (self.jobs.as_slice(), self.held_back()) {
-            ([], None) => std::slice::from_ref(&self.subject),
+            ([], None) if is_of_job => std::slice::from_ref(&self.subject),
             (jobs, _) => jobs,
+        }
+    }
+
+    /// Unit of `limit`.
+    pub fn limit_unit(&self) -> &str {
+        match self.kind {
+            CommandKind::Profile => "MB",
+            CommandKind::Drain => "cores",
+            _ => &self.unit,
         }
     }
 }

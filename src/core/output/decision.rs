@@ -1,6 +1,7 @@
 //! What is answered, and why.
 
 pub use super::id::DecisionId;
+use super::matched::Matched;
 use super::placed::{LimitUse, Placed};
 
 use crate::core::event::Task;
@@ -79,6 +80,8 @@ pub struct Decision {
     /// What the assignment of one job takes at its target; `None` where a chunk of jobs is
     /// assigned.
     pub placed: Option<Placed>,
+    /// The job that got the offered slots; `None` where no offer is answered, or no job fits.
+    pub matched: Option<Matched>,
     /// Limits that hold for what was chosen.
     pub limits: Vec<LimitUse>,
 }
@@ -115,6 +118,7 @@ impl Decision {
             notes: Vec::new(),
             dry_run: false,
             placed: None,
+            matched: None,
             limits: Vec::new(),
         }
     }

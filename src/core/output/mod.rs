@@ -5,6 +5,7 @@ pub mod command;
 pub mod decision;
 mod folded;
 pub mod id;
+pub mod matched;
 pub mod placed;
 pub mod progress;
 pub mod throttle;

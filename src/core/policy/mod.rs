@@ -28,6 +28,7 @@ mod kinds;
 pub mod locality;
 pub mod nordugrid;
 pub mod note;
+mod offers;
 pub mod owner;
 mod param;
 pub mod phrase;

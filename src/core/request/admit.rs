@@ -58,7 +58,7 @@ pub struct Age {
 }
 
 /// The name of each reason, and what can be done about it.
-const REMEDIES: [(&str, &str); 7] = [
+const REMEDIES: [(&str, &str); 15] = [
     ("superseded", "nothing: the answer to the higher attempt follows"),
     (
         "task_ended",
@@ -77,6 +77,39 @@ const REMEDIES: [(&str, &str); 7] = [
     (
         "open_requests_max",
         "ask again with a higher attempt when fewer requests are deferred, or raise open_requests_max in the topology (docs/sizing.md says what each takes)",
+    ),
+    // Of a job of a pool of slots (spec cms-nordugrid A.9).
+    (
+        "class_conflict",
+        "the job states another class than its workflow: publish it again, as a higher attempt, with the class of its workflow or with none",
+    ),
+    (
+        "no_workflow",
+        "the job names no workflow: publish it again, as a higher attempt, with its workflow as task",
+    ),
+    (
+        "workflow_unknown",
+        "no record of the job's workflow came within workflow_hold_s: publish the workflow on task, then the job again as a higher attempt",
+    ),
+    (
+        "empty_whitelist",
+        "the job has a whitelist without a site, most often since a look-up of its input failed: publish it again, as a higher attempt, with the sites that have its input, or without a whitelist if it may run anywhere",
+    ),
+    (
+        "highio_without_whitelist",
+        "a job that reads heavily must name the sites it may read: publish it again, as a higher attempt, with a whitelist or without high_io; the policy's parameter highio_without_whitelist lets such jobs run as others",
+    ),
+    (
+        "system_flag_unauthorised",
+        "the user of the job's workflow may not flag system jobs: publish it again, as a higher attempt, without system_job, or give the user the role production in its record on user",
+    ),
+    (
+        "bad_core_request",
+        "publish the job again, as a higher attempt, with cores_min and base_cores of 1 or more, cores_max not below cores_min, and whole_node with no more cores than the largest node has",
+    ),
+    (
+        "bad_resource_request",
+        "publish the job again, as a higher attempt, with max_wall_time_s and max_rss_mb above 0, or without them: then the policy's defaults hold",
     ),
 ];
 
@@ -131,11 +164,14 @@ pub fn asked_attempt(request: &RequestState, task: &Task) -> u32 {
         .map_or(task.attempt, |refused| task.attempt.max(refused.saturating_add(1)))
 }
 
-/// Targets that refused a single job (spec cms-nordugrid N-25).
+/// Targets that refused a single job since it was submitted last (spec cms-nordugrid N-25): those
+/// of attempts before the record's may be chosen again.
 pub fn refusing_targets(request: &RequestState) -> Vec<String> {
+    let submitted = request.task.as_ref().map_or(0, |task| task.attempt);
     let is_refused = |placement: &&Placement| {
         let outcome = request.outcomes.get(&placement.decision);
-        outcome.is_some_and(|outcome| *outcome != OutcomeKind::Accepted)
+        let is_of_this = placement.attempt >= submitted;
+        is_of_this && outcome.is_some_and(|outcome| *outcome != OutcomeKind::Accepted)
     };
     let mut targets: Vec<String> =
         request.placements.iter().filter(is_refused).map(|it| it.target.clone()).collect();

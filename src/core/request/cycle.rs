@@ -83,6 +83,16 @@ impl CycleQueue {
         Some((subject, number, evaluation))
     }
 
+    /// The number of the next decision that answers no request.
+    pub(crate) fn number(&self) -> u32 {
+        self.judged
+    }
+
+    /// Counts a decision that answers no request.
+    pub(crate) fn note_made(&mut self) {
+        self.judged += 1;
+    }
+
     /// Counts a decision that was made; it takes so many bytes.
     pub(crate) fn note_size(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);

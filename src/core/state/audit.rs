@@ -228,6 +228,11 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         }
     }
     see("chunks", format!("{:?}", *state.chunks), format!("{chunks:?}"));
+    let mut of_workflow: BTreeMap<&str, usize> = BTreeMap::new();
+    for state in state.pool.jobs.iter().filter_map(|(_, job)| job.state.as_ref()) {
+        *of_workflow.entry(&state.workflow).or_default() += 1;
+    }
+    see("pool jobs of", format!("{:?}", state.pool.jobs_of), format!("{of_workflow:?}"));
     let named = state.jobs.slab.iter().filter(|(_, job)| !job.key.is_decimal()).count();
     see("job names", state.job_names.len().to_string(), named.to_string());
     let tables = [
@@ -235,6 +240,11 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         ("transfers", state.transfers.index.len(), state.transfers.slab.len()),
         ("nodes", state.nodes.index.len(), state.nodes.slab.len()),
         ("workers", state.workers.index.len(), state.workers.slab.len()),
+        ("pool jobs", state.pool.jobs.len(), state.pool.jobs.slab.len()),
+        ("pool workflows", state.pool.workflows.len(), state.pool.workflows.slab.len()),
+        ("pool offers", state.pool.offers.len(), state.pool.offers.slab.len()),
+        ("pool users", state.pool.users.len(), state.pool.users.slab.len()),
+        ("pool nodes", state.pool.nodes.len(), state.pool.nodes.slab.len()),
     ];
     for (name, indexed, held) in tables {
         see(name, indexed.to_string(), held.to_string());

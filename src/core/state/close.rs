@@ -45,6 +45,7 @@ impl State {
         self.number = closing.number;
         self.before = self.now;
         self.now = closing.now;
+        self.close_pool(jobs_horizon);
         self.forget_jobs(before, jobs_horizon);
         self.forget_transfers(transfers_horizon);
         self.expire_nodes();

@@ -43,17 +43,19 @@ impl CommandState {
         self.answer.as_ref().is_some_and(|answer| is_settled(answer.kind))
     }
 
-    /// Whether its jobs count as commanded: ordered, and not refused.
+    /// Whether its jobs count as commanded: ordered to end or to move, and not refused.
     pub fn takes_jobs(&self) -> bool {
         let kind = self.answer.as_ref().map(|answer| answer.kind);
-        self.command.is_order() && kind != Some(OutcomeKind::Refused)
+        let is_refused = kind == Some(OutcomeKind::Refused);
+        self.command.is_order() && self.command.kind.takes_jobs() && !is_refused
     }
 
     /// Whether a job counts as commanded by it: until it expires, and in the attempt that it is
     /// about if it names one.
     pub fn takes(&self, job: &Job, now: Millis) -> bool {
-        let is_about =
-            self.command.kind == CommandKind::Rebroker || self.command.attempt == job.attempt;
+        let names_no_attempt =
+            matches!(self.command.kind, CommandKind::Rebroker | CommandKind::KillWorkflow);
+        let is_about = names_no_attempt || self.command.attempt == job.attempt;
         self.takes_jobs() && self.command.expires_at > now && is_about
     }
 

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 3;
+const DIGEST_REVISION: i64 = 4;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -108,6 +108,20 @@ impl<'a> Sink<'a> {
         self.table("command", &self.state.commands.table);
         self.table("held back", &self.state.commands.held);
         self.left();
+        self.pool();
+    }
+
+    /// Records of a pool of slots. Where none are kept the digest is what it was without them.
+    fn pool(&mut self) {
+        let pool = &self.state.pool;
+        if pool.is_empty() {
+            return;
+        }
+        self.table("pool job", &pool.jobs);
+        self.table("pool workflow", &pool.workflows);
+        self.table("pool offer", &pool.offers);
+        self.table("pool user", &pool.users);
+        self.table("pool node", &pool.nodes);
     }
 
     /// What holds of each configuration record.

@@ -14,6 +14,7 @@ pub mod gaps;
 pub mod ledger;
 pub mod looks;
 mod model;
+pub mod pool;
 pub mod record;
 pub mod repair;
 pub(in crate::core) mod replica_index;

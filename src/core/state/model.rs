@@ -5,8 +5,8 @@ use crate::core::content::content;
 use crate::core::copy::{CopyFor, PortionMap, UnderWay};
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{
-    Link, Parameter, Queue, Quota, Registration, Release, Replica, Share, Site, Storage, User,
-    UserShare, each_configuration,
+    Grant, Link, Parameter, Queue, Quota, Registration, Release, Replica, Share, Site, Storage,
+    User, UserShare, each_configuration,
 };
 use crate::core::fold::Sought;
 use crate::core::id::{Key, Name, Names, cut};
@@ -21,6 +21,7 @@ use crate::core::state::commands::Commands;
 use crate::core::state::crowded::Crowded;
 use crate::core::state::ledger::{Ledger, WORK_GRAIN};
 use crate::core::state::looks::JobLooks;
+use crate::core::state::pool::{PoolRecords, PoolSetting};
 use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
 use crate::core::state::replica_index::ReplicaIndex;
 use crate::core::state::signs::QueueSigns;
@@ -45,6 +46,8 @@ pub struct Setting {
     pub commands: CommandSetting,
     /// Whether any policy judges targets: queues of clusters that take single jobs.
     pub judges_targets: bool,
+    /// By what the records of a pool of slots are kept; `None`: no policy answers slot offers.
+    pub pool: Option<PoolSetting>,
 }
 
 /// Records of one kind, found by number.
@@ -300,6 +303,8 @@ pub struct State {
     pub facts: Facts,
     /// Which of the configuration says where a dataset lies, and who asks; derived.
     pub replicas: ReplicaIndex,
+    /// Records of a pool of slots.
+    pub pool: PoolRecords,
     /// Newest moments by queue.
     pub marks: BTreeMap<Name, Marks>,
     /// Stubs: jobs of which only heartbeats are known, oldest first.
@@ -451,6 +456,7 @@ impl State {
             queue_signs: BTreeMap::new(),
             facts: Facts::default(),
             replicas: ReplicaIndex::default(),
+            pool: PoolRecords::default(),
             marks: BTreeMap::new(),
             stubs: PortionMap::default(),
             met_jobs: Vec::new(),

@@ -200,6 +200,7 @@ impl Job {
         let facts = self.facts.as_deref().unwrap_or(nothing);
         let [created_at, started_at, ended_at] = self.stamps;
         JobState {
+            requirements: None,
             job,
             status: self.status,
             changed_at: self.changed_at,

@@ -56,6 +56,7 @@ fn decision(cycle: u64, number: u64) -> Vec<u8> {
         notes: vec![],
         dry_run: false,
         placed: None,
+        matched: None,
         limits: vec![],
     };
     let mut value = Vec::new();

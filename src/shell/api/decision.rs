@@ -3,6 +3,7 @@
 use super::Reasons;
 use crate::core::explain::{Context, Why, why};
 use crate::core::output::decision::{Decision, Outcome, Ranked};
+use crate::wire::json::matched_json;
 use serde_json::{Value, json};
 
 impl Reasons {
@@ -57,6 +58,7 @@ pub(super) fn decision_json(decision: &Decision, reasons: &Reasons) -> Value {
         "headline": it.headline,
         "candidates": it.candidates,
         "steps": steps.collect::<Vec<_>>(),
+        "matched": decision.matched.as_ref().map(matched_json),
         "queues": ranked.iter().map(|it| ranked_json(decision, it)).collect::<Vec<_>>(),
         "rejected": rejected_json(&it),
         "rejected_complete": decision.full && decision.fates_cut == 0,

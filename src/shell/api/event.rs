@@ -4,7 +4,7 @@ use super::domains::Of;
 use super::query::{Params, Query};
 use super::{Refused, beside, json};
 use crate::core::cut::Topic;
-use crate::core::explain::headline;
+use crate::core::explain::{asked_of_pool, headline};
 use crate::core::output::Output;
 use crate::core::output::command::{Command, CommandKind};
 use crate::core::output::decision::Outcome;
@@ -23,7 +23,7 @@ const KINDS: [(&str, Topic); 3] =
     [("decision", Topic::Decision), ("throttle", Topic::Throttle), ("command", Topic::Command)];
 
 /// What an output does.
-const WHATS: [&str; 12] = [
+const WHATS: [&str; 15] = [
     "assign",
     "defer",
     "reject",
@@ -36,6 +36,9 @@ const WHATS: [&str; 12] = [
     CommandKind::KillWorkflow.name(),
     CommandKind::Drain.name(),
     CommandKind::Boost.name(),
+    CommandKind::Profile.name(),
+    CommandKind::Alert.name(),
+    CommandKind::Undrain.name(),
 ];
 
 const PARAMETERS: [&str; 13] = [
@@ -228,9 +231,10 @@ fn of_throttle(it: &Throttle) -> String {
 
 fn of_command(it: &Command) -> String {
     let (what, amount, rule) = (it.kind.name(), it.amount, &it.rule);
-    match (it.held_back(), it.dry_run) {
+    let dry_run = if it.dry_run { ", dry run" } else { "" };
+    match (it.held_back(), asked_of_pool(it)) {
         (Some(why), _) => format!("{rule}: {what} of {amount} jobs held back: {why}"),
-        (None, true) => format!("{rule}: {what}, {amount} jobs, dry run"),
-        (None, false) => format!("{rule}: {what}, {amount} jobs"),
+        (None, Some(asked)) => format!("{what}, {asked}{dry_run}"),
+        (None, None) => format!("{rule}: {what}, {amount} jobs{dry_run}"),
     }
 }

@@ -8,7 +8,7 @@ use super::query::{Params, Query};
 use super::{Api, Reasons, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::{
-    NameStanding, explain, explain_command, explain_throttle, headline, join,
+    NameStanding, answers_offer, explain, explain_command, explain_throttle, headline, join,
 };
 use crate::core::output::Output;
 use crate::core::output::decision::{Decision, Outcome};
@@ -29,14 +29,15 @@ const SHOWN_MAX: usize = 50;
 /// Decisions that are looked at for what rejects a queue.
 const REJECTING_READ: usize = 200;
 
-const KINDS: [&str; 6] = ["task", "job", "user", "group", "queue", "share"];
+const KINDS: [&str; 7] = ["task", "job", "user", "group", "queue", "share", "offer"];
 const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
 /// All that is known of a name.
 pub(super) async fn explain_name(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &["name", "kind", "at"])?;
     let name = query.text("name").ok_or_else(|| {
-        let remedy = "give ?name= and a task, task/chunk, job, user, group, queue or share";
+        let remedy =
+            "give ?name= and a task, task/chunk, job, slot offer, user, group, queue or share";
         Refused::Query("no name is given".into(), remedy.into())
     })?;
     let kinds = query.words("kind", &KINDS)?;
@@ -119,9 +120,10 @@ impl Looked {
         let Some(kind) = kind else {
             return Err(Refused::Unknown(
                 format!("nothing of the name {:?} is known", self.name),
-                "give a task, task/chunk, job, user, working group, queue or share; what is older \
-                 than the history is shown by `yardmaster explain`, which reads the log"
-                    .into(),
+                "give a task, task/chunk, job, slot offer, user, working group, queue or share; \
+                 what is older than the history is shown by `yardmaster explain`, which reads the \
+                 log"
+                .into(),
             ));
         };
         let decisions = newest_of_each(&found.outputs);
@@ -160,6 +162,14 @@ impl Looked {
             let Output::Decision(it) = output else { return false };
             it.task == name || it.subject == name
         };
+        let is_offer = |output: &Output| {
+            let Output::Decision(it) = output else { return false };
+            it.subject == name && answers_offer(it)
+        };
+        let is_matched = |output: &Output| {
+            let Output::Decision(it) = output else { return false };
+            it.matched.as_ref().is_some_and(|it| it.job == name)
+        };
         let of_owner = |kind: &'static str| {
             move |output: &Output| match output {
                 Output::Decision(it) if kind == "user" => it.user == name,
@@ -180,6 +190,10 @@ impl Looked {
         };
         if is_queue || any(&is_of_queue) {
             Some("queue")
+        } else if any(&is_matched) {
+            Some("job")
+        } else if any(&is_offer) {
+            Some("offer")
         } else if any(&is_task) || !standing.requests.is_empty() {
             Some("task")
         } else if any(&of_owner("user")) || has(standing.user) {
@@ -206,6 +220,12 @@ impl Looked {
         }
         if let Some(text) = standing.job.as_ref().filter(|_| kind == "job") {
             return ("known", text.lines().next().unwrap_or_default().to_owned());
+        }
+        if let ("offer" | "job", Some(newest)) = (kind, decisions.first()) {
+            let (count, sentence) = (decisions.len(), headline(newest));
+            let all =
+                if count == 1 { String::new() } else { format!("{count} answers, at last: ") };
+            return (state_of(newest), format!("{all}{sentence}"));
         }
         if kind != "task" {
             let count = decisions.len();
@@ -274,7 +294,8 @@ impl Looked {
     }
 }
 
-/// The newest decision of each request, the newest first, each with what it does not repeat.
+/// The newest decision of each request, and every answer to an offer of slots, each of which is
+/// about another job: the newest first, each with what it does not repeat.
 fn newest_of_each(outputs: &[(u64, Output)]) -> Vec<Decision> {
     let decisions = outputs.iter().filter_map(|(_, output)| match output {
         Output::Decision(it) => Some((**it).clone()),
@@ -286,9 +307,11 @@ fn newest_of_each(outputs: &[(u64, Output)]) -> Vec<Decision> {
         a.subject.cmp(&b.subject).then_with(|| key(a).cmp(&key(b)))
     });
     join(&mut all);
-    let mut newest: BTreeMap<String, Decision> = BTreeMap::new();
+    let mut newest: BTreeMap<(String, u32), Decision> = BTreeMap::new();
     for decision in all {
-        newest.insert(format!("{}:{}", decision.subject, decision.attempt), decision);
+        let request = format!("{}:{}", decision.subject, decision.attempt);
+        let answer = if answers_offer(&decision) { decision.ordinal } else { 0 };
+        newest.insert((request, answer), decision);
     }
     let mut newest: Vec<Decision> = newest.into_values().collect();
     newest.sort_by_key(|it| std::cmp::Reverse((it.cycle, it.number)));

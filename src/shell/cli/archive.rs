@@ -42,8 +42,8 @@ pub struct Archive {
     /// Directory to write: a new one, an empty one, or an earlier archive of the same Kafka.
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     dir: PathBuf,
-    /// Topology file, or the name of a built-in topology: atlas, nordugrid. Without it the one for
-    /// ATLAS.
+    /// Topology file, or the name of a built-in topology: atlas, nordugrid, cms. Without it
+    /// the one for ATLAS.
     #[arg(long, value_name = "FILE|NAME", help_heading = "Log")]
     topology: Option<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod beside;
+mod cms;
 mod commands;
 mod compare;
 mod earlier;
@@ -59,7 +60,8 @@ const MARK: &str = "yardmaster-demo";
 /// as if it had run for a while, ends what an earlier demo left, and goes on until SIGTERM, or
 /// so long as --hours states. One demo at a time.
 ///
-/// The topology decides which grid it is: with `nordugrid`, clusters that take single jobs.
+/// The topology decides which grid it is: with `nordugrid`, clusters that take single jobs; with
+/// `cms`, a pool whose pilots offer slots.
 ///
 /// Examples:
 ///   yardmaster demo
@@ -67,6 +69,7 @@ const MARK: &str = "yardmaster-demo";
 ///   yardmaster demo --compare --hours 72 --seeds 5
 ///   yardmaster demo --faults --hours 168 --commands on --scale 0.02
 ///   yardmaster demo --topology nordugrid
+///   yardmaster demo --topology cms --hours 6 --scale 0.02
 ///   yardmaster demo --cric queues.json
 ///   yardmaster demo --bootstrap-server kafka:9092 --scale 0.02 --speed 10
 ///   yardmaster demo --cric queues.json --netmetrics links.json --storage space.json
@@ -84,7 +87,8 @@ pub struct Demo {
     /// many times more of them arrive. All else takes its time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     speed: u32,
-    /// Size against ATLAS: 1 is about a million jobs a day; of NorduGrid: 1 is some 30,000 CPUs.
+    /// Size against ATLAS: 1 is about a million jobs a day; of NorduGrid: 1 is some 30,000 CPUs; of
+    /// CMS: 1 is some 300,000 cores.
     #[arg(long, default_value_t = 0.1)]
     scale: f64,
     /// Same seed, same log.
@@ -146,6 +150,10 @@ impl Demo {
             let grid = self.nordugrid(&read, policy)?;
             return self.play(&read, grid, None);
         }
+        if let Some(policy) = cms::policy(&read) {
+            let pool = self.cms(&read, policy)?;
+            return self.play(&read, pool, None);
+        }
         if self.log_args.bootstrap_server.is_some() {
             return self.beside(read);
         }
@@ -203,6 +211,27 @@ impl Demo {
             speed: self.speed,
             series: 0,
         }
+    }
+
+    /// Complains of flags that another demo than one of ATLAS does not take.
+    fn refuse_what_is_of_atlas(&self, read: &Read, policy: &str) -> anyhow::Result<()> {
+        let flags = [
+            ("--cric", self.cric.is_some()),
+            ("--polled", self.polled),
+            ("--compare", self.compare),
+            ("--commands", self.commands.is_some()),
+            ("--faults", self.faults),
+            ("--bootstrap-server", self.log_args.bootstrap_server.is_some()),
+        ];
+        if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
+            let name = &read.name;
+            return Err(Usage(format!(
+                "{flag}: only a demo of ATLAS takes it, and the topology {name} has the policy \
+                 {policy}; leave {flag} out, or name another --topology"
+            ))
+            .into());
+        }
+        Ok(())
     }
 
     fn hours(&self) -> u32 {

@@ -3,8 +3,8 @@
 use crate::core::cut::Topic;
 use crate::core::event::Event;
 use crate::core::explain::{
-    Context, explain, explain_command, explain_fates, explain_job, explain_throttle, join,
-    throttle_of,
+    Context, answers_offer, explain, explain_command, explain_fates, explain_job, explain_throttle,
+    join, throttle_of,
 };
 use crate::core::output::Output;
 use crate::core::output::command::Command;
@@ -54,8 +54,8 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Explain {
-    /// Task, subject (task/chunk), job, user or working group; user/NAME, group/NAME and task/NAME
-    /// state which.
+    /// Task, subject (task/chunk), job, slot offer, user or working group; user/NAME, group/NAME
+    /// and task/NAME state which.
     name: String,
     #[command(flatten)]
     log_args: LogArgs,
@@ -102,26 +102,13 @@ impl Explain {
             );
             return Ok(ExitCode::FAILURE);
         }
-        for (at, decision) in decisions.iter().enumerate() {
-            let next = decisions.get(at + 1);
-            let is_last = next.is_none_or(|next| {
-                (&next.subject, next.attempt) != (&decision.subject, decision.attempt)
-            });
-            if self.all || is_last {
-                let kinds = kinds_of(&decision.policy, &read.topology.policies);
-                let epoch_config = epoch_config.get(&decision.epoch);
-                let policies = epoch_config.iter().flat_map(|epoch_config| &epoch_config.policies);
-                let context = Context {
-                    kinds: &kinds,
-                    limits: epoch_config.map(|epoch_config| &epoch_config.setting.limits),
-                    policy: policies.into_iter().find(|it| it.hash() == decision.policy_hash),
-                };
-                let fates = match self.fates {
-                    true => explain_fates(decision, &context),
-                    false => String::new(),
-                };
-                println!("{}{fates}", explain(decision, &context));
-            }
+        let shown = self.shown(&decisions);
+        let left_out = decisions.len() - shown.len();
+        if left_out > 0 && shown.iter().any(|it| answers_offer(it)) {
+            eprintln!("{left_out} earlier answers are left out; --all shows them");
+        }
+        for decision in shown {
+            println!("{}", self.text(decision, &read, epoch_config.get(&decision.epoch)));
         }
         for words in throttles.into_values() {
             let shown = if self.all { 0 } else { words.len().saturating_sub(1) };
@@ -138,6 +125,39 @@ impl Explain {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Which decisions are shown: all, or of each request the last. Answers to offers are each
+    /// about another job: of an offer, and of a job, all are; of a workflow the last alone.
+    fn shown<'a>(&self, decisions: &'a [Decision]) -> Vec<&'a Decision> {
+        let is_shown = |(at, decision): &(usize, &Decision)| {
+            let next = decisions.get(at + 1);
+            if answers_offer(decision) {
+                let is_matched = decision.matched.as_ref().is_some_and(|it| it.job == self.name);
+                return decision.subject == self.name || is_matched || next.is_none();
+            }
+            next.is_none_or(|next| {
+                (&next.subject, next.attempt) != (&decision.subject, decision.attempt)
+            })
+        };
+        let decisions = decisions.iter().enumerate();
+        decisions.filter(|it| self.all || is_shown(it)).map(|(_, decision)| decision).collect()
+    }
+
+    /// A decision as text, by what was in force in its epoch.
+    fn text(&self, decision: &Decision, read: &Read, in_force: Option<&EpochConfig>) -> String {
+        let kinds = kinds_of(&decision.policy, &read.topology.policies);
+        let context = Context {
+            kinds: &kinds,
+            limits: in_force.map(|it| &it.setting.limits),
+            policy: in_force
+                .and_then(|it| it.policies.iter().find(|it| it.hash() == decision.policy_hash)),
+        };
+        let fates = match self.fates {
+            true => explain_fates(decision, &context),
+            false => String::new(),
+        };
+        format!("{}{fates}", explain(decision, &context))
     }
 
     /// How a job stands: asked of the running process; without one, as of the end of the log, which
@@ -181,12 +201,17 @@ impl Explain {
         let until = as_of.map_or(u64::MAX, |it| it.cycle);
         let found = outputs(&mut log, Topic::Decision, |event| {
             let Event::Output(Output::Decision(it)) = event else { return None };
-            let is_asked = it.task == self.name || it.subject == self.name;
+            let is_matched = it.matched.as_ref().is_some_and(|it| it.job == self.name);
+            let is_asked = it.task == self.name || it.subject == self.name || is_matched;
             (is_asked && it.cycle <= until).then_some(*it)
         })?;
         let key = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
         let (mut found, mut strays) = without_strays(&mut log, found, key, |it| it.cycle)?;
         join(&mut found);
+        // Answers to several offers, and rejections of jobs, in the order in which they were made.
+        if found.iter().any(answers_offer) {
+            found.sort_by_key(|it| (it.cycle, it.number));
+        }
         let notes = found.iter().flat_map(|decision| &decision.notes);
         let named: BTreeSet<(&str, &str)> = notes.filter_map(|note| throttle_of(note)).collect();
         let words = outputs(&mut log, Topic::Throttle, |event| {

@@ -58,6 +58,7 @@ fn names(output: &Output) -> Vec<&str> {
                 &it.policy,
             ];
             let mut names: Vec<&str> = fixed.into_iter().map(String::as_str).collect();
+            names.extend(it.matched.iter().map(|it| it.job.as_str()));
             if let Outcome::Assign(ranked) = &it.outcome {
                 names.extend(ranked.iter().flat_map(|it| [it.queue.as_str(), it.unified.as_str()]));
             }

@@ -10,14 +10,14 @@ use crate::core::policy::cms::admission::{
 };
 use crate::core::policy::cms::cut::run;
 use crate::core::policy::cms::effective::effective_test_jobs;
-use crate::core::policy::cms::facts::{Class, Seconds};
+use crate::core::policy::cms::facts::{Band, Class, HeldJob, PendingJob, Seconds};
 use crate::core::policy::cms::judge::Judges;
 use crate::core::policy::cms::pool::Pool;
 use crate::core::policy::cms::quota::terms;
 use crate::core::policy::cms::records::Arrived;
 use crate::core::policy::cms::settings::Settings;
-use crate::core::policy::cms::usage::{Decay, Usage};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Judges a case.
 ///
@@ -159,22 +159,20 @@ fn job_event(subject: &Value) -> Result<Value, String> {
 }
 
 fn usage(subject: &Value, settings: &Settings, now_s: Seconds) -> Value {
-    let decay = Decay::at(settings.half_life_s, now_s);
+    let mut pool = Pool::new(settings.clone(), now_s);
     let mut users = Map::new();
     for (user, history) in entries(&subject["histories"]) {
-        let mut usage = Usage::default();
-        for stay in items(history) {
-            let power = stay["corepower_mhs06"].as_i64().unwrap_or(settings.reference_mhs06);
-            let weight = whole(&stay["cores"]) * settings.kappa_milli(power);
-            let ended = stay["ended_at_s"].as_i64().filter(|end| *end <= now_s);
-            let grown = decay.growth(whole(&stay["started_at_s"]));
-            usage.x -= i128::from(weight) * grown;
-            match ended {
-                Some(end) => usage.x += i128::from(weight) * decay.growth(end),
-                None => usage.running += weight,
+        for (at, stay) in items(history).enumerate() {
+            let held = stay_of(user, at, stay, settings);
+            let name = Arc::clone(&held.job.job);
+            pool.put_held(held);
+            if let Some(end_s) = stay["ended_at_s"].as_i64().filter(|end_s| *end_s <= now_s) {
+                pool.end_job(&name, end_s);
             }
         }
-        let growth = decay.growth(now_s);
+        let name = pool.name(user);
+        let usage = name.map(|name| pool.counters().user(name).usage).unwrap_or_default();
+        let growth = pool.decay().growth(now_s);
         let shown = json!({
             "decayed_usage_milli": usage.decayed_milli(growth) as i64,
             "running_milli": usage.running,
@@ -183,4 +181,26 @@ fn usage(subject: &Value, settings: &Settings, now_s: Seconds) -> Value {
         users.insert(user.clone(), shown);
     }
     json!({"users": users})
+}
+
+/// A job of a user's history, as it runs.
+fn stay_of(user: &str, at: usize, stay: &Value, settings: &Settings) -> HeldJob {
+    let power = stay["corepower_mhs06"].as_i64().unwrap_or(settings.reference_mhs06);
+    let (cores, started_at_s) = (whole(&stay["cores"]), whole(&stay["started_at_s"]));
+    HeldJob {
+        job: PendingJob::new(&format!("{user} {at}"), user, 0, started_at_s),
+        class: Class::Analysis,
+        user: user.to_owned(),
+        run_site: String::new(),
+        cores,
+        weight_milli: cores.saturating_mul(settings.kappa_milli(power)),
+        band: Band::Normal,
+        overflow_source: None,
+        charged_group: None,
+        node: None,
+        reserved_at_s: None,
+        counts_from_s: started_at_s,
+        started_at_s: Some(started_at_s),
+        expected_end_s: None,
+    }
 }

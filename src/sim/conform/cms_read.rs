@@ -39,6 +39,15 @@ fn one_of<T>(
     value.as_str().and_then(read).ok_or_else(found)
 }
 
+/// Whether a text is the second of two words.
+fn is_second(value: &Value, field: &str, [first, second]: [&str; 2]) -> Result<bool, String> {
+    match value.as_str() {
+        Some(word) if word == first => Ok(false),
+        Some(word) if word == second => Ok(true),
+        _ => Err(format!("field `{field}`: found {}, wants {first} or {second}", show(value))),
+    }
+}
+
 fn per_class<T: Copy>(value: &Value, default: PerClass<T>, read: fn(&Value) -> T) -> PerClass<T> {
     let of = |class: Class| match value.get(class.name()) {
         Some(value) => read(value),
@@ -59,7 +68,7 @@ pub(super) fn settings(params: &Value) -> Result<Settings, String> {
 fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
     let number = whole(value);
     match key {
-        "accounting_mode" => settings.counts_cores = value == "cores",
+        "accounting_mode" => settings.counts_cores = is_second(value, key, ["hs06", "cores"])?,
         "reference_mhs06" => settings.reference_mhs06 = number.max(1),
         "half_life_s" => settings.half_life_s = number.max(1),
         "fifo_bucket_s" => settings.fifo_bucket_s = number,
@@ -69,10 +78,12 @@ fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> 
         "regional_level" => settings.regional_level = number,
         "system_roles" => settings.system_roles = texts(value),
         "system_overflow" => settings.system_overflow = flag(value),
-        "highio_without_whitelist" => settings.ignores_bare_high_io = value == "ignore_flag",
+        "highio_without_whitelist" => {
+            settings.ignores_bare_high_io = is_second(value, key, ["reject", "ignore_flag"])?;
+        }
         "highio_overflow" => settings.high_io_overflow = flag(value),
         "overflow_idle_s" => settings.overflow_idle_s = number,
-        "overflow_unit" => settings.overflow_in_cores = value == "cores",
+        "overflow_unit" => settings.overflow_in_cores = is_second(value, key, ["jobs", "cores"])?,
         "max_overflow_sites" => {
             let own = settings.max_overflow_sites;
             settings.max_overflow_sites = per_class(value, own, self::number);
@@ -118,7 +129,8 @@ pub(super) fn pool(scenario: &Value, settings: Settings, now_s: Seconds) -> Resu
         let (group, members) = (text(&value["group"]), texts(&value["members"]));
         pool.put_group(GroupRecord { group, members });
     }
-    pool.set_grants(items(&scenario["grants"]).map(grant).collect());
+    let grants: Result<Vec<Grant>, String> = items(&scenario["grants"]).map(grant).collect();
+    pool.set_grants(grants?);
     for value in items(&scenario["pending_jobs"]) {
         pool.put_pending(job(value)?);
     }
@@ -165,7 +177,7 @@ pub(super) fn site(value: &Value) -> Result<SiteConfig, String> {
         central_permille: number(&value["pledged_central_fraction_permille"])
             .unwrap_or(defaults.central_permille),
         central_slots: number(&value["central_slots"]),
-        extra_blocks: items(&value["extra_blocks"]).map(block).collect(),
+        extra_blocks: items(&value["extra_blocks"]).map(block).collect::<Result<_, _>>()?,
         overflow_slots: whole(&value["overflow_slots"]),
         high_io_slots: number(&value["high_io_slots"]).unwrap_or(defaults.high_io_slots),
         corepower_mhs06: number(&value["corepower_mhs06"]).unwrap_or(defaults.corepower_mhs06),
@@ -177,15 +189,18 @@ pub(super) fn site(value: &Value) -> Result<SiteConfig, String> {
     })
 }
 
-fn block(value: &Value) -> ExtraBlock {
-    ExtraBlock {
+fn block(value: &Value) -> Result<ExtraBlock, String> {
+    let class_only = known(&value["class_only"]);
+    let class_only =
+        class_only.map(|it| one_of(it, "class_only", "central or analysis", Class::from_name));
+    Ok(ExtraBlock {
         label: named(&value["block"]),
         slots: whole(&value["slots"]),
         central_slots: number(&value["central_slots"]),
         restricted_group: named(&value["restricted_group"]),
         priority_group: named(&value["priority_group"]),
-        class_only: value["class_only"].as_str().and_then(Class::from_name),
-    }
+        class_only: class_only.transpose()?,
+    })
 }
 
 /// A workflow.
@@ -295,7 +310,7 @@ fn held(value: &Value, pool: &Pool, now_s: Seconds) -> Result<HeldJob, String> {
         user,
         run_site,
         cores,
-        weight_milli: cores * kappa,
+        weight_milli: cores.saturating_mul(kappa),
         band,
         overflow_source: named(&value["overflow_source"]),
         charged_group: named(&value["charged_group"]),
@@ -325,24 +340,34 @@ fn ended(value: &Value) -> Result<EndedJob, String> {
     })
 }
 
-fn grant(value: &Value) -> Grant {
+fn grant(value: &Value) -> Result<Grant, String> {
     let (principal, scope) = (text(&value["principal"]), text(&value["scope"]));
-    Grant {
-        principal: match value["principal_kind"] == "group" {
+    let of_group = known(&value["principal_kind"]);
+    let of_group = of_group.map(|kind| is_second(kind, "principal_kind", ["user", "group"]));
+    let kind = &value["scope_kind"];
+    Ok(Grant {
+        principal: match of_group.transpose()?.unwrap_or(false) {
             true => Principal::Group(principal),
             false => Principal::User(principal),
         },
         only_with_group: named(&value["only_with_group"]),
-        scope: match value["scope_kind"].as_str() {
+        scope: match kind.as_str() {
             Some("region") => GrantScope::Region(scope),
             Some("site") => GrantScope::Site(scope),
-            Some(_) | None => GrantScope::Global,
+            Some("global") => GrantScope::Global,
+            None if kind.is_null() => GrantScope::Global,
+            Some(_) | None => {
+                let found = show(kind);
+                return Err(format!(
+                    "field `scope_kind`: found {found}, wants global, region or site"
+                ));
+            }
         },
         level: whole(&value["level"]),
         cap_weight_milli: number(&value["cap_weight_milli"]),
         valid_from_s: number(&value["valid_from_s"]),
         valid_to_s: number(&value["valid_to_s"]),
-    }
+    })
 }
 
 /// An offer.

@@ -142,7 +142,12 @@ impl Grid {
                 self.count.commanded_ended += 1;
                 self.over(handle, Status::Failed, "timed_out");
             }
-            CommandKind::KillWorkflow | CommandKind::Drain | CommandKind::Boost => {
+            CommandKind::KillWorkflow
+            | CommandKind::Drain
+            | CommandKind::Boost
+            | CommandKind::Profile
+            | CommandKind::Alert
+            | CommandKind::Undrain => {
                 return Done::Unknown;
             }
         }
@@ -176,6 +181,7 @@ impl Grid {
             R::T10 | R::T12a | R::T12b => job.status == Status::Transferring,
             R::T11a | R::T11b => job.status == Status::Holding,
             R::FastRebrokerage => is_queued(job.status),
+            R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => false,
         };
         !is_about
     }

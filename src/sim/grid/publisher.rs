@@ -52,7 +52,7 @@ impl Publisher {
     /// A job's state. Now and then with a clock that is ahead, or twice; an end never is wrong.
     /// Whether the clock was right.
     pub fn job(&mut self, job: &JobState<'_>) -> bool {
-        let mut record = *job;
+        let mut record = job.clone();
         let is_ahead = !job.status.is_ended() && self.dice.chance(AHEAD);
         if is_ahead {
             record.changed_at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
@@ -92,6 +92,8 @@ impl Publisher {
             Pilot::Slots { queue, gshare, resource_type, .. } => {
                 format!("{queue}/slots/{gshare}/{resource_type}")
             }
+            Pilot::SlotOffer { offer, .. } => offer.offer.to_owned(),
+            Pilot::SlotWithdrawn { offer, .. } => offer.to_owned(),
         };
         self.publish(Topic::Pilot, &key, |value| record::write_pilot(value, pilot));
     }

@@ -245,7 +245,16 @@ mod tests {
         let (changed_at, nucleus, active, tier) = (7, true, true, 1);
         write(
             &mut bytes,
-            &Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster: None },
+            &Site {
+                name,
+                changed_at,
+                nucleus,
+                active,
+                tier,
+                output_endpoint,
+                cluster: None,
+                slot_quota: None,
+            },
         );
         bytes
     }

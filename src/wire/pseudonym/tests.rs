@@ -1,6 +1,7 @@
 use super::*;
 use crate::core::event::{
-    Configuration, Event, Garbled, JobState, Quota, QuotaKind, Status, Task, User, UserKind,
+    Configuration, Event, Garbled, Grant, JobState, PrincipalKind, Quota, QuotaKind, Requirements,
+    Status, Task, User, UserKind, UserShare, WorkflowFacts,
 };
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::record;
@@ -94,6 +95,17 @@ fn records() -> Vec<(Topic, &'static str, Vec<u8>)> {
     add(Topic::User, &|out| record::write(out, &user));
     let quota = Quota { subject: name.to_owned(), expression: "tier=1".into(), ..Quota::default() };
     add(Topic::Quota, &|out| record::write(out, &quota));
+    let share =
+        UserShare { queue: "ce/long".into(), user: name.to_owned(), ..UserShare::default() };
+    add(Topic::UserShare, &|out| record::write(out, &share));
+    // Records of a pool of slots.
+    let requirements = Requirements { site_whitelist: Some("AGLT2"), ..Requirements::default() };
+    let job = JobState { requirements: Some(Box::new(requirements)), ..job };
+    add(Topic::JobState, &|out| record::write_job_state(out, &job));
+    let workflow = Task { workflow: Some(WorkflowFacts::default()), ..task };
+    add(Topic::Task, &|out| record::write_task(out, &workflow));
+    let grant = Grant { name: "urgent".into(), principal: name.to_owned(), ..Grant::default() };
+    add(Topic::Grant, &|out| record::write(out, &grant));
     records
 }
 
@@ -105,6 +117,8 @@ fn renamed(event: Event<'_>, name: &str) -> String {
         Event::Configuration(it) => match *it {
             Configuration::User(it) => format!("{:?}", User { name: name.to_owned(), ..it }),
             Configuration::Quota(it) => format!("{:?}", Quota { subject: name.to_owned(), ..it }),
+            Configuration::UserShare(it) => format!("{:?}", UserShare { user: name.into(), ..it }),
+            Configuration::Grant(it) => format!("{:?}", Grant { principal: name.to_owned(), ..it }),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -118,6 +132,8 @@ fn plain(event: Event<'_>) -> String {
         Event::Configuration(it) => match *it {
             Configuration::User(it) => format!("{it:?}"),
             Configuration::Quota(it) => format!("{it:?}"),
+            Configuration::UserShare(it) => format!("{it:?}"),
+            Configuration::Grant(it) => format!("{it:?}"),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
@@ -169,6 +185,9 @@ fn groups_and_those_without_a_name_keep_theirs() {
     same(Topic::User, &|out| record::write(out, &user));
     let quota = Quota { kind: QuotaKind::Group, subject: "phys".into(), ..Quota::default() };
     same(Topic::Quota, &|out| record::write(out, &quota));
+    let principal_kind = PrincipalKind::Group;
+    let grant = Grant { principal_kind, principal: "phys-higgs".into(), ..Grant::default() };
+    same(Topic::Grant, &|out| record::write(out, &grant));
     same(Topic::JobState, &|out| record::write_job_state(out, &JobState::default()));
 }
 
@@ -183,6 +202,9 @@ fn a_removal_removes_what_the_record_was_kept_under() {
         (Topic::User, "group/phys", "group/phys".to_owned()),
         (Topic::Quota, "user/Jane Physicist tier=1&type=X", format!("user/{jane} tier=1&type=X")),
         (Topic::Quota, "group/phys tier=1", "group/phys tier=1".to_owned()),
+        (Topic::UserShare, "ce/long Jane Physicist", format!("ce/long {jane}")),
+        (Topic::UserShare, "ce/long ", "ce/long ".to_owned()),
+        (Topic::Grant, "urgent", "urgent".to_owned()),
         (Topic::Queue, "user/Jane Physicist", "user/Jane Physicist".to_owned()),
     ] {
         match on.read(topic, Some(key.as_bytes()), None, &mut arena) {

@@ -86,6 +86,9 @@ impl Layout for User {
             country: text(at)?,
             cap_running_jobs: option(at, amount)?,
             cap_running_cores: option(at, amount)?,
+            roles: list(at, text)?,
+            past_usage_milli: at.long()?,
+            past_usage_at: at.long()?,
         })
     }
 
@@ -98,5 +101,8 @@ impl Layout for User {
         sink.string(&self.country);
         sink.option(self.cap_running_jobs, Sink::amount);
         sink.option(self.cap_running_cores, Sink::amount);
+        texts(&mut sink, &self.roles);
+        sink.long(self.past_usage_milli);
+        sink.long(self.past_usage_at);
     }
 }

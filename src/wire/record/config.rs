@@ -2,8 +2,8 @@
 
 use super::cluster::{read_batch, read_cluster, write_batch, write_cluster};
 use super::{
-    Layout, amount, count, list, option, quantity_if_known, say_number_if_known, symbol, text,
-    texts,
+    Layout, amount, count, list, option, pool, quantity_if_known, say_number_if_known, symbol,
+    text, texts,
 };
 use crate::core::cut::Topic;
 use crate::core::event::{
@@ -108,6 +108,7 @@ impl Layout for Site {
             tier: count(at)?,
             output_endpoint: text(at)?,
             cluster: option(at, read_cluster)?,
+            slot_quota: option(at, pool::read_quota)?,
         })
     }
 
@@ -120,6 +121,7 @@ impl Layout for Site {
         sink.count(self.tier);
         sink.string(&self.output_endpoint);
         sink.option(self.cluster.as_ref(), write_cluster);
+        sink.option(self.slot_quota.as_ref(), pool::write_quota);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `decision`. Its numbers are written bit for bit, so that a decision made again can be compared
 //! byte for byte.
 
-use super::{amount, count, list, number, option, placed, say_number, symbol, text, texts};
+use super::{amount, count, list, number, option, placed, pool, say_number, symbol, text, texts};
 use crate::core::cut::Topic;
 use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
 use crate::core::unit::Millis;
@@ -70,13 +70,15 @@ fn read_with(
         notes: Vec::new(),
         dry_run: false,
         placed: None,
+        matched: None,
         limits: Vec::new(),
     };
     let fates = fates(at, &decision.outcome)?;
     let (full, fates_cut) = (at.boolean()?, count(at)?);
     let (notes, dry_run) = (list(at, text)?, at.boolean()?);
     let (placed, limits) = (option(at, placed::read)?, list(at, placed::read_limit)?);
-    Ok(Decision { fates, full, fates_cut, notes, dry_run, placed, limits, ..decision })
+    let matched = option(at, pool::read_matched)?;
+    Ok(Decision { fates, full, fates_cut, notes, dry_run, placed, matched, limits, ..decision })
 }
 
 /// The answer and the three fields that belong to one answer each.
@@ -148,6 +150,7 @@ pub fn write_decision(out: &mut Vec<u8>, decision: &Decision) {
     sink.boolean(decision.dry_run);
     sink.option(decision.placed.as_ref(), placed::write);
     sink.array(&decision.limits, placed::write_limit);
+    sink.option(decision.matched.as_ref(), pool::write_matched);
 }
 
 fn write_outcome(sink: &mut Sink<'_>, outcome: &Outcome) {

@@ -5,6 +5,8 @@ use apache_avro::Schema;
 
 /// Most figures that are named of one record.
 const NAMED_MAX: usize = 5;
+/// The field whose figures are read as they are stated.
+const WORKFLOW: &str = "workflow";
 
 /// The figures of a datum that cannot be, with the path of their fields, and how they are read.
 /// Only for a record in which there is one: it is read a second time. Counts are not distinguished
@@ -36,7 +38,9 @@ impl Found {
 fn walk(schema: &Schema, at: &mut Cursor<'_>, path: &str, found: &mut Found) -> Result<(), Fault> {
     match schema {
         Schema::Record(record) => {
+            let mut as_stated = Found::default();
             for field in &record.fields {
+                let found = if field.name == WORKFLOW { &mut as_stated } else { &mut *found };
                 let path = match path {
                     "" => field.name.clone(),
                     _ => format!("{path}.{}", field.name),

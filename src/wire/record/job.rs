@@ -1,6 +1,6 @@
 //! `job-state` and `heartbeat`.
 
-use super::{amount, count, symbol};
+use super::{amount, count, option, pool, symbol};
 use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Status};
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -35,6 +35,7 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let output_bytes = amount(at)?;
     let cpu_time_s = count(at)?;
     let wall_time_s = count(at)?;
+    let requirements = option(at, pool::read_requirements)?.map(Box::new);
     at.end()?;
     Ok(JobState {
         job,
@@ -64,6 +65,7 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
         output_bytes,
         cpu_time_s,
         wall_time_s,
+        requirements,
     })
 }
 
@@ -97,6 +99,7 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
     sink.amount(job.output_bytes);
     sink.count(job.cpu_time_s);
     sink.count(job.wall_time_s);
+    sink.option(job.requirements.as_deref(), pool::write_requirements);
 }
 
 #[inline(always)]

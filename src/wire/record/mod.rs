@@ -19,6 +19,7 @@ mod outcome;
 mod person;
 mod pilot;
 mod placed;
+mod pool;
 pub(crate) mod progress;
 mod replica;
 mod software;
@@ -41,7 +42,7 @@ pub use transfer::write_transfer;
 
 use crate::core::cut::Topic;
 use crate::core::event::{
-    Configuration, Configured, Event, Garbled, Link, Parameter, Queue, Quota, Registration,
+    Configuration, Configured, Event, Garbled, Grant, Link, Parameter, Queue, Quota, Registration,
     Release, Replica, Share, Site, Storage, User, UserShare, each_configuration,
 };
 use crate::core::id::Key;

@@ -22,6 +22,8 @@ pub(crate) fn person(topic: Topic, datum: &[u8]) -> Option<Person<'_>> {
         Topic::Task => before_task_user(&mut at).map(|()| true),
         // A user is the first kind, a group the second.
         Topic::User | Topic::Quota => at.index().map(|kind| kind == 0),
+        Topic::UserShare => texts(&mut at, 1).map(|()| true),
+        Topic::Grant => before_principal(&mut at).and_then(|()| at.index()).map(|kind| kind == 0),
         _ => return None,
     };
     let from = datum.len() - at.rest().len();
@@ -49,6 +51,12 @@ fn before_task_user(at: &mut Cursor<'_>) -> Result<(), Fault> {
     longs(at, 8)?;
     // Label, processing type, working group, campaign, path.
     texts(at, 5)
+}
+
+fn before_principal(at: &mut Cursor<'_>) -> Result<(), Fault> {
+    // Name; change.
+    texts(at, 1)?;
+    longs(at, 1)
 }
 
 fn longs(at: &mut Cursor<'_>, count: usize) -> Result<(), Fault> {

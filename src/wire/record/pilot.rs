@@ -1,8 +1,8 @@
-//! `pilot`: four kinds of report in one record, which has the fields of all.
+//! `pilot`: six kinds of report in one record, which has the fields of all.
 
-use super::{count, symbol};
+use super::{count, option, symbol};
 use crate::core::cut::Topic;
-use crate::core::event::Pilot;
+use crate::core::event::{Pilot, SlotOffer};
 use crate::core::id::Key;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -14,9 +14,18 @@ enum Kind {
     UpdatedJob,
     Workers,
     Slots,
+    SlotOffer,
+    SlotWithdrawn,
 }
 
-const KINDS: [Kind; 4] = [Kind::AskedJob, Kind::UpdatedJob, Kind::Workers, Kind::Slots];
+const KINDS: [Kind; 6] = [
+    Kind::AskedJob,
+    Kind::UpdatedJob,
+    Kind::Workers,
+    Kind::Slots,
+    Kind::SlotOffer,
+    Kind::SlotWithdrawn,
+];
 
 /// The record as it is laid out. What a kind does not state has its default.
 #[derive(Default)]
@@ -30,6 +39,9 @@ struct Row<'a> {
     running: u32,
     gshare: &'a str,
     slots: i64,
+    /// Name and attempt of an offer, and what it offers; its node and its end are in the fields
+    /// that have them.
+    offer: SlotOffer<&'a str>,
     expires_at: Millis,
 }
 
@@ -44,12 +56,37 @@ pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Pilot<'a>, Fault> {
     let gshare = at.string()?;
     let slots = at.long()?;
     let expires_at = at.long()?;
+    let offer = read_offer(at, node, expires_at)?;
     let at = stated_at;
     Ok(match kind {
         Kind::AskedJob => Pilot::AskedJob { queue, node, at },
         Kind::UpdatedJob => Pilot::UpdatedJob { queue, node, at },
         Kind::Workers => Pilot::Workers { queue, harvester, resource_type, submitted, running, at },
         Kind::Slots => Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at },
+        Kind::SlotOffer => Pilot::SlotOffer { queue, offer, at },
+        Kind::SlotWithdrawn => {
+            Pilot::SlotWithdrawn { queue, offer: offer.offer, attempt: offer.attempt, at }
+        }
+    })
+}
+
+#[inline(always)]
+fn read_offer<'a>(
+    at: &mut Cursor<'a>,
+    node: &'a str,
+    expires_at: Millis,
+) -> Result<SlotOffer<&'a str>, Fault> {
+    Ok(SlotOffer {
+        offer: at.string()?,
+        attempt: count(at)?,
+        cores_free: at.long()?,
+        cores_total: at.long()?,
+        wall_left_s: at.long()?,
+        mem_free_mb: at.long()?,
+        block: at.string()?,
+        node,
+        corepower_mhs06: option(at, Cursor::long)?,
+        expires_at,
     })
 }
 
@@ -62,7 +99,7 @@ pub(super) fn sought(at: &mut Cursor<'_>) -> Result<Key, Fault> {
     Ok(match kind {
         Kind::AskedJob | Kind::UpdatedJob => Key::joint(&[queue, node]),
         Kind::Workers => Key::joint(&[queue, at.bytes()?, at.bytes()?]),
-        Kind::Slots => Key::NONE,
+        Kind::Slots | Kind::SlotOffer | Kind::SlotWithdrawn => Key::NONE,
     })
 }
 
@@ -82,6 +119,14 @@ pub fn write_pilot(out: &mut Vec<u8>, pilot: &Pilot<'_>) {
             let row = Row { queue, gshare, resource_type, slots, expires_at, at, ..none };
             (Kind::Slots, row)
         }
+        Pilot::SlotOffer { queue, offer, at } => {
+            let SlotOffer { node, expires_at, .. } = offer;
+            (Kind::SlotOffer, Row { queue, node, offer, expires_at, at, ..none })
+        }
+        Pilot::SlotWithdrawn { queue, offer, attempt, at } => {
+            let offer = SlotOffer { offer, attempt, ..none.offer };
+            (Kind::SlotWithdrawn, Row { queue, offer, at, ..none })
+        }
     };
     let mut sink = Sink::begin(out, Topic::Pilot);
     sink.index(kind as usize);
@@ -95,4 +140,12 @@ pub fn write_pilot(out: &mut Vec<u8>, pilot: &Pilot<'_>) {
     sink.string(row.gshare);
     sink.long(row.slots);
     sink.long(row.expires_at);
+    sink.string(row.offer.offer);
+    sink.count(row.offer.attempt);
+    sink.long(row.offer.cores_free);
+    sink.long(row.offer.cores_total);
+    sink.long(row.offer.wall_left_s);
+    sink.long(row.offer.mem_free_mb);
+    sink.string(row.offer.block);
+    sink.option(row.offer.corepower_mhs06, Sink::long);
 }

@@ -1,7 +1,7 @@
 //! `task`.
 
 use super::{
-    amount, count, detail, figures, list, option, quantity, quantity_if_known, say_number,
+    amount, count, detail, figures, list, option, pool, quantity, quantity_if_known, say_number,
     say_number_if_known, symbol, text,
 };
 use crate::core::cut::Topic;
@@ -75,6 +75,7 @@ fn read_fields(at: &mut Cursor<'_>) -> Result<Task, Fault> {
         input: detail::read_input(at)?,
         output: list(at, detail::read_output)?,
         description: option(at, detail::read_description)?,
+        workflow: option(at, pool::read_workflow)?,
         impossible: Vec::new(),
     })
 }
@@ -142,6 +143,7 @@ pub fn write_task(out: &mut Vec<u8>, task: &Task) {
     detail::write_input(&mut sink, &task.input);
     sink.array(&task.output, detail::write_output);
     sink.option(task.description.as_ref(), detail::write_description);
+    sink.option(task.workflow.as_ref(), pool::write_workflow);
 }
 
 fn write_replica(sink: &mut Sink<'_>, replica: &ReplicaSummary) {

@@ -1,7 +1,7 @@
 //! From what a store kept to a state.
 
 use super::job::Memo;
-use super::{Head, Kind, command, fact, job, read_head, request, throttle};
+use super::{Head, Kind, command, fact, job, pool, read_head, request, throttle};
 use crate::core::event::Status;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::record::Job;
@@ -84,6 +84,11 @@ fn record(
         Kind::Answered => put!(state.answered.table.slab, request::read_answered(at)?),
         Kind::Command => put!(state.commands.table.slab, command::read(at)?),
         Kind::HeldBack => put!(state.commands.held.slab, command::read_held(at)?),
+        Kind::PoolJob => put!(state.pool.jobs.slab, pool::read_job(at)?),
+        Kind::PoolWorkflow => put!(state.pool.workflows.slab, pool::read_workflow(at)?),
+        Kind::PoolOffer => put!(state.pool.offers.slab, pool::read_offer(at)?),
+        Kind::PoolUser => put!(state.pool.users.slab, pool::read_user(at)?),
+        Kind::PoolNode => put!(state.pool.nodes.slab, pool::read_node(at)?),
     }
     at.end()
 }
@@ -103,6 +108,7 @@ fn settle(state: &mut State) {
     settle_throttles(state);
     state.settle_commands();
     state.settle_replicas();
+    state.settle_pool();
     state.ledger.sweep();
 }
 

@@ -12,6 +12,7 @@ mod key;
 mod left;
 mod load;
 mod notes;
+mod pool;
 mod request;
 mod throttle;
 mod writers;
@@ -29,7 +30,7 @@ use crate::core::state::slab::{PAGE, Slab};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 12;
+pub const FORMAT: u32 = 13;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
@@ -55,6 +56,16 @@ pub enum Kind {
     Command,
     /// What each rule holds back at each queue.
     HeldBack,
+    /// Jobs of a pool of slots.
+    PoolJob,
+    /// Workflows of a pool.
+    PoolWorkflow,
+    /// Offers of slots.
+    PoolOffer,
+    /// Users of a pool.
+    PoolUser,
+    /// Nodes of a pool.
+    PoolNode,
     /// Configuration records of a topic.
     Configuration(Topic),
 }
@@ -72,6 +83,11 @@ impl Kind {
             Kind::Answered,
             Kind::Command,
             Kind::HeldBack,
+            Kind::PoolJob,
+            Kind::PoolWorkflow,
+            Kind::PoolOffer,
+            Kind::PoolUser,
+            Kind::PoolNode,
         ])
     }
 
@@ -87,6 +103,11 @@ impl Kind {
             Kind::Answered => 16,
             Kind::Command => 17,
             Kind::HeldBack => 18,
+            Kind::PoolJob => 19,
+            Kind::PoolWorkflow => 20,
+            Kind::PoolOffer => 21,
+            Kind::PoolUser => 22,
+            Kind::PoolNode => 23,
             Kind::Configuration(topic) => CONFIGURATION + topic as u8,
         }
     }
@@ -178,6 +199,11 @@ fn slots(state: &State, kind: Kind) -> Option<&dyn Slots> {
         Kind::Answered => &state.answered.table.slab,
         Kind::Command => &state.commands.table.slab,
         Kind::HeldBack => &state.commands.held.slab,
+        Kind::PoolJob => &state.pool.jobs.slab,
+        Kind::PoolWorkflow => &state.pool.workflows.slab,
+        Kind::PoolOffer => &state.pool.offers.slab,
+        Kind::PoolUser => &state.pool.users.slab,
+        Kind::PoolNode => &state.pool.nodes.slab,
         Kind::Configuration(topic) => return fact::slots(&state.facts, topic),
     })
 }
@@ -193,6 +219,11 @@ fn slots_mut(state: &mut State, kind: Kind) -> Option<&mut dyn Slots> {
         Kind::Answered => &mut state.answered.table.slab,
         Kind::Command => &mut state.commands.table.slab,
         Kind::HeldBack => &mut state.commands.held.slab,
+        Kind::PoolJob => &mut state.pool.jobs.slab,
+        Kind::PoolWorkflow => &mut state.pool.workflows.slab,
+        Kind::PoolOffer => &mut state.pool.offers.slab,
+        Kind::PoolUser => &mut state.pool.users.slab,
+        Kind::PoolNode => &mut state.pool.nodes.slab,
         Kind::Configuration(topic) => return fact::slots_mut(&mut state.facts, topic),
     })
 }
@@ -232,6 +263,11 @@ fn write_record(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
         Kind::Answered => each(sink, &state.answered.table.slab, slot, request::write_answered),
         Kind::Command => each(sink, &state.commands.table.slab, slot, command::write),
         Kind::HeldBack => each(sink, &state.commands.held.slab, slot, command::write_held),
+        Kind::PoolJob => each(sink, &state.pool.jobs.slab, slot, pool::write_job),
+        Kind::PoolWorkflow => each(sink, &state.pool.workflows.slab, slot, pool::write_workflow),
+        Kind::PoolOffer => each(sink, &state.pool.offers.slab, slot, pool::write_offer),
+        Kind::PoolUser => each(sink, &state.pool.users.slab, slot, pool::write_user),
+        Kind::PoolNode => each(sink, &state.pool.nodes.slab, slot, pool::write_node),
         Kind::Configuration(topic) => fact::write_slot(sink, &state.facts, topic, slot),
     }
 }

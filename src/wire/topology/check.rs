@@ -55,7 +55,7 @@ const NAMES_PER_OUTPUT: usize = 16;
 pub(super) fn check(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String, usize>) {
     names(reader, topology);
     for (topic, settings) in &topology.topics {
-        kept_as_it_must(reader, *topic, settings);
+        kept_as_it_must(reader, topology, *topic, settings);
     }
     windows(reader, topology, limits);
     histories(reader, topology, limits);
@@ -80,14 +80,22 @@ fn names(reader: &mut Reader, topology: &Topology) {
 }
 
 /// What a topic's kind asks of its settings.
-fn kept_as_it_must(reader: &mut Reader, topic: Topic, settings: &TopicSettings) {
+fn kept_as_it_must(
+    reader: &mut Reader,
+    topology: &Topology,
+    topic: Topic,
+    settings: &TopicSettings,
+) {
     let word = topic.name();
     let mut wrong = |found: String, allowed: &str| reader.complain(settings.line, found, allowed);
     let cleanup = settings.cleanup;
-    let every_record = matches!(
-        topic,
-        Topic::Task | Topic::Decision | Topic::Throttle | Topic::Command | Topic::Progress
-    ) || topic == Topic::DeadLetter;
+    let every_record = match topic {
+        // In a pool of slots each is a workflow, of which the newest record is enough.
+        Topic::Task => !topology.answers_offers(),
+        Topic::Decision | Topic::Throttle | Topic::Command => true,
+        Topic::Progress | Topic::DeadLetter => true,
+        _ => false,
+    };
     if topic.is_configuration() && cleanup != Cleanup::Compact {
         let found = format!("cleanup {:?} for {word}", cleanup.name());
         wrong(found, "\"compact\": a fact holds until it is published again");
@@ -165,6 +173,10 @@ fn histories(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String,
         let allowed = "no topic kept shorter than progress: a rebuild begins at its first record";
         reader.complain(settings.line, found, allowed);
     }
+    if topology.answers_offers() {
+        pool_histories(reader, topology);
+        return;
+    }
     let (Some(task), Some(decision)) = (kept(Topic::Task), kept(Topic::Decision)) else { return };
     let lives = task.max(topology.limits.request_lifetime_ms);
     if decision < lives {
@@ -189,6 +201,25 @@ fn histories(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String,
         let found = format!("{key} of {}, requests {}", hours(remembered), hours(lives));
         let allowed = "answers remembered at least as long as task records and \
                        request_lifetime_d, or a request would be answered twice";
+        reader.complain(line, found, allowed);
+    }
+}
+
+/// What a pool of slots knows by its own outputs alone.
+fn pool_histories(reader: &mut Reader, topology: &Topology) {
+    let kept = |topic: Topic| topology.topics.get(&topic).and_then(|t| t.retention_ms);
+    let jobs = topology.limits.silent_job_lifetime_ms;
+    // Where workflows are never deleted, those of jobs that may still wait.
+    let workflows = kept(Topic::Task).unwrap_or(jobs).max(jobs);
+    for (topic, lives, of, or) in [
+        (Topic::Decision, jobs, "jobs", "a rejected job would wait again"),
+        (Topic::Command, workflows, "workflows", "one that was killed would run again"),
+    ] {
+        let Some(own) = kept(topic).filter(|own| *own < lives) else { continue };
+        let line = topology.topics.get(&topic).map_or(1, |t| t.line);
+        let word = topic.name();
+        let found = format!("{word} kept {}, {of} {}", hours(own), hours(lives));
+        let allowed = format!("{word} kept at least as long as {of}, or {or} after a rebuild");
         reader.complain(line, found, allowed);
     }
 }

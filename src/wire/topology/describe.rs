@@ -94,10 +94,14 @@ fn describe_policy(text: &mut String, spec: &PolicySpec, limits: &Limits, thrott
     let tried = if spec.dry_run { ", dry run" } else { "" };
     let _ = writeln!(text, "\npolicy {name}: kind {kind}, rules {rules}{tried}");
     let (defer, dwell, wake) = (spec.defer / SECOND, spec.dwell / SECOND, spec.wake.name());
-    let _ = writeln!(text, "  deferred for {defer} s at most; wake {wake}, dwell {dwell} s");
-    let PolicySpec { candidates_max, bunch, bunch_scout, .. } = spec;
-    let bunches = format!("bunches of {bunch} (scouts {bunch_scout})");
-    let _ = writeln!(text, "  answers with {candidates_max} queues at most, jobs in {bunches}");
+    if answers_offers(spec) {
+        let _ = writeln!(text, "  an offer that no job fits is deferred, again each {defer} s");
+    } else {
+        let _ = writeln!(text, "  deferred for {defer} s at most; wake {wake}, dwell {dwell} s");
+        let PolicySpec { candidates_max, bunch, bunch_scout, .. } = spec;
+        let bunches = format!("bunches of {bunch} (scouts {bunch_scout})");
+        let _ = writeln!(text, "  answers with {candidates_max} queues at most, jobs in {bunches}");
+    }
     // A checked topology compiles; what does not is described by its lists alone.
     if let Ok(policy) = Policy::compile(spec) {
         if throttles {
@@ -105,6 +109,10 @@ fn describe_policy(text: &mut String, spec: &PolicySpec, limits: &Limits, thrott
         }
         text.push_str(&policy.describe(limits));
     }
+}
+
+fn answers_offers(spec: &PolicySpec) -> bool {
+    kind(&spec.kind).is_some_and(|kind| kind.judges_offers())
 }
 
 /// What a policy throttles, and when throttles are published.
@@ -139,7 +147,8 @@ pub fn mermaid(topology: &Topology) -> String {
         let _ = writeln!(text, "  subgraph policy{number}[\"policy {}\"]", policy.name);
         let steps = policy.filters.iter().map(|step| ("filter", step));
         let steps = steps.chain(policy.weights.iter().map(|step| ("weight", step)));
-        let mut before = format!("start{number}([request])");
+        let asks = if answers_offers(policy) { "offer" } else { "request" };
+        let mut before = format!("start{number}([{asks}])");
         for (at, (what, step)) in steps.enumerate() {
             let node = format!("p{number}s{at}");
             let _ = writeln!(text, "    {before} --> {node}[\"{what} {}\"]", step.name);

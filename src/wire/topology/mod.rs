@@ -28,7 +28,7 @@ pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 use crate::core::command::CommandSetting;
 use crate::core::cut::Topic;
 use crate::core::limits::{Limit, Limits};
-use crate::core::policy::PolicySpec;
+use crate::core::policy::{PolicySpec, kind};
 use read::{Reader, Value, show};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -39,8 +39,11 @@ pub const ATLAS: &str = include_str!("../../../topology/atlas.toml");
 /// The topology for NorduGrid.
 pub const NORDUGRID: &str = include_str!("../../../topology/nordugrid.toml");
 
+/// The topology for a pool of slots as CMS has it.
+pub const CMS: &str = include_str!("../../../topology/cms.toml");
+
 /// The topologies that are part of the program, by name.
-pub const BUILT_IN: [(&str, &str); 2] = [("atlas", ATLAS), ("nordugrid", NORDUGRID)];
+pub const BUILT_IN: [(&str, &str); 3] = [("atlas", ATLAS), ("nordugrid", NORDUGRID), ("cms", CMS)];
 
 /// What runs: read and checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +126,9 @@ impl Topology {
         let placed = policy::policies(&mut reader, root.get("policy"));
         let policies: Vec<_> = placed.into_iter().map(|placed| placed.policy).collect();
         topic::complain_of_missing(&mut reader, root.get("topics"), &topics, &policies);
-        let commands = rule::commands(&mut reader, root.get("rule"), root.get("governor"));
+        let has_pool = has_pool(&policies);
+        let commands =
+            rule::commands(&mut reader, root.get("rule"), root.get("governor"), has_pool);
         let topology = Topology {
             domain,
             topics,
@@ -151,6 +156,17 @@ impl Topology {
         // cannot fail: the file is part of the program, and a test reads it.
         Topology::parse("topology/nordugrid.toml", NORDUGRID)
             .expect("the shipped topology is right")
+    }
+
+    /// The topology for a pool of slots as CMS has it.
+    pub fn default_cms() -> Topology {
+        // cannot fail: the file is part of the program, and a test reads it.
+        Topology::parse("topology/cms.toml", CMS).expect("the shipped topology is right")
+    }
+
+    /// Whether it is of a pool of slots: offers are answered, and no task asks for anything.
+    pub fn answers_offers(&self) -> bool {
+        has_pool(&self.policies)
     }
 
     /// The settings of a topic; of one that it does not have those that would hold if nothing were
@@ -192,6 +208,11 @@ impl Topology {
             format!("yardmaster-{domain}-{name}{suffix}")
         }
     }
+}
+
+/// Whether a policy answers slot offers.
+fn has_pool(policies: &[PolicySpec]) -> bool {
+    policies.iter().any(|policy| kind(&policy.kind).is_some_and(|kind| kind.judges_offers()))
 }
 
 fn domain(reader: &mut Reader, value: Option<&Value<'_>>) -> String {

@@ -34,7 +34,7 @@ pub fn readers(topology: &Topology, topic: Topic) -> Vec<Reader> {
     let mut other = |name: &str, length| {
         readers.push(Reader { name: name.to_owned(), length, every_record: false });
     };
-    if topic == Topic::Decision {
+    if topic == Topic::Decision && !topology.answers_offers() {
         let asked = kept(Topic::Task).unwrap_or(0).max(topology.limits.request_lifetime_ms);
         other("requests, which would be answered twice", asked);
     }

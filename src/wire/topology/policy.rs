@@ -69,8 +69,8 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
         }
         found.push(placed);
     }
+    complain_of_offers(reader, &found);
     for placed in &found {
-        complain_of_offers(reader, placed);
         let Err(mistakes) = Policy::compile(&placed.policy) else { continue };
         for Mistake { place, found, allowed } in mistakes {
             let line = placed.line_of(&place);
@@ -87,13 +87,22 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
     found
 }
 
-/// Slot offers are judged by [recorded cases](crate::sim::conform) alone so far: a domain of them
-/// cannot be led.
-fn complain_of_offers(reader: &mut Reader, placed: &Placed) {
-    if kind(&placed.policy.kind).is_some_and(|kind| kind.judges_offers()) {
-        let PolicySpec { name, kind, .. } = &placed.policy;
-        let found = format!("policy {name}, kind: {kind:?} judges slot offers, which are not read");
-        reader.complain(placed.line_of("kind"), found, "a kind that judges requests");
+/// One policy answers every offer of a pool, and a pool's jobs are in no queue that another policy
+/// could send work to.
+fn complain_of_offers(reader: &mut Reader, policies: &[Placed]) {
+    let answers =
+        |placed: &&Placed| kind(&placed.policy.kind).is_some_and(|kind| kind.judges_offers());
+    let Some(pool) = policies.iter().find(answers) else { return };
+    for other in policies.iter().filter(|other| other.policy.name != pool.policy.name) {
+        let PolicySpec { name, kind, .. } = &other.policy;
+        let (first, line) = (&pool.policy.name, pool.line);
+        let found = format!(
+            "policy {name} of kind {kind:?} beside policy {first} (line {line}), which answers slot \
+             offers"
+        );
+        let allowed = "one policy in a file of which one answers slot offers; another domain has a \
+                       file of its own";
+        reader.complain(other.line, found, allowed);
     }
 }
 

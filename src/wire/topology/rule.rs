@@ -9,17 +9,22 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use toml::de::DeTable;
 
-/// Reads `[[rule]]` and `[governor]`.
+/// Reads `[[rule]]` and `[governor]`. `has_pool`: whether a policy answers slot offers; then the
+/// rules of a pool that the file does not state are as they are by default.
 pub(super) fn commands(
     reader: &mut Reader,
     rules: Option<&Value<'_>>,
     governor: Option<&Value<'_>>,
+    has_pool: bool,
 ) -> CommandSetting {
-    let mut setting = CommandSetting {
-        rules: read_rules(reader, rules),
-        governor: read_governor(reader, governor),
-        hash: String::new(),
-    };
+    let mut rules = read_rules(reader, rules);
+    for rule in CommandRule::of_pool().filter(|_| has_pool) {
+        if rules.iter().all(|stated| stated.rule != rule) {
+            rules.push(RuleSetting::default_of(rule));
+        }
+    }
+    let mut setting =
+        CommandSetting { rules, governor: read_governor(reader, governor), hash: String::new() };
     setting.rules.sort_by_key(|setting| setting.rule);
     setting.hash = hash_of(&setting);
     setting
@@ -55,14 +60,14 @@ fn read_rule(reader: &mut Reader, value: &Value<'_>) -> Option<RuleSetting> {
         return None;
     };
     let rule = reader.word(name, "rule.name", &words)?;
-    let mut setting = RuleSetting::new(rule, Mode::default());
+    let mut setting = RuleSetting::default_of(rule);
     let params: Vec<&RuleParam> = rule.params().collect();
     let known: Vec<&str> =
         ["name", "mode"].into_iter().chain(params.iter().map(|param| param.key)).collect();
     reader.only(table, &format!("[[rule]] {}", rule.name()), &known);
     if let Some(mode) = table.get("mode") {
         let modes = Mode::ALL.map(|mode| (mode.name(), mode));
-        setting.mode = reader.word(mode, "rule.mode", &modes).unwrap_or_default();
+        setting.mode = reader.word(mode, "rule.mode", &modes).unwrap_or(setting.mode);
     }
     for param in params {
         read_param(reader, table, param, &mut setting);

@@ -190,6 +190,7 @@ pub(super) fn complain_of_missing(
         let is_needed = match topic.need() {
             Need::All => true,
             Need::Targets => kinds().any(|kind| kind.judges_targets()),
+            Need::Offers => kinds().any(|kind| kind.judges_offers()),
         };
         if is_needed {
             reader.complain(line, format!("no [topics.{word}]"), "one table for each topic word");

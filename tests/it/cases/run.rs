@@ -121,7 +121,7 @@ impl<'a> CaseRun<'a> {
             Event::Garbled(why) => panic!("a record of {} is {why:?}", made.topic.name()),
             Event::JobState(job) if !made.jobs.is_empty() => {
                 for name in &made.jobs {
-                    self.fold_event(made, &Event::JobState(JobState { job: name, ..*job }));
+                    self.fold_event(made, &Event::JobState(JobState { job: name, ..job.clone() }));
                 }
             }
             Event::Heartbeat(beat) => {

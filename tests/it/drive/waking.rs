@@ -164,6 +164,7 @@ fn begin(twins: &mut Twins, theme: &Theme, chance: &mut Chance) {
             tier,
             output_endpoint,
             cluster: None,
+            slot_quota: None,
         };
         twins.read(Topic::Site, Event::from(site));
     }

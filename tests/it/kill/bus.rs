@@ -52,6 +52,15 @@ impl Bus {
         Some(Bus::on(&bootstrap, &[], change))
     }
 
+    /// The same with another topology that ships.
+    pub fn real_of(shipped: &str, change: impl FnOnce(&mut Table)) -> Option<Bus> {
+        let Ok(bootstrap) = std::env::var("YARDMASTER_TEST_KAFKA") else {
+            println!("left out: YARDMASTER_TEST_KAFKA names no broker");
+            return None;
+        };
+        Some(Bus::of(shipped, &bootstrap, &[], change))
+    }
+
     /// A job that was created a month ago: rule T8 is due for it.
     pub fn old_job(&self, id: &str) {
         let at = now();
@@ -66,11 +75,20 @@ impl Bus {
         properties: &[(&str, &str)],
         change: impl FnOnce(&mut Table),
     ) -> Bus {
+        Bus::of(topology::ATLAS, bootstrap, properties, change)
+    }
+
+    fn of(
+        shipped: &str,
+        bootstrap: &str,
+        properties: &[(&str, &str)],
+        change: impl FnOnce(&mut Table),
+    ) -> Bus {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let domain = format!("kill-{}-{}", now(), COUNT.fetch_add(1, Ordering::Relaxed));
         let dir = TempDir::new().unwrap();
         let topology = dir.path().join("topology.toml");
-        std::fs::write(&topology, topology_text(&domain, change)).unwrap();
+        std::fs::write(&topology, topology_text(shipped, &domain, change)).unwrap();
         let mut conf = KafkaConf::new(bootstrap, &domain, Vec::new());
         let own = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
         conf.properties = properties.iter().map(own).collect();
@@ -203,9 +221,9 @@ fn topic_name(domain: &str, topic: Topic) -> String {
     format!("{domain}.{}", topic.name())
 }
 
-/// The shipped topology with names of its own, few partitions, and what `change` does to it.
-fn topology_text(domain: &str, change: impl FnOnce(&mut Table)) -> String {
-    let mut file: Table = topology::ATLAS.parse().unwrap();
+/// A shipped topology with names of its own, few partitions, and what `change` does to it.
+fn topology_text(shipped: &str, domain: &str, change: impl FnOnce(&mut Table)) -> String {
+    let mut file: Table = shipped.parse().unwrap();
     file.insert("domain".into(), domain.into());
     let kafka = table(&mut file, "kafka");
     kafka.insert("group".into(), domain.into());

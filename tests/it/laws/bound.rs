@@ -18,6 +18,7 @@ fn site(state: &mut State, name: &str, output: &str) {
         tier: 1,
         output_endpoint: output.into(),
         cluster: None,
+        slot_quota: None,
     };
     fold(state, &published(lane(Topic::Site, 0), Event::from(site)));
 }

@@ -213,7 +213,10 @@ fn the_long_ended_and_the_living_commute() {
             (
                 JobState,
                 0,
-                vec![Event::JobState(ended), Event::JobState(JobState { job: "9", ..ended })],
+                vec![
+                    Event::JobState(ended.clone()),
+                    Event::JobState(JobState { job: "9", ..ended }),
+                ],
             ),
             (JobState, 1, vec![Event::JobState(living)]),
             (Heartbeat, 0, vec![Event::Heartbeat(beat("1", at))]),

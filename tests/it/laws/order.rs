@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "7a10e7b05ffedaaff4f954b831093dc317d9da9192408cd9d18347bcb1427d76";
+const DIGEST: &str = "a0406a917f5c5b8abc5b36e47051a0ca5882c5270f5f80a128a5789596270452";

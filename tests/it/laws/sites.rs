@@ -189,22 +189,23 @@ fn a_job_that_is_no_sample_changes_no_class() {
     let mut state = grid(Limits::default());
     let good = merge("1", "ash", DAWN - HOUR, DAWN);
     for (name, job) in [
-        ("11", JobState { gshare: "Express Analysis", ..good }),
-        ("12", JobState { processing_type: "panda-client", ..good }),
-        ("13", JobState { activated_at: 0, ..good }),
-        ("14", JobState { activated_at: DAWN + 1, ..good }),
-        ("15", JobState { status: Status::Throttled, started_at: 0, ..good }),
-        ("16", JobState { activated_at: 0, started_at: 0, ..good }),
+        ("11", JobState { gshare: "Express Analysis", ..good.clone() }),
+        ("12", JobState { processing_type: "panda-client", ..good.clone() }),
+        ("13", JobState { activated_at: 0, ..good.clone() }),
+        ("14", JobState { activated_at: DAWN + 1, ..good.clone() }),
+        ("15", JobState { status: Status::Throttled, started_at: 0, ..good.clone() }),
+        ("16", JobState { activated_at: 0, started_at: 0, ..good.clone() }),
     ] {
         feed(&mut state, JobState { job: name, ..job });
     }
     close(&mut state, DAWN + 2 * HOUR);
     assert!(state.ledger.waits.is_empty());
     // A probe counts once it started; a merge job also while it waits, by when it was reported so.
-    let probe = JobState { processing_type: "", user: "gangarbt", ..good };
-    feed(&mut state, JobState { job: "21", ..probe });
-    feed(&mut state, JobState { job: "22", status: Status::Sent, started_at: 0, ..probe });
-    let reported = JobState { status: Status::Activated, activated_at: 0, started_at: 0, ..good };
+    let probe = JobState { processing_type: "", user: "gangarbt", ..good.clone() };
+    feed(&mut state, JobState { job: "21", ..probe.clone() });
+    feed(&mut state, JobState { job: "22", status: Status::Sent, started_at: 0, ..probe.clone() });
+    let reported =
+        JobState { status: Status::Activated, activated_at: 0, started_at: 0, ..good.clone() };
     feed(&mut state, JobState { job: "23", ..reported });
     close(&mut state, DAWN + 3 * HOUR);
     let waits = state.ledger.waits.iter().next().expect("a row").1;

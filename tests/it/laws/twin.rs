@@ -141,7 +141,7 @@ impl Twin {
                 let held = self.workers.entry((queue, harvester, resource_type)).or_default();
                 *held = (at.min(bound), submitted, running).max(*held);
             }
-            Pilot::Slots { .. } => {}
+            Pilot::Slots { .. } | Pilot::SlotOffer { .. } | Pilot::SlotWithdrawn { .. } => {}
         }
     }
 
@@ -404,7 +404,7 @@ fn bounded(event: &Job, bound: Millis) -> Job {
         started_at: event.started_at.min(bound),
         ended_at: event.ended_at.min(bound),
         cores: event.cores.max(1),
-        ..*event
+        ..event.clone()
     }
 }
 

@@ -131,3 +131,64 @@ fn a_mistake_in_a_submission_is_named_with_its_place_and_nothing_is_published() 
     let (code, _, errors) = submit(&dir, &file, &["-c", "ce-a", "--dry-run"]);
     assert!(code == Some(1) && errors.contains("no cycle"), "{errors}");
 }
+
+/// -k and -K of a resubmission replace what was named at first.
+#[test]
+fn a_job_is_submitted_again_to_other_clusters() {
+    let scratch = TempDir::new().unwrap();
+    let (dir, file) = (scratch.path().join("yard"), scratch.path().join("job.xrsl"));
+    grid(&dir);
+    fs::write(&file, "&(executable=a)(count=2)").unwrap();
+    let (code, _, errors) = submit(&dir, &file, &["-c", "ce-gone", "--job-id", "mine"]);
+    assert_eq!(code, Some(0), "{errors}");
+    let again = |more: &[&str]| {
+        let args = ["submit", "--again", "mine", "--topology", "nordugrid", "--dir"];
+        printed(&yardmaster(&[&args[..], &[dir.to_str().unwrap()], more].concat()))
+    };
+    let run = || {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
+        run.args(["run", "--topology", "nordugrid", "--http", "127.0.0.1:0", "--log", "warn"]);
+        Process(run.arg("--dir").arg(&dir).stderr(Stdio::null()).spawn().unwrap())
+    };
+    let wait_for = |count: usize| {
+        let process = run();
+        let until = Instant::now() + Duration::from_secs(120);
+        while decisions(&dir).len() < count {
+            assert!(Instant::now() < until, "no decision came");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        drop(process);
+        decisions(&dir).remove(count - 1)
+    };
+    let first = wait_for(1);
+    let (subject, attempt) = (&first["subject"], &first["attempt"]);
+    assert_eq!((&first["reason"], attempt), (&"no_target_left".into(), &0.into()), "{subject}");
+
+    // A list of its own: of the first one nothing is left, and without a name the index is read.
+    let names = scratch.path().join("names");
+    fs::write(&names, "# not there\n-ce-a\n").unwrap();
+    let (code, shown, errors) = again(&["-g", "index", "-K", names.to_str().unwrap(), "--dry-run"]);
+    assert!(code == Some(0) && shown.contains("no_target_left"), "{shown}{errors}");
+    let (code, shown, errors) = again(&["-g", "index", "-k", "-ce-b", "--dry-run"]);
+    assert!(code == Some(0) && shown.contains("ce-a/q"), "{shown}{errors}");
+    let (code, shown, errors) = again(&["-k", "ce-a"]);
+    assert_eq!((code, shown.as_str()), (Some(0), "mine\n"), "{errors}");
+    let second = wait_for(2);
+    assert_eq!((&second["subject"], &second["attempt"]), (&"mine".into(), &1.into()));
+    assert!(second["ranked"].to_string().contains("ce-a/q"), "{second}");
+
+    for (more, says) in [
+        (&["-c", "ce-a"][..], "--again"),
+        (&["--user", "bob"], "--again"),
+        (&["-k", "-"], "-k: an empty name"),
+    ] {
+        let (code, _, errors) = again(more);
+        assert!(code == Some(2) && errors.contains(says), "{more:?}: {errors}");
+    }
+    let (code, _, errors) = submit(&dir, &file, &["-k", "ce-a"]);
+    assert!(code == Some(2) && errors.contains("--again"), "{errors}");
+    let at = dir.to_str().unwrap();
+    let other = ["submit", "--again", "none", "-k", "ce-a", "--topology", "nordugrid", "--dir", at];
+    let (code, _, errors) = printed(&yardmaster(&other));
+    assert!(code == Some(1) && errors.contains("no record of such a job"), "{errors}");
+}

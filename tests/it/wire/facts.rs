@@ -186,6 +186,9 @@ pub fn user(dice: &mut Dice<'_>) -> User {
         country: dice.text(),
         cap_running_jobs: dice.option(Dice::amount),
         cap_running_cores: dice.option(Dice::amount),
+        roles: dice.list(Dice::text),
+        past_usage_milli: dice.long(),
+        past_usage_at: dice.long(),
     }
 }
 

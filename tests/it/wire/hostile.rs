@@ -33,14 +33,17 @@ proptest! {
         with in any::<u8>(),
     ) {
         let mut dice = Dice::new(&bytes);
-    let codec = &*CODEC;
+        let codec = &*CODEC;
         let mut arena = Arena::default();
-        let mut out = Vec::new();
-        record::write_task(&mut out, &super::records::task(&mut dice));
-        let index = at.index(out.len());
-        out[index] = with;
-        codec.read(Topic::Task, None, Some(&out), &mut arena);
-        codec.read(Topic::Task, None, Some(&out[..index]), &mut arena);
+        let text = super::records::texts(&mut dice);
+        for topic in Topic::ALL {
+            let Some(event) = super::kinds::event(*topic, &mut dice, &text) else { continue };
+            let mut out = super::roundtrip::encoded(&event);
+            let index = at.index(out.len());
+            out[index] = with;
+            codec.read(*topic, None, Some(&out), &mut arena);
+            codec.read(*topic, None, Some(&out[..index]), &mut arena);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A random event of every kind of record that is read as one.
 
 use super::dice::Dice;
-use super::{facts, records, targets};
+use super::{facts, pool, records, targets};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
 use yardmaster::core::output::Output;
@@ -30,6 +30,7 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
         Topic::Decision => Event::Output(Output::from(records::decision(dice))),
         Topic::Throttle => Event::Output(Output::from(facts::throttle(dice))),
         Topic::Registration => Event::from(targets::registration(dice)),
+        Topic::Grant => Event::from(pool::grant(dice)),
         Topic::UserShare => Event::from(targets::user_share(dice)),
         Topic::Progress | Topic::DeadLetter => return None,
         Topic::Replica => Event::from(facts::replica(dice)),

@@ -6,6 +6,7 @@ pub mod facts;
 mod hostile;
 pub mod kinds;
 mod mutate;
+pub mod pool;
 pub mod records;
 mod resolve;
 pub mod roundtrip;

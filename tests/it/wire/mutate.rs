@@ -81,6 +81,7 @@ impl Made {
             2 => json!("null"),
             // A branch that ours has no place for.
             // A map is none either, but the reference takes one for a record.
+            3 if inner == "boolean" => json!(["null", inner, "string"]),
             3 if dice.flag() || inner.get("$ref").is_some() => json!(["null", inner, "boolean"]),
             3 => json!(["null", inner, {"type": "map", "values": self.fresh_type(dice, 1)}]),
             _ => json!(["null", inner]),

@@ -1,7 +1,7 @@
 //! Random values of every struct that has a record.
 
 use super::dice::Dice;
-use super::{facts, targets};
+use super::{facts, pool, targets};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
     ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeAbout,
@@ -51,6 +51,7 @@ pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {
         output_bytes: dice.amount(),
         cpu_time_s: dice.count(),
         wall_time_s: dice.count(),
+        requirements: dice.option(|dice| Box::new(pool::requirements(dice, &text[13]))),
     }
 }
 
@@ -83,7 +84,8 @@ pub fn transfer<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Transfer<'a> {
 
 pub fn pilot<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Pilot<'a> {
     let (queue, resource_type, at) = (&text[0], &text[1], dice.long());
-    match dice.roll(4) {
+    match dice.roll(5) {
+        4 => pool::pilot(dice, text),
         0 => Pilot::AskedJob { queue, node: &text[2], at },
         1 => Pilot::UpdatedJob { queue, node: &text[2], at },
         2 => Pilot::Workers {
@@ -163,6 +165,7 @@ pub fn task(dice: &mut Dice<'_>) -> Task {
             tape: dice.flag(),
         }),
         description: dice.option(targets::description),
+        workflow: dice.option(pool::workflow),
         impossible: Vec::new(),
     }
 }
@@ -232,6 +235,7 @@ pub fn site(dice: &mut Dice<'_>) -> Site {
         tier: dice.count(),
         output_endpoint: dice.text(),
         cluster: dice.option(targets::cluster),
+        slot_quota: dice.option(pool::quota),
     }
 }
 
@@ -334,6 +338,7 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         notes: dice.list(Dice::text),
         dry_run: dice.flag(),
         placed: dice.option(targets::placed),
+        matched: dice.option(pool::matched),
         limits: dice.list(targets::limit),
     }
 }

@@ -9,8 +9,10 @@ use apache_avro::types::Value;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, Garbled};
-use yardmaster::core::event::{QueueStatus, Status, TransferStatus};
+use yardmaster::core::event::{
+    Band, Class, Event, FailureClass, Garbled, GrantScopeKind, PrincipalKind, QueueStatus,
+    SiteStatus, Status, TransferStatus,
+};
 
 use yardmaster::core::output::command::CommandKind;
 use yardmaster::core::output::throttle::{Action, SubjectKind};
@@ -47,7 +49,7 @@ fn fields(schema: &Schema, each: &mut impl FnMut(&str, &RecordField)) {
 
 #[test]
 fn every_field_is_documented_with_its_unit() {
-    const UNITS: [&str; 14] = [
+    const UNITS: [&str; 15] = [
         "ms since 1970",
         "count",
         "bytes",
@@ -62,6 +64,7 @@ fn every_field_is_documented_with_its_unit() {
         "HS06",
         "Tier",
         "files",
+        "thousandths",
     ];
     let mut silent = Vec::new();
     for (name, text) in all() {
@@ -163,13 +166,20 @@ fn changes_that_break_readers_are_found() {
     assert_eq!(reads(site, &site.replace(r#""fields": ["#, added)), Ok(()));
 }
 
+const PILOTS: [&str; 6] =
+    ["asked_job", "updated_job", "workers", "slots", "slot_offer", "slot_withdrawn"];
+
 /// Symbols are read by their index. The table has every enumeration of every topic that is read.
 #[test]
 fn symbols_stand_in_the_order_of_the_core() {
     let mut found = Vec::new();
     for topic in Topic::read() {
         fields(schema(topic), &mut |_, field| {
-            if let Schema::Enum(it) = &field.schema {
+            let branch = match &field.schema {
+                Schema::Union(union) => &union.variants()[1],
+                other => other,
+            };
+            if let Schema::Enum(it) = branch {
                 found.push((topic, field.name.clone(), it.symbols.clone()));
             }
         });
@@ -181,7 +191,16 @@ fn symbols_stand_in_the_order_of_the_core() {
     };
     stands(Topic::JobState, "status", &Status::ALL.map(Status::name));
     stands(Topic::Transfer, "state", &TransferStatus::ALL.map(TransferStatus::name));
-    stands(Topic::Pilot, "kind", &["asked_job", "updated_job", "workers", "slots"]);
+    stands(Topic::Pilot, "kind", &PILOTS);
+    stands(Topic::JobState, "class", &Class::ALL.map(Class::name));
+    stands(Topic::JobState, "last_failure", &FailureClass::ALL.map(FailureClass::name));
+    stands(Topic::Task, "class", &Class::ALL.map(Class::name));
+    stands(Topic::Site, "status", &SiteStatus::ALL.map(SiteStatus::name));
+    stands(Topic::Site, "class_only", &Class::ALL.map(Class::name));
+    stands(Topic::Grant, "principal_kind", &PrincipalKind::ALL.map(PrincipalKind::name));
+    stands(Topic::Grant, "scope_kind", &GrantScopeKind::ALL.map(GrantScopeKind::name));
+    stands(Topic::Decision, "class", &Class::ALL.map(Class::name));
+    stands(Topic::Decision, "band", &Band::ALL.map(Band::name));
     stands(Topic::Task, "phase", &["asking", "ended"]);
     stands(Topic::Task, "chunk", &["normal", "scout", "merge"]);
     stands(Topic::Task, "ram_unit", &["mb", "mb_per_core"]);

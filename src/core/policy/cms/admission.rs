@@ -1,7 +1,8 @@
 //! What is checked when a job, a workflow or a job's event comes (C-01..C-09).
 
+use super::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use super::counters::is_high_io;
-use super::effective::effective_test_jobs;
+use super::effective::{effective_test_jobs, is_test_member};
 use super::facts::{Class, CoresMax, PendingJob, Seconds, Workflow};
 use super::pool::Pool;
 use super::settings::Settings;
@@ -85,7 +86,7 @@ pub fn admit(pool: &Pool, job: &PendingJob, first_seen_s: Seconds, now_s: Second
     }
     let entry = pool.name(&job.workflow).and_then(|name| pool.workflow(name));
     let Some(workflow) = entry.and_then(|entry| entry.record.as_ref()) else {
-        let until_s = first_seen_s + settings.workflow_hold_s;
+        let until_s = first_seen_s.saturating_add(settings.workflow_hold_s);
         return match now_s < until_s {
             true => Admission::Hold(until_s),
             false => Admission::Reject(Rejection::WorkflowUnknown),
@@ -110,11 +111,16 @@ fn rejection(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Option<Rejec
         Some(Rejection::SystemFlagUnauthorised)
     } else if has_bad_cores(pool, job) {
         Some(Rejection::BadCoreRequest)
-    } else if [job.max_wall_time_s, job.max_rss_mb].iter().flatten().any(|value| *value <= 0) {
+    } else if is_beyond(job.max_wall_time_s, MAX_SECONDS) || is_beyond(job.max_rss_mb, MAX_MB) {
         Some(Rejection::BadResourceRequest)
     } else {
         None
     }
+}
+
+/// Whether a number is stated, and makes no sense.
+fn is_beyond(stated: Option<i64>, most: i64) -> bool {
+    stated.is_some_and(|value| !(1..=most).contains(&value))
 }
 
 fn may_flag_system_jobs(pool: &Pool, user: &str) -> bool {
@@ -131,8 +137,12 @@ fn has_bad_cores(pool: &Pool, job: &PendingJob) -> bool {
         }
         (true, CoresMax::Node) | (false, _) => false,
     };
-    let is_reversed = matches!(most, CoresMax::Cores(cores) if cores < job.cores_min);
-    job.cores_min < 1 || job.base() < 1 || is_reversed || is_above_nodes
+    let is_bad = |cores: i64| !(1..=MAX_SLOTS).contains(&cores);
+    let has_bad_most = match most {
+        CoresMax::Cores(cores) => is_bad(cores) || cores < job.cores_min,
+        CoresMax::Node => false,
+    };
+    is_bad(job.cores_min) || is_bad(job.base()) || has_bad_most || is_above_nodes
 }
 
 fn admitted(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Admitted {
@@ -144,7 +154,7 @@ fn admitted(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Admitted {
     let is_off = job.system_job && !settings.system_overflow;
     let flag = job.allow_overflow.unwrap_or(workflow.allow_overflow);
     let wall = job.max_wall_time_s.unwrap_or(settings.default_wall_time_s);
-    let rss = job.max_rss_mb.unwrap_or(settings.default_rss_mb_per_core * job.base());
+    let rss = job.max_rss_mb.unwrap_or_else(|| settings.default_rss_mb(job.base()));
     Admitted {
         class: workflow.class,
         allow_overflow: flag && !is_off && job.site_whitelist.is_some(),
@@ -152,7 +162,7 @@ fn admitted(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Admitted {
         cores_max: job.most_cores(),
         max_wall_time_s: wall,
         max_rss_mb: rss,
-        test_member: job.seq <= effective_test_jobs(workflow, settings),
+        test_member: is_test_member(job.seq, effective_test_jobs(workflow, settings)),
         site_whitelist: job.site_whitelist.is_some().then_some(known),
         unknown_sites,
     }

@@ -67,7 +67,7 @@ impl Signature {
             cores_max: job.most_cores(),
             base_cores,
             wall_s: job.max_wall_time_s.unwrap_or(settings.default_wall_time_s),
-            rss_mb: job.max_rss_mb.unwrap_or(settings.default_rss_mb_per_core * base_cores),
+            rss_mb: job.max_rss_mb.unwrap_or_else(|| settings.default_rss_mb(base_cores)),
             user_priority: job.user_priority,
             remote_open_failed: job.last_failure == Some(FailureClass::RemoteOpen),
             test_member,

@@ -25,6 +25,27 @@ pub struct SiteCounters {
     pub groups: Sums,
     /// Weight of each user here.
     pub users: Sums,
+    /// The part of `groups` that is of central jobs.
+    pub groups_central: Sums,
+    /// The part of `users` that is of central jobs.
+    pub users_central: Sums,
+}
+
+impl SiteCounters {
+    /// Weight of a group's members here, by class.
+    pub fn group(&self, group: Name) -> PerClass<MilliWeight> {
+        by_class(&self.groups, &self.groups_central, group)
+    }
+
+    /// Weight of a user here, by class.
+    pub fn user(&self, user: Name) -> PerClass<MilliWeight> {
+        by_class(&self.users, &self.users_central, user)
+    }
+}
+
+fn by_class(both: &Sums, central: &Sums, name: Name) -> PerClass<MilliWeight> {
+    let of = |sums: &Sums| sums.get(&name).copied().unwrap_or(0);
+    PerClass { central: of(central), analysis: of(both).saturating_sub(of(central)) }
 }
 
 /// What is counted of a user.
@@ -71,10 +92,10 @@ pub enum Contribution {
     Overflow(Name, i64),
     /// A HighIO job on a site's storage.
     HighIo(Name),
-    /// Weight of a user at a site.
-    User(Name, Name, MilliWeight),
-    /// Weight of a group's members at a site.
-    Group(Name, Name, MilliWeight),
+    /// Weight of a user at a site, of a class.
+    User(Name, Name, Class, MilliWeight),
+    /// Weight of a group's members at a site, of a class.
+    Group(Name, Name, Class, MilliWeight),
     /// Usage of a user.
     Usage(Name, Usage),
     /// A job of a user in the test band.
@@ -113,17 +134,17 @@ pub fn of_held(
     let usage = match held.reserved_at_s {
         Some(_) => Usage { reserved: charge, ..Usage::default() },
         None => {
-            let x = -i128::from(charge) * decay.growth(held.counts_from_s);
+            let x = grown(charge, decay.growth(held.counts_from_s)).saturating_neg();
             Usage { running: charge, x, ..Usage::default() }
         }
     };
     let mut all = vec![
         Contribution::Used(site, held.class, weight),
-        Contribution::User(user, site, weight),
+        Contribution::User(user, site, held.class, weight),
         Contribution::Usage(user, usage),
         Contribution::Held(workflow),
     ];
-    all.extend(groups.iter().map(|group| Contribution::Group(*group, site, weight)));
+    all.extend(groups.iter().map(|group| Contribution::Group(*group, site, held.class, weight)));
     if held.charged_group.is_some() {
         all.push(Contribution::Pooled(site, held.class, weight));
     }
@@ -161,6 +182,8 @@ impl Counters {
             high_io: 0,
             groups: BTreeMap::new(),
             users: BTreeMap::new(),
+            groups_central: BTreeMap::new(),
+            users_central: BTreeMap::new(),
         };
         self.sites.get(site.index()).unwrap_or(&NONE)
     }
@@ -201,46 +224,50 @@ impl Counters {
     fn book_one(&mut self, contribution: &Contribution, sign: i64) {
         match *contribution {
             Contribution::Used(site, class, milli) => {
-                *at(&mut self.sites, site).used.of_mut(class) += sign * milli;
+                change(at(&mut self.sites, site).used.of_mut(class), sign, milli);
             }
             Contribution::Pooled(site, class, milli) => {
-                *at(&mut self.sites, site).pooled.of_mut(class) += sign * milli;
+                change(at(&mut self.sites, site).pooled.of_mut(class), sign, milli);
             }
             Contribution::Overflow(site, slots) => {
-                at(&mut self.sites, site).overflow += sign * slots;
+                change(&mut at(&mut self.sites, site).overflow, sign, slots);
             }
             Contribution::HighIo(site) => at(&mut self.sites, site).high_io += sign,
-            Contribution::User(user, site, milli) => {
-                at(&mut self.users, user).weight += sign * milli;
-                add(&mut at(&mut self.sites, site).users, user, sign * milli);
+            Contribution::User(user, site, class, milli) => {
+                change(&mut at(&mut self.users, user).weight, sign, milli);
+                let own = at(&mut self.sites, site);
+                add(&mut own.users, user, sign, milli);
+                add(&mut own.users_central, user, sign, of_central(class, milli));
             }
-            Contribution::Group(group, site, milli) => {
-                *at(&mut self.groups, group) += sign * milli;
-                add(&mut at(&mut self.sites, site).groups, group, sign * milli);
+            Contribution::Group(group, site, class, milli) => {
+                change(at(&mut self.groups, group), sign, milli);
+                let own = at(&mut self.sites, site);
+                add(&mut own.groups, group, sign, milli);
+                add(&mut own.groups_central, group, sign, of_central(class, milli));
             }
             Contribution::Usage(user, usage) => {
                 let own = &mut at(&mut self.users, user).usage;
-                own.running += sign * usage.running;
-                own.reserved += sign * usage.reserved;
-                own.x += i128::from(sign) * usage.x;
+                change(&mut own.running, sign, usage.running);
+                change(&mut own.reserved, sign, usage.reserved);
+                own.x = own.x.saturating_add(i128::from(sign).saturating_mul(usage.x));
             }
             Contribution::TestJob(user) => at(&mut self.users, user).test_jobs += sign,
             Contribution::Pending(workflow, cores) => {
                 let own = at(&mut self.workflows, workflow);
                 own.pending += sign;
-                own.pending_cores += sign * cores;
+                change(&mut own.pending_cores, sign, cores);
             }
             Contribution::Held(workflow) => at(&mut self.workflows, workflow).held += sign,
             Contribution::OverflowSite(workflow, site) => {
-                add(&mut at(&mut self.workflows, workflow).overflow_sites, site, sign);
+                add(&mut at(&mut self.workflows, workflow).overflow_sites, site, sign, 1);
             }
         }
     }
 
-    /// Weight that each site holds of a user.
-    pub fn sites_of_user(&self, user: Name) -> Vec<(Name, MilliWeight)> {
-        let sites = (0u32..).zip(&self.sites);
-        sites.filter_map(|(at, site)| Some((Name(at), *site.users.get(&user)?))).collect()
+    /// Weight that each site holds of a user, by class.
+    pub fn sites_of_user(&self, user: Name) -> Vec<(Name, PerClass<MilliWeight>)> {
+        let sites = (0u32..).zip(&self.sites).filter(|(_, site)| site.users.contains_key(&user));
+        sites.map(|(at, site)| (Name(at), site.user(user))).collect()
     }
 
     /// The landmark of decay moved: every X shrinks by so many binary digits.
@@ -265,17 +292,35 @@ fn trim<T: Default + PartialEq>(all: &mut Vec<T>) {
     }
 }
 
-fn at<T: Default>(all: &mut Vec<T>, name: Name) -> &mut T {
+/// The entry of a name, made if it is not there.
+pub(super) fn at<T: Default>(all: &mut Vec<T>, name: Name) -> &mut T {
     if all.len() <= name.index() {
         all.resize_with(name.index() + 1, T::default);
     }
     &mut all[name.index()]
 }
 
-fn add(sums: &mut Sums, name: Name, change: i64) {
+/// Adds a number to a sum or takes it away. A sum of numbers within their bounds is exact.
+fn change(sum: &mut i64, sign: i64, number: i64) {
+    *sum = sum.saturating_add(number.saturating_mul(sign));
+}
+
+const fn of_central(class: Class, milli: MilliWeight) -> MilliWeight {
+    match class {
+        Class::Central => milli,
+        Class::Analysis => 0,
+    }
+}
+
+fn add(sums: &mut Sums, name: Name, sign: i64, number: i64) {
     let sum = sums.entry(name).or_insert(0);
-    *sum += change;
+    change(sum, sign, number);
     if *sum == 0 {
         sums.remove(&name);
     }
+}
+
+/// A weight times growth of decay.
+pub(super) fn grown(milli: MilliWeight, growth: i128) -> i128 {
+    i128::from(milli).saturating_mul(growth)
 }

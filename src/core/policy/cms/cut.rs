@@ -39,17 +39,22 @@ pub fn in_order(pool: &Pool, offers: &[SlotOffer], now_s: Seconds) -> Vec<SlotOf
         .map(|offer| (tier(offer).is_none(), tier(offer), offer))
         .collect();
     live.sort_by(|a, b| {
-        let key = |it: &(bool, Option<Tier>, &SlotOffer)| {
-            (it.0, it.1, it.2.site.clone(), it.2.wall_left_s, it.2.mem_free_mb, it.2.offer.clone())
-        };
-        key(a).cmp(&key(b))
+        let (x, y) = (a.2, b.2);
+        (a.0, a.1, &x.site, x.wall_left_s, x.mem_free_mb, &x.offer).cmp(&(
+            b.0,
+            b.1,
+            &y.site,
+            y.wall_left_s,
+            y.mem_free_mb,
+            &y.offer,
+        ))
     });
     live.into_iter().map(|(_, _, offer)| offer.clone()).collect()
 }
 
 /// Reservations that were not taken up in time (C-58), the oldest first.
 pub fn expired(pool: &Pool, now_s: Seconds) -> Vec<Action> {
-    let over = pool.reserved_by(now_s - pool.settings().reservation_ttl_s);
+    let over = pool.reserved_by(now_s.saturating_sub(pool.settings().reservation_ttl_s));
     over.map(|job| Action::ReservationExpired { job: job.clone() }).collect()
 }
 
@@ -96,6 +101,16 @@ pub fn run(
         [|pool, _| verdict::verdicts(pool), |pool, _| drain::cancelled(pool), drain::drains];
     after.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
     cut
+}
+
+/// What is to be done beside assigning jobs, as things stand: boosts of tails, verdicts on test
+/// jobs, drains that are over, new drains. Nothing takes effect.
+pub fn actions(pool: &Pool, now_s: Seconds) -> Vec<Action> {
+    let mut actions = tail::boosts(pool);
+    actions.extend(verdict::verdicts(pool));
+    actions.extend(drain::cancelled(pool));
+    actions.extend(drain::drains(pool, now_s));
+    actions
 }
 
 fn act(pool: &mut Pool, cut: &mut Cut, actions: Vec<Action>) {
@@ -152,7 +167,7 @@ fn assignment(judges: &Judges, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
         rank: judges.rank(look, bid),
         overflow_source: source.map(|source| text(source.site)),
         charged_group: bid.charged.map(text),
-        io_source_site: signature.high_io.then(|| text(storage)),
+        io_source_site: signature.high_io.then(|| look.site_text(storage).to_owned()),
         comparison,
         limits: limits(look, bid),
         decided_at_s: look.now_s,
@@ -170,8 +185,8 @@ fn limits(look: &Look<'_>, bid: &Bid<'_>) -> Vec<HardLimit> {
             name: "overflow",
             key: pool.text(source.site).to_owned(),
             before: used,
-            after: used + source.cost,
-            max: used + source.spare,
+            after: used.saturating_add(source.cost),
+            max: used.saturating_add(source.spare),
         });
     }
     if pending.cluster.signature.high_io {
@@ -179,27 +194,27 @@ fn limits(look: &Look<'_>, bid: &Bid<'_>) -> Vec<HardLimit> {
         let used = pool.counters().site(storage).high_io;
         limits.push(HardLimit {
             name: "high_io",
-            key: pool.text(storage).to_owned(),
+            key: look.site_text(storage).to_owned(),
             before: used,
-            after: used + 1,
+            after: used.saturating_add(1),
             max: pool.site(storage).map_or(0, |terms| terms.high_io_slots),
         });
     }
     let weight = pending.weight_milli(look);
-    let site = pool.text(look.site);
+    let site = look.site_text(look.site);
     match charge(look, pending) {
         Charge::Pool(group, used, size) => limits.push(HardLimit {
             name: "restricted_pool",
             key: format!("{site}/{}", pool.text(group)),
             before: used,
-            after: used + weight,
+            after: used.saturating_add(weight),
             max: size,
         }),
         Charge::Shared => limits.push(HardLimit {
             name: "shared_capacity",
             key: site.to_owned(),
             before: look.shared_used,
-            after: look.shared_used + weight,
+            after: look.shared_used.saturating_add(weight),
             max: look.terms.map_or(0, |terms| terms.shared_milli),
         }),
         Charge::Free | Charge::NoRoom => {}

@@ -149,15 +149,15 @@ pub fn fold(pool: &mut Pool, assignment: &Assignment) {
         reserved_at_s: Some(assignment.decided_at_s),
         counts_from_s: assignment.decided_at_s,
         started_at_s: None,
-        expected_end_s: Some(assignment.decided_at_s + assignment.wall_time_s),
+        expected_end_s: Some(assignment.decided_at_s.saturating_add(assignment.wall_time_s)),
     };
     pool.put_held(held);
 }
 
 /// Takes an assignment out of what is left of its offer.
 pub fn take(open: &mut OpenOffer, assignment: &Assignment) {
-    open.cores_left -= assignment.cores;
-    open.mem_left_mb -= assignment.rss_mb;
+    open.cores_left = open.cores_left.saturating_sub(assignment.cores);
+    open.mem_left_mb = open.mem_left_mb.saturating_sub(assignment.rss_mb);
 }
 
 /// Lets an action take effect.
@@ -166,7 +166,7 @@ pub fn fold_action(pool: &mut Pool, action: &Action) {
         Action::ReservationExpired { job } => {
             let Some(Standing::Held(held)) = pool.job(job) else { return };
             if held.reserved_at_s.is_some() {
-                pool.put_pending(held.job.clone());
+                pool.put_waiting(held.job.clone());
             }
         }
         Action::Boosted { workflow, .. } => change(pool, workflow, |it| it.boosted = true),

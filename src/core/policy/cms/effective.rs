@@ -9,6 +9,12 @@ pub fn effective_test_jobs(record: &Workflow, settings: &Settings) -> i64 {
     record.total_jobs.map_or(own, |total| own.min(total)).max(0)
 }
 
+/// Whether the job at a place in a workflow is one of its first so many, which test it (C-47);
+/// places count from 1.
+pub fn is_test_member(seq: i64, test_jobs: i64) -> bool {
+    (1..=test_jobs).contains(&seq)
+}
+
 /// The priority of a workflow as its jobs have it: a boosted tail has at least that of tails
 /// (C-14, C-16).
 pub fn effective_priority(record: &Workflow, settings: &Settings) -> i64 {

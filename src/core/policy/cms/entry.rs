@@ -37,12 +37,21 @@ pub struct WorkflowEntry {
     pub test_jobs: i64,
     /// Sites of the explicit overflow list.
     pub overflow_list: Option<Vec<Name>>,
-    /// Sites that ended jobs overflowed to.
+    /// Sites that ended jobs overflowed to, of the records and of jobs that ended in the pool.
     pub overflow_used: Vec<Name>,
     /// Its jobs, waiting and held, by their place in it.
     pub jobs: BTreeSet<(i64, Arc<str>)>,
     /// Its test jobs that ended, by place and attempt.
     pub ended: BTreeMap<(i64, i64), EndedJob>,
+}
+
+impl WorkflowEntry {
+    /// Notes sites that ended jobs overflowed to: these stay for the workflow's life (C-40).
+    pub fn add_overflow_used(&mut self, sites: &[Name]) {
+        self.overflow_used.extend_from_slice(sites);
+        self.overflow_used.sort_unstable();
+        self.overflow_used.dedup();
+    }
 }
 
 /// A user with what follows from the records.
@@ -54,6 +63,8 @@ pub struct UserEntry {
     pub groups: Vec<Name>,
     /// Own grants.
     pub grants: Vec<usize>,
+    /// X of F-3 of jobs that ended, at the landmark of the pool's clock.
+    pub past_x: i128,
 }
 
 /// A grant by interned names.

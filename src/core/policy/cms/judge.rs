@@ -98,6 +98,7 @@ impl Judges {
     pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Bid<'a>>, Refusals) {
         let mut best: Option<Bid<'a>> = None;
         let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
+        let drained_for = place_of_drained_for(look);
         for cluster in look.pool.clusters() {
             let Some(oldest) = cluster.oldest() else { continue };
             let pending = Pending::new(look, cluster, oldest.queued_at_s);
@@ -108,7 +109,8 @@ impl Judges {
                 }
                 Some((at, _)) => {
                     refused[at] += cluster.len() as u64;
-                    self.drained_for(look, cluster)
+                    let place = drained_for.as_ref().and_then(|place| cluster.find(place));
+                    place.and_then(|place| self.drained_for(look, cluster, place))
                 }
             };
             let Some(bid) = bid else { continue };
@@ -121,10 +123,14 @@ impl Judges {
         (best, Refusals { eligible, refused })
     }
 
-    /// The job that the offer's node is drained for, if it is in an autocluster whose other jobs
-    /// were refused and it passes (C-56).
-    fn drained_for<'a>(&self, look: &Look<'a>, cluster: &'a Autocluster) -> Option<Bid<'a>> {
-        let place = cluster.find(&place_of_drained_for(look)?)?;
+    /// The job that the offer's node is drained for, of an autocluster whose other jobs were
+    /// refused, if it passes (C-56).
+    fn drained_for<'a>(
+        &self,
+        look: &Look<'a>,
+        cluster: &'a Autocluster,
+        place: &'a Place,
+    ) -> Option<Bid<'a>> {
         let mut pending = Pending::new(look, cluster, place.queued_at_s);
         pending.is_drained_for = true;
         match self.objection(look, &pending) {
@@ -206,7 +212,7 @@ fn head<'a>(look: &Look<'a>, pending: Pending<'a>) -> Option<Bid<'a>> {
 fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
     match (pending.is_local, look.pool.settings().overflow_idle_s) {
         (true, _) | (_, 0) => Seconds::MAX,
-        (false, idle) => look.now_s - idle,
+        (false, idle) => look.now_s.saturating_sub(idle),
     }
 }
 

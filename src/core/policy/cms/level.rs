@@ -53,7 +53,7 @@ fn held(look: &Look<'_>, entry: &GrantEntry) -> MilliWeight {
         (GrantScope::Global, Principal::Group(_)) => pool.counters().group(entry.principal),
         (GrantScope::Region(region), _) => {
             let inside = pool.sites().filter(|(_, terms)| terms.region.as_ref() == Some(region));
-            inside.map(|(site, _)| at_site(site)).sum()
+            inside.fold(0, |sum: MilliWeight, (site, _)| sum.saturating_add(at_site(site)))
         }
     }
 }

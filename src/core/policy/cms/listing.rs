@@ -1,9 +1,10 @@
 //! How a job stands in the pool: in an autocluster while it waits, and in the counters.
 
 use super::autocluster::{Autocluster, Place, Signature};
-use super::counters::{Contribution, HeldNames, of_held};
+use super::counters::{Contribution, HeldNames, at as slot, of_held};
+use super::effective::is_test_member;
 use super::entry::Standing;
-use super::pool::{Pool, slot};
+use super::pool::Pool;
 use std::sync::Arc;
 
 /// Where a job stands among the autoclusters, if it waits, and what it contributes.
@@ -77,11 +78,17 @@ impl Pool {
             };
         }
         let Some(node) = &held.node else { return };
-        let jobs = self.on_node.entry(node.clone()).or_default();
-        match is_there {
-            true => jobs.insert(Arc::clone(job)),
-            false => jobs.remove(job),
-        };
+        match (is_there, self.on_node.get_mut(node)) {
+            (true, Some(jobs)) => drop(jobs.insert(Arc::clone(job))),
+            (true, None) => drop(self.on_node.insert(node.clone(), [Arc::clone(job)].into())),
+            (false, Some(jobs)) => {
+                jobs.remove(job);
+                if jobs.is_empty() {
+                    self.on_node.remove(node);
+                }
+            }
+            (false, None) => {}
+        }
     }
 
     /// Where a job stands among the autoclusters, and what it contributes.
@@ -90,7 +97,7 @@ impl Pool {
             Standing::Pending(pending) => {
                 let workflow = self.names.intern(&pending.workflow);
                 let members = self.workflows.get(workflow.index()).map_or(0, |it| it.test_jobs);
-                let is_member = pending.seq <= members;
+                let is_member = is_test_member(pending.seq, members);
                 let names = &mut self.names;
                 let signature = Signature::of(pending, workflow, is_member, &self.settings, names);
                 let (queued_at_s, seq) = (pending.queued_at_s, pending.seq);

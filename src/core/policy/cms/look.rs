@@ -1,13 +1,14 @@
 //! One look: a slot offer with what is left of it, and the pending jobs as they stand before it.
 
 use super::autocluster::{Autocluster, Place};
+use super::bounds::whole;
 use super::counters::{SiteCounters, overflow_cost};
 use super::entry::WorkflowEntry;
 use super::facts::{
     Band, Class, CoresMax, Drain, FailureClass, MilliWeight, PerClass, Seconds, SlotOffer, Workflow,
 };
 use super::pool::Pool;
-use super::quota::SiteTerms;
+use super::quota::{RestrictedPool, SiteTerms};
 use crate::core::id::Name;
 use std::cell::OnceCell;
 
@@ -54,6 +55,9 @@ pub fn compare(used: PerClass<MilliWeight>, quota: PerClass<MilliWeight>) -> Com
     Comparison { used, quota, preferred }
 }
 
+/// The number of a site or group that nothing is known of: no name has it.
+const UNKNOWN: Name = Name(u32::MAX);
+
 /// An offer at a moment, with all that its look-ups need.
 pub struct Look<'a> {
     /// What is known.
@@ -74,12 +78,12 @@ pub struct Look<'a> {
     pub comparison: Comparison,
     /// Growth of decay now.
     pub growth: i128,
-    /// The drain of its node, if it is drained (C-56).
+    /// The drain of its node, if it is kept free for a job that is not there yet (C-56).
     pub drain: Option<&'a Drain>,
     /// The group that its block is restricted to, if it is (C-30).
     pub only_group: Option<Name>,
-    /// Restricted pools of the site: group and size (C-30).
-    pub pools: Vec<(Name, MilliWeight)>,
+    /// Restricted pools of the site by their groups (C-30).
+    pub pools: Vec<(Name, &'a RestrictedPool)>,
     /// What is used of the shared part of the site (C-30).
     pub shared_used: MilliWeight,
     /// Groups that are served first on a part of the site that they do not fill yet (C-31).
@@ -91,21 +95,23 @@ pub struct Look<'a> {
 impl<'a> Look<'a> {
     /// A look at a moment.
     pub fn new(pool: &'a Pool, open: &'a OpenOffer, now_s: Seconds) -> Look<'a> {
-        let site = pool.name(&open.offer.site).unwrap_or(Name::NONE);
+        let site = pool.name(&open.offer.site).unwrap_or(UNKNOWN);
         let terms = pool.site(site);
         let counters = pool.counters().site(site);
         let kappa_of_site = terms.map_or(1000, |terms| terms.kappa_milli);
         let power = open.offer.corepower_mhs06;
         let kappa_milli = power.map_or(kappa_of_site, |power| pool.settings().kappa_milli(power));
         let quota = terms.map(|terms| terms.quota).unwrap_or_default();
-        let known = |group: &str| pool.name(group).unwrap_or(Name::NONE);
-        let pools: Vec<(Name, MilliWeight)> = terms.map_or(Vec::new(), |terms| {
-            terms.restricted.iter().map(|part| (known(&part.group), part.milli)).collect()
+        let known = |group: &str| pool.name(group).unwrap_or(UNKNOWN);
+        let pools: Vec<(Name, &RestrictedPool)> = terms.map_or(Vec::new(), |terms| {
+            terms.restricted.iter().map(|pool| (known(&pool.group), pool)).collect()
         });
         let held = |group: &Name| counters.groups.get(group).copied().unwrap_or(0);
-        let in_pools: MilliWeight = pools.iter().map(|(group, size)| held(group).min(*size)).sum();
+        let in_pools = pools.iter().map(|(group, pool)| pool.inside(counters.group(*group)));
+        let in_pools = in_pools.fold(0, MilliWeight::saturating_add);
         let labels = terms.map_or(&[][..], |terms| &terms.restricted_labels);
         let block = open.offer.block.as_ref();
+        let drain = open.offer.node.as_ref().and_then(|node| pool.drain(node));
         let labelled = labels.iter().find(|(label, _)| Some(label) == block);
         Look {
             pool,
@@ -117,10 +123,10 @@ impl<'a> Look<'a> {
             kappa_milli,
             comparison: compare(counters.used, quota),
             growth: pool.decay().growth(now_s),
-            drain: open.offer.node.as_ref().and_then(|node| pool.drain(node)),
+            drain: drain.filter(|drain| pool.keeps_free(drain)),
             only_group: labelled.map(|(_, group)| known(group)),
             pools,
-            shared_used: counters.used.central + counters.used.analysis - in_pools,
+            shared_used: counters.used.total().saturating_sub(in_pools),
             regional: terms.map_or(Vec::new(), |terms| {
                 let parts = terms.regional.iter().map(|part| (known(&part.group), part.milli));
                 parts.filter(|(group, size)| held(group) < *size).map(|(group, _)| group).collect()
@@ -132,6 +138,11 @@ impl<'a> Look<'a> {
     /// Overflow slots that a site has left; `None`: it is not known.
     pub fn spare(&self, site: Name) -> Option<i64> {
         self.spare.get(site.index()).copied().flatten()
+    }
+
+    /// The text of a site of its look: it may be known by its offer alone.
+    pub fn site_text(&self, site: Name) -> &str {
+        if site == self.site { &self.open.offer.site } else { self.pool.text(site) }
     }
 
     /// What a group's members hold at the site.
@@ -242,7 +253,7 @@ impl<'a> Pending<'a> {
 
     /// What it would weigh (F-1, C-33).
     pub fn weight_milli(&self, look: &Look<'_>) -> MilliWeight {
-        self.allocation(look).cores * look.kappa_milli
+        self.allocation(look).cores.saturating_mul(look.kappa_milli)
     }
 }
 
@@ -281,13 +292,15 @@ fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>)
     }
     let base = signature.base_cores;
     if cores == base || cores <= 0 {
-        return Allocation { cores, wall_s, rss_mb };
+        return Allocation { cores, wall_s, rss_mb: rss_mb.max(0) };
     }
-    let scaled = (wall_s * base + cores - 1).div_euclid(cores);
+    let scaled = (i128::from(wall_s) * i128::from(base) + i128::from(cores) - 1)
+        .div_euclid(i128::from(cores));
+    let extra_mb = settings.extra_mb_per_core.saturating_mul(cores.saturating_sub(base));
     Allocation {
         cores,
-        wall_s: scaled + settings.resize_overhead_s,
-        rss_mb: rss_mb + settings.extra_mb_per_core * (cores - base),
+        wall_s: whole(scaled).saturating_add(settings.resize_overhead_s),
+        rss_mb: rss_mb.saturating_add(extra_mb).max(0),
     }
 }
 
@@ -295,10 +308,10 @@ fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>)
 fn source(look: &Look<'_>, cluster: &Autocluster, cores: i64) -> Option<Source> {
     let pool = look.pool;
     let mut best: Option<(i64, Name)> = None;
-    let mut spare_of_all = 0;
+    let mut spare_of_all: i64 = 0;
     for host in cluster.signature.whitelist.iter().flatten() {
         let Some(spare) = look.spare(*host) else { continue };
-        spare_of_all += spare;
+        spare_of_all = spare_of_all.saturating_add(spare);
         let wins = best.is_none_or(|(most, site)| {
             spare > most || spare == most && pool.text(*host) < pool.text(site)
         });

@@ -3,13 +3,14 @@
 //! below its quota.
 //!
 //! Facts come in (`facts`, `admission`), the pool keeps them indexed (`pool`, `autocluster`,
-//! `counters`, `quota`, `usage`), an offer is looked at (`look`, `level`, `pools`), filters and
-//! rank keys judge the jobs before it (`filter`, `rank`, `judge`), and a cut puts it together
+//! `counters`, `quota`, `usage`, `past`), an offer is looked at (`look`, `level`, `pools`), filters
+//! and rank keys judge the jobs before it (`filter`, `rank`, `judge`), and a cut puts it together
 //! (`cut`, `tail`, `verdict`, `drain`). Decisions are facts (`decision`): folding them changes the
 //! pool, making them does not.
 
 pub mod admission;
 pub mod autocluster;
+pub mod bounds;
 pub mod counters;
 pub mod cut;
 pub mod decision;
@@ -25,6 +26,7 @@ mod kind;
 mod level;
 mod listing;
 pub mod look;
+mod past;
 pub mod pool;
 mod pools;
 pub mod quota;

@@ -106,7 +106,8 @@ impl Pool {
     pub fn overflow_spare(&self) -> Vec<Option<i64>> {
         let mut spare = vec![None; self.terms.len()];
         for (name, terms) in self.sites() {
-            spare[name.index()] = Some(terms.overflow_slots - self.counters.site(name).overflow);
+            let read = self.counters.site(name).overflow;
+            spare[name.index()] = Some(terms.overflow_slots.saturating_sub(read));
         }
         spare
     }
@@ -177,6 +178,19 @@ impl Pool {
         self.drains.get(node)
     }
 
+    /// Whether a node is still kept free: the job it is drained for has not started there yet.
+    pub fn keeps_free(&self, drain: &Drain) -> bool {
+        match self.jobs.get(&drain.job) {
+            Some(Standing::Held(held)) => held.node.as_ref() != Some(&drain.node),
+            Some(Standing::Pending(_)) | None => true,
+        }
+    }
+
+    /// The drains whose node is still kept free, by node.
+    pub fn open_drains(&self) -> impl Iterator<Item = &Drain> {
+        self.drains().filter(|drain| self.keeps_free(drain))
+    }
+
     /// The drains, by node.
     pub fn drains(&self) -> impl Iterator<Item = &Drain> {
         self.drains.values()
@@ -191,12 +205,4 @@ impl Pool {
     pub fn largest_node(&self) -> i64 {
         self.nodes.values().map(|node| node.cores_total).max().unwrap_or(0)
     }
-}
-
-/// The entry of a name, made if it is not there.
-pub(super) fn slot<T: Default>(all: &mut Vec<T>, name: Name) -> &mut T {
-    if all.len() <= name.index() {
-        all.resize_with(name.index() + 1, T::default);
-    }
-    &mut all[name.index()]
 }

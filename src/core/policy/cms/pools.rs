@@ -9,7 +9,8 @@ use crate::core::id::Name;
 pub enum Charge {
     /// The site has no restricted block: nothing is counted.
     Free,
-    /// The pool of a group, with what it holds before and its size.
+    /// The pool of a group: what is used of what the job's class may use, before the job, and its
+    /// size.
     Pool(Name, MilliWeight, MilliWeight),
     /// The part that all share.
     Shared,
@@ -27,11 +28,14 @@ pub fn charge(look: &Look<'_>, pending: &Pending<'_>) -> Charge {
         return Charge::NoRoom;
     }
     let weight = pending.weight_milli(look);
-    let own = look.pools.iter().filter(|(group, _)| groups.contains(group));
-    let mut with_room = own.filter(|(group, size)| look.held_by_group(*group) + weight <= *size);
-    if let Some((group, size)) = with_room.next() {
-        return Charge::Pool(*group, look.held_by_group(*group), *size);
+    let class = pending.class();
+    for (group, pool) in look.pools.iter().filter(|(group, _)| groups.contains(group)) {
+        let used = pool.used_for(look.counters.group(*group), class);
+        let size = pool.size_for(class);
+        if used.saturating_add(weight) <= size {
+            return Charge::Pool(*group, used, size);
+        }
     }
     let shared = look.terms.map_or(0, |terms| terms.shared_milli);
-    if look.shared_used + weight <= shared { Charge::Shared } else { Charge::NoRoom }
+    if look.shared_used.saturating_add(weight) <= shared { Charge::Shared } else { Charge::NoRoom }
 }

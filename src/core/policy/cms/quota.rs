@@ -1,7 +1,9 @@
 //! What a site's configuration comes to: quotas, pools, limits (C-24..C-26, C-30..C-32).
 
-use super::facts::{Class, ExtraBlock, MilliWeight, PerClass, SiteConfig, SiteStatus, Tier};
-use super::settings::{Settings, round_half_up};
+use super::facts::{Class, MilliWeight, PerClass, SiteConfig, SiteStatus, Tier};
+use super::settings::Settings;
+pub use crate::core::event::BadQuota as BadConfig;
+use crate::core::event::{SlotParts, SlotsOfSite};
 
 /// The part of a site that one group alone may use (C-30).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +12,39 @@ pub struct RestrictedPool {
     pub group: String,
     /// Its size.
     pub milli: MilliWeight,
+    /// The parts of it that one class alone may use (A.13 6).
+    pub kept: PerClass<MilliWeight>,
+}
+
+impl RestrictedPool {
+    /// The part that both classes may use.
+    fn open(&self) -> MilliWeight {
+        self.milli - self.kept.total()
+    }
+
+    /// What a class of the group holds beside the part that is for it alone.
+    fn beside(&self, held: PerClass<MilliWeight>, class: Class) -> MilliWeight {
+        held.of(class).saturating_sub(self.kept.of(class)).max(0)
+    }
+
+    /// What a class may use of it.
+    pub fn size_for(&self, class: Class) -> MilliWeight {
+        self.kept.of(class) + self.open()
+    }
+
+    /// What is used of this, where the group holds so much at the site.
+    pub fn used_for(&self, held: PerClass<MilliWeight>, class: Class) -> MilliWeight {
+        let of_other = self.beside(held, class.other()).min(self.open());
+        held.of(class).saturating_add(of_other)
+    }
+
+    /// How much of what the group holds at the site is in the pool.
+    pub fn inside(&self, held: PerClass<MilliWeight>) -> MilliWeight {
+        let alone = |class: Class| held.of(class).min(self.kept.of(class));
+        let beside = self.beside(held, Class::Central);
+        let beside = beside.saturating_add(self.beside(held, Class::Analysis));
+        alone(Class::Central) + alone(Class::Analysis) + beside.min(self.open())
+    }
 }
 
 /// The analysis part of an extra block that a group is served first on (C-31).
@@ -60,50 +95,16 @@ pub struct SiteTerms {
     pub accept_surplus: PerClass<bool>,
 }
 
-/// Why a configuration is rejected; the revision before it stays in force (C-26).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadConfig {
-    /// No tier of that name.
-    UnknownTier,
-    /// A negative number, or more central slots than there are.
-    BadQuota,
-}
-
-impl BadConfig {
-    /// Its code (A.9).
-    pub const fn code(self) -> &'static str {
-        match self {
-            BadConfig::UnknownTier => "unknown_tier",
-            BadConfig::BadQuota => "bad_quota",
-        }
-    }
-}
-
 /// The terms of a configuration.
 ///
 /// # Errors
 /// Why it cannot be in force.
 pub fn terms(config: &SiteConfig, settings: &Settings) -> Result<SiteTerms, BadConfig> {
-    let tier = config.tier.ok_or(BadConfig::UnknownTier)?;
-    if has_bad_number(config) {
-        return Err(BadConfig::BadQuota);
-    }
+    let parts = config.parts();
+    let SlotsOfSite { tier, central, total } = parts.count()?;
     let open = || config.extra_blocks.iter().filter(|block| block.restricted_group.is_none());
-    let total = config.pledged_slots + open().map(|block| block.slots).sum::<i64>();
     let quota_missing =
         matches!(tier, Tier::Opportunistic | Tier::Cloud) && config.central_slots.is_none();
-    let of_blocks = |part: fn(&ExtraBlock, &SiteConfig, Tier) -> i64| -> i64 {
-        open().map(|block| part(block, config, tier)).sum()
-    };
-    let central = match tier {
-        Tier::T1 => config.pledged_slots + of_blocks(central_of_block),
-        Tier::T2 => central_of(config.pledged_slots, config) + of_blocks(central_of_block),
-        Tier::T3 => config.central_slots.unwrap_or(0) + of_blocks(central_of_block),
-        Tier::Opportunistic | Tier::Cloud => config.central_slots.unwrap_or(0),
-    };
-    if central > total {
-        return Err(BadConfig::BadQuota);
-    }
     let slots = match quota_missing {
         true => PerClass::default(),
         false => PerClass { central, analysis: total - central },
@@ -128,7 +129,7 @@ pub fn terms(config: &SiteConfig, settings: &Settings) -> Result<SiteTerms, BadC
         ceiling: PerClass { central: ceiling(Class::Central), analysis: ceiling(Class::Analysis) },
         restricted: restricted_pools(config, kappa),
         restricted_labels: restricted_labels(config),
-        regional: regional_parts(config, tier, kappa),
+        regional: regional_parts(&parts, tier, kappa),
         overflow_slots: config.overflow_slots,
         high_io_slots: config.high_io_slots,
         accept_surplus: PerClass {
@@ -138,53 +139,19 @@ pub fn terms(config: &SiteConfig, settings: &Settings) -> Result<SiteTerms, BadC
     })
 }
 
-fn has_bad_number(config: &SiteConfig) -> bool {
-    let counts = [
-        config.pledged_slots,
-        config.overflow_slots,
-        config.high_io_slots,
-        config.corepower_mhs06,
-        config.central_slots.unwrap_or(0),
-    ];
-    let is_bad_block = |block: &ExtraBlock| {
-        let central = block.central_slots.unwrap_or(0);
-        let against = match block.class_only {
-            Some(Class::Analysis) => central > 0,
-            Some(Class::Central) => block.central_slots.is_some_and(|slots| slots < block.slots),
-            None => false,
-        };
-        block.slots < 0 || central < 0 || central > block.slots || against
-    };
-    counts.iter().any(|count| *count < 0)
-        || !(0..=1000).contains(&config.central_permille)
-        || config.extra_blocks.iter().any(is_bad_block)
-}
-
-/// Central slots among some of a T2, half up (C-26, F-8).
-fn central_of(slots: i64, config: &SiteConfig) -> i64 {
-    round_half_up(slots * config.central_permille, 1000)
-}
-
-/// Central slots of an extra block (C-25, C-26): its own mix, else that of the pledge.
-fn central_of_block(block: &ExtraBlock, config: &SiteConfig, tier: Tier) -> i64 {
-    match (block.class_only, tier) {
-        (Some(Class::Central), _) => block.slots,
-        (Some(Class::Analysis), _) => 0,
-        (None, Tier::T1) => block.slots,
-        (None, Tier::T2) => block.central_slots.unwrap_or_else(|| central_of(block.slots, config)),
-        (None, Tier::T3) => block.central_slots.unwrap_or(0),
-        (None, Tier::Opportunistic | Tier::Cloud) => 0,
-    }
-}
-
 fn restricted_pools(config: &SiteConfig, kappa: i64) -> Vec<RestrictedPool> {
     let mut pools: Vec<RestrictedPool> = Vec::new();
     for block in &config.extra_blocks {
         let Some(group) = &block.restricted_group else { continue };
         let milli = block.slots * kappa;
-        match pools.iter_mut().find(|pool| pool.group == *group) {
-            Some(pool) => pool.milli += milli,
-            None => pools.push(RestrictedPool { group: group.clone(), milli }),
+        let at = pools.iter().position(|pool| pool.group == *group).unwrap_or_else(|| {
+            let kept = PerClass::default();
+            pools.push(RestrictedPool { group: group.clone(), milli: 0, kept });
+            pools.len() - 1
+        });
+        pools[at].milli += milli;
+        if let Some(class) = block.class_only {
+            *pools[at].kept.of_mut(class) += milli;
         }
     }
     pools.sort_by(|a, b| a.group.cmp(&b.group));
@@ -198,12 +165,12 @@ fn restricted_labels(config: &SiteConfig) -> Vec<(String, String)> {
         .collect()
 }
 
-fn regional_parts(config: &SiteConfig, tier: Tier, kappa: i64) -> Vec<RegionalPart> {
-    let blocks = config.extra_blocks.iter();
+fn regional_parts(parts: &SlotParts<'_>, tier: Tier, kappa: i64) -> Vec<RegionalPart> {
+    let blocks = parts.extra_blocks.iter();
     blocks
         .filter_map(|block| {
             let group = block.priority_group.clone()?;
-            let analysis = block.slots - central_of_block(block, config, tier);
+            let analysis = block.slots - parts.central_of_block(block, tier);
             Some(RegionalPart { group, milli: analysis * kappa })
         })
         .collect()

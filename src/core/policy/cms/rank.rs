@@ -70,7 +70,7 @@ const MINUS_LEVEL: Weight = job_key!(
     "minus_level",
     "cms-nordugrid C-18, C-19",
     "analysis: the highest level",
-    |look, bid| { is_shared(look, bid).then_some(Key::Number(-bid.level)) },
+    |look, bid| { is_shared(look, bid).then_some(Key::Number(bid.level.saturating_neg())) },
 );
 
 const FAIR_SHARE: Weight = job_key!(
@@ -92,7 +92,7 @@ const MINUS_USER_PRIORITY: Weight = job_key!(
     "analysis: the highest priority among the user's own jobs",
     |look, bid| {
         let priority = bid.pending.cluster.signature.user_priority;
-        is_shared(look, bid).then_some(Key::Number(-priority))
+        is_shared(look, bid).then_some(Key::Number(priority.saturating_neg()))
     },
 );
 
@@ -101,7 +101,7 @@ const MINUS_PRIORITY: Weight = job_key!(
     "cms-nordugrid C-13, C-14, C-16",
     "central: the highest effective priority of the workflow",
     |look, bid| (is_normal(look, bid) && !is_shared(look, bid))
-        .then_some(Key::Number(-bid.priority)),
+        .then_some(Key::Number(bid.priority.saturating_neg())),
 );
 
 const OVERFLOW: Weight = job_key!(
@@ -129,13 +129,13 @@ const BUCKET: Weight = job_key!(
 
 const WALL_GAP: Weight =
     job_key!("wall_gap_s", "cms-nordugrid C-22", "the least time left over", |look, bid| {
-        let gap = look.open.offer.wall_left_s - bid.pending.allocation(look).wall_s;
+        let gap = look.open.offer.wall_left_s.saturating_sub(bid.pending.allocation(look).wall_s);
         counts_closeness(look, bid).then_some(Key::Number(gap))
     },);
 
 const MEM_GAP: Weight =
     job_key!("mem_gap_mb", "cms-nordugrid C-22", "the least memory left over", |look, bid| {
-        let gap = look.open.mem_left_mb - bid.pending.allocation(look).rss_mb;
+        let gap = look.open.mem_left_mb.saturating_sub(bid.pending.allocation(look).rss_mb);
         counts_closeness(look, bid).then_some(Key::Number(gap))
     },);
 

@@ -1,13 +1,13 @@
 //! Records that come into the pool. Putting a record again replaces it.
 
-use super::counters::Contribution;
+use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Drain, DrainStart, EndedJob, Grant, GrantScope, GroupRecord, HeldJob, MilliWeight, NodeRecord,
-    PendingJob, Principal, Seconds, SiteConfig, UserRecord, Workflow,
+    Class, Drain, DrainStart, EndedJob, Grant, GrantScope, GroupRecord, HeldJob, MilliWeight,
+    NodeRecord, PendingJob, Principal, Seconds, SiteConfig, UserRecord, Workflow,
 };
-use super::pool::{Pool, slot};
+use super::pool::Pool;
 use super::quota::{BadConfig, terms};
 use super::settings::Settings;
 use super::usage::Usage;
@@ -42,9 +42,13 @@ impl Pool {
         Arrived::Accepted
     }
 
-    /// A workflow's record.
-    pub fn put_workflow(&mut self, record: Workflow) {
+    /// A workflow's record. What decisions stated of the workflow stays: a record that says less is
+    /// an older one.
+    pub fn put_workflow(&mut self, mut record: Workflow) {
         let name = self.names.intern(&record.workflow);
+        if let Some(known) = &slot(&mut self.workflows, name).record {
+            record.keep_decided(known);
+        }
         let test_jobs = effective_test_jobs(&record, &self.settings);
         let changed = slot(&mut self.workflows, name).test_jobs != test_jobs;
         let jobs: Vec<Arc<str>> = match changed {
@@ -67,7 +71,8 @@ impl Pool {
         let overflow_used = named(&record.overflow_sites_used);
         let entry = slot(&mut self.workflows, name);
         (entry.user, entry.group, entry.test_jobs) = (user, group, test_jobs);
-        (entry.overflow_list, entry.overflow_used) = (overflow_list, overflow_used);
+        entry.overflow_list = overflow_list;
+        entry.add_overflow_used(&overflow_used);
         entry.record = Some(record);
         jobs.iter().for_each(|job| self.list(job));
     }
@@ -85,7 +90,7 @@ impl Pool {
 
     fn book_decayed(&mut self, user: Name, stated: Option<(MilliWeight, Seconds)>, sign: i64) {
         let Some((milli, at_s)) = stated else { return };
-        let x = i128::from(milli) * self.decay.growth(at_s);
+        let x = grown(milli, self.decay.growth(at_s));
         let usage = Usage { x, ..Usage::default() };
         self.counters.book(&[Contribution::Usage(user, usage)], sign);
     }
@@ -110,12 +115,16 @@ impl Pool {
         groups.sort_unstable();
         groups.dedup();
         let old = std::mem::replace(&mut slot(&mut self.users, user).groups, groups.clone());
-        for (site, milli) in self.counters.sites_of_user(user) {
-            let of = |groups: &[Name]| -> Vec<Contribution> {
-                groups.iter().map(|group| Contribution::Group(*group, site, milli)).collect()
-            };
-            self.counters.book(&of(&old), -1);
-            self.counters.book(&of(&groups), 1);
+        for (site, held) in self.counters.sites_of_user(user) {
+            for class in Class::ALL {
+                let of = |groups: &[Name]| -> Vec<Contribution> {
+                    let milli = held.of(class);
+                    let each = groups.iter();
+                    each.map(|group| Contribution::Group(*group, site, class, milli)).collect()
+                };
+                self.counters.book(&of(&old), -1);
+                self.counters.book(&of(&groups), 1);
+            }
         }
     }
 
@@ -167,14 +176,31 @@ impl Pool {
         self.drain_starts.insert(start);
     }
 
-    /// A job that waits, in place of what was known of it.
+    /// A job that waits, in place of what was known of it. It has no effect where a newer attempt
+    /// is known, or where this one is held already (C-09).
     pub fn put_pending(&mut self, job: PendingJob) {
+        let is_old = self.jobs.get(&job.job).is_some_and(|known| match known {
+            Standing::Pending(known) => known.attempt > job.attempt,
+            Standing::Held(held) => held.job.attempt >= job.attempt,
+        });
+        if !is_old {
+            self.put_waiting(job);
+        }
+    }
+
+    /// A job that waits, whatever was known of it: what it held is free.
+    pub(super) fn put_waiting(&mut self, job: PendingJob) {
         let name = Arc::clone(&job.job);
         self.put_job(name, Standing::Pending(job));
     }
 
-    /// A job that is held, in place of what was known of it.
+    /// A job that is held, in place of what was known of it. It has no effect where a newer attempt
+    /// is known (C-09).
     pub fn put_held(&mut self, held: HeldJob) {
+        let known = self.jobs.get(&held.job.job);
+        if known.is_some_and(|known| known.job().attempt > held.job.attempt) {
+            return;
+        }
         let name = Arc::clone(&held.job.job);
         self.put_job(name, Standing::Held(Box::new(held)));
     }
@@ -196,23 +222,16 @@ impl Pool {
         Some(standing)
     }
 
-    /// Time that ended use adds to a user's decayed usage for good (F-2, F-3): a job of this weight
-    /// that ran from then until then.
-    pub fn add_past_use(&mut self, user: &str, milli: MilliWeight, from_s: Seconds, to_s: Seconds) {
-        let user = self.names.intern(user);
-        let grown = self.decay.growth(to_s) - self.decay.growth(from_s);
-        let usage = Usage { x: i128::from(milli) * grown, ..Usage::default() };
-        self.counters.book(&[Contribution::Usage(user, usage)], 1);
-    }
-
     /// Time passes: the landmark of decay follows (F-3), and drains begun more than an hour ago are
     /// forgotten.
     pub fn pass_time(&mut self, now_s: Seconds) {
         let digits = self.decay.rebase(now_s);
         if digits > 0 {
             self.counters.shrink(digits);
+            self.users.iter_mut().for_each(|user| user.past_x >>= digits);
         }
-        self.drain_starts.retain(|start| now_s - start.started_at_s < super::drain::HOUR_S);
+        self.drain_starts
+            .retain(|start| now_s.saturating_sub(start.started_at_s) < super::drain::HOUR_S);
     }
 
     /// The same records under other parameters: everything that follows is derived again.
@@ -234,23 +253,7 @@ impl Pool {
         }
         let ended = self.workflows.iter().flat_map(|entry| entry.ended.values());
         ended.for_each(|ended| pool.put_ended(ended.clone()));
-        self.keep_past_use(&mut pool, now_s);
+        self.keep_past(&mut pool, now_s);
         pool
-    }
-
-    /// Gives another pool the past use that is in no record any more: every user's decayed usage
-    /// stays what it is at this moment.
-    fn keep_past_use(&self, other: &mut Pool, now_s: Seconds) {
-        let (old, new) = (self.decay.growth(now_s), other.decay.growth(now_s));
-        for (user, counters) in self.counters.users() {
-            let name = other.names.intern(self.names.text(user));
-            let (was, is) = (counters.usage, other.counters.user(name).usage);
-            let x = match self.decay == other.decay {
-                true => was.x - is.x,
-                false => (was.decayed_milli(old) - is.decayed_milli(new)) * new,
-            };
-            let usage = Usage { x, ..Usage::default() };
-            other.counters.book(&[Contribution::Usage(name, usage)], 1);
-        }
     }
 }

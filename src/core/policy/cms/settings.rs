@@ -1,6 +1,7 @@
 //! The parameters of the kind (spec cms-nordugrid A.6, A.13 7; the choices CD-01..CD-11
 //! are among them).
 
+use super::bounds::{MAX_KAPPA_MILLI, whole};
 use super::facts::{MilliWeight, PerClass, Seconds};
 use crate::core::policy::typed::{params, read, words};
 use crate::core::policy::{Param, Unit, Values};
@@ -229,19 +230,28 @@ impl Settings {
         }
     }
 
+    /// Memory of a job that states none, MB (C-08).
+    pub fn default_rss_mb(&self, base_cores: i64) -> i64 {
+        self.default_rss_mb_per_core.saturating_mul(base_cores)
+    }
+
     /// Thousandths that a core of a benchmark weighs (F-1); a missing benchmark is the reference
     /// (C-32).
     pub fn kappa_milli(&self, corepower_mhs06: i64) -> i64 {
         if self.counts_cores || corepower_mhs06 <= 0 {
             return 1000;
         }
-        round_half_up(1000 * corepower_mhs06, self.reference_mhs06)
+        let kappa = round_half_up(1000 * i128::from(corepower_mhs06), self.reference_mhs06);
+        kappa.min(MAX_KAPPA_MILLI)
     }
 
     /// The part of a weight that counts in a fair share (CD-10).
     pub fn charge_milli(&self, weight: MilliWeight, is_restricted: bool) -> MilliWeight {
         match is_restricted {
-            true => round_half_up(weight * self.restricted_charge_permille, 1000),
+            true => {
+                let permille = i128::from(self.restricted_charge_permille);
+                round_half_up(i128::from(weight) * permille, 1000)
+            }
             false => weight,
         }
     }
@@ -255,6 +265,7 @@ impl Default for Settings {
 }
 
 /// A ratio to the nearest whole number, a half up; the divisor is above 0.
-pub fn round_half_up(dividend: i64, divisor: i64) -> i64 {
-    (2 * dividend + divisor).div_euclid(2 * divisor)
+pub fn round_half_up(dividend: i128, divisor: i64) -> i64 {
+    let divisor = i128::from(divisor);
+    whole(dividend.saturating_mul(2).saturating_add(divisor).div_euclid(2 * divisor))
 }

@@ -37,6 +37,7 @@ pub fn boosts(pool: &Pool) -> Vec<Action> {
 fn is_tail(record: &Workflow, settings: &Settings) -> bool {
     let Some(total) = record.total_jobs else { return false };
     let permille = record.tail_permille.unwrap_or(settings.tail_permille);
-    let done = record.done_jobs + record.failed_final_jobs;
-    !record.boosted && !record.newest_priority().override_tail && done * 1000 >= permille * total
+    let done = i128::from(record.done_jobs) + i128::from(record.failed_final_jobs);
+    let is_there = done * 1000 >= i128::from(permille) * i128::from(total);
+    !record.boosted && !record.newest_priority().override_tail && is_there
 }

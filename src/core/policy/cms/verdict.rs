@@ -1,11 +1,13 @@
 //! What the test jobs of a workflow say about it (C-47, C-49, C-50).
 
+use super::bounds::whole;
 use super::decision::Action;
+use super::effective::is_test_member;
 use super::entry::{Standing, WorkflowEntry};
 use super::facts::{EndedJob, Profile, Workflow, WorkflowStatus};
 use super::look::is_final_failure;
 use super::pool::Pool;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Why a workflow is killed or reported.
@@ -22,8 +24,7 @@ pub fn verdicts(pool: &Pool) -> Vec<Action> {
 }
 
 fn verdict(pool: &Pool, entry: &WorkflowEntry, record: &Workflow) -> Vec<Action> {
-    let members: Vec<&EndedJob> =
-        (1..=entry.test_jobs).filter_map(|seq| last(entry, seq)).collect();
+    let members = last_attempts(entry);
     let (succeeded, failed): (Vec<&EndedJob>, Vec<&EndedJob>) =
         members.iter().partition(|ended| ended.failure.is_none());
     let is_retried = |ended: &EndedJob| {
@@ -53,15 +54,21 @@ fn verdict(pool: &Pool, entry: &WorkflowEntry, record: &Workflow) -> Vec<Action>
     actions
 }
 
-/// The last attempt of a test job that ended.
-fn last(entry: &WorkflowEntry, seq: i64) -> Option<&EndedJob> {
-    entry.ended.range((seq, i64::MIN)..=(seq, i64::MAX)).next_back().map(|(_, ended)| ended)
+/// The last attempt of each test job that ended.
+fn last_attempts(entry: &WorkflowEntry) -> Vec<&EndedJob> {
+    let of_members =
+        entry.ended.iter().filter(|((seq, _), _)| is_test_member(*seq, entry.test_jobs));
+    let last: BTreeMap<i64, &EndedJob> =
+        of_members.map(|((seq, _), ended)| (*seq, ended)).collect();
+    last.into_values().collect()
 }
 
 /// What the jobs need that succeeded, with a margin (C-50).
 fn learnt(succeeded: &[&EndedJob]) -> Profile {
     let most = |of: fn(&EndedJob) -> i64| succeeded.iter().map(|it| of(it)).max().unwrap_or(0);
-    let with_margin = |value: i64, tenths: i64| (value * tenths + 9).div_euclid(10);
+    let with_margin = |value: i64, tenths: i64| {
+        whole((i128::from(value) * i128::from(tenths) + 9).div_euclid(10))
+    };
     Profile {
         wall_s: with_margin(most(|ended| ended.wall_s), 12),
         rss_mb: with_margin(most(|ended| ended.rss_mb), 11),

@@ -1,7 +1,7 @@
 //! A command as it is shown: its state, a row, a JSON object.
 
 use crate::core::event::OutcomeKind;
-use crate::core::explain::iso;
+use crate::core::explain::{asked_of_pool, iso};
 use crate::core::output::command::Command;
 use crate::core::state::commands::CommandAnswer;
 use crate::core::unit::Millis;
@@ -106,13 +106,15 @@ impl Listed<'_> {
         let why = match (command.held_back(), answer) {
             (Some(why), _) => why.to_owned(),
             (None, Some(answer)) if !answer.reason.is_empty() => answer.reason.clone(),
-            (None, _) => format!("{} {}", command.clock, command.clock_at.map_or("".into(), iso)),
+            (None, _) => asked_of_pool(command).unwrap_or_else(|| {
+                format!("{} {}", command.clock, command.clock_at.map_or("".into(), iso))
+            }),
         };
         let repeats = match command.repeat {
             repeat if repeat > 0 && *state == State::Open => format!(", repeated {repeat}"),
             _ => String::new(),
         };
-        let figure = |value: f64| format!("{value} {}", command.unit).trim_end().to_owned();
+        let figure = |value: f64, unit: &str| format!("{value} {unit}").trim_end().to_owned();
         vec![
             iso(command.now),
             units::span((now - command.now).max(0)),
@@ -126,8 +128,8 @@ impl Listed<'_> {
             command.id.to_string(),
             command.attempt.to_string(),
             command.gshare.clone(),
-            figure(command.measured),
-            figure(command.limit),
+            figure(command.measured, &command.unit),
+            figure(command.limit, command.limit_unit()),
             iso(command.expires_at),
             command.epoch.to_string(),
             command.cycle.to_string(),

@@ -180,7 +180,7 @@ impl<G: Played> Live<G> {
         }
         self.totals.limits.print();
         self.show.stop();
-        let is_well = drifts.is_empty() && self.totals.limits.hold();
+        let is_well = drifts.is_empty() && self.totals.limits.hold() && self.grid.is_well();
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

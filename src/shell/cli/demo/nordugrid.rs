@@ -23,22 +23,7 @@ pub(super) fn policy(read: &Read) -> Option<&str> {
 impl Demo {
     /// The simulated NorduGrid, for a policy.
     pub(super) fn nordugrid(&self, read: &Read, policy: &str) -> anyhow::Result<NorduGrid> {
-        let flags = [
-            ("--cric", self.cric.is_some()),
-            ("--polled", self.polled),
-            ("--compare", self.compare),
-            ("--commands", self.commands.is_some()),
-            ("--faults", self.faults),
-            ("--bootstrap-server", self.log_args.bootstrap_server.is_some()),
-        ];
-        if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
-            let name = &read.name;
-            return Err(Usage(format!(
-                "{flag}: only a demo of ATLAS takes it, and the topology {name} has the policy \
-                 {policy} for NorduGrid; leave {flag} out, or name another --topology"
-            ))
-            .into());
-        }
+        self.refuse_what_is_of_atlas(read, &format!("{policy} for NorduGrid"))?;
         let plan = Plan {
             seed: self.seed,
             scale: self.scale,

@@ -23,6 +23,11 @@ pub(super) trait Played {
 
     /// Prints how it fared, with what the demo counted.
     fn print(&self, totals: &Totals);
+
+    /// Whether all holds that it checks itself.
+    fn is_well(&self) -> bool {
+        true
+    }
 }
 
 /// A grid of ATLAS, with what goes wrong in it.

@@ -10,11 +10,21 @@ pub struct Lists {
     /// A cluster that may be chosen; no index server is read then. With a leading minus: one that
     /// may not.
     #[arg(short = 'c', long = "cluster", value_name = "NAME", help_heading = "Clusters")]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, conflicts_with = "again")]
     cluster: Vec<String>,
     /// File of such names, one a line, # for comments.
     #[arg(short = 'C', long = "clusters-from", value_name = "FILE", help_heading = "Clusters")]
+    #[arg(conflicts_with = "again")]
     clusters_from: Vec<PathBuf>,
+    /// The same as -c for a job that is submitted again: these names replace those of the
+    /// submission before.
+    #[arg(short = 'k', long = "new-cluster", value_name = "NAME", help_heading = "Clusters")]
+    #[arg(allow_hyphen_values = true)]
+    new_cluster: Vec<String>,
+    /// The same as -C for a job that is submitted again.
+    #[arg(short = 'K', long = "new-clusters-from", value_name = "FILE")]
+    #[arg(help_heading = "Clusters")]
+    new_clusters_from: Vec<PathBuf>,
     /// An index server where clusters are looked for. Without any: those of the first list that
     /// exists of ~/.nggiislist, $NORDUGRID_LOCATION/etc/giislist and /etc/giislist.
     #[arg(short = 'g', long = "index-server", value_name = "NAME", help_heading = "Clusters")]
@@ -26,16 +36,39 @@ pub struct Lists {
 }
 
 impl Lists {
+    /// Refuses clusters for a job that is submitted again where none is. The other way round the
+    /// flags exclude each other.
+    ///
+    /// # Errors
+    /// Such names are given.
+    pub fn check(&self, is_again: bool) -> Result<(), Usage> {
+        let is_named = !self.new_cluster.is_empty() || !self.new_clusters_from.is_empty();
+        match is_named && !is_again {
+            true => Err(Usage(
+                "-k, -K: they name clusters for a job that is submitted again; give --again ID, or \
+                 name clusters with -c, -C"
+                    .to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Clusters that are named.
     ///
     /// # Errors
     /// An empty name, or a file that cannot be read.
     pub fn clusters(&self) -> Result<Vec<String>, Usage> {
-        let names = named("-c", &self.cluster, "-C", &self.clusters_from)?;
-        match names.iter().any(|name| name.trim_start_matches('-').is_empty()) {
-            true => Err(Usage("-c: an empty name; give that of a cluster".to_owned())),
-            false => Ok(names),
+        let first = named("-c", &self.cluster, "-C", &self.clusters_from)?;
+        let again = named("-k", &self.new_cluster, "-K", &self.new_clusters_from)?;
+        let is_empty =
+            |names: &[String]| names.iter().any(|name| name.trim_start_matches('-').is_empty());
+        for (flag, names) in [("-c", &first), ("-k", &again)] {
+            if is_empty(names) {
+                return Err(Usage(format!("{flag}: an empty name; give that of a cluster")));
+            }
         }
+        // Only one of them is there.
+        Ok([first, again].concat())
     }
 
     /// Index servers that are named, or else those of the first list that exists; none where
@@ -62,8 +95,8 @@ impl Lists {
         }
         let lists: Vec<String> = lists.iter().map(|list| list.display().to_string()).collect();
         Err(Usage(format!(
-            "no index server (no_index_server): give -g NAME, -G FILE or clusters with -c; none of \
-             the lists {} exists",
+            "no index server (no_index_server): give -g NAME, -G FILE or clusters with -c (-k \
+             with --again); none of the lists {} exists",
             lists.join(", ")
         )))
     }

@@ -1,9 +1,10 @@
 //! `submit`: a job description in xRSL becomes requests for a cluster's queue.
 
+mod again;
 mod described;
 mod lists;
 
-use crate::core::event::{JobDescription, Task};
+use crate::core::event::{JobDescription, Task, TaskPhase};
 use crate::core::explain::{Context, explain, iso};
 use crate::core::policy::kind;
 use crate::core::topic::Topic;
@@ -13,6 +14,7 @@ use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::replay::{Until, rebuild};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
+use crate::shell::dirlog::Mode;
 use crate::shell::ports::AnyStore;
 use crate::wire::record;
 use clap::Args;
@@ -26,7 +28,8 @@ use std::process::ExitCode;
 /// Asks for a queue of a cluster for each job of a description in xRSL (spec cms-nordugrid B): puts
 /// a record for each on the topic task, and prints the job ids, by which `explain` and `tail` show
 /// where the jobs go. A mistake in the description is named with its line and column, and nothing
-/// is published.
+/// is published. With --again, jobs that were submitted before are submitted once more, as they
+/// were described then, to other clusters if these are named with -k.
 ///
 /// Examples:
 ///   yardmaster submit --xrsl job.xrsl --user /O=Grid/CN=Ann -g index.example.org
@@ -34,15 +37,22 @@ use std::process::ExitCode;
 ///   yardmaster submit --xrsl job.xrsl --user ann -c ce-a -c ce-b --topology nordugrid --dir yard
 ///   yardmaster submit --xrsl job.xrsl --user ann -c -ce-a -g index --dry-run
 ///     --topology nordugrid --dir yard
+///   yardmaster submit --again ng-5d41402abc4b2a76b9719d91 -k -ce-a -g index
+///     --topology nordugrid --bootstrap-server kafka:9092
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Submit {
     /// File with the description. Input files that are uploaded (source "") are sought beside it.
-    #[arg(long, value_name = "FILE")]
-    xrsl: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "again")]
+    xrsl: Option<PathBuf>,
     /// Who submits, as clusters publish it for their users.
-    #[arg(long, value_name = "NAME")]
-    user: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "again")]
+    user: Option<String>,
+    /// Submit the job of this id again, or all that one file described: as a new attempt, with the
+    /// description, user and uploads of the last one. Of the lists of clusters and index servers
+    /// those of now hold, not those of then; targets that refused it then may be chosen again.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["xrsl", "user", "job_id"])]
+    again: Option<String>,
     #[command(flatten)]
     lists: Lists,
     /// Id of the job; of several jobs, ID/0, ID/1 and so on. Without it a new one.
@@ -62,8 +72,16 @@ impl Submit {
         let read = self.log_args.read()?;
         self.log_args.check()?;
         self.log_args.check_dir(&read.topology, false)?;
-        let described = Described::open(&self.xrsl)?;
-        let tasks = self.tasks(&read, &described, clock::now())?;
+        self.lists.check(self.again.is_some())?;
+        let now = clock::now();
+        let tasks = match (&self.again, &self.xrsl, &self.user) {
+            (Some(job), _, _) => self.tasks_again(&read, job, now)?,
+            (None, Some(file), Some(user)) => {
+                self.tasks(&read, &Described::open(file)?, user, now)?
+            }
+            // The flags are declared so that this does not occur.
+            (None, _, _) => return Err(Usage("give --xrsl and --user".to_owned()).into()),
+        };
         if self.dry_run {
             return self.show(&read, &tasks);
         }
@@ -72,8 +90,29 @@ impl Submit {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// A new request for each job of an id.
+    fn tasks_again(&self, read: &Read, job: &str, now: Millis) -> anyhow::Result<Vec<Task>> {
+        let (clusters, index_servers) = (self.lists.clusters()?, self.lists.index_servers()?);
+        let mut log = self.log_args.log(&read.topology, Mode::Read)?;
+        let mut tasks = again::again(&mut log, job)?;
+        for task in &mut tasks {
+            (task.asked_at, task.changed_at, task.phase) = (now, now, TaskPhase::Asking);
+            if let Some(description) = &mut task.description {
+                description.clusters.clone_from(&clusters);
+                description.index_servers.clone_from(&index_servers);
+            }
+        }
+        Ok(tasks)
+    }
+
     /// A request for each job of the description.
-    fn tasks(&self, read: &Read, described: &Described, now: Millis) -> anyhow::Result<Vec<Task>> {
+    fn tasks(
+        &self,
+        read: &Read,
+        described: &Described,
+        user: &str,
+        now: Millis,
+    ) -> anyhow::Result<Vec<Task>> {
         let policy = policy(read)?;
         let (clusters, index_servers) = (self.lists.clusters()?, self.lists.index_servers()?);
         let id = match &self.job_id {
@@ -82,9 +121,9 @@ impl Submit {
                 return Err(Usage(format!("--job-id {id:?}: {why}")).into());
             }
             Some(id) => id.clone(),
-            None => new_id(&self.user, now),
+            None => new_id(user, now),
         };
-        self.check_names(read, &id)?;
+        check_names(read, user, &id)?;
         let (first, several) = (described.jobs.first(), described.jobs.len() > 1);
         let uploads = |job: usize| described.jobs.get(job).or(first).cloned().unwrap_or_default();
         let task = |job: u32| Task {
@@ -95,7 +134,7 @@ impl Submit {
             asked_at: now,
             changed_at: now,
             jobs: 1,
-            user: self.user.clone(),
+            user: user.to_owned(),
             description: Some(JobDescription {
                 text: described.text.clone(),
                 server_dialect: false,
@@ -108,22 +147,6 @@ impl Submit {
         };
         let jobs = u32::try_from(described.jobs.len()).unwrap_or(u32::MAX);
         Ok((0..jobs).map(task).collect())
-    }
-
-    /// Refuses names that no record may have.
-    fn check_names(&self, read: &Read, id: &str) -> Result<(), Usage> {
-        let longest = read.topology.limits.name_bytes;
-        // Of the number of a job in a description with several.
-        let number = "/4294967295".len();
-        for (flag, length) in [("--user", self.user.len()), ("--job-id", id.len() + number)] {
-            if length == 0 || length > longest {
-                return Err(Usage(format!(
-                    "{flag}: {length} bytes; give 1 to {longest}, the limit name_bytes of {}",
-                    read.name
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// Shows what would be decided.
@@ -153,6 +176,22 @@ impl Submit {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Refuses names that no record may have.
+fn check_names(read: &Read, user: &str, id: &str) -> Result<(), Usage> {
+    let longest = read.topology.limits.name_bytes;
+    // Of the number of a job in a description with several.
+    let number = "/4294967295".len();
+    for (flag, length) in [("--user", user.len()), ("--job-id", id.len() + number)] {
+        if length == 0 || length > longest {
+            return Err(Usage(format!(
+                "{flag}: {length} bytes; give 1 to {longest}, the limit name_bytes of {}",
+                read.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The policy of a topology that chooses targets for jobs.

@@ -37,7 +37,7 @@ pub(super) struct Filter {
     /// Only decisions about this task or subject (task/chunk), throttles of it, commands about it.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Only commands about this job.
+    /// Only commands about this job, and decisions that match or reject it.
     #[arg(long, value_name = "JOB")]
     job: Option<String>,
     /// Only decisions of this policy, throttles and commands of this rule.
@@ -142,7 +142,10 @@ impl Filter {
                 Output::Command(it) => it.subject == name,
             })
             && holds(&self.job, |name| match output {
-                Output::Decision(_) | Output::Throttle(_) => false,
+                Output::Decision(it) => {
+                    it.subject == name || it.matched.as_ref().is_some_and(|it| it.job == name)
+                }
+                Output::Throttle(_) => false,
                 Output::Command(it) => it.about().iter().any(|job| job == name),
             })
             && holds(&self.rule, |name| match output {
@@ -233,6 +236,7 @@ mod tests {
         assert_eq!(shown("--task 12/3 --gshare Group"), ["reject", "defer"]);
         assert_eq!(shown("--rule A1"), ["set", "set"]);
         assert_eq!(shown("--queue ash --job 9"), ["drain"]);
+        assert_eq!(shown("--job 12/3"), ["reject", "defer"]);
         assert!(shown("--queue ash --user ann").is_empty());
     }
 

@@ -1,6 +1,6 @@
 //! An output as one line: a JSON object, or text in columns.
 
-use crate::core::explain::iso;
+use crate::core::explain::{answers_offer, asked_of_pool, iso, match_sentence, nothing_fits};
 use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::decision::{Decision, Outcome, Ranked};
@@ -58,7 +58,13 @@ fn or_dash(text: &str) -> String {
 
 fn decision(it: &Decision) -> Row {
     let why = match &it.outcome {
-        Outcome::Assign(ranked) => assigned(ranked, &it.nucleus),
+        Outcome::Assign(ranked) => match &it.matched {
+            Some(matched) => match_sentence(it, matched),
+            None => assigned(ranked, &it.nucleus),
+        },
+        Outcome::Defer { until } if answers_offer(it) => {
+            format!("nothing fits: {}; published again by {}", nothing_fits(it), iso(*until))
+        }
         Outcome::Defer { until } => deferred(it, *until),
         Outcome::Reject { reason } => reason.clone(),
     };
@@ -140,10 +146,11 @@ fn throttle(it: &Throttle) -> Row {
 }
 
 fn command(it: &Command) -> Row {
-    let amount = match (it.held_back(), it.amount) {
-        (Some(why), amount) => format!("holds back {amount}: {why}"),
-        (None, 1) => "1 job".to_owned(),
-        (None, amount) => format!("{amount} jobs"),
+    let amount = match (it.held_back(), asked_of_pool(it), it.amount) {
+        (Some(why), _, amount) => format!("holds back {amount}: {why}"),
+        (None, Some(asked), _) => asked,
+        (None, None, 1) => "1 job".to_owned(),
+        (None, None, amount) => format!("{amount} jobs"),
     };
     let mut why = format!("{}: {amount}", it.rule);
     if !it.queue.is_empty() {
@@ -170,7 +177,9 @@ fn command(it: &Command) -> Row {
 mod tests {
     use super::*;
     use crate::core::cut::{Lane, Topic};
+    use crate::core::output::command::CommandKind;
     use crate::core::output::decision::FilterCount;
+    use crate::core::output::matched::Matched;
     use crate::core::output::throttle::SubjectKind;
     use crate::wire::topology::ATLAS;
     use serde_json::Value;
@@ -178,6 +187,7 @@ mod tests {
     fn decided(outcome: Outcome) -> Decision {
         Decision {
             now: 1_795_514_400_000,
+            task: "12".into(),
             policy: "analysis-job".into(),
             gshare: "Group".into(),
             user: "ann".into(),
@@ -227,6 +237,29 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_to_an_offer_names_the_job_or_what_kept_all_out() {
+        let count = |filter: &str, rejected| FilterCount { filter: filter.into(), rejected };
+        let of_offer = |outcome| Decision {
+            task: String::new(),
+            policy: "cms".into(),
+            ..Decision { subject: "glidein-7".into(), ..decided(outcome) }
+        };
+        let matched = Decision {
+            task: "skim".into(),
+            matched: Some(Matched { job: "skim.12".into(), cores: 8, ..Matched::default() }),
+            ..of_offer(Outcome::Assign(vec![ranked("T2_DE_DESY", 1)]))
+        };
+        let line = text(&matched.into());
+        assert!(line.ends_with("cms: job skim.12 of skim gets 8 cores at T2_DE_DESY"), "{line}");
+        let mut deferred = of_offer(Outcome::Defer { until: 1_795_514_460_000 });
+        deferred.counts = vec![count("cores", 2), count("whitelist", 9)];
+        let line = text(&deferred.into());
+        let why = "nothing fits: none of 11 jobs fits, 9 of them by whitelist; published again by \
+                   2026-11-24T10:01:00.000Z";
+        assert!(line.ends_with(why), "{line}");
+    }
+
+    #[test]
     fn throttles_and_commands_state_rule_and_figures_on_one_line() {
         let mut throttle =
             Throttle::new("atlas", "A1", (SubjectKind::User, "ann\nx"), 1, Action::Set);
@@ -244,6 +277,20 @@ mod tests {
         let line = text(&command.into());
         let why = "T9: 1 job at ash; changed_at 1970-01-01T00:00:00.000Z; repeat 2";
         assert!(line.ends_with(why), "{line}");
+    }
+
+    #[test]
+    fn a_command_of_a_pool_states_what_it_asks_for() {
+        let command = Command {
+            kind: CommandKind::Drain,
+            queue: "T2_X".into(),
+            jobs: vec!["j7".into()],
+            measured: 1800.0,
+            limit: 16.0,
+            ..Command::new("cms", "drain", "n1", 0, Some(0))
+        };
+        let line = text(&command.into());
+        assert!(line.contains("drain: free in 1800 s, 16 cores for job j7 at T2_X"), "{line}");
     }
 
     #[test]

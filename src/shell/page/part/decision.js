@@ -41,10 +41,27 @@ function facts(it) {
     ['user', whyLink(it.user, { kind: 'user' })],
     ['group', whyLink(it.working_group, { kind: 'group' })],
     ['nucleus', it.nucleus],
+    ...matched(it),
     ['policy', h('span', { title: it.policy_hash }, it.policy)],
     ['cycle', `${count(it.cycle)} of epoch ${it.epoch}`],
     ['decision', h('code', {}, it.id)],
   ]);
+}
+
+/** What a job got of an offer of slots. */
+function matched({ matched: it }) {
+  if (!it) return [];
+  return [
+    ['job', whyLink(it.job, { kind: 'job' })],
+    ['attempt', it.job_attempt],
+    ['gets', `${count(it.cores)} cores, ${count(it.rss_mb)} MB, ${count(it.wall_time_s)} s`],
+    ['node', it.node],
+    ['band', it.band],
+    ['weight', `${figure(it.weight_milli / 1000)} cores by power`],
+    ['reads from', it.overflow_source || it.io_source],
+    ['slots of', it.charged_group],
+    ['relaxed', it.relaxed.join(', ')],
+  ];
 }
 
 /** What would have to change, and when it is judged again. */

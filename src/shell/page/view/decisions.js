@@ -20,6 +20,9 @@ const WHATS = [
   'kill_workflow',
   'drain',
   'boost',
+  'profile',
+  'alert',
+  'undrain',
 ];
 /** Fields, and the parameter of the API that each is. */
 const FIELDS = ['queue', 'gshare', 'user', 'task', 'rule', 'name'];

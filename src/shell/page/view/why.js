@@ -18,6 +18,7 @@ const EXAMPLES = [
   ['user', 'Jane Physicist', 'whether and why the owner is throttled'],
   ['group', 'phys-higgs', 'the same of a working group'],
   ['queue', 'AGLT2', 'its jobs and pilots, and which filters reject it'],
+  ['slot offer', 'glidein-4711', 'which jobs got it'],
   ['share', 'MC Default', 'what was decided for it'],
 ];
 

@@ -12,6 +12,8 @@ mod overlap;
 mod part;
 mod places;
 mod policies;
+mod pool;
+mod pool_rules;
 mod task;
 mod values;
 
@@ -27,10 +29,12 @@ pub fn findings(file: &str, text: &str, topology: &Topology) -> Vec<Finding> {
     let mut found = Findings::new(file, Places::of(text));
     commands::look(&mut found, topology);
     overlap::look(&mut found, topology);
+    pool_rules::look(&mut found, topology);
     limits::look(&mut found, topology);
     for policy in &topology.policies {
         policies::look(&mut found, topology, policy);
         values::look(&mut found, policy);
+        pool::look(&mut found, topology, policy);
         task::look(&mut found, topology, policy);
         inert::look(&mut found, policy);
     }

@@ -36,6 +36,8 @@ fn before(rule: CommandRule) -> Vec<&'static [CommandRule]> {
     // T8 is about every job that has not ended, since it was created.
     match rule {
         T8 | FastRebrokerage => Vec::new(),
+        // They are about no clock of a job.
+        rule if rule.is_of_pool() => Vec::new(),
         T6 => vec![&[T8], &[T5a, T5b]],
         T11a => vec![&[T8], &[T11b]],
         _ => vec![&[T8]],

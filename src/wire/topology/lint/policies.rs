@@ -2,6 +2,7 @@
 
 use super::finding::{Findings, Report};
 use super::part::{Part, filter, own, weight};
+use super::pool::answers_offers;
 use crate::core::policy::{PolicySpec, Wake, kind};
 use crate::core::unit::{DAY, MINUTE, SECOND};
 use crate::wire::topology::Topology;
@@ -27,7 +28,11 @@ fn judges_targets(policy: &PolicySpec) -> bool {
 
 fn lists(found: &mut Findings, policy: &PolicySpec) {
     let name = &policy.name;
-    let status = if judges_targets(policy) { "queue_status" } else { "status" };
+    let status = match (judges_targets(policy), answers_offers(policy)) {
+        (true, _) => "queue_status",
+        (_, true) => "site_status",
+        (false, false) => "status",
+    };
     if policy.filters.is_empty() {
         found.warning(
             &["policy", name, "filters"],
@@ -178,6 +183,10 @@ fn network(found: &mut Findings, policy: &PolicySpec) {
 }
 
 fn times(found: &mut Findings, topology: &Topology, policy: &PolicySpec) {
+    // An offer is asked again as long as it holds.
+    if answers_offers(policy) {
+        return;
+    }
     let name = &policy.name;
     let lifetime = topology.limits.request_lifetime_ms;
     if policy.defer > lifetime {

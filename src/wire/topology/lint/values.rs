@@ -57,6 +57,9 @@ const WEIGHTS: &str = "weights";
 const NEVER_MISSING: &str =
     "nothing is below 0: every queue is refused to tasks that read fast, those with all input too";
 const ONE_FILE: &str = "a single queued file closes it";
+const NEVER_DRAINED: &str =
+    "no node is ever kept free: a job of many cores may wait for ever while others fill nodes";
+const NO_NEEDS: &str = "a job that states nothing fits every offer, however little of it is left";
 
 const ZEROS: &[Zero] = &[
     zero(
@@ -152,6 +155,42 @@ const ZEROS: &[Zero] = &[
         Severity::Error,
         "every nucleus weighs 0: none of the weights counts",
     ),
+    zero(
+        "",
+        "",
+        "reservation_ttl_s",
+        ANY,
+        Severity::Error,
+        "every match is given up before its job can start, and the job is matched again",
+    ),
+    zero(
+        "",
+        "",
+        "workflow_hold_s",
+        ANY,
+        Severity::Warning,
+        "a job whose workflow's record comes after it is rejected at once",
+    ),
+    zero(
+        "",
+        "",
+        "max_tail_workflows",
+        ANY,
+        Severity::Warning,
+        "no workflow's tail is ever boosted",
+    ),
+    zero(
+        "",
+        "",
+        "test_band_user_cap",
+        ANY,
+        Severity::Warning,
+        "no test job goes before others: workflows are tested when their quota and priority allow it",
+    ),
+    zero("", "", "max_draining", ANY, Severity::Warning, NEVER_DRAINED),
+    zero("", "", "drain_rate_per_hour", ANY, Severity::Warning, NEVER_DRAINED),
+    zero("", "", "default_wall_time_s", ANY, Severity::Warning, NO_NEEDS),
+    zero("", "", "default_rss_mb_per_core", ANY, Severity::Warning, NO_NEEDS),
 ];
 
 impl Zero {

@@ -6,40 +6,7 @@ pub type Seconds = i64;
 /// Weight in thousandths: one core of the reference power is 1000 (spec cms-nordugrid A.1).
 pub type MilliWeight = i64;
 
-/// The class of a workflow and of its jobs (C-01).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// Run by operations; one accounting principal.
-    Central,
-    /// Of many principals.
-    Analysis,
-}
-
-impl Class {
-    /// Both, in the order of a tie (C-27).
-    pub const ALL: [Class; 2] = [Class::Central, Class::Analysis];
-
-    /// Its name in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Central => "central",
-            Class::Analysis => "analysis",
-        }
-    }
-
-    /// The class of a name.
-    pub fn from_name(name: &str) -> Option<Class> {
-        Class::ALL.into_iter().find(|class| class.name() == name)
-    }
-
-    /// The other one.
-    pub const fn other(self) -> Class {
-        match self {
-            Class::Central => Class::Analysis,
-            Class::Analysis => Class::Central,
-        }
-    }
-}
+pub use crate::core::event::Class;
 
 /// A value of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +15,13 @@ pub struct PerClass<T> {
     pub central: T,
     /// Of analysis jobs.
     pub analysis: T,
+}
+
+impl PerClass<i64> {
+    /// Both together.
+    pub const fn total(&self) -> i64 {
+        self.central.saturating_add(self.analysis)
+    }
 }
 
 impl<T: Copy> PerClass<T> {

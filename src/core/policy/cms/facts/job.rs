@@ -1,6 +1,7 @@
 //! Jobs: waiting, holding a slot, ended.
 
 use super::class::{Class, MilliWeight, Seconds};
+pub use crate::core::event::{Band, FailureClass};
 use std::sync::Arc;
 
 /// The most cores a job uses (C-52..C-54).
@@ -10,32 +11,6 @@ pub enum CoresMax {
     Cores(i64),
     /// All that a node has left.
     Node,
-}
-
-/// How the last attempt of a job failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureClass {
-    /// By its own program.
-    Payload,
-    /// By the site.
-    Site,
-    /// By the infrastructure.
-    Infrastructure,
-    /// Opening remote data (C-42).
-    RemoteOpen,
-}
-
-impl FailureClass {
-    /// The class of a name.
-    pub fn from_name(name: &str) -> Option<FailureClass> {
-        match name {
-            "payload" => Some(FailureClass::Payload),
-            "site" => Some(FailureClass::Site),
-            "infrastructure" => Some(FailureClass::Infrastructure),
-            "remote_open" => Some(FailureClass::RemoteOpen),
-            _ => None,
-        }
-    }
 }
 
 /// A job as it waits.
@@ -115,28 +90,6 @@ impl PendingJob {
     /// Cores at which run time and memory are stated (A.13 2).
     pub fn base(&self) -> i64 {
         self.base_cores.unwrap_or(self.cores_min)
-    }
-}
-
-/// The order in which jobs are judged: what a job was chosen as (C-11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Band {
-    /// System jobs.
-    System,
-    /// Test jobs.
-    Test,
-    /// All others.
-    Normal,
-}
-
-impl Band {
-    /// Its number: 0, 1 or 2.
-    pub const fn number(self) -> i64 {
-        match self {
-            Band::System => 0,
-            Band::Test => 1,
-            Band::Normal => 2,
-        }
     }
 }
 

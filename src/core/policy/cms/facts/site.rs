@@ -1,79 +1,8 @@
 //! Sites (C-24..C-26, C-36).
 
-use super::class::{Class, PerClass};
-
-/// The tier of a site, in the order in which their offers are served (C-17).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// Large, for central jobs.
-    T1,
-    /// Shared half and half by default.
-    T2,
-    /// Small, for analysis by default.
-    T3,
-    /// Opportunistic resources.
-    Opportunistic,
-    /// Rented resources.
-    Cloud,
-}
-
-impl Tier {
-    const NAMES: [(Tier, &'static str); 5] = [
-        (Tier::T1, "T1"),
-        (Tier::T2, "T2"),
-        (Tier::T3, "T3"),
-        (Tier::Opportunistic, "OPP"),
-        (Tier::Cloud, "CLOUD"),
-    ];
-
-    /// The tier of a name.
-    pub fn from_name(name: &str) -> Option<Tier> {
-        Tier::NAMES.into_iter().find(|(_, known)| *known == name).map(|(tier, _)| tier)
-    }
-}
-
-/// Whether a site takes jobs (C-36).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SiteStatus {
-    /// It does.
-    Online,
-    /// No new ones.
-    Drain,
-    /// None.
-    Offline,
-    /// Those of workflows that are flagged as site tests.
-    Test,
-}
-
-impl SiteStatus {
-    /// The status of a name.
-    pub fn from_name(name: &str) -> Option<SiteStatus> {
-        match name {
-            "online" => Some(SiteStatus::Online),
-            "drain" => Some(SiteStatus::Drain),
-            "offline" => Some(SiteStatus::Offline),
-            "test" => Some(SiteStatus::Test),
-            _ => None,
-        }
-    }
-}
-
-/// Resources of a site on top of its pledge (C-25, C-30, C-31; A.13 6).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExtraBlock {
-    /// Its label, which an offer may name.
-    pub label: Option<String>,
-    /// Slots.
-    pub slots: i64,
-    /// Slots of these for central jobs; if absent, the mix of the pledge.
-    pub central_slots: Option<i64>,
-    /// The only group that may use it (C-30).
-    pub restricted_group: Option<String>,
-    /// The group that goes first on its analysis slots (C-31).
-    pub priority_group: Option<String>,
-    /// The only class that may use it (A.13 6).
-    pub class_only: Option<Class>,
-}
+use super::class::PerClass;
+use crate::core::event::SlotParts;
+pub use crate::core::event::{ExtraBlock, SiteStatus, Tier};
 
 /// The configuration of a site as operations publish it (C-24).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +52,20 @@ impl SiteConfig {
             high_io_slots: 25,
             corepower_mhs06: 10_000,
             accept_surplus: PerClass::default(),
+        }
+    }
+
+    /// What its quotas are made of.
+    pub fn parts(&self) -> SlotParts<'_> {
+        SlotParts {
+            tier: self.tier,
+            pledged_slots: self.pledged_slots,
+            central_permille: self.central_permille,
+            central_slots: self.central_slots,
+            extra_blocks: &self.extra_blocks,
+            overflow_slots: self.overflow_slots,
+            high_io_slots: self.high_io_slots,
+            corepower_mhs06: self.corepower_mhs06,
         }
     }
 }

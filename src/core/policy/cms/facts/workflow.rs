@@ -27,6 +27,15 @@ impl WorkflowStatus {
         }
     }
 
+    /// How far along it is; a workflow does not go back.
+    const fn stage(self) -> i64 {
+        match self {
+            WorkflowStatus::Open => 0,
+            WorkflowStatus::TestPassed => 1,
+            WorkflowStatus::Killed | WorkflowStatus::Done => 2,
+        }
+    }
+
     /// Whether jobs of it may still be scheduled.
     pub const fn is_live(self) -> bool {
         matches!(self, WorkflowStatus::Open | WorkflowStatus::TestPassed)
@@ -125,6 +134,17 @@ impl Workflow {
             status: WorkflowStatus::Open,
             alerted: false,
             site_test: false,
+        }
+    }
+
+    /// Takes over what decisions stated in a record before this one: that the tail is boosted
+    /// (C-16), that operations were alerted (C-49), what jobs need (C-50), what became of it.
+    pub fn keep_decided(&mut self, before: &Workflow) {
+        self.boosted |= before.boosted;
+        self.alerted |= before.alerted;
+        self.profile = self.profile.or(before.profile);
+        if before.status.stage() > self.status.stage() {
+            self.status = before.status;
         }
     }
 

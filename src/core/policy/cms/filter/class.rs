@@ -13,7 +13,8 @@ const NOT_AT_ALL: Reason = Reason::new(
 );
 const TOO_MUCH: Reason = Reason::new(
     "class_over_quota",
-    "the job's class uses {measured} thousandths of its {limit} at the site",
+    "with the job, its class would use {measured} thousandths of the {limit} that it may use at \
+     the site",
 );
 
 pub(super) const NOT_ADMITTED: Filter = job_filter!(
@@ -48,11 +49,13 @@ fn over_quota(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     let Some(terms) = look.terms else { return Verdict::Pass };
     let (used, quota) = (look.counters.used.of(class), look.comparison.quota.of(class));
     let is_over = quota > 0 && used >= quota && !terms.accept_surplus.of(class);
+    let weight = pending.weight_milli(look);
     if pending.band(look) == Band::Normal && is_over {
-        return object(&TOO_MUCH, used as f64, quota as f64);
+        return object(&TOO_MUCH, used.saturating_add(weight) as f64, quota as f64);
     }
     let Some(ceiling) = terms.ceiling.of(class) else { return Verdict::Pass };
-    let outside = used - look.counters.pooled.of(class) + pending.weight_milli(look);
+    let outside = used.saturating_sub(look.counters.pooled.of(class));
+    let outside = outside.saturating_add(weight);
     match outside <= ceiling || matches!(charge(look, pending), Charge::Pool(..)) {
         true => Verdict::Pass,
         false => object(&TOO_MUCH, outside as f64, ceiling as f64),

@@ -70,7 +70,8 @@ pub(super) const DRAINING_NODE: Filter = job_filter!(
 
 fn draining_node(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     let Some(drain) = look.drain.filter(|_| !pending.is_drained_for) else { return Verdict::Pass };
-    let left = drain.until_s - look.pool.settings().backfill_margin_s - look.now_s;
+    let margin_s = look.pool.settings().backfill_margin_s;
+    let left = drain.until_s.saturating_sub(margin_s).saturating_sub(look.now_s);
     let wanted = pending.allocation(look).wall_s;
     if wanted <= left { Verdict::Pass } else { object(&DRAINING, left as f64, wanted as f64) }
 }

@@ -1,7 +1,7 @@
 //! Overflow: running where the input is not, reading it from afar (C-37..C-43, C-45).
 
+use crate::core::policy::cms::admission::max_overflow_sites;
 use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::facts::Workflow;
 use crate::core::policy::cms::look::{Look, Pending};
 use crate::core::policy::verdict::{object, object_until};
 use crate::core::policy::{Filter, Reason, Verdict};
@@ -76,11 +76,9 @@ fn max_sites(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
             false => object(&TOO_MANY, list.len() as f64, list.len() as f64),
         };
     }
-    let own = |workflow: &Workflow| {
-        let default = look.pool.settings().max_overflow_sites.of(workflow.class);
-        workflow.max_overflow_sites.unwrap_or(default)
-    };
-    let Some(most) = pending.workflow.and_then(own) else { return Verdict::Pass };
+    let settings = look.pool.settings();
+    let most = pending.workflow.and_then(|workflow| max_overflow_sites(workflow, settings));
+    let Some(most) = most else { return Verdict::Pass };
     let live = &look.pool.counters().workflow(pending.workflow_name).overflow_sites;
     let used = &entry.overflow_used;
     if used.contains(&look.site) || live.contains_key(&look.site) {
@@ -102,11 +100,12 @@ pub(super) const IDLE: Filter = job_filter!(
 );
 
 fn idle(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
-    let (waited, wait) = (look.now_s - pending.queued_at_s, look.pool.settings().overflow_idle_s);
+    let waited = look.now_s.saturating_sub(pending.queued_at_s);
+    let wait = look.pool.settings().overflow_idle_s;
     if pending.is_local || wait == 0 || waited >= wait {
         return Verdict::Pass;
     }
-    let recheck_at = (pending.queued_at_s + wait) * 1000;
+    let recheck_at = pending.queued_at_s.saturating_add(wait).saturating_mul(1000);
     object_until(&TOO_EARLY, waited as f64, wait as f64, Some(recheck_at))
 }
 

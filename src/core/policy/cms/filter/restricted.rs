@@ -8,8 +8,8 @@ use crate::core::policy::{Filter, Reason, Verdict};
 
 const NO_ROOM: Reason = Reason::new(
     "restricted_pool",
-    "what is left of the site is for a group that the job's user is not in: {measured} \
-     thousandths are used of the {limit} that all share",
+    "the offer is for another group, or neither a pool of the user's groups nor what all \
+     share has room for the job: {measured} of {limit} thousandths of that are used",
 );
 
 pub(super) const POOL: Filter = job_filter!(

@@ -4,6 +4,7 @@ use super::world::{World, analysis, job, listed};
 use crate::core::policy::cms::facts::{
     ExtraBlock, Grant, GrantScope, PendingJob, Principal, SiteConfig, Tier,
 };
+use crate::core::policy::cms::pool::Pool;
 use crate::core::policy::cms::usage::{Decay, Usage};
 
 const HOUR_S: i64 = 3_600;
@@ -52,23 +53,25 @@ fn tc_20_one_cycle_of_fair_share() {
     assert_eq!(users, "cccccbcbcabc");
 }
 
-/// Usage of jobs (weight, start and end in hours), at an hour.
-fn usage(jobs: &[(i64, i64, Option<i64>)], hour: i64) -> (Usage, i128) {
-    let decay = Decay::at(HALF_LIFE_S, 0);
-    let mut usage = Usage::default();
-    for (weight, start, end) in jobs {
-        usage.x -= i128::from(*weight) * decay.growth(start * HOUR_S);
-        match end.filter(|end| *end <= hour) {
-            Some(end) => usage.x += i128::from(*weight) * decay.growth(end * HOUR_S),
-            None => usage.running += weight,
+/// Decayed usage of a user's jobs (weight, start and end in hours), at an hour.
+fn decayed(jobs: &[(i64, i64, Option<i64>)], hour: i64) -> i128 {
+    let mut world = world();
+    world.analysis("w", "u");
+    for (at, (weight, start, end)) in jobs.iter().enumerate() {
+        let name = format!("r{at}");
+        let mut held = world.held(&name, "w", "Y", 1);
+        (held.weight_milli, held.counts_from_s) = (*weight, start * HOUR_S);
+        world.pool.put_held(held);
+        if let Some(end) = end.filter(|end| *end <= hour) {
+            world.pool.end_job(&name, end * HOUR_S);
         }
     }
-    (usage, decay.growth(hour * HOUR_S))
+    decayed_of(&world.pool, "u", hour * HOUR_S)
 }
 
-fn decayed(jobs: &[(i64, i64, Option<i64>)], hour: i64) -> i128 {
-    let (usage, growth) = usage(jobs, hour);
-    usage.decayed_milli(growth)
+fn decayed_of(pool: &Pool, user: &str, at_s: i64) -> i128 {
+    let user = pool.name(user).expect("it");
+    pool.counters().user(user).usage.decayed_milli(pool.decay().growth(at_s))
 }
 
 #[test]
@@ -104,31 +107,6 @@ fn f_3_moving_the_landmark_changes_no_usage() {
     let moved = Usage { x: usage.x >> digits, ..usage };
     assert_eq!((digits, before), (32, 5_000));
     assert_eq!(moved.decayed_milli(decay.growth(late_s)), before);
-}
-
-#[test]
-fn f_2_past_use_outlives_its_job_and_a_change_of_parameters() {
-    use crate::core::policy::cms::settings::Settings;
-    let mut world = world();
-    world.analysis("w", "u");
-    let start_s = world.now_s;
-    world.running("r", "w", "Y", 100);
-    world.now_s += 2 * HALF_LIFE_S;
-    world.pool.pass_time(world.now_s);
-    world.pool.remove_job("r");
-    world.pool.add_past_use("u", 100_000, start_s, world.now_s);
-    let decayed = |pool: &crate::core::policy::cms::pool::Pool, at_s: i64| {
-        let user = pool.name("u").expect("it");
-        pool.counters().user(user).usage.decayed_milli(pool.decay().growth(at_s))
-    };
-    let (now_s, later_s) = (world.now_s, world.now_s + HALF_LIFE_S);
-    assert_eq!((decayed(&world.pool, now_s), decayed(&world.pool, later_s)), (75_000, 37_500));
-    let settings = Settings { half_life_s: 2 * HALF_LIFE_S, ..Settings::default() };
-    let slower = world.pool.with_settings(settings, now_s);
-    assert_eq!(
-        (decayed(&slower, now_s), decayed(&slower, now_s + 2 * HALF_LIFE_S)),
-        (75_000, 37_500)
-    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Central jobs: priority, first come first served, tails, T1 first, closeness (C-13..C-17, C-22,
 //! C-23).
 
-use super::world::{World, boosted, central, job, jobs, matches};
+use super::world::{World, boosted, central, job, jobs, matches, offer};
 use crate::core::policy::cms::facts::{PendingJob, PriorityChange, SiteConfig, SlotOffer, Tier};
 use crate::core::policy::cms::settings::Settings;
 
@@ -78,6 +78,49 @@ fn tc_12_a_tail_begins_at_its_fraction() {
     world.central("other", 899_999);
     world.many("other", 1);
     assert_eq!(world.one_by_one("T1_X", 1), ["w1"]);
+}
+
+#[test]
+fn c_16_operations_end_a_tail() {
+    let mut world = world();
+    let mut tail = central("w", 10);
+    tail.done_jobs = 990;
+    world.workflow(tail.clone());
+    world.many("w", 2);
+    world.central("other", 899_999);
+    world.many("other", 2);
+    assert_eq!(boosted(&world.cut()), ["w"]);
+    assert_eq!(world.one_by_one("T1_X", 1), ["w1"]);
+    let change = |override_tail| PriorityChange { revision: 1, priority: 20, override_tail };
+    tail.priority_changes = vec![change(false)];
+    world.workflow(tail.clone());
+    world.offer("o", "T1_X", 1);
+    assert_eq!(world.matched(), ["w2"], "a mere change of priority does not");
+    world.pool.remove_job("w2");
+    world.many("w", 2);
+    tail.priority_changes = vec![change(true)];
+    world.workflow(tail);
+    world.offer("o", "T1_X", 1);
+    let cut = world.cut();
+    assert_eq!((jobs(&cut), boosted(&cut)), (vec!["other1".to_owned()], vec![]), "nor again");
+}
+
+#[test]
+fn a_5_an_offer_that_is_over_is_not_served() {
+    for (expires_in_s, served) in
+        [(Some(-1), false), (Some(0), false), (Some(1), true), (None, true)]
+    {
+        let mut world = world();
+        world.central("w", 0);
+        world.many("w", 1);
+        let expires_at_s = expires_in_s.map(|it: i64| world.now_s + it);
+        world.put_offer(SlotOffer { expires_at_s, ..offer("o", "T1_X", 1) });
+        let cut = world.cut();
+        assert_eq!(
+            (cut.served.len(), jobs(&cut).len()),
+            (usize::from(served), usize::from(served))
+        );
+    }
 }
 
 #[test]

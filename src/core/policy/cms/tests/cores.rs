@@ -3,11 +3,16 @@
 use super::world::{World, central, job, jobs, offer, reason};
 use crate::core::policy::cms::decision::Action;
 use crate::core::policy::cms::facts::{CoresMax, Drain, NodeRecord, PendingJob, SlotOffer};
+use crate::core::policy::cms::settings::Settings;
 
 const HOUR_S: i64 = 3_600;
 
 fn world() -> World {
-    let mut world = World::new();
+    world_with(Settings::default())
+}
+
+fn world_with(settings: Settings) -> World {
+    let mut world = World::with(settings);
     world.t2("T2_Y", 200);
     world.central("w", 100);
     world.central("v", 0);
@@ -55,7 +60,11 @@ fn tc_40_a_range_of_cores() {
 
 /// Nodes A, B and C of WE-8, and a job of so many cores that fits nowhere.
 fn drained(need: i64) -> World {
-    let mut world = world();
+    drained_with(Settings::default(), need)
+}
+
+fn drained_with(settings: Settings, need: i64) -> World {
+    let mut world = world_with(settings);
     for node in ["A", "B", "C"] {
         let (node, site) = (node.to_owned(), "T2_Y".to_owned());
         world.pool.put_node(NodeRecord { node, site, cores_total: 8 });
@@ -148,4 +157,72 @@ fn c_56_the_job_itself_starts_on_its_node() {
     assert_eq!(jobs(&cut), ["other"]);
     assert!(cut.actions.is_empty(), "not cancelled: it is there");
     assert_eq!(reason(&cut, "big"), Some("draining_node"));
+}
+
+/// A node whose job has started there, and its drain.
+fn reached(world: &mut World) {
+    let (node, site) = ("n".to_owned(), "T2_Y".to_owned());
+    world.pool.put_node(NodeRecord { node: node.clone(), site: site.clone(), cores_total: 16 });
+    let until_s = world.now_s + 100;
+    world.pool.put_drain(Drain { node: node.clone(), site, job: "other".into(), until_s });
+    let mut held = world.held("other", "v", "T2_Y", 8);
+    held.node = Some(node);
+    world.pool.put_held(held);
+}
+
+#[test]
+fn c_56_a_node_is_filled_as_before_once_its_job_is_there() {
+    let mut world = world();
+    reached(&mut world);
+    world.pending(job("long", "w", 1));
+    let node = Some("n".to_owned());
+    world.put_offer(SlotOffer { node, cores_total: 16, ..offer("o", "T2_Y", 8) });
+    let cut = world.cut();
+    assert_eq!((jobs(&cut), reason(&cut, "long")), (vec!["long".to_owned()], None));
+}
+
+#[test]
+fn c_55_a_drain_that_reached_its_end_leaves_room_for_others() {
+    for (max_draining, found) in [(1, true), (0, false)] {
+        let mut world = drained_with(Settings { max_draining, ..Settings::default() }, 8);
+        reached(&mut world);
+        assert_eq!(plan(&mut world).is_some(), found, "{max_draining} at most");
+    }
+}
+
+#[test]
+fn f_6_memory_of_fewer_cores_is_not_below_nothing() {
+    let mut world = world();
+    world.pending(PendingJob {
+        cores_max: Some(CoresMax::Cores(8)),
+        base_cores: Some(8),
+        max_wall_time_s: Some(3_600),
+        max_rss_mb: Some(1_000),
+        ..job("j", "w", 1)
+    });
+    world.put_offer(SlotOffer { mem_free_mb: 100, ..offer("o", "T2_Y", 1) });
+    let cut = world.cut();
+    let left = cut.served[0].open.mem_left_mb;
+    assert_eq!((cut.assignments[0].rss_mb, left), (0, 100));
+}
+
+#[test]
+fn c_55_drains_as_far_as_the_rate_of_their_sites_goes() {
+    for (rate, found) in [(0, 0), (1, 1), (2, 2), (9, 3)] {
+        let mut world =
+            drained_with(Settings { drain_rate_per_hour: rate, ..Settings::default() }, 8);
+        for seq in 2..=5 {
+            world.pending(PendingJob { cores_min: 8, ..job(&format!("j{seq}"), "w", seq) });
+        }
+        assert_eq!(world.cut().actions.len(), found, "{rate} an hour, three nodes of one site");
+    }
+}
+
+#[test]
+fn nothing_is_kept_of_a_node_whose_jobs_are_gone() {
+    let mut world = drained(8);
+    let held: Vec<String> = world.pool.jobs().map(|it| it.job().job.to_string()).collect();
+    assert_eq!(world.pool.held_on("B").count(), 8);
+    held.iter().for_each(|job| drop(world.pool.remove_job(job)));
+    assert_eq!((world.pool.held_on("B").count(), world.pool.on_node.len()), (0, 0));
 }

@@ -1,10 +1,10 @@
 //! What holds in every world (C-59; TS-01..TS-04, TS-07).
 
-use super::random::{Numbers, Records};
+use super::random::{Numbers, Put, Records};
 use super::twin::Twin;
 use super::world::NOW_S;
 use crate::core::policy::cms::cut::{Cut, in_order, next, run};
-use crate::core::policy::cms::decision::{Action, fold, fold_action};
+use crate::core::policy::cms::decision::{Action, Assignment, fold, fold_action};
 use crate::core::policy::cms::entry::Standing;
 use crate::core::policy::cms::facts::{Band, Class};
 use crate::core::policy::cms::judge::{Explained, Judges};
@@ -101,6 +101,27 @@ fn recounted(pool: &Pool) -> BTreeMap<String, i64> {
     all
 }
 
+/// The limits that apply to an assignment (TS-07).
+fn limits_of(pool: &Pool, assignment: &Assignment) -> Vec<&'static str> {
+    let site = pool.name(&assignment.site).and_then(|site| pool.site(site));
+    let mut limits = Vec::new();
+    limits.extend(assignment.overflow_source.is_some().then_some("overflow"));
+    limits.extend(assignment.io_source_site.is_some().then_some("high_io"));
+    if site.is_some_and(|terms| !terms.restricted.is_empty()) {
+        let is_pooled = assignment.charged_group.is_some();
+        limits.push(if is_pooled { "restricted_pool" } else { "shared_capacity" });
+    }
+    limits
+}
+
+/// What is counted of the storages that an assignment reads from: overflow, then HighIO.
+fn storages(pool: &Pool, assignment: &Assignment) -> Vec<i64> {
+    let of = |site: &String| pool.counters().site(pool.name(site).expect("a site"));
+    let overflow = assignment.overflow_source.iter().map(|site| of(site).overflow);
+    let high_io = assignment.io_source_site.iter().map(|site| of(site).high_io);
+    overflow.chain(high_io).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -158,19 +179,44 @@ proptest! {
         let records = Records::of(seed, jobs);
         let (before, mut pool) = (records.pool(), records.pool());
         let found = cut(&records, &mut pool);
-        for assignment in &found.assignments {
-            for limit in &assignment.limits {
-                prop_assert!(limit.after <= limit.max, "{:?}", limit);
-            }
-        }
         let mut rebuilt = before;
         let (early, late): (Vec<&Action>, Vec<&Action>) = found.actions.iter().partition(|it| {
             matches!(it, Action::ReservationExpired { .. } | Action::Boosted { .. })
         });
         early.into_iter().for_each(|action| fold_action(&mut rebuilt, action));
-        found.assignments.iter().for_each(|assignment| fold(&mut rebuilt, assignment));
+        for assignment in &found.assignments {
+            let (names, stated): (Vec<&str>, Vec<_>) =
+                assignment.limits.iter().map(|it| (it.name, (it.before, it.after))).unzip();
+            prop_assert_eq!(names, limits_of(&rebuilt, assignment));
+            for limit in &assignment.limits {
+                prop_assert!(limit.after <= limit.max, "{:?}", limit);
+            }
+            let was = storages(&rebuilt, assignment);
+            fold(&mut rebuilt, assignment);
+            let counted: Vec<_> = was.into_iter().zip(storages(&rebuilt, assignment)).collect();
+            prop_assert_eq!(&stated[..counted.len()], &counted[..]);
+        }
         late.into_iter().for_each(|action| fold_action(&mut rebuilt, action));
         prop_assert_eq!(rebuilt.counters().trimmed(), pool.counters().trimmed());
+    }
+
+    #[test]
+    fn records_that_come_again_after_a_cut_change_nothing(seed in any::<u64>(), jobs in 1i64..50) {
+        let records = Records::of(seed, jobs);
+        let mut pool = records.pool();
+        let found = cut(&records, &mut pool);
+        let mut again = pool.clone();
+        for put in records.puts.iter().cloned() {
+            // A reservation that is over is not one any more.
+            let is_over = matches!(&put, Put::Held(held) if found.actions.contains(
+                &Action::ReservationExpired { job: held.job.job.clone() },
+            ));
+            if !is_over {
+                put.into(&mut again);
+            }
+        }
+        prop_assert_eq!(again.counters().trimmed(), pool.counters().trimmed());
+        prop_assert_eq!(cut(&records, &mut again), cut(&records, &mut pool));
     }
 
     #[test]

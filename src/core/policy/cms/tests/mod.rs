@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod admission;
 #[cfg(test)]
+mod again;
+#[cfg(test)]
 mod analysis;
+#[cfg(test)]
+mod blocks;
 #[cfg(test)]
 mod central;
 #[cfg(test)]
@@ -11,9 +15,13 @@ mod classes;
 #[cfg(test)]
 mod cores;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod overflow;
+#[cfg(test)]
+mod past;
 #[cfg(test)]
 mod probes;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::world::{World, central, job, jobs, listed, matches, reason};
 use crate::core::policy::cms::cut::Cut;
-use crate::core::policy::cms::decision::Action;
+use crate::core::policy::cms::decision::{Action, HardLimit};
 use crate::core::policy::cms::facts::{Class, PendingJob, SiteConfig, SiteStatus, Tier, Workflow};
 use crate::core::policy::cms::settings::Settings;
 
@@ -86,6 +86,42 @@ fn tc_30_a_workflow_spreads_to_so_many_sites() {
     assert_eq!(reason(&world.cut(), "j"), Some("overflow_max_sites"));
     world.offer("c", "C", 1);
     assert_eq!(world.matched(), ["j"]);
+}
+
+#[test]
+fn c_40_an_explicit_list_of_sites_decides_alone() {
+    for (listed_sites, code) in [(vec!["C"], None), (vec!["D"], Some("overflow_max_sites"))] {
+        let mut world = world(&[("H", 50)], &["C", "D"]);
+        let list = listed_sites.iter().map(|site| (*site).to_owned()).collect();
+        world.workflow(Workflow {
+            allow_overflow: true,
+            overflow_sites_list: Some(list),
+            max_overflow_sites: Some(Some(0)),
+            ..central("w", 0)
+        });
+        world.pending(listed("j", "w", 1, &["H"]));
+        world.offer("c", "C", 1);
+        let cut = world.cut();
+        assert_eq!((reason(&cut, "j"), jobs(&cut).len()), (code, usize::from(code.is_none())));
+    }
+}
+
+#[test]
+fn ts_07_the_limits_that_applied_are_stated() {
+    let settings = Settings { high_io_overflow: true, ..Settings::default() };
+    let mut world = world_with(settings, &[("H", 3)], &["C"]);
+    for seq in 1..=2 {
+        let name = format!("j{seq}");
+        world.pending(PendingJob { high_io: true, ..listed(&name, "w", seq, &["H"]) });
+        world.offer(&format!("o{seq}"), "C", 1);
+    }
+    let cut = world.cut();
+    assert_eq!(sources(&cut), ["H", "H"]);
+    for (before, assignment) in (0..).zip(&cut.assignments) {
+        let limit =
+            |name, max| HardLimit { name, key: "H".to_owned(), before, after: before + 1, max };
+        assert_eq!(assignment.limits, [limit("overflow", 3), limit("high_io", 25)]);
+    }
 }
 
 #[test]

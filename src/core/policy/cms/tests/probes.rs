@@ -1,6 +1,7 @@
 //! Test jobs of workflows (C-47..C-51).
 
 use super::world::{World, analysis, central, job, jobs, killed};
+use crate::core::policy::cms::admission::Admission;
 use crate::core::policy::cms::decision::Action;
 use crate::core::policy::cms::facts::{
     Band, EndedJob, FailureClass, PerClass, Profile, Workflow, WorkflowStatus,
@@ -154,4 +155,27 @@ fn tc_53_a_user_has_so_many_test_jobs_at_once() {
     let cut = world.cut();
     let of_band = |band| cut.assignments.iter().filter(|it| it.band == band).count();
     assert_eq!((of_band(Band::Test), of_band(Band::Normal)), (50, 10));
+}
+
+#[test]
+fn c_47_the_first_test_job_has_place_1() {
+    let mut world = world();
+    world.workflow(probe("w", 2, 8));
+    for (seq, is_member) in [(-1, false), (0, false), (1, true), (2, true), (3, false)] {
+        let job = job("j", "w", seq);
+        let Admission::Accept(admitted) = world.admit(&job) else { panic!("accepted") };
+        assert_eq!(admitted.test_member, is_member, "admission of {seq}");
+        world.pending(job);
+        let cluster = &world.pool.clusters()[0];
+        assert_eq!(cluster.signature.test_member, is_member, "place {seq}");
+    }
+}
+
+#[test]
+fn c_49_only_test_jobs_that_ended_are_looked_at() {
+    let mut world = world();
+    world.workflow(Workflow { total_jobs: None, ..probe("w", i64::MAX, 0) });
+    world.failed("w", 0, "Y", Payload);
+    world.failed("w", 7, "Y", Payload);
+    assert!(world.cut().actions.is_empty(), "in a moment, whatever number is stated");
 }

@@ -125,7 +125,7 @@ fn site(numbers: &mut Numbers, at: i64) -> SiteConfig {
         central_slots: None,
         restricted_group: numbers.one_in(2).then(|| numbers.name("g", 2)),
         priority_group: numbers.one_in(2).then(|| numbers.name("g", 2)),
-        class_only: numbers.one_in(3).then_some(Class::Analysis),
+        class_only: numbers.one_in(3).then(|| Class::ALL[numbers.below(2) as usize]),
     };
     SiteConfig {
         pledged_slots: numbers.below(12),

@@ -137,7 +137,7 @@ impl Twin {
         let (mut wall, mut rss) = (job.max_wall_time_s?, job.max_rss_mb?);
         if cores != job.base() {
             wall = (wall * job.base() + cores - 1) / cores + 900;
-            rss += 500 * (cores - job.base());
+            rss = (rss + 500 * (cores - job.base())).max(0);
         }
         if wall > open.offer.wall_left_s || rss > open.mem_left_mb {
             return None;
@@ -158,7 +158,7 @@ impl Twin {
             open.offer.corepower_mhs06.map_or(terms.kappa_milli, |it| settings.kappa_milli(it));
         let weight = cores * kappa;
         let charged = self.charged(workflow, &terms, open, weight)?;
-        let is_member = job.seq <= workflow.test_jobs.unwrap_or(0);
+        let is_member = job.seq > 0 && job.seq <= workflow.test_jobs.unwrap_or(0);
         let of_user = |held: &&HeldJob| held.user == workflow.user;
         let in_band = |held: &&HeldJob| held.band == crate::core::policy::cms::facts::Band::Test;
         let tests = self.held.iter().filter(of_user).filter(in_band).count() as i64;
@@ -175,7 +175,7 @@ impl Twin {
         if band.number() == 2 && quota > 0 && used(class) >= quota && !accepts {
             return None;
         }
-        if let (Some(ceiling), None) = (terms.ceiling.of(class), &charged) {
+        if let (Some(ceiling), None) = (self.ceiling(site, class), &charged) {
             let inside = |it: &HeldJob| it.run_site == *site && it.class == class;
             if self.weight(|it| inside(it) && it.charged_group.is_none()) + weight > ceiling {
                 return None;
@@ -283,7 +283,8 @@ impl Twin {
         open: &OpenOffer,
         weight: i64,
     ) -> Option<Option<String>> {
-        if terms.restricted.is_empty() {
+        let blocks = self.restricted_blocks(&open.offer.site);
+        if blocks.is_empty() {
             return Some(None);
         }
         let (own, site) = (self.groups_of(&workflow.user), &open.offer.site);
@@ -292,18 +293,52 @@ impl Twin {
         if label.is_some_and(|(_, group)| !own.contains(group)) {
             return None;
         }
-        let held = |group: &str| {
-            self.weight(|it| it.run_site == *site && self.groups_of(&it.user).contains(group))
+        let pools: BTreeSet<&String> = blocks.iter().map(|(group, ..)| group).collect();
+        // Blocks of one class take its jobs first, the others what is left over of both.
+        let filled = |group: &str, extra: i64| {
+            let slots = |only: Option<Class>| -> i64 {
+                let of_group = blocks.iter().filter(|(of, it, _)| of == group && *it == only);
+                of_group.map(|(_, _, milli)| milli).sum()
+            };
+            let of = |class: Class| {
+                let extra = if class == workflow.class { extra } else { 0 };
+                let held = self.weight(|it| {
+                    let of_group = self.groups_of(&it.user).contains(group);
+                    it.run_site == *site && it.class == class && of_group
+                });
+                let alone = slots(Some(class)).min(held + extra);
+                (alone, held + extra - alone)
+            };
+            let (own, other) = (of(workflow.class), of(workflow.class.other()));
+            let open = slots(None);
+            (own.0 + other.0 + open.min(own.1 + other.1), own.1 + open.min(other.1) <= open)
         };
-        let has_room = |it: &&crate::core::policy::cms::quota::RestrictedPool| {
-            own.contains(&it.group) && held(&it.group) + weight <= it.milli
-        };
-        if let Some(pool) = terms.restricted.iter().find(has_room) {
-            return Some(Some(pool.group.clone()));
+        if let Some(pool) = pools.iter().find(|it| own.contains(**it) && filled(it, weight).1) {
+            return Some(Some((*pool).clone()));
         }
-        let in_pools: i64 = terms.restricted.iter().map(|it| held(&it.group).min(it.milli)).sum();
+        let in_pools: i64 = pools.iter().map(|it| filled(it, 0).0).sum();
         let shared = self.weight(|it| it.run_site == *site) - in_pools;
         (shared + weight <= terms.shared_milli).then_some(None)
+    }
+
+    /// Blocks for one group alone: group, the only class, weight.
+    fn restricted_blocks(&self, site: &str) -> Vec<(String, Option<Class>, i64)> {
+        let Some(config) = self.sites.iter().find(|it| it.site == site) else { return Vec::new() };
+        let kappa = self.settings.kappa_milli(config.corepower_mhs06);
+        let blocks = config.extra_blocks.iter();
+        blocks
+            .filter_map(|it| Some((it.restricted_group.clone()?, it.class_only, it.slots * kappa)))
+            .collect()
+    }
+
+    /// What a class may use of what all share: not the blocks of the other one (A.13 6).
+    fn ceiling(&self, site: &str, class: Class) -> Option<i64> {
+        let config = self.sites.iter().find(|it| it.site == site)?;
+        let open = || config.extra_blocks.iter().filter(|it| it.restricted_group.is_none());
+        let may = open().filter(|it| it.class_only.is_none_or(|only| only == class));
+        let slots = config.pledged_slots + may.map(|it| it.slots).sum::<i64>();
+        let all = config.pledged_slots + open().map(|it| it.slots).sum::<i64>();
+        (slots < all).then(|| slots * self.settings.kappa_milli(config.corepower_mhs06))
     }
 
     fn level(&self, workflow: &Workflow, terms: &SiteTerms, site: &str) -> i64 {

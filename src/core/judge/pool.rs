@@ -1,0 +1,273 @@
+//! A pool of slots as judging wants it: jobs, workflows, sites, users, nodes and offers, indexed.
+//! Derived from the state, brought up to date by what it notes as touched (spec cms-nordugrid
+//! Part A).
+
+mod answer;
+mod cut;
+mod facts;
+mod judging;
+
+use crate::core::event::UserKind;
+use crate::core::fold::is_newer;
+use crate::core::policy::cms::admission::{Admission, admit};
+use crate::core::policy::cms::decision::Action;
+use crate::core::policy::cms::facts::{Grant, Seconds};
+use crate::core::policy::cms::pool::Pool;
+use crate::core::policy::cms::settings::Settings;
+use crate::core::policy::cms::usage::Decay;
+use crate::core::policy::cms::{cut as rules, decision};
+use crate::core::state::pool::{PoolJob, PoolTouched, PoolWorkflowRecord};
+use crate::core::state::{NamedTable, State};
+use crate::core::topic::Topic;
+use crate::core::unit::SECOND;
+use cut::PoolCut;
+pub(in crate::core) use judging::PoolJudging;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// See the module.
+#[derive(Default)]
+struct PoolView {
+    pool: Option<Pool>,
+    /// Jobs that admission refuses, with the code, until that is answered.
+    refused: BTreeMap<String, &'static str>,
+    /// Jobs that wait for their workflow's record.
+    on_hold: BTreeSet<String>,
+    /// Jobs of each workflow, in whatever state: they are judged again when its record changes.
+    of_workflow: BTreeMap<String, BTreeSet<String>>,
+    /// The workflow of each of these jobs.
+    workflow_of: BTreeMap<String, String>,
+    /// By what the jobs of a workflow were judged last: its record, and whether it was killed.
+    judged_by: BTreeMap<String, (PoolWorkflowRecord, bool)>,
+    /// Rises with each change: an offer that nothing fitted is looked at again once it rose.
+    changes: u64,
+}
+
+impl PoolView {
+    /// What is known, once a cycle began.
+    fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()
+    }
+
+    /// Brings it up to date with the state at a cut. What depends on time alone follows too.
+    fn begin_cut(&mut self, state: &mut State, settings: &Settings, everything: bool) {
+        let facts = std::mem::take(&mut state.touched.facts);
+        let is_configured = |topic: Topic| facts.iter().any(|(it, _)| *it == topic);
+        let touched = std::mem::take(&mut state.pool.touched);
+        let now_s = now_s(state);
+        let is_other = everything
+            || touched.everything
+            || is_configured(Topic::Site)
+            || is_configured(Topic::User)
+            || self.pool.as_ref().is_none_or(|pool| {
+                pool.settings() != settings
+                    || *pool.decay() != Decay::at(settings.half_life_s, now_s)
+            });
+        if is_other {
+            self.make(state, settings);
+        } else {
+            self.follow(state, &touched);
+            if is_configured(Topic::Grant) {
+                self.put_grants(state);
+            }
+        }
+        self.pass_time(state, now_s);
+    }
+
+    /// Whether time alone may let a job fit an offer: it overflows once it has waited (C-41).
+    fn overflow_may_begin(&self) -> bool {
+        let Some(pool) = &self.pool else { return false };
+        pool.settings().overflow_idle_s > 0
+            && pool.clusters().iter().any(|cluster| {
+                let signature = &cluster.signature;
+                let entry = pool.workflow(signature.workflow);
+                let record = entry.and_then(|entry| entry.record.as_ref());
+                let allows = record.is_some_and(|record| record.allow_overflow);
+                signature.whitelist.is_some() && signature.allow_overflow.unwrap_or(allows)
+            })
+    }
+
+    /// Follows what a published output changed.
+    fn note_output(&mut self, state: &mut State) {
+        let touched = std::mem::take(&mut state.pool.touched);
+        self.follow(state, &touched);
+    }
+
+    /// Makes it of the whole state.
+    fn make(&mut self, state: &State, settings: &Settings) {
+        let mut pool = Pool::new(settings.clone(), now_s(state));
+        for (_, fact) in state.facts.sites.iter() {
+            let site = fact.current(is_newer);
+            if let Some(config) = site.and_then(facts::site) {
+                pool.put_site(config);
+            }
+        }
+        for (_, fact) in state.facts.users.iter() {
+            let user = fact.current(is_newer).filter(|user| user.kind == UserKind::User);
+            if let Some(user) = user {
+                pool.put_user(facts::user(user));
+            }
+        }
+        let changes = self.changes;
+        *self = PoolView { pool: Some(pool), changes, ..PoolView::default() };
+        self.put_grants(state);
+        let all = PoolTouched {
+            jobs: names(&state.pool.jobs),
+            workflows: names(&state.pool.workflows),
+            offers: BTreeSet::new(),
+            users: names(&state.pool.users),
+            nodes: names(&state.pool.nodes),
+            everything: false,
+        };
+        self.follow(state, &all);
+        self.changes += 1;
+    }
+
+    fn follow(&mut self, state: &State, touched: &PoolTouched) {
+        let PoolTouched { jobs, workflows, offers: _, users, nodes, everything: _ } = touched;
+        if [jobs, workflows, users, nodes].iter().any(|names| !names.is_empty()) {
+            self.changes += 1;
+        }
+        users.iter().for_each(|user| self.put_past_use(state, user));
+        nodes.iter().for_each(|node| self.put_node(state, node));
+        let mut again = BTreeSet::new();
+        for workflow in workflows {
+            if self.put_workflow(state, workflow) {
+                again.extend(self.of_workflow.get(workflow).into_iter().flatten().cloned());
+            }
+        }
+        again.extend(jobs.iter().cloned());
+        again.iter().for_each(|job| self.put_job(state, job));
+    }
+
+    fn put_grants(&mut self, state: &State) {
+        let Some(pool) = &mut self.pool else { return };
+        let grants = state.facts.grants.iter().filter_map(|(_, fact)| fact.current(is_newer));
+        let grants: Vec<Grant> = grants.map(facts::grant).collect();
+        pool.set_grants(grants);
+        self.changes += 1;
+    }
+
+    fn put_past_use(&mut self, state: &State, user: &str) {
+        let Some(pool) = &mut self.pool else { return };
+        let x = state.pool.users.of(user).map_or(0, |known| known.x);
+        pool.set_past_use(user, x);
+    }
+
+    fn put_node(&mut self, state: &State, node: &str) {
+        let Some(pool) = &mut self.pool else { return };
+        let Some(known) = state.pool.nodes.of(node) else { return };
+        pool.put_node(facts::node(known));
+        match &known.drain {
+            Some(drain) => pool.put_drain(facts::drain(known, drain)),
+            None => pool.remove_drain(node),
+        }
+        facts::drain_starts(known).into_iter().for_each(|start| pool.put_drain_start(start));
+    }
+
+    /// A workflow as the state has it now; returns whether its jobs are to be judged again.
+    fn put_workflow(&mut self, state: &State, workflow: &str) -> bool {
+        let Some(pool) = &mut self.pool else { return false };
+        let Some(known) = state.pool.workflows.of(workflow) else { return false };
+        if let Some(record) = facts::workflow(known) {
+            pool.put_workflow(record);
+        }
+        for ((seq, attempt), ended) in &known.ended {
+            pool.put_ended(facts::ended(workflow, *seq, *attempt, ended));
+        }
+        let Some(record) = &known.record else { return false };
+        let by = (record.clone(), known.killed);
+        if self.judged_by.get(workflow) == Some(&by) {
+            return false;
+        }
+        self.judged_by.insert(workflow.to_owned(), by);
+        true
+    }
+
+    /// A job as the state has it now: it waits, it is held, or it is neither.
+    fn put_job(&mut self, state: &State, job: &str) {
+        self.refused.remove(job);
+        self.on_hold.remove(job);
+        let known = state.pool.jobs.of(job);
+        self.note_workflow(job, known);
+        let Some(pool) = &mut self.pool else { return };
+        let Some(known) = known else {
+            pool.remove_job(job);
+            return;
+        };
+        if known.held() {
+            match facts::held(known, pool) {
+                Some(held) => pool.put_held(held),
+                None => drop(pool.remove_job(job)),
+            }
+            return;
+        }
+        pool.remove_job(job);
+        if !known.waits() {
+            return;
+        }
+        let Some(pending) = facts::pending(known) else { return };
+        // What waits of a workflow that ended, or was killed, waits no longer (C-49).
+        let workflow = pool.name(&pending.workflow).and_then(|name| pool.workflow(name));
+        let record = workflow.and_then(|entry| entry.record.as_ref());
+        if record.is_some_and(|record| !record.status.is_live()) {
+            return;
+        }
+        let first_seen_s = known.seen_at.div_euclid(SECOND);
+        match admit(pool, &pending, first_seen_s, now_s(state)) {
+            Admission::Accept(_) => pool.put_pending(pending),
+            Admission::Hold(_) => drop(self.on_hold.insert(job.to_owned())),
+            Admission::Reject(why) => drop(self.refused.insert(job.to_owned(), why.code())),
+        }
+    }
+
+    /// Notes which workflow a job belongs to.
+    fn note_workflow(&mut self, job: &str, known: Option<&PoolJob>) {
+        let workflow = known.and_then(|known| Some(known.state.as_ref()?.workflow.as_str()));
+        if self.workflow_of.get(job).map(String::as_str) == workflow {
+            return;
+        }
+        if let Some(before) = self.workflow_of.remove(job)
+            && let Some(jobs) = self.of_workflow.get_mut(&before)
+        {
+            jobs.remove(job);
+        }
+        if let Some(workflow) = workflow {
+            self.workflow_of.insert(job.to_owned(), workflow.to_owned());
+            self.of_workflow.entry(workflow.to_owned()).or_default().insert(job.to_owned());
+        }
+    }
+
+    /// Jobs whose hold is over are judged again, and drains of long ago are forgotten.
+    fn pass_time(&mut self, state: &State, now_s: Seconds) {
+        let on_hold: Vec<String> = self.on_hold.iter().cloned().collect();
+        on_hold.iter().for_each(|job| self.put_job(state, job));
+        if let Some(pool) = &mut self.pool {
+            pool.pass_time(now_s);
+        }
+    }
+
+    /// What the rules ask to be done beside assigning jobs, in order: boosts of tails, verdicts on
+    /// test jobs, drains that are over, new drains (A.5). Nothing is changed but what follows from
+    /// the state: that a test job of a workflow succeeded.
+    fn actions(&mut self, state: &State) -> Vec<Action> {
+        let Some(pool) = &mut self.pool else { return Vec::new() };
+        let mut actions = rules::actions(pool, now_s(state));
+        actions.retain(|action| match action {
+            Action::TestPassed { .. } => {
+                decision::fold_action(pool, action);
+                false
+            }
+            _ => true,
+        });
+        actions
+    }
+}
+
+/// The moment of the cut, as the rules have it.
+fn now_s(state: &State) -> Seconds {
+    state.now.div_euclid(SECOND)
+}
+
+fn names<T>(table: &NamedTable<T>) -> BTreeSet<String> {
+    table.by_name.keys().cloned().collect()
+}

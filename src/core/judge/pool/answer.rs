@@ -1,0 +1,183 @@
+//! What is published of a pool's offers and jobs: from what the rules found to decisions.
+
+use crate::core::judge::size::limit;
+use crate::core::output::decision::{Decision, FilterCount, Outcome, Ranked};
+use crate::core::output::matched::Matched;
+use crate::core::output::placed::LimitUse;
+use crate::core::policy::Policy;
+use crate::core::policy::cms::counters::overflow_cost;
+use crate::core::policy::cms::decision::{Assignment, HardLimit};
+use crate::core::policy::cms::facts::Class;
+use crate::core::policy::cms::judge::{RankValue, Refusals};
+use crate::core::policy::cms::pool::Pool;
+use crate::core::policy::cms::settings::Settings;
+use crate::core::state::State;
+use crate::core::state::pool::{PoolJob, PoolOffer};
+
+/// Rules that were relaxed for a match, as `Matched::relaxed` names them.
+const SURPLUS: &str = "surplus";
+const OVERFLOW: &str = "overflow";
+
+/// What is the same in all decisions of a cycle.
+pub(super) struct Answers<'a> {
+    pub(super) state: &'a State,
+    pub(super) policy: &'a Policy,
+    pub(super) settings: &'a Settings,
+    pub(super) pool: &'a Pool,
+    pub(super) notes: &'a [String],
+}
+
+impl Answers<'_> {
+    fn blank(&self, subject: &str, attempt: u32, ordinal: u32, number: u32) -> Decision {
+        let (state, spec) = (self.state, &self.policy.spec);
+        let outcome = Outcome::Reject { reason: String::new() };
+        Decision {
+            epoch: state.epoch,
+            cycle: state.number,
+            number,
+            now: state.now,
+            first_answered_at: state.now,
+            policy: spec.name.clone(),
+            policy_hash: self.policy.hash().to_owned(),
+            dry_run: spec.dry_run,
+            notes: self.notes.to_vec(),
+            ..Decision::new(&state.setting.domain, subject, attempt, ordinal, outcome)
+        }
+    }
+
+    fn of_offer(&self, offer: &PoolOffer, number: u32) -> Decision {
+        let ordinal = offer.answers.saturating_add(1);
+        let mut decision = self.blank(&offer.offer.offer, offer.offer.attempt, ordinal, number);
+        let site = self.pool.name(&offer.site).and_then(|site| self.pool.site(site));
+        let warn = |code: &str| format!("{code}({})", offer.site);
+        if site.is_some_and(|terms| terms.quota_missing) {
+            decision.notes.push(warn("quota_missing"));
+        }
+        if site.is_some_and(|terms| terms.corepower_missing) {
+            decision.notes.push(warn("corepower_missing"));
+        }
+        decision
+    }
+
+    fn bounded(&self, mut decision: Decision) -> Decision {
+        limit(&mut decision, self.state.setting.limits.max_output_bytes);
+        decision
+    }
+
+    /// A job never runs: admission refuses it (C-01 to C-08).
+    pub(super) fn refusal(&self, job: &PoolJob, code: &str, number: u32) -> Decision {
+        let attempt = job.state.as_ref().map_or(0, |state| state.attempt);
+        let state = job.state.as_ref();
+        let mut decision = self.blank(&job.job, attempt, 1, number);
+        decision.task = state.map(|state| state.workflow.clone()).unwrap_or_default();
+        decision.user = state.map(|state| state.user.clone()).unwrap_or_default();
+        decision.outcome = Outcome::Reject { reason: code.to_owned() };
+        self.bounded(decision)
+    }
+
+    /// Nothing fits an offer now.
+    pub(super) fn deferral(&self, offer: &PoolOffer, refusals: &Refusals, number: u32) -> Decision {
+        let mut decision = self.of_offer(offer, number);
+        let until = self.state.now.saturating_add(self.policy.spec.defer);
+        decision.outcome = Outcome::Defer { until: until.min(offer.offer.expires_at) };
+        let count = |(filter, jobs): (&&'static str, &u64)| FilterCount {
+            filter: (*filter).to_owned(),
+            rejected: u32::try_from(*jobs).unwrap_or(u32::MAX),
+        };
+        decision.counts = refusals.refused.iter().map(count).collect();
+        decision.full = false;
+        self.bounded(decision)
+    }
+
+    /// A job gets a place of an offer.
+    pub(super) fn assignment(
+        &self,
+        offer: &PoolOffer,
+        made: &Assignment,
+        job_attempt: u32,
+        working_group: &str,
+        refusals: &Refusals,
+        number: u32,
+    ) -> Decision {
+        let mut decision = self.of_offer(offer, number);
+        let numeric = made.rank.iter().filter_map(|(name, value)| match value {
+            RankValue::Number(value) => Some(((*name).to_owned(), *value as f64)),
+            RankValue::Text(_) => None,
+        });
+        let (names, factors) = numeric.unzip();
+        decision.task = made.workflow.clone();
+        decision.user = made.user.clone();
+        decision.working_group = working_group.to_owned();
+        decision.gshare = made.class.name().to_owned();
+        decision.notes.extend(self.total_unknown(made));
+        decision.factor_names = names;
+        decision.limits = made.limits.iter().map(limit_use).collect();
+        decision.outcome = Outcome::Assign(vec![Ranked {
+            queue: made.site.clone(),
+            unified: made.site.clone(),
+            weight: 1.0,
+            jobs: 1,
+            cores: u32::try_from(made.cores).unwrap_or(u32::MAX),
+            factors,
+            platform: String::new(),
+        }]);
+        decision.matched = Some(self.matched(made, job_attempt));
+        let count = |(filter, jobs): (&&'static str, &u64)| FilterCount {
+            filter: (*filter).to_owned(),
+            rejected: u32::try_from(*jobs).unwrap_or(u32::MAX),
+        };
+        decision.counts = refusals.refused.iter().map(count).collect();
+        decision.full = false;
+        self.bounded(decision)
+    }
+
+    /// The tail of a central workflow of unknown size never goes first (C-16).
+    fn total_unknown(&self, made: &Assignment) -> Option<String> {
+        let workflow = self.pool.name(&made.workflow).and_then(|name| self.pool.workflow(name));
+        let record = workflow?.record.as_ref()?;
+        let is_unknown = made.class == Class::Central && record.total_jobs.is_none();
+        is_unknown.then(|| format!("total_unknown({})", made.workflow))
+    }
+
+    fn matched(&self, made: &Assignment, job_attempt: u32) -> Matched {
+        let mut relaxed = Vec::new();
+        let is_surplus = made.comparison.is_some_and(|compared| compared.preferred != made.class);
+        if is_surplus {
+            relaxed.push(SURPLUS.to_owned());
+        }
+        let overflows = made.overflow_source.is_some();
+        if overflows {
+            relaxed.push(OVERFLOW.to_owned());
+        }
+        let is_restricted = made.charged_group.is_some();
+        let cost = if overflows { overflow_cost(made.cores, self.settings) } else { 0 };
+        Matched {
+            job: made.job.to_string(),
+            job_attempt,
+            class: made.class,
+            band: made.band,
+            node: made.node.clone().unwrap_or_default(),
+            cores: made.cores,
+            weight_milli: made.weight_milli,
+            usage_milli: self.settings.charge_milli(made.weight_milli, is_restricted),
+            wall_time_s: made.wall_time_s,
+            rss_mb: made.rss_mb,
+            overflow_source: made.overflow_source.clone().unwrap_or_default(),
+            overflow_cost: cost,
+            charged_group: made.charged_group.clone().unwrap_or_default(),
+            io_source: made.io_source_site.clone().unwrap_or_default(),
+            relaxed,
+        }
+    }
+}
+
+fn limit_use(limit: &HardLimit) -> LimitUse {
+    let amount = |value: i64| u64::try_from(value).unwrap_or(0);
+    LimitUse {
+        name: limit.name.to_owned(),
+        of: limit.key.clone(),
+        before: amount(limit.before),
+        after: amount(limit.after),
+        max: amount(limit.max),
+    }
+}

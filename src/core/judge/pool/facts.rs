@@ -1,0 +1,267 @@
+//! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
+
+use crate::core::event::{self, GrantScopeKind, PrincipalKind, Requirements, Site, User};
+use crate::core::policy::cms::facts::{
+    Band, Class, CoresMax, Drain, DrainStart, EndedJob, Grant, GrantScope, HeldJob, NodeRecord,
+    PendingJob, PerClass, Principal, PriorityChange, Profile, Seconds, SiteConfig, SlotOffer, Tier,
+    UserRecord, Workflow, WorkflowStatus,
+};
+use crate::core::policy::cms::look::OpenOffer;
+use crate::core::policy::cms::pool::Pool;
+use crate::core::state::pool::{
+    PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflow,
+};
+use crate::core::unit::{Millis, SECOND};
+
+fn seconds(at: Millis) -> Seconds {
+    at.div_euclid(SECOND)
+}
+
+fn stated(text: &str) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// What a site gives; `None`: nothing.
+pub(super) fn site(site: &Site) -> Option<SiteConfig> {
+    let quota = site.slot_quota.as_ref()?;
+    Some(SiteConfig {
+        site: site.name.clone(),
+        revision: quota.revision,
+        tier: Tier::from_name(&quota.tier),
+        status: quota.status,
+        region: quota.region.clone(),
+        pledged_slots: quota.pledged_slots,
+        central_permille: quota.central_permille,
+        central_slots: quota.central_slots,
+        extra_blocks: quota.extra_blocks.clone(),
+        overflow_slots: quota.overflow_slots,
+        high_io_slots: quota.high_io_slots,
+        corepower_mhs06: quota.corepower_mhs06,
+        accept_surplus: PerClass {
+            central: quota.surplus_central,
+            analysis: quota.surplus_analysis,
+        },
+    })
+}
+
+/// A user.
+pub(super) fn user(user: &User) -> UserRecord {
+    let usage = (user.past_usage_milli, seconds(user.past_usage_at));
+    UserRecord {
+        user: user.name.clone(),
+        groups: user.groups.clone(),
+        roles: user.roles.clone(),
+        decayed_usage: Some(usage).filter(|(milli, at_s)| *milli > 0 && *at_s > 0),
+    }
+}
+
+/// A grant.
+pub(super) fn grant(grant: &event::Grant) -> Grant {
+    let name = grant.principal.clone();
+    let moment = |at: Millis| Some(at).filter(|at| *at > 0).map(seconds);
+    Grant {
+        principal: match grant.principal_kind {
+            PrincipalKind::User => Principal::User(name),
+            PrincipalKind::Group => Principal::Group(name),
+        },
+        only_with_group: stated(&grant.only_with_group),
+        scope: match grant.scope_kind {
+            GrantScopeKind::Global => GrantScope::Global,
+            GrantScopeKind::Region => GrantScope::Region(grant.scope.clone()),
+            GrantScopeKind::Site => GrantScope::Site(grant.scope.clone()),
+        },
+        level: grant.level,
+        cap_weight_milli: grant.cap_weight_milli,
+        valid_from_s: moment(grant.valid_from),
+        valid_to_s: moment(grant.valid_to),
+    }
+}
+
+/// A workflow; `None`: its record was not seen yet.
+pub(super) fn workflow(known: &PoolWorkflow) -> Option<Workflow> {
+    let record = known.record.as_ref()?;
+    let facts = &record.facts;
+    let (revision, priority, override_tail) = known.priority.unwrap_or_default();
+    let limit = |most: i64| Some(most).filter(|most| *most >= 0);
+    Some(Workflow {
+        working_group: stated(&record.working_group),
+        priority: PriorityChange { revision, priority, override_tail },
+        injected_at_s: seconds(record.injected_at),
+        total_jobs: facts.total_jobs,
+        done_jobs: known.done,
+        failed_final_jobs: known.failed_final,
+        boosted: known.boosted,
+        tail_permille: facts.tail_permille,
+        test_jobs: facts.test_jobs,
+        max_overflow_sites: facts.max_overflow_sites.map(limit),
+        allow_overflow: facts.allow_overflow,
+        overflow_sites_list: facts.overflow_sites.clone(),
+        overflow_sites_used: known.overflow_sites.clone(),
+        profile: known.profile.map(|(wall_s, rss_mb)| Profile { wall_s, rss_mb }),
+        status: match (known.killed, record.closed) {
+            (true, _) => WorkflowStatus::Killed,
+            (false, true) => WorkflowStatus::Done,
+            (false, false) => WorkflowStatus::Open,
+        },
+        alerted: known.alerted,
+        site_test: facts.site_test,
+        ..Workflow::new(&known.workflow, facts.class, &record.user)
+    })
+}
+
+/// A test job that ended.
+pub(super) fn ended(workflow: &str, seq: i64, attempt: i64, ended: &PoolEnded) -> EndedJob {
+    EndedJob {
+        job: ended.job.as_str().into(),
+        workflow: workflow.to_owned(),
+        seq,
+        attempt,
+        failure: ended.failure,
+        run_site: ended.site.clone(),
+        wall_s: ended.wall_s,
+        rss_mb: ended.rss_mb,
+        site_whitelist: Requirements {
+            site_whitelist: ended.site_whitelist.as_deref(),
+            ..Requirements::default()
+        }
+        .whitelist(),
+    }
+}
+
+/// A job as it waits; `None`: no state of it was seen.
+pub(super) fn pending(known: &PoolJob) -> Option<PendingJob> {
+    let state = known.state.as_ref()?;
+    let queued_at = if state.created_at > 0 { state.created_at } else { state.changed_at };
+    let job = PendingJob::new(&known.job, &state.workflow, 0, seconds(queued_at));
+    let attempt = i64::from(state.attempt);
+    let Some((_, _, _, wants)) = &known.requirements else {
+        return Some(PendingJob { cores_min: i64::from(state.cores.max(1)), attempt, ..job });
+    };
+    let cores_max = wants.cores_max.map(CoresMax::Cores);
+    Some(PendingJob {
+        seq: wants.seq,
+        class: wants.class,
+        site_whitelist: wants.whitelist(),
+        allow_overflow: wants.allow_overflow,
+        high_io: wants.high_io,
+        system_job: wants.system_job,
+        whole_node: wants.whole_node,
+        cores_min: wants.cores_min,
+        cores_max: if wants.all_cores { Some(CoresMax::Node) } else { cores_max },
+        base_cores: wants.base_cores,
+        max_wall_time_s: wants.max_wall_time_s,
+        max_rss_mb: wants.max_rss_mb,
+        user_priority: wants.user_priority,
+        attempt,
+        last_failure: wants.last_failure,
+        ..job
+    })
+}
+
+/// A job that holds slots: by a match, or because it was seen running.
+pub(super) fn held(known: &PoolJob, pool: &Pool) -> Option<HeldJob> {
+    let (job, state) = (pending(known)?, known.state.as_ref()?);
+    match &known.matched {
+        Some(matched) => Some(matched_job(job, state, matched)),
+        None => Some(running_job(job, state, pool)),
+    }
+}
+
+fn matched_job(job: PendingJob, state: &PoolJobState, made: &PoolMatch) -> HeldJob {
+    let matched = &made.matched;
+    let is_same = state.attempt == matched.job_attempt;
+    let started_at_s = Some(state.started_at).filter(|at| is_same && *at > 0).map(seconds);
+    let matched_at_s = seconds(made.at);
+    let counts_from_s = started_at_s.unwrap_or(matched_at_s);
+    HeldJob {
+        // Later records of the job do not move what the decision booked.
+        job: PendingJob { workflow: made.workflow.clone(), ..job },
+        class: matched.class,
+        user: made.user.clone(),
+        run_site: made.site.clone(),
+        cores: matched.cores,
+        weight_milli: matched.weight_milli,
+        band: matched.band,
+        overflow_source: stated(&matched.overflow_source),
+        charged_group: stated(&matched.charged_group),
+        node: stated(&matched.node),
+        reserved_at_s: started_at_s.is_none().then_some(matched_at_s),
+        counts_from_s,
+        started_at_s,
+        expected_end_s: Some(counts_from_s.saturating_add(matched.wall_time_s)),
+    }
+}
+
+/// A job that runs without a decision of ours: it ran before, or was started by hand. It is booked
+/// by what its site and workflow are now.
+fn running_job(job: PendingJob, state: &PoolJobState, pool: &Pool) -> HeldJob {
+    let workflow = pool.name(&job.workflow).and_then(|name| pool.workflow(name));
+    let record = workflow.and_then(|entry| entry.record.as_ref());
+    let site = pool.name(&state.site).and_then(|name| pool.site(name));
+    let cores = i64::from(state.cores.max(1));
+    let kappa_milli = site.map_or(1000, |terms| terms.kappa_milli);
+    let started_at = if state.started_at > 0 { state.started_at } else { state.changed_at };
+    HeldJob {
+        class: record.map_or(Class::Central, |record| record.class),
+        user: record.map_or_else(|| state.user.clone(), |record| record.user.clone()),
+        run_site: state.site.clone(),
+        cores,
+        weight_milli: cores.saturating_mul(kappa_milli),
+        band: Band::Normal,
+        overflow_source: None,
+        charged_group: None,
+        node: None,
+        reserved_at_s: None,
+        counts_from_s: seconds(started_at),
+        started_at_s: Some(seconds(started_at)),
+        expected_end_s: None,
+        job,
+    }
+}
+
+/// A node.
+pub(super) fn node(known: &PoolNode) -> NodeRecord {
+    NodeRecord {
+        node: known.node.clone(),
+        site: known.site.clone(),
+        cores_total: known.cores_total,
+    }
+}
+
+/// The drain of a node.
+pub(super) fn drain(node: &PoolNode, drain: &PoolDrain) -> Drain {
+    Drain {
+        node: node.node.clone(),
+        site: node.site.clone(),
+        job: drain.job.as_str().into(),
+        until_s: drain.until_s,
+    }
+}
+
+/// The drains of a node that count for its site's rate.
+pub(super) fn drain_starts(node: &PoolNode) -> Vec<DrainStart> {
+    let start = |at: &Millis| DrainStart { site: node.site.clone(), started_at_s: seconds(*at) };
+    node.drain_starts.iter().map(start).collect()
+}
+
+/// An offer with what is left of it now: its pilot's time passes.
+pub(super) fn offer(known: &PoolOffer, now: Millis) -> OpenOffer {
+    let offer = &known.offer;
+    let passed_s = seconds(now.saturating_sub(known.changed_at)).max(0);
+    OpenOffer {
+        offer: SlotOffer {
+            offer: offer.offer.clone(),
+            site: known.site.clone(),
+            cores_free: offer.cores_free,
+            cores_total: offer.cores_total,
+            wall_left_s: offer.wall_left_s.saturating_sub(passed_s),
+            mem_free_mb: offer.mem_free_mb,
+            block: stated(&offer.block),
+            node: stated(&offer.node),
+            corepower_mhs06: offer.corepower_mhs06,
+            expires_at_s: None,
+        },
+        cores_left: known.cores_left(),
+        mem_left_mb: known.mem_left_mb(),
+    }
+}

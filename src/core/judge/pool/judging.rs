@@ -1,0 +1,99 @@
+//! A pool's policy with what it judges by: one cycle from its cut to its decisions.
+
+use super::{PoolCut, PoolView};
+use crate::core::judge::notes::time_notes;
+use crate::core::judge::policies::Policies;
+use crate::core::output::decision::Decision;
+use crate::core::policy::Policy;
+use crate::core::policy::cms::decision::Action;
+use crate::core::policy::cms::judge::Judges;
+use crate::core::policy::cms::settings::Settings;
+use crate::core::state::State;
+
+/// See the module.
+pub(in crate::core) struct PoolJudging {
+    /// Which of the policies it is.
+    at: usize,
+    judges: Judges,
+    settings: Settings,
+    view: PoolView,
+    cut: PoolCut,
+}
+
+/// The policy that answers offers, ready to judge.
+pub(super) struct OfferPolicy<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) settings: &'a Settings,
+    pub(super) judges: &'a Judges,
+}
+
+impl PoolJudging {
+    /// That of the first policy that answers slot offers; `None`: there is none.
+    pub(in crate::core) fn of(policies: &Policies) -> Option<PoolJudging> {
+        let at = policies.all().iter().position(|policy| policy.flavour.judges_offers())?;
+        let policy = policies.at(at);
+        Some(PoolJudging {
+            at,
+            judges: policy.job_judges(),
+            settings: policy.pool_settings(&policy.unchanged()),
+            view: PoolView::default(),
+            cut: PoolCut::default(),
+        })
+    }
+
+    /// Whether a decision is one of its policy.
+    pub(in crate::core) fn made(&self, policies: &Policies, decision: &Decision) -> bool {
+        policies.at(self.at).spec.name == decision.policy
+    }
+
+    /// Takes up what changed, or everything, and begins a cycle.
+    pub(in crate::core) fn begin_cut(
+        &mut self,
+        state: &mut State,
+        policies: &Policies,
+        everything: bool,
+    ) {
+        let policy = policies.at(self.at);
+        let resolved = policy.resolve(&|component, key| state.parameter(component, key), "");
+        let mut notes = resolved.notes.clone();
+        self.settings = policy.pool_settings(&resolved);
+        if everything {
+            self.cut = PoolCut::default();
+        }
+        self.view.begin_cut(state, &self.settings, everything);
+        notes.extend(time_notes(state));
+        self.cut.begin(state, &self.view, policy.spec.defer, notes);
+    }
+
+    /// Forgets what is derived.
+    pub(in crate::core) fn forget(&mut self) {
+        (self.view, self.cut) = (PoolView::default(), PoolCut::default());
+    }
+
+    /// Whether a bound ended the cycle with work left.
+    pub(in crate::core) fn is_cut_off(&self) -> bool {
+        self.cut.is_cut_off()
+    }
+
+    /// The next decision of the cycle, not folded yet. `number` is its number within the cycle.
+    pub(in crate::core) fn next(
+        &mut self,
+        state: &State,
+        policies: &Policies,
+        number: u32,
+    ) -> Option<Decision> {
+        let PoolJudging { judges, settings, view, cut, .. } = self;
+        let policy = policies.at(self.at);
+        cut.next(state, view, &OfferPolicy { policy, settings, judges }, number)
+    }
+
+    /// Follows what a published output changed.
+    pub(in crate::core) fn note_output(&mut self, state: &mut State) {
+        self.view.note_output(state);
+    }
+
+    /// What is to be done beside answering offers; see [`PoolView::actions`].
+    pub(in crate::core) fn actions(&mut self, state: &State) -> Vec<Action> {
+        self.view.actions(state)
+    }
+}

@@ -1,0 +1,59 @@
+//! Which job got slots that a pilot offered.
+
+use crate::core::content::content;
+use crate::core::event::Band;
+use crate::core::event::Class;
+
+/// A job that got a place of an offer (spec cms-nordugrid A.8, C.4). Its workflow is the decision's
+/// task, its user and working group the decision's, its site the queue that was chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// The job.
+    pub job: String,
+    /// Which attempt of the job.
+    pub job_attempt: u32,
+    /// Its class.
+    pub class: Class,
+    /// The band it was chosen in.
+    pub band: Band,
+    /// Node of the offer; empty: not known.
+    pub node: String,
+    /// Cores it gets.
+    pub cores: i64,
+    /// Weight: cores by power, thousandths (F-1, C-33).
+    pub weight_milli: i64,
+    /// The part of the weight that counts in its user's fair share (CD-10).
+    pub usage_milli: i64,
+    /// Its run time at so many cores, s.
+    pub wall_time_s: i64,
+    /// Its memory at so many cores, MB.
+    pub rss_mb: i64,
+    /// The site whose storage serves it, where it overflows; else empty (C-39).
+    pub overflow_source: String,
+    /// What its overflow takes of that site's limit (C-43).
+    pub overflow_cost: i64,
+    /// The restricted pool that is charged; else empty (C-30).
+    pub charged_group: String,
+    /// The storage that a HighIO job reads; else empty (C-44).
+    pub io_source: String,
+    /// Rules that were relaxed for it: `surplus` (C-28), `overflow` (C-41).
+    pub relaxed: Vec<String>,
+}
+
+content!(Matched {
+    job,
+    job_attempt,
+    class,
+    band,
+    node,
+    cores,
+    weight_milli,
+    usage_milli,
+    wall_time_s,
+    rss_mb,
+    overflow_source,
+    overflow_cost,
+    charged_group,
+    io_source,
+    relaxed,
+});

@@ -1,0 +1,17 @@
+//! What a policy has that answers slot offers.
+
+use super::cms::judge::Judges;
+use super::cms::settings::Settings;
+use super::compile::{Policy, Resolved};
+
+impl Policy {
+    /// Its filters and rank keys.
+    pub fn job_judges(&self) -> Judges {
+        Judges::of(&self.filters, &self.weights)
+    }
+
+    /// Its parameters for the jobs of a pool.
+    pub fn pool_settings(&self, resolved: &Resolved) -> Settings {
+        Settings::of(&resolved.own, vec!["production".to_owned()])
+    }
+}

@@ -1,0 +1,222 @@
+//! Which of two versions of a part of a record is newer, and what follows from a record alone.
+
+use super::{
+    PoolEnd, PoolJob, PoolJobState, PoolNode, PoolOffer, PoolRecords, PoolWorkflow,
+    PoolWorkflowRecord,
+};
+use crate::core::content::{Content, content_of};
+use crate::core::event::{OwnRequirements, OwnSlotOffer, Status};
+use crate::core::unit::Millis;
+use std::cmp::Ordering;
+
+impl PoolRecords {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+            && self.workflows.is_empty()
+            && self.offers.is_empty()
+            && self.users.is_empty()
+            && self.nodes.is_empty()
+    }
+
+    /// The record of a job, made if there is none; to be changed.
+    pub(in crate::core) fn job_at(&mut self, job: &str) -> Option<&mut PoolJob> {
+        self.touched.jobs.insert(job.to_owned());
+        self.unsettled.jobs.insert(job.to_owned());
+        self.jobs.at(job, || PoolJob { job: job.to_owned(), ..PoolJob::default() })
+    }
+
+    /// The record of a workflow, made if there is none; to be changed.
+    pub(in crate::core) fn workflow_at(&mut self, workflow: &str) -> Option<&mut PoolWorkflow> {
+        self.touched.workflows.insert(workflow.to_owned());
+        let make = || PoolWorkflow { workflow: workflow.to_owned(), ..PoolWorkflow::default() };
+        self.workflows.at(workflow, make)
+    }
+
+    /// The record of an offer, made if there is none; to be changed.
+    pub(in crate::core) fn offer_at(&mut self, offer: &str) -> Option<&mut PoolOffer> {
+        self.touched.offers.insert(offer.to_owned());
+        let named = OwnSlotOffer { offer: offer.to_owned(), ..OwnSlotOffer::default() };
+        self.offers.at(offer, || PoolOffer { offer: named, ..PoolOffer::default() })
+    }
+
+    /// The record of a node, made if there is none; to be changed.
+    pub(in crate::core) fn node_at(&mut self, node: &str) -> Option<&mut PoolNode> {
+        self.touched.nodes.insert(node.to_owned());
+        self.nodes.at(node, || PoolNode { node: node.to_owned(), ..PoolNode::default() })
+    }
+
+    /// Joins the state of a job, and what it wants, if that is stated.
+    pub(in crate::core) fn join_job(
+        &mut self,
+        job: &str,
+        state: PoolJobState,
+        requirements: Option<OwnRequirements>,
+    ) {
+        if state.status.is_ended() {
+            self.join_end(
+                job,
+                PoolEnd { state: state.clone(), requirements: requirements.clone() },
+            );
+        }
+        let Some(held) = self.job_at(job) else { return };
+        if let Some(new) = requirements {
+            let order = (state.attempt, state.changed_at, state.revision);
+            let known = held.requirements.as_ref();
+            let is_newer = known.is_none_or(|(attempt, changed_at, revision, known)| {
+                let content = || content_of(&new).cmp(&content_of(known));
+                order.cmp(&(*attempt, *changed_at, *revision)).then_with(content)
+                    == Ordering::Greater
+            });
+            if is_newer {
+                held.requirements = Some((order.0, order.1, order.2, new));
+            }
+        }
+        if held.state.as_ref().is_some_and(|known| !state.is_newer(known)) {
+            return;
+        }
+        let (now_in, was_in) = (state.workflow.clone(), held.state.replace(state));
+        let was_in = was_in.map(|old| old.workflow);
+        if was_in.as_ref() != Some(&now_in) {
+            self.count_job(&now_in, true);
+            was_in.iter().for_each(|workflow| self.count_job(workflow, false));
+        }
+    }
+
+    /// Keeps the newest report of the end of an attempt until the cycle's end.
+    fn join_end(&mut self, job: &str, end: PoolEnd) {
+        let name = (job.to_owned(), end.state.attempt);
+        let order = |end: &PoolEnd| content_of(&end.requirements);
+        match self.unsettled.ends.get_mut(&name) {
+            Some(known) => {
+                let newer = end.state.order(&known.state);
+                if newer.then_with(|| order(&end).cmp(&order(known))) == Ordering::Greater {
+                    *known = end;
+                }
+            }
+            None => _ = self.unsettled.ends.insert(name, end),
+        }
+    }
+
+    /// Counts a job of a workflow, or counts it no more.
+    pub(in crate::core) fn count_job(&mut self, workflow: &str, more: bool) {
+        match (self.jobs_of.get_mut(workflow), more) {
+            (Some(count), true) => *count += 1,
+            (None, true) => _ = self.jobs_of.insert(workflow.to_owned(), 1),
+            (Some(count), false) if *count > 1 => *count -= 1,
+            (_, false) => _ = self.jobs_of.remove(workflow),
+        }
+    }
+}
+
+impl PoolJobState {
+    /// Whether its payload started.
+    pub fn is_started(&self) -> bool {
+        self.status >= Status::Running && !self.status.is_ended() || self.started_at != 0
+    }
+
+    /// When it ended, for forgetting: its payload's end, else the state's time.
+    pub fn over_at(&self) -> Millis {
+        if self.ended_at != 0 { self.ended_at } else { self.changed_at }
+    }
+
+    /// By attempt, ended or not, time, revision, rank, content.
+    fn order(&self, other: &PoolJobState) -> Ordering {
+        let rank = |it: &PoolJobState| {
+            (it.attempt, it.status.is_ended(), it.changed_at, it.revision, it.status)
+        };
+        rank(self).cmp(&rank(other)).then_with(|| content_of(self).cmp(&content_of(other)))
+    }
+
+    fn is_newer(&self, known: &PoolJobState) -> bool {
+        self.order(known) == Ordering::Greater
+    }
+}
+
+impl PoolJob {
+    /// Whether it waits for a place: it neither started nor ended, and was neither matched nor
+    /// refused in its attempt.
+    pub fn waits(&self) -> bool {
+        let Some(state) = &self.state else { return false };
+        let is_matched = |it: &super::PoolMatch| it.matched.job_attempt >= state.attempt;
+        !state.status.is_ended()
+            && !state.is_started()
+            && !self.matched.as_ref().is_some_and(is_matched)
+            && self.refused.is_none_or(|refused| refused < state.attempt)
+    }
+
+    /// Whether it has a place: it was matched, or started and has not ended.
+    pub fn held(&self) -> bool {
+        let runs = |state: &PoolJobState| state.is_started() && !state.status.is_ended();
+        self.matched.is_some() || self.state.as_ref().is_some_and(runs)
+    }
+}
+
+impl PoolWorkflowRecord {
+    /// By time, revision, content.
+    pub(in crate::core) fn is_newer(&self, known: &PoolWorkflowRecord) -> bool {
+        let rank = |it: &PoolWorkflowRecord| (it.changed_at, it.revision);
+        let content = || content_of(self).cmp(&content_of(known));
+        rank(self).cmp(&rank(known)).then_with(content) == Ordering::Greater
+    }
+}
+
+impl PoolOffer {
+    /// What decides between two announcements: attempt, time, whether it is taken back, content.
+    fn order(&self) -> (u32, Millis, bool, Content) {
+        let content = content_of(&(&self.offer, self.site.as_str()));
+        (self.offer.attempt, self.changed_at, self.withdrawn, content)
+    }
+
+    /// Joins an announcement; whether it is news. What was taken is of one announcement: an attempt
+    /// more begins without.
+    pub(in crate::core) fn join(&mut self, new: PoolOffer) -> bool {
+        self.kept_until = self.kept_until.max(new.kept_until);
+        let is_newer = new.order() > self.order();
+        if is_newer {
+            self.reach(new.offer.attempt);
+            (self.offer, self.site) = (new.offer, new.site);
+            (self.changed_at, self.withdrawn) = (new.changed_at, new.withdrawn);
+        }
+        is_newer
+    }
+
+    /// Takes up an attempt; whether it is the newest now. Nothing is known of a new one.
+    pub(in crate::core) fn reach(&mut self, attempt: u32) -> bool {
+        if self.offer.attempt < attempt {
+            let offer = std::mem::take(&mut self.offer.offer);
+            let kept_until = self.kept_until;
+            let named = OwnSlotOffer { offer, attempt, ..OwnSlotOffer::default() };
+            *self = PoolOffer { offer: named, kept_until, ..PoolOffer::default() };
+        }
+        self.offer.attempt == attempt
+    }
+
+    /// Cores that nobody has of it.
+    pub fn cores_left(&self) -> i64 {
+        self.offer.cores_free.saturating_sub(self.cores_taken)
+    }
+
+    /// Memory that nobody has of it, MB.
+    pub fn mem_left_mb(&self) -> i64 {
+        self.offer.mem_free_mb.saturating_sub(self.mem_taken_mb)
+    }
+
+    /// Whether it holds at a moment.
+    pub fn is_live(&self, now: Millis) -> bool {
+        self.changed_at != 0 && !self.withdrawn && now < self.offer.expires_at
+    }
+}
+
+impl PoolNode {
+    /// Joins what an offer states of it.
+    pub(in crate::core) fn join(&mut self, seen_at: Millis, cores_total: i64, site: &str) -> bool {
+        let known = (self.seen_at, self.cores_total, self.site.as_str());
+        let is_newer = (seen_at, cores_total, site) > known;
+        if is_newer {
+            (self.seen_at, self.cores_total) = (seen_at, cores_total);
+            self.site = site.to_owned();
+        }
+        is_newer
+    }
+}

@@ -1,0 +1,48 @@
+//! Jobs that are submitted again, from the records of their last submission.
+
+use crate::core::cut::Topic;
+use crate::core::event::{Event, Task};
+use crate::core::output::Output;
+use crate::drive::port::Log;
+use crate::shell::cli::outputs::outputs;
+use std::collections::BTreeMap;
+
+/// The last record of each job of a name: of the job itself, or of all that were described in one
+/// file, in their order there. Each asks with an attempt above all that were asked or answered.
+///
+/// # Errors
+/// The log cannot be read, or has no job of that name.
+pub(super) fn again(log: &mut impl Log, name: &str) -> anyhow::Result<Vec<Task>> {
+    let tasks = outputs(log, Topic::Task, |event| {
+        let Event::Task(task) = event else { return None };
+        let is_named = task.subject == name || task.task == name;
+        (is_named && task.description.is_some()).then_some(*task)
+    })?;
+    let mut newest: BTreeMap<String, Task> = BTreeMap::new();
+    for (_, task) in tasks {
+        let key = |task: &Task| (task.attempt, task.changed_at, task.revision);
+        match newest.get(&task.subject) {
+            Some(known) if key(known) > key(&task) => {}
+            _ => drop(newest.insert(task.subject.clone(), task)),
+        }
+    }
+    if newest.is_empty() {
+        anyhow::bail!(
+            "--again {name}: the log has no record of such a job on the topic task; give the id \
+             that its submission printed, or submit its description with --xrsl"
+        );
+    }
+    let answered = outputs(log, Topic::Decision, |event| {
+        let Event::Output(Output::Decision(it)) = event else { return None };
+        newest.contains_key(&it.subject).then(|| (it.subject.clone(), it.attempt))
+    })?;
+    for (_, (subject, attempt)) in answered {
+        if let Some(task) = newest.get_mut(&subject) {
+            task.attempt = task.attempt.max(attempt);
+        }
+    }
+    let mut tasks: Vec<Task> = newest.into_values().collect();
+    tasks.iter_mut().for_each(|task| task.attempt = task.attempt.saturating_add(1));
+    tasks.sort_by_key(|task| task.description.as_ref().map(|described| described.job));
+    Ok(tasks)
+}

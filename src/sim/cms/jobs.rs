@@ -1,0 +1,400 @@
+//! Jobs: they wait, are matched, run, and end, well or badly; some are tried again.
+
+use super::Cms;
+use super::agenda::Planned;
+use super::held::Holding;
+use super::work::{Kind, Wanted};
+use crate::core::event::{FailureClass, JobState, Requirements, Status, Tier};
+use crate::core::unit::{MINUTE, Millis, SECOND};
+use crate::sim::grid::Handle;
+use std::sync::Arc;
+
+/// Part of the jobs whose program fails, and of those that the infrastructure fails.
+const PAYLOAD_FAILS: f64 = 0.02;
+/// See `PAYLOAD_FAILS`.
+const INFRASTRUCTURE_FAILS: f64 = 0.01;
+/// Part of the jobs that overflow and cannot open their data.
+const REMOTE_FAILS: f64 = 0.08;
+/// Part of the jobs that fail at a site that makes jobs fail.
+const SITE_FAILS: f64 = 0.5;
+/// Most attempts of a job.
+const ATTEMPTS: u32 = 4;
+/// From a match to the start.
+const STARTS: (Millis, Millis) = (4 * SECOND, 50 * SECOND);
+/// Part of the matches that are not taken up, and when the pilot gives the slots back.
+const NOT_TAKEN_UP: f64 = 0.01;
+/// See `NOT_TAKEN_UP`.
+const GIVES_BACK: (Millis, Millis) = (MINUTE, 3 * MINUTE);
+
+/// What a job is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits for slots.
+    Waiting,
+    /// It was given slots.
+    Matched,
+    /// It runs.
+    Running,
+    /// It failed, and is submitted again soon.
+    Failed,
+}
+
+/// A live job.
+#[derive(Clone, Debug)]
+pub struct LiveJob {
+    /// Name.
+    pub name: String,
+    /// Its workflow; of a job that cannot be, `None`.
+    pub workflow: Option<Handle>,
+    /// Place in the workflow.
+    pub seq: i64,
+    /// What it wants.
+    pub wanted: Arc<Wanted>,
+    /// How long it runs at the cores that this is stated for; s.
+    pub runs_s: i64,
+    /// Attempt.
+    pub attempt: u32,
+    /// When it was submitted first.
+    pub created_at: Millis,
+    /// What it is at.
+    pub stage: Stage,
+    /// What it holds, while it holds something.
+    pub holding: Option<Holding>,
+    /// When it started in this attempt; 0: it did not.
+    pub started_at: Millis,
+    /// How this attempt is to end.
+    pub fails: Option<FailureClass>,
+    /// How the attempt before failed.
+    pub last_failure: Option<FailureClass>,
+    /// What is wrong with it, if it cannot be.
+    pub bad: Option<Bad>,
+}
+
+/// A job that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bad {
+    /// The code by which it is to be rejected (A.9).
+    pub code: &'static str,
+    /// The workflow that it states; empty: none.
+    pub workflow: String,
+    /// The user that it states.
+    pub user: String,
+}
+
+impl LiveJob {
+    /// A job that is submitted.
+    pub fn new(
+        name: String,
+        workflow: Handle,
+        (seq, runs_s): (i64, i64),
+        wanted: Arc<Wanted>,
+        now: Millis,
+    ) -> LiveJob {
+        LiveJob {
+            name,
+            workflow: Some(workflow),
+            seq,
+            wanted,
+            runs_s,
+            attempt: 0,
+            created_at: now,
+            stage: Stage::Waiting,
+            holding: None,
+            started_at: 0,
+            fails: None,
+            last_failure: None,
+            bad: None,
+        }
+    }
+
+    /// Run time with some cores; s (F-6).
+    pub fn runs_s_with(&self, cores: i64) -> i64 {
+        let base = self.wanted.base();
+        match cores == base {
+            true => self.runs_s,
+            false => self.runs_s * base / cores.max(1) + 600,
+        }
+    }
+
+    /// Whether most sites could run it.
+    pub fn is_wide(&self) -> bool {
+        !self.wanted.system_job && self.wanted.sites.as_ref().is_none_or(|sites| sites.len() > 2)
+    }
+}
+
+/// How an attempt of a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Its state.
+    pub status: Status,
+    /// How it failed, if it did.
+    pub failure: Option<FailureClass>,
+    /// Whether no other attempt follows.
+    pub is_last: bool,
+}
+
+impl Cms {
+    /// A job waits from now on.
+    pub(super) fn waits(&mut self, handle: Handle) {
+        self.count_waiting(handle, 1);
+        if let Some(job) = self.jobs.get_mut(handle) {
+            job.stage = Stage::Waiting;
+            job.started_at = 0;
+        }
+        self.say(handle, Status::Pending, None);
+    }
+
+    fn count_waiting(&mut self, handle: Handle, change: i64) {
+        let Some(job) = self.jobs.get(handle) else { return };
+        self.count.waiting = self.count.waiting.saturating_add_signed(change);
+        let workflow = job.workflow.and_then(|it| self.workflows.get(it));
+        if let Some(workflow) = workflow.filter(|_| job.is_wide()) {
+            self.users[workflow.user].waiting_s += change * job.runs_s * job.wanted.base();
+        }
+    }
+
+    /// A job has slots: it starts soon, or never.
+    pub(super) fn is_matched(&mut self, handle: Handle) {
+        self.count_waiting(handle, -1);
+        let Some(job) = self.jobs.get_mut(handle) else { return };
+        job.stage = Stage::Matched;
+        let attempt = job.attempt;
+        let workflow = job.workflow;
+        if self.dice.chance(NOT_TAKEN_UP) {
+            self.after_between(GIVES_BACK.0, GIVES_BACK.1, Planned::NeverStarts(handle, attempt));
+        } else {
+            self.after_between(STARTS.0, STARTS.1, Planned::Starts(handle, attempt));
+        }
+        if let Some(user) = workflow.and_then(|it| self.workflows.get(it)).map(|it| it.user) {
+            self.go_on_soon(user);
+        }
+    }
+
+    /// A match is not taken up: the job waits on, and the pilot gives the slots back.
+    pub(super) fn never_starts(&mut self, handle: Handle, attempt: u32) {
+        let is_it = |job: &&LiveJob| job.attempt == attempt && job.stage == Stage::Matched;
+        if self.jobs.get(handle).filter(is_it).is_none() {
+            return;
+        }
+        self.count.not_taken_up += 1;
+        self.let_go(handle, false);
+        self.count_waiting(handle, 1);
+        if let Some(job) = self.jobs.get_mut(handle) {
+            job.stage = Stage::Waiting;
+        }
+    }
+
+    /// A job starts.
+    pub(super) fn starts(&mut self, handle: Handle, attempt: u32) {
+        let now = self.now;
+        let is_it = |job: &&LiveJob| job.attempt == attempt && job.stage == Stage::Matched;
+        let Some(job) = self.jobs.get(handle).filter(is_it) else { return };
+        let Some(holding) = &job.holding else { return };
+        let (site, runs_s) = (holding.site, job.runs_s_with(holding.cores));
+        let overflows = holding.overflow_source.is_some();
+        let kind = job.workflow.and_then(|it| self.workflows.get(it)).map(|it| it.kind);
+        let is_early = attempt < 2;
+        let is_merge = job.wanted.system_job;
+        let fails = self.how_it_fails(site, overflows, kind.filter(|_| !is_merge), is_early);
+        let part = match fails {
+            None => 1.0,
+            Some(FailureClass::Site | FailureClass::RemoteOpen) => self.dice.within(0.01, 0.1),
+            Some(_) => self.dice.within(0.1, 0.9),
+        };
+        let runs = ((runs_s * SECOND) as f64 * part) as Millis + SECOND;
+        let (mut waited, mut class) = (None, None);
+        if let Some(job) = self.jobs.get_mut(handle) {
+            (job.stage, job.started_at, job.fails) = (Stage::Running, now, fails);
+            if let Some(holding) = &mut job.holding {
+                holding.counts_from = Some(now);
+                class = Some(holding.class);
+            }
+            waited = (job.attempt == 0).then_some(now - job.created_at);
+        }
+        if let (Some(waited), Some(class)) = (waited, class) {
+            self.waited[class as usize].add(waited);
+        }
+        self.usage_begins(handle);
+        self.count.running += 1;
+        self.say(handle, Status::Running, None);
+        self.after(runs, Planned::Ends(handle, attempt));
+    }
+
+    fn how_it_fails(
+        &mut self,
+        site: u32,
+        overflows: bool,
+        kind: Option<Kind>,
+        is_early: bool,
+    ) -> Option<FailureClass> {
+        let is_failing = self.sites[site as usize].failing_until > self.now;
+        let dice = &mut self.dice;
+        let is_unlucky = kind == Some(Kind::SitesFail) && is_early && dice.chance(0.7);
+        if matches!(kind, Some(Kind::Fails | Kind::UserFails)) {
+            Some(FailureClass::Payload)
+        } else if is_unlucky || is_failing && dice.chance(SITE_FAILS) {
+            Some(FailureClass::Site)
+        } else if overflows && dice.chance(REMOTE_FAILS) {
+            Some(FailureClass::RemoteOpen)
+        } else if dice.chance(INFRASTRUCTURE_FAILS) {
+            Some(FailureClass::Infrastructure)
+        } else if dice.chance(PAYLOAD_FAILS) {
+            Some(FailureClass::Payload)
+        } else {
+            None
+        }
+    }
+
+    /// A running job ends as it is to.
+    pub(super) fn ends(&mut self, handle: Handle, attempt: u32) {
+        let is_it = |job: &&LiveJob| job.attempt == attempt && job.stage == Stage::Running;
+        if let Some(job) = self.jobs.get(handle).filter(is_it) {
+            let failure = job.fails;
+            self.over(handle, failure.map_or(Status::Finished, |_| Status::Failed), failure);
+        }
+    }
+
+    /// All that runs on a node, or was to, fails by the infrastructure.
+    pub(super) fn fail_all_on(&mut self, node: u32) {
+        let on_it = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.holding.as_ref().is_some_and(|it| it.node == node));
+        let on_it: Vec<(Handle, Stage, u32)> =
+            on_it.map(|(handle, job)| (handle, job.stage, job.attempt)).collect();
+        for (handle, stage, attempt) in on_it {
+            match stage {
+                Stage::Running => {
+                    self.over(handle, Status::Failed, Some(FailureClass::Infrastructure));
+                }
+                _ => self.never_starts(handle, attempt),
+            }
+        }
+    }
+
+    /// An attempt of a job is over: it gives back what it holds, and may be tried again. Its own
+    /// program is not tried again (C-49).
+    pub(super) fn over(&mut self, handle: Handle, status: Status, failure: Option<FailureClass>) {
+        let Some(job) = self.jobs.get(handle) else { return };
+        let stage = job.stage;
+        let site = job.holding.as_ref().map(|it| it.site);
+        let kind = job.workflow.and_then(|it| self.workflows.get(it)).map(|it| it.kind);
+        let is_final_failure = failure.is_none_or(|it| it == FailureClass::Payload);
+        let is_killed = job.workflow.and_then(|it| self.workflows.get(it));
+        let is_killed = is_killed.is_some_and(|it| it.is_killed);
+        // It does not overflow again, and may not run where its data is (C-42).
+        let is_stuck = failure == Some(FailureClass::RemoteOpen)
+            && job
+                .wanted
+                .sites
+                .iter()
+                .flatten()
+                .all(|it| self.sites[*it as usize].tier == Tier::T1);
+        let is_last = is_final_failure || job.attempt + 1 >= ATTEMPTS || is_killed || is_stuck;
+        if stage == Stage::Waiting {
+            self.count_waiting(handle, -1);
+        }
+        self.count.running -= u64::from(stage == Stage::Running);
+        self.count_end(handle, status, failure, kind);
+        self.say(handle, status, Some(End { status, failure, is_last }));
+        self.let_go(handle, stage == Stage::Running);
+        if status == Status::Failed && !is_last {
+            if let Some(job) = self.jobs.get_mut(handle) {
+                (job.stage, job.last_failure) = (Stage::Failed, failure);
+            }
+            self.after_between(20 * SECOND, 3 * MINUTE, Planned::TriesAgain(handle));
+            return;
+        }
+        let Some(job) = self.jobs.remove(handle) else { return };
+        self.job_by_name.remove(&job.name);
+        if let Some(workflow) = job.workflow {
+            let at = site.filter(|_| status == Status::Finished);
+            self.job_is_final(workflow, handle, at);
+        }
+    }
+
+    /// A job is submitted again: the next attempt, queued since the first.
+    pub(super) fn tries_again(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get_mut(handle).filter(|job| job.stage == Stage::Failed) else {
+            return;
+        };
+        job.attempt += 1;
+        self.count.retries += 1;
+        self.waits(handle);
+    }
+
+    /// A job is taken away, whatever it is at.
+    pub(super) fn cancel(&mut self, handle: Handle) {
+        let Some(job) = self.jobs.get_mut(handle) else { return };
+        if job.stage == Stage::Failed {
+            // Its attempt is over already: the next is ended in its place.
+            job.attempt += 1;
+        }
+        self.over(handle, Status::Cancelled, None);
+    }
+
+    /// Publishes the state that a job reached.
+    fn say(&mut self, handle: Handle, status: Status, end: Option<End>) {
+        let Some(job) = self.jobs.get(handle) else { return };
+        let workflow = job.workflow.and_then(|it| self.workflows.get(it));
+        let bad = job.bad.as_ref();
+        let (task, user) = match (workflow, bad) {
+            (Some(it), _) => (it.name.as_str(), self.users[it.user].name.as_str()),
+            (None, Some(it)) => (it.workflow.as_str(), it.user.as_str()),
+            (None, None) => ("", ""),
+        };
+        let has_ended = status.is_ended() && job.started_at != 0;
+        // Every record repeats what the job wants: the newest is all that compaction keeps.
+        let requirements = Some(Box::new(Requirements {
+            last_failure: job.last_failure,
+            failure: end.and_then(|it| it.failure),
+            last_attempt: end.is_some_and(|it| it.is_last),
+            used_rss_mb: job.holding.as_ref().map_or(0, |it| it.rss_mb * 8 / 10),
+            ..job.wanted.requirements(job.seq)
+        }));
+        let site = job.holding.as_ref().map(|it| self.sites[it.site as usize].name.as_str());
+        self.publisher.job(&JobState {
+            job: &job.name,
+            status,
+            changed_at: self.now,
+            attempt: job.attempt,
+            task,
+            queue: site.unwrap_or(""),
+            user,
+            group: workflow.map_or("", |it| it.group.as_str()),
+            cores: job.holding.as_ref().map_or(0, |it| it.cores as u32),
+            created_at: job.created_at,
+            started_at: job.started_at,
+            ended_at: if has_ended { self.now } else { 0 },
+            requirements,
+            ..JobState::default()
+        });
+    }
+
+    fn count_end(
+        &mut self,
+        handle: Handle,
+        status: Status,
+        failure: Option<FailureClass>,
+        kind: Option<Kind>,
+    ) {
+        let Some(job) = self.jobs.get(handle) else { return };
+        if job.bad.is_some() {
+            return;
+        }
+        let is_broken = matches!(kind, Some(Kind::Fails | Kind::UserFails));
+        match (status, failure) {
+            (Status::Finished, _) => {
+                let done = job.holding.as_ref().map(|it| (it.class.name(), it.band.name()));
+                *self.count.done.entry(done.unwrap_or_default()).or_default() += 1;
+            }
+            (Status::Failed, Some(FailureClass::Payload)) if is_broken => {
+                self.count.failed_broken += 1;
+            }
+            (Status::Failed, Some(how)) => {
+                *self.count.failed.entry(how.name()).or_default() += 1;
+            }
+            _ => self.count.cancelled += 1,
+        }
+    }
+}

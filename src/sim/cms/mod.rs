@@ -1,0 +1,303 @@
+//! The CMS global pool in a box: sites of all tiers with their quotas, nodes with pilots that offer
+//! what is free, central workflows and users with theirs. Decisions are obeyed: a job that gets
+//! slots starts there, runs, and ends well or badly; commands are carried out.
+//!
+//! What must hold for a match is checked by the pool's own books, which know nothing of the
+//! program's (`checks`).
+//!
+//! Pure and seeded: the same plan and the same decisions at the same times give the same records,
+//! byte for byte.
+
+mod agenda;
+mod answers;
+mod arrivals;
+mod bad;
+mod checks;
+mod commands;
+mod held;
+mod jobs;
+mod nodes;
+mod publisher;
+mod sites;
+mod summary;
+mod trouble;
+mod usage;
+mod users;
+mod work;
+mod workflows;
+
+pub use summary::{Chosen, Summary};
+
+use crate::core::output::decision::Decision;
+use crate::core::unit::{HOUR, MINUTE, Millis};
+use crate::sim::agenda::Agenda;
+use crate::sim::dice::Dice;
+use crate::sim::grid::{Handle, Pool, Record, Unfit};
+use agenda::Planned;
+use jobs::{LiveJob, Stage};
+use nodes::Node;
+use publisher::Publisher;
+use sites::Site;
+use std::collections::BTreeMap;
+use summary::Waits;
+use usage::Usage;
+use users::{Demand, User};
+use workflows::Workflow;
+
+/// What is to be simulated.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Decides everything that is drawn.
+    pub seed: u64,
+    /// Size: 1 is seventy-four sites with some 300,000 cores.
+    pub scale: f64,
+    /// Simulated time of the first record; ms since 1970.
+    pub start: Millis,
+    /// Work arrives for so long; what arrived goes on after that.
+    pub hours: u32,
+    /// Domain that the work is for.
+    pub domain: String,
+    /// Policy that is to answer.
+    pub policy: String,
+    /// How many times shorter jobs are; as many times more of them arrive.
+    pub speed: u32,
+}
+
+/// See the module.
+pub struct Cms {
+    now: Millis,
+    start: Millis,
+    end: Millis,
+    domain: String,
+    policy: String,
+    speed: u32,
+    agenda: Agenda<Planned>,
+    publisher: Publisher,
+    dice: Dice,
+    sites: Vec<Site>,
+    nodes: Vec<Node>,
+    users: Vec<User>,
+    workflows: Pool<Workflow>,
+    jobs: Pool<LiveJob>,
+    site_by_name: BTreeMap<String, u32>,
+    node_by_name: BTreeMap<String, u32>,
+    /// Nodes by what their pilots offer.
+    node_by_offer: BTreeMap<String, u32>,
+    workflow_by_name: BTreeMap<String, Handle>,
+    job_by_name: BTreeMap<String, Handle>,
+    /// Slots that a user with steady demand has, about.
+    steady_slots: f64,
+    /// Central work of the beginning that has not arrived yet; core s.
+    central_backlog_s: f64,
+    workflows_made: u64,
+    pilots: u64,
+    bad_jobs: i64,
+    usage: Usage,
+    /// Waits by class.
+    waited: [Waits; 2],
+    /// Core time used and offered, in core ms, and up to when it is counted.
+    used: (u128, u128, Millis),
+    count: Summary,
+}
+
+impl Cms {
+    /// A pool that has published nothing yet: its facts come with the first `advance`.
+    pub fn new(plan: Plan) -> Result<Cms, Unfit> {
+        let Plan { seed, scale, start, hours, domain, policy, speed } = plan;
+        if !(scale.is_finite() && scale > 0.0) {
+            return Err(Unfit::Scale(scale));
+        }
+        // A root is exact on every machine.
+        let root = scale.sqrt();
+        let mut sites = sites::make(seed, root);
+        let nodes = nodes::make(seed, &mut sites);
+        let (users, steady_slots) = users::make(&sites, root);
+        let steady = users.iter().filter(|it| it.demand == Demand::Steady).count();
+        let sizes = [sites.len(), nodes.len(), users.len(), steady];
+        let mut pool = Cms {
+            now: start,
+            start,
+            end: start.saturating_add(Millis::from(hours) * HOUR),
+            domain,
+            policy,
+            speed: speed.max(1),
+            agenda: Agenda::default(),
+            publisher: Publisher::new(seed, start),
+            dice: Dice::new(seed, "cms"),
+            site_by_name: sites.iter().zip(0..).map(|(it, at)| (it.name.clone(), at)).collect(),
+            node_by_name: nodes.iter().zip(0..).map(|(it, at)| (it.name.clone(), at)).collect(),
+            node_by_offer: BTreeMap::new(),
+            workflow_by_name: BTreeMap::new(),
+            job_by_name: BTreeMap::new(),
+            usage: Usage::new(users.len(), start),
+            sites,
+            nodes,
+            users,
+            workflows: Pool::default(),
+            jobs: Pool::default(),
+            steady_slots,
+            central_backlog_s: 0.0,
+            workflows_made: 0,
+            pilots: 0,
+            bad_jobs: 0,
+            waited: Default::default(),
+            used: (0, 0, start),
+            count: Summary { sizes, ..Summary::default() },
+        };
+        pool.begin();
+        Ok(pool)
+    }
+
+    /// Hears decisions, as of the time reached, and lets the pool go on to a later time. Appends
+    /// what is published on the way.
+    pub fn advance(&mut self, to: Millis, decisions: &[Decision], out: &mut Vec<Record>) {
+        self.publisher.out = std::mem::take(out);
+        for decision in decisions {
+            self.hear(decision);
+        }
+        while let Some((at, planned)) = self.agenda.next(to) {
+            self.now = at;
+            self.publisher.now = at;
+            self.happen(planned);
+        }
+        self.now = self.now.max(to);
+        self.publisher.now = self.now;
+        self.usage.pass(self.now);
+        *out = std::mem::take(&mut self.publisher.out);
+    }
+
+    /// When it began.
+    pub fn start(&self) -> Millis {
+        self.start
+    }
+
+    /// What it counts now: without what is found at the end.
+    pub fn now(&self) -> &Summary {
+        &self.count
+    }
+
+    /// How it fares.
+    pub fn summary(&self) -> Summary {
+        let (used, offered, until) = self.used;
+        let passed = (self.now - until).max(0) as u128;
+        let used = used + passed * u128::from(self.count.cores_used);
+        let offered = offered + passed * u128::from(self.count.cores_offered);
+        let mut longest = [0, 1].map(|class: usize| self.waited[class].longest());
+        let mut starved = self.waited.iter().map(Waits::beyond).sum();
+        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
+            let workflow = job.workflow.and_then(|it| self.workflows.get(it));
+            let Some(class) = workflow.filter(|_| job.attempt == 0).map(|it| it.kind.class())
+            else {
+                continue;
+            };
+            let (at, waits) = (class as usize, self.now - job.created_at);
+            longest[at] = longest[at].max(waits);
+            starved += u64::from(waits > self.waited[at].bound());
+        }
+        let usages = self.steady_usage();
+        Summary {
+            now: self.now,
+            records: self.publisher.published,
+            core_use: used as f64 / offered.max(1) as f64,
+            waits: [0, 1]
+                .map(|at: usize| (self.waited[at].quantile(0.5), self.waited[at].quantile(0.95))),
+            longest,
+            starved,
+            share_error: usage::spread(&usages),
+            share_milli: usages.iter().sum::<i64>() / usages.len().max(1) as i64,
+            ..self.count.clone()
+        }
+    }
+
+    /// Decayed usage of each user with steady demand; thousandths of a core.
+    fn steady_usage(&self) -> Vec<i64> {
+        let mut running: BTreeMap<usize, Vec<(i64, Millis)>> = BTreeMap::new();
+        for holding in self.jobs.iter().filter_map(|(_, job)| job.holding.as_ref()) {
+            if let Some(from) = holding.counts_from {
+                running.entry(holding.user).or_default().push((holding.weight_milli, from));
+            }
+        }
+        let steady = self.users.iter().enumerate();
+        let steady = steady.filter(|(_, user)| user.demand == Demand::Steady);
+        let of = |(at, _): (usize, &User)| {
+            let running = running.get(&at).into_iter().flatten().copied();
+            self.usage.decayed_milli(at, running, self.now)
+        };
+        steady.map(of).collect()
+    }
+
+    fn happen(&mut self, planned: Planned) {
+        match planned {
+            Planned::Begins => self.say_facts(),
+            Planned::PilotStarts(node) => self.pilot_starts(node),
+            Planned::Announces(node, pilot) => self.announces(node, pilot),
+            Planned::RunsOut(node, pilot) => self.runs_out(node, pilot),
+            Planned::PilotCloses(node, pilot) => self.pilot_closes(node, pilot),
+            Planned::PilotEnds(node, pilot) => self.pilot_ends(node, pilot),
+            Planned::PilotIsLost(node, pilot) => self.pilot_is_lost(node, pilot),
+            Planned::Withdraws(node) => self.withdraws(node),
+            Planned::CentralArrives => self.central_arrives(),
+            Planned::SkimArrives => self.skim_arrives(),
+            Planned::RareArrives(at) => self.rare_arrives(at),
+            Planned::UserSubmits(user) => self.user_submits(user),
+            Planned::UserGoesOn(user) => self.user_goes_on(user),
+            Planned::RecordArrives(workflow) => self.record_arrives(workflow),
+            Planned::UserKills(workflow) => self.user_kills(workflow),
+            Planned::PriorityChanges => self.priority_changes(),
+            Planned::LatePriority(workflow) => self.late_priority(workflow),
+            Planned::BadJob => self.bad_job(),
+            Planned::Starts(job, attempt) => self.starts(job, attempt),
+            Planned::NeverStarts(job, attempt) => self.never_starts(job, attempt),
+            Planned::Ends(job, attempt) => self.ends(job, attempt),
+            Planned::TriesAgain(job) => self.tries_again(job),
+            Planned::StatusChanges => self.status_changes(),
+            Planned::ComesBack(site) => self.comes_back(site),
+            Planned::SiteFails => self.site_fails(),
+            Planned::PledgeChanges(at) => self.pledge_changes(at),
+        }
+    }
+
+    /// Plans all that goes on by itself. Work arrives before the first pilot offers anything.
+    fn begin(&mut self) {
+        self.after(0, Planned::Begins);
+        self.plan_arrivals();
+        self.plan_trouble();
+        for node in 0..self.nodes.len() as u32 {
+            self.after_between(2 * MINUTE, 4 * MINUTE, Planned::PilotStarts(node));
+        }
+        self.after(10 * MINUTE, Planned::PriorityChanges);
+        self.after(5 * MINUTE, Planned::BadJob);
+    }
+
+    /// Sites, users and grants are published.
+    fn say_facts(&mut self) {
+        for site in 0..self.sites.len() as u32 {
+            self.publish_site(site);
+        }
+        for user in &self.users {
+            let record = user.record(&mut self.dice, self.now);
+            self.publisher.user(&record);
+        }
+        for grant in users::grants(&self.sites, self.now) {
+            self.publisher.grant(&grant);
+        }
+    }
+
+    /// Counts the core time until now; before cores are taken or given back.
+    fn settle_use(&mut self) {
+        let (used, offered, until) = &mut self.used;
+        let passed = (self.now - *until).max(0) as u128;
+        *used += passed * u128::from(self.count.cores_used);
+        *offered += passed * u128::from(self.count.cores_offered);
+        *until = self.now;
+    }
+
+    fn after(&mut self, span: Millis, what: Planned) {
+        self.agenda.plan(self.now.saturating_add(span.max(0)), what);
+    }
+
+    fn after_between(&mut self, from: Millis, to: Millis, what: Planned) {
+        let span = self.dice.between(from, to);
+        self.after(span, what);
+    }
+}
