@@ -245,7 +245,11 @@ pub fn topics_of(file: &mut Table) -> Vec<Topic> {
 
 /// Gives a topology file's limits and its policy to `change`.
 pub fn parts(file: &mut Table, change: impl FnOnce(&mut Table, &mut Table)) {
-    let mut limits = std::mem::take(table(file, "limits"));
+    // One that ships may leave all limits at their defaults.
+    let mut limits = match file.remove("limits") {
+        Some(Value::Table(limits)) => limits,
+        _ => Table::new(),
+    };
     let Value::Array(policies) = &mut file["policy"] else { panic!("policies are a list") };
     let Value::Table(policy) = &mut policies[0] else { panic!("a policy is a table") };
     change(&mut limits, policy);
