@@ -337,7 +337,8 @@ processes=(kill::)
 nodes=(faults::nodes:: secure::)
 phases=(faults::phases:: faults::disk:: faults::lanes::)
 brokers=(the_broker_may_restart retention::)
-alone=("${processes[@]}" secure:: faults:: "${brokers[@]}")
+domains=(domains::kafka:: domains::kinds::)
+alone=("${processes[@]}" secure:: faults:: "${brokers[@]}" "${domains[@]}")
 threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 tests -- --test-threads=$threads "${alone[@]/#/--skip=}" || failed=1
 if $long; then
@@ -366,7 +367,7 @@ if ! $quick; then
     group processes alone "${processes[@]}"
     group nodes alone "${nodes[@]}"
     group phases alone "${phases[@]}"
-    group brokers alone "${brokers[@]}"
+    group brokers alone "${brokers[@]}" "${domains[@]}"
     group killer killer
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
     for name in "${groups[@]}"; do tee -a "$log" < "$work/group-$name.log"; done
