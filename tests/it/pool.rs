@@ -4,6 +4,7 @@
 mod admission;
 mod commands;
 mod matches;
+mod restarts;
 
 use crate::drive::yard::{Yard, config_with, lead};
 use std::time::Duration;

@@ -164,8 +164,9 @@ pub(super) fn read_job(
     job.revision = count(at)?;
     job.cores = count(at)?;
     let times = (count(at)?, count(at)?);
-    if times != (0, 0) {
-        state.asked_times.insert(key, times);
+    match times {
+        (0, 0) => _ = state.asked_times.remove(&key),
+        times => _ = state.asked_times.insert(key, times),
     }
     job.priority = at.int()?;
     let names = strings(at, 6)?;

@@ -3,6 +3,7 @@
 use super::job::Memo;
 use super::{Head, Kind, command, fact, job, pool, read_head, request, throttle};
 use crate::core::event::Status;
+use crate::core::id::Key;
 use crate::core::output::throttle::Throttle;
 use crate::core::state::record::Job;
 use crate::core::state::timer::NodePart;
@@ -132,6 +133,16 @@ fn settle_jobs(state: &mut State) {
             Some(status) => count(state, &job, status, lifetime),
         }
     }
+    forget_the_gone(state);
+}
+
+/// A page has jobs that later deltas replace or take out: what was read with them goes too.
+fn forget_the_gone(state: &mut State) {
+    let is_gone = |key: &&Key| state.jobs.of(**key).is_none();
+    let names: Vec<Key> = state.job_names.keys().filter(is_gone).copied().collect();
+    let times: Vec<Key> = state.asked_times.keys().filter(is_gone).copied().collect();
+    names.iter().for_each(|key| _ = state.job_names.remove(key));
+    times.iter().for_each(|key| _ = state.asked_times.remove(key));
 }
 
 fn count(state: &mut State, job: &Job, status: Status, lifetime: i64) {
