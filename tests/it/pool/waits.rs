@@ -221,8 +221,17 @@ fn the_node_that_is_drained_for_a_job_is_named() {
         (it.node, it.cores_free, it.cores_total) = ("wn1", 1, 8);
     });
     world.rounds(3);
+    let start = world.yard.now;
+    world.job("small", "wf", Status::Running, |state, wants| {
+        (state.queue, state.started_at) = ("T2_X", start);
+        wants.max_wall_time_s = Some(20_000);
+    });
     world.job("large", "wf", Status::Activated, |_, wants| wants.cores_min = 8);
-    world.wait(3_700);
+    // Other pilots of the site report: commands are held back where nobody does.
+    for at in 0..5 {
+        world.offer_with(&format!("short-{at}"), "T2_X", |it| it.wall_left_s = 1);
+        world.wait(800);
+    }
     let PoolWait::Sites { drained: Some(drained), .. } = wait_of(&world, "large") else {
         panic!("{:?}", wait_of(&world, "large"))
     };

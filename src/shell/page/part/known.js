@@ -96,7 +96,7 @@ export function jobView(job) {
   return h(
     'section',
     {},
-    h('h3', {}, 'How each rule stands to the job'),
+    h('h3', {}, job.waits ? 'How the job stands, and why it waits' : 'How each rule stands to the job'),
     h('pre', { tabindex: '0' }, job.text),
   );
 }
