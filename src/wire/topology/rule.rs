@@ -92,7 +92,7 @@ fn read_param(
     let number = match arg {
         Arg::Int(number) => Some(number as f64),
         Arg::Float(number) if !param.is_whole => Some(number),
-        Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) => None,
+        Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) | Arg::List(_) => None,
     };
     match number.filter(|number| (param.min..=param.max).contains(number)) {
         Some(number) => setting.set(param.key, number),

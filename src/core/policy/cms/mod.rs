@@ -36,6 +36,7 @@ pub mod settings;
 mod tail;
 pub mod usage;
 mod verdict;
+pub mod why;
 
 #[cfg(test)]
 mod tests;
