@@ -175,8 +175,9 @@ impl PoolView {
         if let Some(record) = facts::workflow(known) {
             pool.put_workflow(record);
         }
-        for ((seq, attempt), ended) in &known.ended {
-            pool.put_ended(facts::ended(workflow, *seq, *attempt, ended));
+        for (at, ended) in &known.ended {
+            let ended = facts::ended(workflow, *at, ended, pool.settings());
+            pool.put_ended(ended);
         }
         let Some(record) = &known.record else { return false };
         let by = (record.clone(), known.killed);

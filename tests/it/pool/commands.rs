@@ -236,3 +236,29 @@ fn a_policy_in_a_dry_run_gives_no_command_to_carry_out() {
     assert!(!boosts.is_empty() && boosts.iter().all(|it| it.dry_run), "{boosts:#?}");
     world.check();
 }
+
+/// C-50 with C-53: what a test job of a range used on many cores is stated at its base.
+#[test]
+fn a_workflow_of_ranges_learns_at_the_base() {
+    let mut world = world();
+    let facts = WorkflowFacts { test_jobs: Some(1), total_jobs: Some(9), ..central() };
+    world.workflow("range", "ops", facts);
+    for seq in 1..=2 {
+        world.job(&format!("range-{seq}"), "range", Status::Activated, |_, wants| {
+            (wants.seq, wants.cores_min, wants.cores_max) = (seq, 2, Some(8));
+            (wants.max_wall_time_s, wants.max_rss_mb) = (Some(3_600), Some(1_000));
+        });
+    }
+    world.offer("wide", "T2_X", 8);
+    world.rounds(3);
+    // A second job fits no more.
+    run(&mut world, "range", 1, None);
+    world.withdraw("wide", "T2_X");
+    world.offer("narrow", "T2_X", 2);
+    world.rounds(3);
+    let (_, matched) = world.matches().pop().unwrap();
+    assert_eq!((matched.job.as_str(), matched.cores), ("range-2", 2));
+    // 1,500 MB on eight cores are none on two, so that what is stated holds.
+    assert_eq!((matched.rss_mb, matched.wall_time_s), (1_000, 3_600), "{matched:#?}");
+    world.check();
+}

@@ -32,6 +32,7 @@ mod pools;
 pub mod quota;
 mod rank;
 pub mod records;
+pub mod scaling;
 pub mod settings;
 mod tail;
 pub mod usage;
