@@ -2,6 +2,7 @@
 
 mod door;
 mod evidence;
+mod refusals;
 pub mod small;
 
 use small::*;
