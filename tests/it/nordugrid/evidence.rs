@@ -150,6 +150,25 @@ fn every_alternative_that_was_tried_leaves_its_reasons() {
     assert!(second.contains("match_queue 1: ce-a/q"), "{second}");
 }
 
+#[test]
+fn notes_count_what_they_have_no_room_for() {
+    let mut grid = Small::new();
+    grid.two_clusters();
+    let mut drive = grid.start();
+    grid.lead(&mut drive);
+    let queues: String = (0..13).map(|at| format!("(queue=n{at})")).collect();
+    let names: Vec<String> = (0..30).map(|at| format!("ce-{at:02}")).collect();
+    let clusters: Vec<&str> = names.iter().map(String::as_str).collect();
+    grid.ask("one", &format!("&(executable=a)(|{queues})"), &clusters, &[]);
+    grid.lead(&mut drive);
+    let decision = grid.last("one");
+    assert_eq!(rejected(&decision), "no_target_left");
+    has_note(&decision, &format!("no_information({} and 10 more)", names[..20].join(", ")));
+    has_note(&decision, "alternative(9, no target)");
+    has_no_note(&decision, "alternative(10");
+    has_note(&decision, "alternatives_cut(2)");
+}
+
 /// N-02, N-05: names ignore case, and a second name is one.
 #[test]
 fn clusters_are_named_in_any_case_and_by_their_second_names() {
