@@ -34,7 +34,7 @@ oddities! {
     UnknownDecision "unknown_decision" "An outcome of a decision that is not known.",
     UnknownCommand "unknown_command" "An outcome of a command that is not known.",
     OtherDomain "other_domain" "A request or answer of another domain.",
-    BadValue "bad_value" "A figure that cannot be; read as the nearest that can.",
+    BadValue "bad_value" "What cannot be; a figure is read as the nearest that can.",
     Garbled "garbled" "Bytes that could not be read.",
     KeyMismatch "key_mismatch" "Its key is not the one its content asks for; the content counts.",
     Evicted "evicted" "Forgotten before its time, since there were more than may be held.",

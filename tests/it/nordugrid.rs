@@ -1,13 +1,15 @@
 //! NorduGrid from records to decisions: a small grid on paper, and the program as a user calls it.
 
 mod door;
+mod evidence;
+mod refusals;
 pub mod small;
 
 use small::*;
 use std::collections::BTreeMap;
 use yardmaster::core::draw::Seed;
 use yardmaster::core::event::{JobState, OutcomeKind, Status};
-use yardmaster::core::output::decision::Decision;
+use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::placed::Draw;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
@@ -19,8 +21,14 @@ fn weights(draw: &Draw) -> Vec<(String, u64)> {
     draw.weights.iter().map(|it| (it.name.clone(), it.weight)).collect()
 }
 
-/// Limits hold, and a draw can be made again from what its decision states.
+/// Limits hold, no listed target has a better rank than the chosen one (TS-06), and a draw can be
+/// made again from what its decision states.
 fn check(decision: &Decision) {
+    if let Outcome::Assign(ranked) = &decision.outcome {
+        assert!(ranked.windows(2).all(|two| two[0].factors <= two[1].factors), "{ranked:?}");
+        let jobs: Vec<u32> = ranked.iter().map(|it| it.jobs).collect();
+        assert!(jobs[0] == 1 && jobs[1..].iter().all(|jobs| *jobs == 0), "{ranked:?}");
+    }
     for limit in &decision.limits {
         assert!(limit.before <= limit.after && limit.after <= limit.max, "{limit:?}");
     }

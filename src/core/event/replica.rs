@@ -32,7 +32,7 @@ pub enum ReplicaState {
 /// A copy, whole or in part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Location {
-    /// Storage endpoint, or a cluster's cache.
+    /// Storage endpoint, or the name of the cluster whose cache it is.
     pub endpoint: String,
     /// Files there; of a whole copy it need not be stated.
     pub files: u64,

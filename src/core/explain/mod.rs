@@ -9,6 +9,7 @@ mod pool_job;
 mod pool_wait;
 mod rank;
 mod standing;
+mod target;
 mod throttle;
 mod why;
 
@@ -130,7 +131,12 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
     let heading = "rejected by filter (each candidate by the first that objected)";
     counts_of(text, heading, &decision.counts, context)?;
     match &decision.outcome {
-        Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
+        Outcome::Assign(ranked) => {
+            assignment(text, &decision.factor_names, ranked)?;
+            if let (Some(placed), Some(chosen)) = (&decision.placed, ranked.first()) {
+                target::write(text, decision, chosen, placed, context)?;
+            }
+        }
         Outcome::Defer { .. } => waits(text, decision, context)?,
         Outcome::Reject { reason } => {
             if let Some(remedy) = remedy(reason) {

@@ -199,7 +199,7 @@ fn deferral(
 }
 
 /// A limit with what was used before and is used now.
-fn limit_sentence(limit: &LimitUse) -> String {
+pub(super) fn limit_sentence(limit: &LimitUse) -> String {
     let LimitUse { name, of, before, after, max } = limit;
     let cores = |amount: &u64| milli(i64::try_from(*amount).unwrap_or(i64::MAX));
     let plain = |amount: &u64| amount.to_string();
@@ -213,6 +213,8 @@ fn limit_sentence(limit: &LimitUse) -> String {
         "high_io" => format!("HighIO jobs that read the storage of {of}"),
         "restricted_pool" => format!("cores by power of the group's own slots at {of}"),
         "shared_capacity" => format!("cores by power that all share at {of}"),
+        "disk" => format!("bytes of the user's disk at {of}"),
+        "cache" => format!("bytes of the cache of {of}"),
         other => format!("{other} of {of}"),
     };
     format!("{what}: {before} before, {after} with it, {max} at most")

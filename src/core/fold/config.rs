@@ -66,6 +66,13 @@ fn remove<T: Configured>(table: &mut NamedTable<Fact<T>>, name: &str, lane: Lane
     T::removed(name)
 }
 
+/// Whether a record lists a file in the cache of a queue, `cluster/queue`: a cache is the cluster's
+/// (spec cms-nordugrid B.11), and no cluster has such a name.
+fn names_target_as_cache(event: &Configuration) -> bool {
+    let Configuration::Replica(replica) = event else { return false };
+    replica.locations.iter().any(|location| location.cache && location.endpoint.contains('/'))
+}
+
 impl State {
     pub(super) fn fold_configuration(&mut self, at: (Lane, Millis), event: &Configuration) {
         let name = event.name();
@@ -81,7 +88,7 @@ impl State {
             };
         }
         let (oddity, touches) = each_configuration!(joined);
-        if event.revision() < 0 {
+        if event.revision() < 0 || self.setting.judges_targets && names_target_as_cache(event) {
             self.odd(event.topic(), Oddity::BadValue);
         }
         if let Some(before) = before {

@@ -1,10 +1,12 @@
 //! From a single job that wants a target to its answer (spec cms-nordugrid B.8).
 
+mod evidence;
+
 use crate::core::event::{JobDescription, Task};
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::time_notes;
 use crate::core::judge::size::{bytes_of, limit};
-use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome};
 use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 use crate::core::policy::nordugrid::case::JobCase;
 use crate::core::policy::nordugrid::changes::TargetChanges;
@@ -15,10 +17,11 @@ use crate::core::policy::{Policy, Resolved};
 use crate::core::request::admit::refusing_targets;
 use crate::core::state::record::RequestState;
 use crate::core::xrsl::{Alternative, Dialect, read};
+use evidence::{
+    DRAW_LISTED, note_alternatives, note_assignment, note_discovery, note_unknown_attributes,
+    ranked,
+};
 use std::borrow::Cow;
-
-/// Most targets of a draw that are listed in a decision.
-const DRAW_LISTED: usize = 1_000;
 
 impl Judging<'_> {
     /// The target of a single job, or why there is none.
@@ -59,16 +62,8 @@ impl Judging<'_> {
         found: &TargetDecision,
     ) {
         let facts = &self.view.targets.facts;
-        if let Some(discovery) = &found.discovery {
-            let clusters = discovery.clusters.all().count();
-            decision
-                .notes
-                .push(format!("discovery({}, {clusters} clusters)", discovery.mode.name()));
-        }
-        if !found.no_information.is_empty() {
-            let names: Vec<&str> = found.no_information.iter().map(String::as_str).collect();
-            decision.notes.push(format!("no_information({})", names.join(", ")));
-        }
+        note_discovery(decision, found);
+        note_alternatives(decision, policy, facts, &found.tried);
         if let Some(choice) = found.tried.last() {
             add_fates(decision, policy, choice, |target| facts.targets.name(target).to_owned());
         }
@@ -81,14 +76,23 @@ impl Judging<'_> {
             (Some(rejection), _) => reject(rejection),
             (None, None) => reject(Rejection::NoTargetLeft),
         };
+        note_unknown_attributes(decision, submission);
     }
 }
 
-/// An assignment that cannot be published for the names of its files is none.
+/// An assignment that cannot be published for the names of its files is none. Fates and notes may
+/// be left out, and so may ranks of targets that were not chosen.
 fn reject_beyond(decision: &mut Decision, most: usize) {
     let fates = std::mem::take(&mut decision.fates);
-    let bytes = bytes_of(decision);
-    decision.fates = fates;
+    let notes = std::mem::take(&mut decision.notes);
+    let noted: usize = notes.iter().map(|note| note.len()).sum();
+    let noted = noted.min(most / 4);
+    let mut bytes = noted + bytes_of(decision);
+    if let (true, Outcome::Assign(ranked)) = (bytes > most, &mut decision.outcome) {
+        ranked.truncate(1);
+        bytes = noted + bytes_of(decision);
+    }
+    (decision.fates, decision.notes) = (fates, notes);
     if decision.placed.is_some() && bytes > most {
         let reason = format!(
             "too_large(the decision takes {bytes} bytes, max_output_bytes is {most}); describe the \
@@ -116,6 +120,7 @@ fn assign(
         return reject(Rejection::NoTargetLeft);
     };
     decision.factor_names = policy.factor_names().to_vec();
+    note_assignment(decision, case, choice, &changes, submission);
     let amount = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
     decision.limits = changes
         .limits
@@ -134,7 +139,7 @@ fn assign(
         time_s: changes.time_s,
         disk_bytes: changes.disk_bytes,
         cache_bytes: changes.cache_bytes,
-        tags: changes.tags.iter().cloned().collect(),
+        tags: changes.tags.into_iter().collect(),
         rule: chosen.rule.name().to_owned(),
         draw: chosen.draw.as_ref().map(|draw| Draw {
             algorithm: draw.algorithm.to_owned(),
@@ -150,15 +155,7 @@ fn assign(
                 .collect(),
         }),
     });
-    Outcome::Assign(vec![Ranked {
-        queue: changes.target.clone(),
-        unified: changes.target,
-        weight: 1.0,
-        jobs: 1,
-        cores: u32::try_from(changes.count).unwrap_or(u32::MAX),
-        factors: choice.rank(chosen.at).iter().map(|key| key.shown()).collect(),
-        platform: String::new(),
-    }])
+    Outcome::Assign(ranked(case, choice, chosen.at, changes.count))
 }
 
 /// A job as it was submitted; else why its description cannot be used.

@@ -38,7 +38,8 @@ pub struct Draw {
     pub digest: String,
     /// The number drawn, below the sum of the weights.
     pub x: u64,
-    /// The candidates in the order of the draw.
+    /// The candidates in the order of the draw; of more than 1000 the first 1000, and a note of
+    /// the decision has the sum, the number drawn and the digest of all.
     pub weights: Vec<DrawWeight>,
 }
 

@@ -23,11 +23,11 @@ impl Drop for Process {
     }
 }
 
-fn now() -> i64 {
+pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
-fn put<T: Layout + Configured>(writer: &mut DirWriter, record: &T) {
+pub fn put<T: Layout + Configured>(writer: &mut DirWriter, record: &T) {
     let mut value = Vec::new();
     record::write(&mut value, record);
     let (lane, key) = (Lane::new(T::TOPIC, 0), record.name());
@@ -35,7 +35,7 @@ fn put<T: Layout + Configured>(writer: &mut DirWriter, record: &T) {
 }
 
 /// A directory log with one cluster, which is registered at an index server.
-fn grid(dir: &Path) {
+pub fn grid(dir: &Path) {
     let topology = Topology::default_nordugrid();
     let topics: Vec<DirTopic> = topology
         .read_topics()
@@ -53,18 +53,31 @@ fn grid(dir: &Path) {
     writer.flush().unwrap();
 }
 
-fn submit(dir: &Path, file: &Path, more: &[&str]) -> (Option<i32>, String, String) {
+pub fn submit(dir: &Path, file: &Path, more: &[&str]) -> (Option<i32>, String, String) {
     let (dir, file) = (dir.to_str().unwrap(), file.to_str().unwrap());
     let args = ["submit", "--xrsl", file, "--user", "ann", "--topology", "nordugrid", "--dir", dir];
     printed(&yardmaster(&[&args, more].concat()))
 }
 
 /// What `tail` shows of all decisions.
-fn decisions(dir: &Path) -> Vec<serde_json::Value> {
+pub fn decisions(dir: &Path) -> Vec<serde_json::Value> {
     let dir = dir.to_str().unwrap();
     let args = ["tail", "--json", "--no-follow", "--from", "1000000000000", "--dir", dir];
     let (_, shown, _) = printed(&yardmaster(&[&args[..], &["--topology", "nordugrid"]].concat()));
     shown.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Leads the log until it has so many decisions.
+pub fn run_until(dir: &Path, count: usize) {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
+    run.args(["run", "--topology", "nordugrid", "--http", "127.0.0.1:0", "--log", "warn"]);
+    let process = Process(run.arg("--dir").arg(dir).stderr(Stdio::null()).spawn().unwrap());
+    let until = Instant::now() + Duration::from_secs(120);
+    while decisions(dir).len() < count {
+        assert!(Instant::now() < until, "no decision came");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    drop(process);
 }
 
 #[test]
@@ -77,18 +90,7 @@ fn a_user_submits_two_jobs_and_reads_where_they_go() {
     fs::write(&file, format!("+{job}{job}")).unwrap();
     let (code, shown, errors) = submit(&dir, &file, &["-g", "index", "--job-id", "mine"]);
     assert_eq!((code, shown.as_str()), (Some(0), "mine/0\nmine/1\n"), "{errors}");
-    let run = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
-        .args(["run", "--topology", "nordugrid", "--http", "127.0.0.1:0", "--log", "warn", "--dir"])
-        .arg(&dir)
-        .stderr(Stdio::null())
-        .spawn();
-    let run = Process(run.unwrap());
-    let until = Instant::now() + Duration::from_secs(120);
-    while decisions(&dir).len() < 2 {
-        assert!(Instant::now() < until, "no decision came");
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    drop(run);
+    run_until(&dir, 2);
     for decision in decisions(&dir) {
         assert!(decision.to_string().contains("ce-a/q"), "{decision}");
     }
@@ -145,19 +147,8 @@ fn a_job_is_submitted_again_to_other_clusters() {
         let args = ["submit", "--again", "mine", "--topology", "nordugrid", "--dir"];
         printed(&yardmaster(&[&args[..], &[dir.to_str().unwrap()], more].concat()))
     };
-    let run = || {
-        let mut run = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
-        run.args(["run", "--topology", "nordugrid", "--http", "127.0.0.1:0", "--log", "warn"]);
-        Process(run.arg("--dir").arg(&dir).stderr(Stdio::null()).spawn().unwrap())
-    };
     let wait_for = |count: usize| {
-        let process = run();
-        let until = Instant::now() + Duration::from_secs(120);
-        while decisions(&dir).len() < count {
-            assert!(Instant::now() < until, "no decision came");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        drop(process);
+        run_until(&dir, count);
         decisions(&dir).remove(count - 1)
     };
     let first = wait_for(1);

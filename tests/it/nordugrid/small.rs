@@ -84,7 +84,9 @@ impl Small {
         assert!(drive.leads());
     }
 
-    fn add(
+    /// A cluster with one queue: storage near, MB free in the cache, what is free for ann (CPUs, MB
+    /// of disk), and the status.
+    pub fn add(
         &self,
         target: &str,
         near: &[&str],
@@ -147,6 +149,18 @@ impl Small {
 
     /// Ann submits a job, to clusters or to those of the index; uploads are (name, MB).
     pub fn ask(&self, job: &str, text: &str, clusters: &[&str], uploads: &[(&str, u64)]) {
+        self.ask_at("index", job, text, clusters, uploads);
+    }
+
+    /// The same by another index server.
+    pub fn ask_at(
+        &self,
+        index: &str,
+        job: &str,
+        text: &str,
+        clusters: &[&str],
+        uploads: &[(&str, u64)],
+    ) {
         let upload =
             |(name, mb): &(&str, u64)| Upload { name: (*name).into(), bytes: Some(mb * MB) };
         self.yard.ask(&Task {
@@ -161,7 +175,7 @@ impl Small {
             description: Some(JobDescription {
                 text: text.into(),
                 clusters: clusters.iter().map(|it| (*it).to_owned()).collect(),
-                index_servers: vec!["index".into()],
+                index_servers: vec![index.into()],
                 uploads: uploads.iter().map(upload).collect(),
                 ..JobDescription::default()
             }),

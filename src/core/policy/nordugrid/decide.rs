@@ -107,7 +107,8 @@ impl Policy {
         let own: Own = read!(Own, resolved.own);
         let (start, now) = (&submission.start, submission.now);
         let ttl_min_s = own.registration_min_ttl_s as u64;
-        let found = facts.registry.discover(&facts.names, start, now, ttl_min_s);
+        let named = |name: &str| facts.clusters_named(name);
+        let found = facts.registry.discover(&facts.names, &named, start, now, ttl_min_s);
         let mut decision = TargetDecision {
             discovery: None,
             no_information: BTreeSet::new(),

@@ -65,6 +65,10 @@ pub struct Discovery {
     pub clusters: Numbers,
     /// Clusters that the user named and nobody else ever did.
     pub unknown: BTreeSet<String>,
+    /// Names that the user rejected and that no cluster has, in the order given.
+    pub rejected_unknown: Vec<String>,
+    /// Index servers that were read and have no registration that holds, in the order of the walk.
+    pub empty_servers: Vec<String>,
 }
 
 /// There is neither an index server in the options nor a list of them (N-03).
@@ -98,61 +102,88 @@ impl Registry {
         }
     }
 
-    /// Finds clusters. `ttl_min_s` is the least time to live of a registration that states none.
+    /// Finds clusters. `clusters_named`: those with a name or second name, which is given in lower
+    /// case; `ttl_min_s`: the least time to live of a registration that states none.
     ///
     /// # Errors
     /// If there is no index server to begin with.
     pub fn discover(
         &self,
         names: &Names,
+        clusters_named: &dyn Fn(&str) -> Vec<u32>,
         start: &Start,
         now: Millis,
         ttl_min_s: u64,
     ) -> Result<Discovery, NoIndexServer> {
         let named = |name: &&String| !name.starts_with('-');
         let mut found = match start.clusters.iter().any(|name| named(&name)) {
-            true => explicit(names, start.clusters.iter().filter(named)),
+            true => explicit(names, clusters_named, start.clusters.iter().filter(named)),
             false => self.walk(names, roots(start)?, now, ttl_min_s),
         };
         for rejected in start.clusters.iter().filter_map(|name| name.strip_prefix('-')) {
-            found.unknown.remove(rejected);
-            if let Some(number) = names.find(rejected) {
-                found.clusters.remove(number);
+            let lower = rejected.to_lowercase();
+            let is_named = |name: &str| name.to_lowercase() == lower;
+            let clusters = clusters_named(&lower);
+            let spelt = found.clusters.all().filter(|number| is_named(names.name(*number)));
+            let spelt: Vec<u32> = spelt.collect();
+            let unknown = found.unknown.len();
+            found.unknown.retain(|name| !is_named(name));
+            if clusters.is_empty() && spelt.is_empty() && found.unknown.len() == unknown {
+                found.rejected_unknown.push(rejected.to_owned());
             }
+            clusters.into_iter().chain(spelt).for_each(|number| found.clusters.remove(number));
         }
         Ok(found)
     }
 
     /// Reads every index server once, beginning with some (N-04).
     fn walk(&self, names: &Names, roots: &[String], now: Millis, ttl_min_s: u64) -> Discovery {
-        let (mut seen, mut clusters) = (Numbers::default(), Numbers::default());
-        let (mut index_servers, mut unknown) = (Vec::new(), BTreeSet::new());
+        let mut found = Discovery::of(Mode::Index);
+        let (mut seen, mut unknown) = (Numbers::default(), BTreeSet::new());
         let mut unread = Vec::new();
         for root in roots {
             match names.find(root) {
                 Some(number) if seen.insert_new(number) => unread.push(number),
-                None if unknown.insert(root) => index_servers.push(root.clone()),
+                None if unknown.insert(root) => found.index_servers.push(root.clone()),
                 Some(_) | None => {}
             }
         }
+        found.empty_servers.clone_from(&found.index_servers);
         let mut at = 0;
         while let Some(registry) = unread.get(at).copied() {
             at += 1;
-            for child in self.children.get(registry as usize).into_iter().flatten() {
-                if child.is_purged || !child.is_live(now, ttl_min_s) {
-                    continue;
-                }
+            let children = self.children.get(registry as usize).into_iter().flatten();
+            let is_held = |child: &&Child| !child.is_purged && child.is_live(now, ttl_min_s);
+            let mut is_empty = true;
+            for child in children.filter(is_held) {
+                is_empty = false;
                 match child.kind {
                     ChildKind::Registry if seen.insert_new(child.number) => {
                         unread.push(child.number)
                     }
-                    ChildKind::Computing => clusters.insert(child.number),
+                    ChildKind::Computing => found.clusters.insert(child.number),
                     ChildKind::Registry | ChildKind::Storage => {}
                 }
             }
+            found.index_servers.push(names.name(registry).to_owned());
+            if is_empty {
+                found.empty_servers.push(names.name(registry).to_owned());
+            }
         }
-        index_servers.extend(unread.into_iter().map(|number| names.name(number).to_owned()));
-        Discovery { mode: Mode::Index, index_servers, clusters, unknown: BTreeSet::new() }
+        found
+    }
+}
+
+impl Discovery {
+    fn of(mode: Mode) -> Discovery {
+        Discovery {
+            mode,
+            index_servers: Vec::new(),
+            clusters: Numbers::default(),
+            unknown: BTreeSet::new(),
+            rejected_unknown: Vec::new(),
+            empty_servers: Vec::new(),
+        }
     }
 }
 
@@ -168,18 +199,26 @@ impl Child {
     }
 }
 
-/// The clusters that the user named (N-02).
-fn explicit<'a>(names: &Names, named: impl Iterator<Item = &'a String>) -> Discovery {
-    let (mut clusters, mut unknown) = (Numbers::default(), BTreeSet::new());
+/// The clusters that the user named (N-02): names and second names, whatever their case.
+fn explicit<'a>(
+    names: &Names,
+    clusters_named: &dyn Fn(&str) -> Vec<u32>,
+    named: impl Iterator<Item = &'a String>,
+) -> Discovery {
+    let mut found = Discovery::of(Mode::Explicit);
     for name in named {
+        let clusters = clusters_named(&name.to_lowercase());
+        let is_known = !clusters.is_empty();
+        clusters.into_iter().for_each(|number| found.clusters.insert(number));
         match names.find(name) {
-            Some(number) => clusters.insert(number),
+            _ if is_known => {}
+            Some(number) => found.clusters.insert(number),
             None => {
-                unknown.insert(name.clone());
+                found.unknown.insert(name.clone());
             }
         }
     }
-    Discovery { mode: Mode::Explicit, index_servers: Vec::new(), clusters, unknown }
+    found
 }
 
 /// The index servers to begin with (N-03).

@@ -297,6 +297,13 @@ impl GridFacts {
         self.clusters.get(number as usize)?.as_ref()
     }
 
+    /// Numbers of the clusters with a name or second name, which is given in lower case.
+    pub fn clusters_named(&self, lower: &str) -> Vec<u32> {
+        let rows = self.clusters.iter().flatten();
+        let named = rows.filter(|row| row.lower_names.iter().any(|name| name == lower));
+        named.map(|row| row.number).collect()
+    }
+
     /// Queues whose facts are known, in the order of their targets' names.
     pub fn shares(&self) -> impl Iterator<Item = &ShareRow> {
         self.order.iter().filter_map(|target| self.shares.get(*target as usize)?.as_ref())

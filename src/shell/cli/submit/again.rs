@@ -7,6 +7,26 @@ use crate::drive::port::Log;
 use crate::shell::cli::outputs::outputs;
 use std::collections::BTreeMap;
 
+/// Whether the log has a job of an id, or the answer to one: of the job itself, or of all that were
+/// described in one file.
+///
+/// # Errors
+/// The log cannot be read.
+pub(super) fn is_known(log: &mut impl Log, id: &str) -> anyhow::Result<bool> {
+    let asked = outputs(log, Topic::Task, |event| {
+        let Event::Task(task) = event else { return None };
+        (task.subject == id || task.task == id).then_some(())
+    })?;
+    if !asked.is_empty() {
+        return Ok(true);
+    }
+    let answered = outputs(log, Topic::Decision, |event| {
+        let Event::Output(Output::Decision(it)) = event else { return None };
+        (it.subject == id || it.task == id).then_some(())
+    })?;
+    Ok(!answered.is_empty())
+}
+
 /// The last record of each job of a name: of the job itself, or of all that were described in one
 /// file, in their order there. Each asks with an attempt above all that were asked or answered.
 ///

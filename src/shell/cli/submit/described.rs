@@ -1,9 +1,10 @@
 //! The file with a job description, and the input files beside it.
 
+use super::text::{Unread, text};
 use crate::core::event::Upload;
-use crate::core::xrsl::{Alternative, Dialect, read};
+use crate::core::xrsl::{Alternative, Description, Dialect, ErrorCode, read};
 use crate::shell::cli::Usage;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A description that was read.
@@ -15,26 +16,45 @@ pub struct Described {
 }
 
 impl Described {
-    /// Reads a file, and the sizes of the input files that its jobs upload.
+    /// Reads a file, and the sizes of the input files that its jobs upload. Names attributes that
+    /// are not known on stderr.
     ///
     /// # Errors
     /// A file that cannot be read; the first mistake in it, with its line and column; an input file
     /// that is not there.
     pub fn open(path: &Path) -> Result<Described, Usage> {
         let file = path.display();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Usage(format!("--xrsl {file}: {error}; name a readable file")))?;
+        let text = text(path).map_err(|unread| match unread {
+            Unread::File(why) => Usage(format!("--xrsl {file}: {why}; name a readable file")),
+            Unread::TooLong => {
+                let (code, expected) = (ErrorCode::TooLong.name(), ErrorCode::TooLong.expected());
+                Usage(format!("--xrsl {file}: {expected} ({code})"))
+            }
+            Unread::NotText(at) => Usage(format!("{file}:{at}; write the file in UTF-8")),
+        })?;
         let described = read(&text, Dialect::User).map_err(|error| {
             let (line, column, subject) = (error.line, error.column, &error.subject);
             let (code, expected) = (error.code.name(), error.code.expected());
             Usage(format!("{file}:{line}:{column}: found {subject}: {expected} ({code})"))
         })?;
+        let unknown = unknown_attributes(&described);
+        if !unknown.is_empty() {
+            eprintln!("{file}: unknown attributes are ignored: {}", unknown.join(", "));
+        }
         let beside = path.parent().unwrap_or(Path::new(""));
         let jobs =
             described.jobs.iter().map(|job| uploads(&path.display().to_string(), beside, job));
         let jobs = jobs.collect::<Result<_, _>>()?;
         Ok(Described { text, jobs })
     }
+}
+
+/// Attributes that are not known, each once, in order of first mention.
+fn unknown_attributes(described: &Description) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    let alternatives = described.jobs.iter().flatten();
+    let names = alternatives.flat_map(|it| it.unknown_attributes.iter().map(String::as_str));
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// What a job uploads, whichever of its alternatives is taken.

@@ -1,5 +1,6 @@
 //! Which clusters, and which index servers, a submission names (spec cms-nordugrid N-01 to N-05).
 
+use super::text::{Unread, text};
 use crate::shell::cli::Usage;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ impl Lists {
     /// Clusters that are named.
     ///
     /// # Errors
-    /// An empty name, or a file that cannot be read.
+    /// An empty name, or a file that cannot be read or names nothing.
     pub fn clusters(&self) -> Result<Vec<String>, Usage> {
         let first = named("-c", &self.cluster, "-C", &self.clusters_from)?;
         let again = named("-k", &self.new_cluster, "-K", &self.new_clusters_from)?;
@@ -75,7 +76,7 @@ impl Lists {
     /// clusters are named.
     ///
     /// # Errors
-    /// A file that cannot be read, or no index server where one is needed.
+    /// A file that cannot be read or names nothing, or no index server where one is needed.
     pub fn index_servers(&self) -> Result<Vec<String>, Usage> {
         let named = named("-g", &self.index_server, "-G", &self.index_servers_from)?;
         let is_explicit = self.clusters()?.iter().any(|name| !name.starts_with('-'));
@@ -84,9 +85,9 @@ impl Lists {
         }
         let lists = lists();
         for list in &lists {
-            match std::fs::read_to_string(list) {
-                Ok(text) => return Ok(names(&text)).and_then(|names| not_empty(names, list)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            match text(list) {
+                Ok(text) => return not_empty(names(&text), list),
+                Err(Unread::File(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => {
                     let list = list.display();
                     return Err(Usage(format!("{list}: {error}; make it readable, or give -g")));
@@ -132,10 +133,15 @@ fn named(
     }
     let mut all = given.to_vec();
     for file in files {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            Usage(format!("{file_flag} {}: {error}; name a readable file", file.display()))
-        })?;
-        all.extend(names(&text));
+        let shown = file.display();
+        let text = text(file)
+            .map_err(|why| Usage(format!("{file_flag} {shown}: {why}; name a readable file")))?;
+        let names = names(&text);
+        if names.is_empty() {
+            let why = "has no name in it; write one a line, or leave the flag out";
+            return Err(Usage(format!("{file_flag} {shown}: {why}")));
+        }
+        all.extend(names);
     }
     Ok(all)
 }

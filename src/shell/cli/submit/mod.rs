@@ -3,6 +3,7 @@
 mod again;
 mod described;
 mod lists;
+mod text;
 
 use crate::core::event::{JobDescription, Task, TaskPhase};
 use crate::core::explain::{Context, explain, iso};
@@ -55,7 +56,8 @@ pub struct Submit {
     again: Option<String>,
     #[command(flatten)]
     lists: Lists,
-    /// Id of the job; of several jobs, ID/0, ID/1 and so on. Without it a new one.
+    /// Id of the job, which no job in the log has; of several jobs, ID/0, ID/1 and so on. Without
+    /// it a new one.
     #[arg(long, value_name = "ID")]
     job_id: Option<String>,
     /// Publish nothing, and show the decision that would be made as of the last cycle in the log.
@@ -82,10 +84,11 @@ impl Submit {
             // The flags are declared so that this does not occur.
             (None, _, _) => return Err(Usage("give --xrsl and --user".to_owned()).into()),
         };
+        let entries = entries(&read, &tasks)?;
         if self.dry_run {
             return self.show(&read, &tasks);
         }
-        append(&self.log_args, &read, entries(&read, &tasks)?)?;
+        append(&self.log_args, &read, entries)?;
         tasks.iter().for_each(|task| println!("{}", task.subject));
         Ok(ExitCode::SUCCESS)
     }
@@ -124,6 +127,9 @@ impl Submit {
             None => new_id(user, now),
         };
         check_names(read, user, &id)?;
+        if self.job_id.is_some() {
+            self.check_unused(read, &id)?;
+        }
         let (first, several) = (described.jobs.first(), described.jobs.len() > 1);
         let uploads = |job: usize| described.jobs.get(job).or(first).cloned().unwrap_or_default();
         let task = |job: u32| Task {
@@ -147,6 +153,19 @@ impl Submit {
         };
         let jobs = u32::try_from(described.jobs.len()).unwrap_or(u32::MAX);
         Ok((0..jobs).map(task).collect())
+    }
+
+    /// Refuses an id that the log has: a second job of it would have no answer.
+    fn check_unused(&self, read: &Read, id: &str) -> anyhow::Result<()> {
+        let mut log = self.log_args.log(&read.topology, Mode::Read)?;
+        if again::is_known(&mut log, id)? {
+            return Err(Usage(format!(
+                "--job-id {id}: the log has a job of this id; give another id, or submit that job \
+                 again with --again {id}"
+            ))
+            .into());
+        }
+        Ok(())
     }
 
     /// Shows what would be decided.
