@@ -202,17 +202,16 @@ impl Cms {
             Some(_) => self.dice.within(0.1, 0.9),
         };
         let runs = ((runs_s * SECOND) as f64 * part) as Millis + SECOND;
-        let (mut waited, mut class) = (None, None);
+        let mut waited = None;
         if let Some(job) = self.jobs.get_mut(handle) {
             (job.stage, job.started_at, job.fails) = (Stage::Running, now, fails);
             if let Some(holding) = &mut job.holding {
                 holding.counts_from = Some(now);
-                class = Some(holding.class);
             }
             waited = (job.attempt == 0).then_some(now - job.created_at);
         }
-        if let (Some(waited), Some(class)) = (waited, class) {
-            self.waited[class as usize].add(waited);
+        if let (Some(waited), Some(kind)) = (waited, kind) {
+            self.waited.entry(kind).or_default().add(waited);
         }
         self.usage_begins(handle);
         self.count.running += 1;

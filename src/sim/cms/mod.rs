@@ -28,6 +28,7 @@ mod workflows;
 
 pub use summary::{Chosen, Summary};
 
+use crate::core::event::Class;
 use crate::core::output::decision::Decision;
 use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::sim::agenda::Agenda;
@@ -42,6 +43,7 @@ use std::collections::BTreeMap;
 use summary::Waits;
 use usage::Usage;
 use users::{Demand, User};
+use work::Kind;
 use workflows::Workflow;
 
 /// What is to be simulated.
@@ -49,7 +51,7 @@ use workflows::Workflow;
 pub struct Plan {
     /// Decides everything that is drawn.
     pub seed: u64,
-    /// Size: 1 is seventy-four sites with some 300,000 cores.
+    /// Size: 1 is seventy-four sites with some 250,000 cores.
     pub scale: f64,
     /// Simulated time of the first record; ms since 1970.
     pub start: Millis,
@@ -93,8 +95,8 @@ pub struct Cms {
     pilots: u64,
     bad_jobs: i64,
     usage: Usage,
-    /// Waits by class.
-    waited: [Waits; 2],
+    /// Waits by kind of work.
+    waited: BTreeMap<Kind, Waits>,
     /// Core time used and offered, in core ms, and up to when it is counted.
     used: (u128, u128, Millis),
     count: Summary,
@@ -140,7 +142,7 @@ impl Cms {
             workflows_made: 0,
             pilots: 0,
             bad_jobs: 0,
-            waited: Default::default(),
+            waited: BTreeMap::new(),
             used: (0, 0, start),
             count: Summary { sizes, ..Summary::default() },
         };
@@ -182,31 +184,42 @@ impl Cms {
         let passed = (self.now - until).max(0) as u128;
         let used = used + passed * u128::from(self.count.cores_used);
         let offered = offered + passed * u128::from(self.count.cores_offered);
-        let mut longest = [0, 1].map(|class: usize| self.waited[class].longest());
-        let mut starved = self.waited.iter().map(Waits::beyond).sum();
-        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
-            let workflow = job.workflow.and_then(|it| self.workflows.get(it));
-            let Some(class) = workflow.filter(|_| job.attempt == 0).map(|it| it.kind.class())
-            else {
-                continue;
-            };
-            let (at, waits) = (class as usize, self.now - job.created_at);
-            longest[at] = longest[at].max(waits);
-            starved += u64::from(waits > self.waited[at].bound());
-        }
         let usages = self.steady_usage();
-        Summary {
+        let mut summary = Summary {
             now: self.now,
             records: self.publisher.published,
             core_use: used as f64 / offered.max(1) as f64,
-            waits: [0, 1]
-                .map(|at: usize| (self.waited[at].quantile(0.5), self.waited[at].quantile(0.95))),
-            longest,
-            starved,
             share_error: usage::spread(&usages),
             share_milli: usages.iter().sum::<i64>() / usages.len().max(1) as i64,
             ..self.count.clone()
+        };
+        self.state_waits(&mut summary);
+        summary
+    }
+
+    /// States waits to the first start, that of jobs which still wait included.
+    fn state_waits(&self, summary: &mut Summary) {
+        let of_class = [Class::Central, Class::Analysis].map(|class| {
+            let kinds = self.waited.iter().filter(|(kind, _)| kind.class() == class);
+            Waits::sum(kinds.map(|(_, waits)| waits))
+        });
+        let bound_of = |kind: Kind| of_class[kind.class() as usize].bound();
+        summary.longest = [0, 1].map(|at: usize| of_class[at].longest());
+        let starved = &mut summary.starved;
+        for (kind, waits) in &self.waited {
+            *starved.entry(kind.name()).or_default() += waits.beyond(bound_of(*kind));
         }
+        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
+            let workflow = job.workflow.and_then(|it| self.workflows.get(it));
+            let Some(kind) = workflow.filter(|_| job.attempt == 0).map(|it| it.kind) else {
+                continue;
+            };
+            let (at, waits) = (kind.class() as usize, self.now - job.created_at);
+            summary.longest[at] = summary.longest[at].max(waits);
+            *starved.entry(kind.name()).or_default() += u64::from(waits > bound_of(kind));
+        }
+        starved.retain(|_, jobs| *jobs > 0);
+        summary.waits = of_class.map(|it| (it.quantile(0.5), it.quantile(0.95)));
     }
 
     /// Decayed usage of each user with steady demand; thousandths of a core.
